@@ -1,6 +1,6 @@
 import type { HookCallback, HookCallbackMatcher, HookEvent } from '@anthropic-ai/claude-agent-sdk';
 import { answerHook } from './hooks/answer-hook.ts';
-import type { Reply } from './hooks/event.ts';
+import type { HookReply } from './hooks/event.ts';
 import { HOOK_HOSTS } from './hooks/hosts/hook-hosts.ts';
 import { respondIn } from './hooks/in-process.ts';
 import { isRecord, stringIn } from './model/record.ts';
@@ -43,7 +43,7 @@ export function lookfirstHooks(
       declaredEvent,
       onFailure: 'deny',
     } as const;
-    const { stdout, stderr, exitCode } = await answerHook(call, async (_host, event): Promise<Reply> => {
+    const { stdout, stderr, exitCode } = await answerHook(call, async (_host, event): Promise<HookReply> => {
       // The session belongs to the program, which closes it.
       const kind = event.kind === 'end' ? 'turn-end' : event.kind;
       return respondIn(await agents.of(event.session), 'claude-code')({ ...event, kind } as typeof event);

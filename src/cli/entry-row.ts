@@ -32,7 +32,7 @@ export function entryRow(entry: FleetEntry, from: Viewpoint): string[] {
   const row = [
     from.date === 'iso' ? new Date(entry.atMs).toISOString() : shortTime(entry.atMs, from.nowMs),
     detailOf(entry) === undefined ? whatOf(entry) : entry.kind,
-    movedPaths(entry, from.cwd) ?? shownPath(entry, from.cwd),
+    movedPaths(entry, from.cwd) ?? entryPath(entry, from.cwd),
     entry.session,
     entry.change ?? '',
   ];
@@ -40,7 +40,7 @@ export function entryRow(entry: FleetEntry, from: Viewpoint): string[] {
 }
 
 /** The path of an entry as it can be typed here: relative if that is shorter, else in full. */
-export function shownPath(entry: Pick<Entry, 'root' | 'path'>, cwd: string): string {
+export function entryPath(entry: Pick<Entry, 'root' | 'path'>, cwd: string): string {
   const absolute = absolutePathOf(entry);
   return absolute === undefined ? '' : typeable(absolute, cwd);
 }
@@ -50,7 +50,7 @@ function movedPaths({ action, root, effects = [] }: Entry, cwd: string): string 
   const source = action === 'move' ? effects.find(({ movedTo }) => movedTo !== undefined) : undefined;
   const target = effects.find(({ key }) => key === source?.movedTo);
   if (source === undefined || target === undefined) return undefined;
-  const [from, to] = [source, target].map(({ relative: path }) => shownPath({ root, path }, cwd));
+  const [from, to] = [source, target].map(({ relative: path }) => entryPath({ root, path }, cwd));
   return `${from} -> ${to}`;
 }
 

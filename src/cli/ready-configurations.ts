@@ -1,4 +1,4 @@
-import { CLIENT_NAMES, type ClientName, joined, type Places, type Remote } from './clients/client.ts';
+import { CLIENT_NAMES, type ClientName, type ClientPlaces, joined, type Remote } from './clients/client.ts';
 import { CLIENTS } from './clients/clients.ts';
 import { newFile } from './clients/config-text.ts';
 import { serveLaunch } from './clients/launch.ts';
@@ -57,7 +57,7 @@ export function configurationFor(
   };
 }
 
-function shownPlaces(platform: NodeJS.Platform): Places {
+function shownPlaces(platform: NodeJS.Platform): ClientPlaces {
   const home = platform === 'win32' ? '%USERPROFILE%' : '~';
   const env = platform === 'win32' ? { APPDATA: '%APPDATA%' } : {};
   return { platform, home, project: joined({ platform }, '.'), env };

@@ -5,7 +5,7 @@ import { Fault } from '../model/fault.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 
 /** The answer of a tool. */
-export interface ToolAnswer {
+export interface ServerAnswer {
   readonly ok: boolean;
   readonly code?: string;
   readonly change?: string;
@@ -60,7 +60,7 @@ export class ServerProcess {
     return (Array.isArray(tools) ? (tools as readonly Json[]) : []).map((tool) => String(tool['name']));
   }
 
-  async call(name: string, args: Json): Promise<ToolAnswer> {
+  async call(name: string, args: Json): Promise<ServerAnswer> {
     const result = await this.#request('tools/call', { name, arguments: args });
     const blocks = Array.isArray(result['content']) ? (result['content'] as readonly Json[]) : [];
     const meta = asRecord(result['_meta']);

@@ -7,7 +7,7 @@ import type { Cli } from './cli.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { tellRefusal } from './refusal-text.ts';
 import { previewText } from './undo-text.ts';
-import { count } from './words.ts';
+import { countOf } from './words.ts';
 
 /** Flags of the commands that take changes back. */
 export interface UndoFlags extends StateFlags {
@@ -67,7 +67,7 @@ async function isMeant(
   if (length < manner.askFrom || flags.yes === true || flags.json === true) return true;
   if (!cli.terminal.isInteractive) return true;
   cli.terminal.tell(previewText(cli, preview));
-  if (await cli.terminal.confirm(`Take back ${count(length, 'change')}?`)) return true;
+  if (await cli.terminal.confirm(`Take back ${countOf(length, 'change')}?`)) return true;
   cli.terminal.tell('nothing was changed');
   return false;
 }

@@ -5,16 +5,16 @@ import type { TakenBack } from '../records/take-back.ts';
 import { harmless, pathText, phrase } from '../report/bounded.ts';
 import { relativeTime } from '../report/relative-time.ts';
 import type { Cli } from './cli.ts';
-import { shownPath, typeable } from './entry-row.ts';
+import { entryPath, typeable } from './entry-row.ts';
 import { paintDiff } from './paint-diff.ts';
-import { count } from './words.ts';
+import { countOf } from './words.ts';
 
 const MAX_LISTED = 20;
 
 /** The preview of an undo: its changes, files and lines. */
 export function previewText(cli: Cli, taken: TakenBack): string {
   const { result, changes } = taken;
-  const lines = [`would take back ${count(result.undid.length, 'change')}:`];
+  const lines = [`would take back ${countOf(result.undid.length, 'change')}:`];
   for (const entry of changes.slice(0, MAX_LISTED)) lines.push(`  ${changeLine(cli, entry)}`);
   const more = changes.length - MAX_LISTED;
   if (more > 0) lines.push(`  and ${more} more`);
@@ -27,19 +27,19 @@ export function previewText(cli: Cli, taken: TakenBack): string {
 export function undoneText(cli: Cli, taken: TakenBack): string {
   const { change, undid } = taken.result;
   const again = change === undefined ? [] : [`lookfirst undo ${change} takes this back again`];
-  return [`took back ${count(undid.length, 'change')}:`, ...fileLines(cli, taken), ...again].join('\n');
+  return [`took back ${countOf(undid.length, 'change')}:`, ...fileLines(cli, taken), ...again].join('\n');
 }
 
 /** The result of a rewind. */
 export function rewoundText(cli: Cli, taken: TakenBack, turn: string): string {
   const { change, undid } = taken.result;
   const again = change === undefined ? [] : ['lookfirst undo takes the rewind back'];
-  const first = `returned to the beginning of turn ${phrase(turn)}: took back ${count(undid.length, 'change')}:`;
+  const first = `returned to the beginning of turn ${phrase(turn)}: took back ${countOf(undid.length, 'change')}:`;
   return [first, ...fileLines(cli, taken), ...again].join('\n');
 }
 
 function changeLine(cli: Cli, entry: Entry): string {
-  const path = pathText(shownPath(entry, cli.cwd));
+  const path = pathText(entryPath(entry, cli.cwd));
   return `${entry.change}  ${whatOf(entry)} ${path} by ${entry.session}, ${relativeTime(entry.atMs, cli.nowMs)}`;
 }
 

@@ -1,14 +1,14 @@
-import { nearest } from '../config/nearest.ts';
+import { nearestName } from '../config/nearest.ts';
 
 /** `1 file`, `3 files`, `2 entries`. */
-export function count(amount: number, word: string): string {
+export function countOf(amount: number, word: string): string {
   if (amount === 1) return `1 ${word}`;
   return `${amount} ${word.endsWith('y') ? `${word.slice(0, -1)}ies` : `${word}s`}`;
 }
 
 /** ` Did you mean log?`, or nothing if no known word is near. */
 export function didYouMean(word: string, known: readonly string[]): string {
-  const meant = nearest(word, known);
+  const meant = nearestName(word, known);
   return meant === undefined ? '' : ` Did you mean ${meant}?`;
 }
 

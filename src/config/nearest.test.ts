@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nearest } from './nearest.ts';
+import { nearestName } from './nearest.ts';
 
 const NAMES = ['staleness', 'partial', 'ttlMs', 'bypass'];
 
@@ -13,5 +13,5 @@ it.each([
   ['', undefined],
   ['x'.repeat(10_000), undefined],
 ])('nearest(%j) is %j', (word, expected) => {
-  expect(nearest(word, NAMES)).toBe(expected);
+  expect(nearestName(word, NAMES)).toBe(expected);
 });

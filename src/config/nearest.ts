@@ -1,5 +1,5 @@
 /** The known name most like `word`, or undefined when none is near enough to be meant. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
+export function nearestName(word: string, known: readonly string[]): string | undefined {
   // Longer words than any name plus its allowance cannot be near; this also bounds the work.
   if (word.length > 64) return undefined;
   let best: string | undefined;

@@ -7,7 +7,7 @@ import {
 } from '../model/policy.ts';
 
 /** The values that one field of a policy file may have. */
-export type Field =
+export type PolicyField =
   | { readonly kind: 'choice'; readonly values: readonly string[] }
   | { readonly kind: 'boolean' }
   | { readonly kind: 'integer'; readonly min: number }
@@ -16,17 +16,17 @@ export type Field =
   | { readonly kind: 'bypass' }
   /** A list; the code that uses it checks its members. */
   | { readonly kind: 'list' }
-  | { readonly kind: 'object'; readonly fields: Readonly<Record<string, Field>> };
+  | { readonly kind: 'object'; readonly fields: Readonly<Record<string, PolicyField>> };
 
 /** The parts of a `bypass` rule. */
 export const BYPASS_PARTS: readonly (keyof BypassRule)[] = ['paths', 'tools', 'sessions'];
 
-const AMOUNT: Field = { kind: 'integer', min: 0 };
-const POSITIVE: Field = { kind: 'integer', min: 1 };
-const GLOBS: Field = { kind: 'globs' };
+const AMOUNT: PolicyField = { kind: 'integer', min: 0 };
+const POSITIVE: PolicyField = { kind: 'integer', min: 1 };
+const GLOBS: PolicyField = { kind: 'globs' };
 
 /** Every field of a policy but `preset`, which names where the others start. */
-export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>> = {
+export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, PolicyField>> = {
   wording: choice(...PRESET_NAMES),
   seen: choice('required', 'optional'),
   overwrite: choice('whole', 'any'),
@@ -87,7 +87,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>
       maxProcesses: POSITIVE,
       memoryBytes: POSITIVE,
       fileBytes: POSITIVE,
-    } satisfies Record<keyof CommandPolicy, Field>,
+    } satisfies Record<keyof CommandPolicy, PolicyField>,
   },
   mode: choice('enforce', 'observe'),
   hooks: {
@@ -96,12 +96,12 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Field>
       shell: choice('layer', 'images'),
       snapshot: choice('auto', 'git', 'off'),
       outside: choice('pass', 'refuse'),
-    } satisfies Record<keyof HookPolicy, Field>,
+    } satisfies Record<keyof HookPolicy, PolicyField>,
   },
 };
 
 /** Settings of the proxy, which are no part of a policy. */
-export const PROXY_FIELD: Field = {
+export const PROXY_FIELD: PolicyField = {
   kind: 'object',
   fields: {
     unknownTools: choice('allow', 'deny', 'ask'),
@@ -110,8 +110,8 @@ export const PROXY_FIELD: Field = {
   },
 };
 
-export const PRESET_FIELD: Field = choice(...PRESET_NAMES);
+export const PRESET_FIELD: PolicyField = choice(...PRESET_NAMES);
 
-function choice(...values: readonly string[]): Field {
+function choice(...values: readonly string[]): PolicyField {
   return { kind: 'choice', values };
 }

@@ -1,8 +1,8 @@
 import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { isRecord } from '../model/record.ts';
-import { nearest } from './nearest.ts';
-import { BYPASS_PARTS, type Field, POLICY_FIELDS, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
+import { nearestName } from './nearest.ts';
+import { BYPASS_PARTS, POLICY_FIELDS, type PolicyField, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
 
 /** Single fields of a policy; `journal`, `images`, `commands` and `hooks` by their own fields. */
 export type PolicyOverrides = Partial<
@@ -29,7 +29,7 @@ export interface ProxySettings {
   readonly servers?: readonly unknown[];
 }
 
-const TOP: Readonly<Record<string, Field>> = {
+const TOP: Readonly<Record<string, PolicyField>> = {
   preset: PRESET_FIELD,
   proxy: PROXY_FIELD,
   ...POLICY_FIELDS,
@@ -80,7 +80,7 @@ function parseJson(text: string, name: string): unknown {
 }
 
 interface Scope {
-  readonly fields: Readonly<Record<string, Field>>;
+  readonly fields: Readonly<Record<string, PolicyField>>;
   readonly name: string;
   /** Dotted path of the object being checked, with its dot. */
   readonly prefix: string;
@@ -94,7 +94,7 @@ function checkFields(settings: Readonly<Record<string, unknown>>, scope: Scope):
   }
 }
 
-function checkValue(value: unknown, field: Field, scope: Scope): void {
+function checkValue(value: unknown, field: PolicyField, scope: Scope): void {
   if (field.kind === 'object' && isRecord(value)) {
     checkFields(value, { fields: field.fields, name: scope.name, prefix: `${scope.prefix}.` });
     return;
@@ -103,7 +103,7 @@ function checkValue(value: unknown, field: Field, scope: Scope): void {
     throw invalid(scope.name, `"${scope.prefix}" must be ${expected(field)}, not ${describe(value)}`);
 }
 
-function fits(value: unknown, field: Field): boolean {
+function fits(value: unknown, field: PolicyField): boolean {
   switch (field.kind) {
     case 'choice':
       return typeof value === 'string' && field.values.includes(value);
@@ -140,7 +140,7 @@ function isBypassRule(value: unknown): boolean {
   return parts.length > 0 && parts.every(isPart);
 }
 
-function expected(field: Field): string {
+function expected(field: PolicyField): string {
   switch (field.kind) {
     case 'choice':
       return `one of ${field.values.map((value) => JSON.stringify(value)).join(', ')}`;
@@ -162,7 +162,7 @@ function expected(field: Field): string {
 }
 
 function unknownKey(key: string, scope: Scope): Fault {
-  const known = nearest(key, Object.keys(scope.fields));
+  const known = nearestName(key, Object.keys(scope.fields));
   const hint = known === undefined ? '' : `; did you mean "${scope.prefix}${known}"?`;
   return invalid(scope.name, `unknown key ${quote(`${scope.prefix}${key}`)}${hint}`);
 }

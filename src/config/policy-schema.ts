@@ -1,4 +1,4 @@
-import { BYPASS_PARTS, type Field, POLICY_FIELDS, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
+import { BYPASS_PARTS, POLICY_FIELDS, type PolicyField, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
 
 /** The JSON schema of a policy file, from the same table that checks it; for editors and documentation. */
 export function policySchema(): Readonly<Record<string, unknown>> {
@@ -25,7 +25,7 @@ const BYPASS_RULE = {
   properties: Object.fromEntries(BYPASS_PARTS.map((part) => [part, GLOBS])),
 };
 
-function schemaOf(field: Field): Record<string, unknown> {
+function schemaOf(field: PolicyField): Record<string, unknown> {
   switch (field.kind) {
     case 'choice':
       return field.values.length === 0 ? { type: 'string' } : { type: 'string', enum: field.values };

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 
 /** The socket folder of one state folder, and the link to the resident that gets new calls. */
-export interface Place {
+export interface ResidentPlace {
   /** The folder of the sockets, only for this user. Processes change into it: a socket's path has at most 107 bytes. */
   readonly folder: string;
   /** A symbolic link to the socket of the resident that gets new calls. Host and user are in its name, because a
@@ -10,7 +10,7 @@ export interface Place {
   readonly pointer: string;
 }
 
-export function residentPlace(home: string, uid: number): Place {
+export function residentPlace(home: string, uid: number): ResidentPlace {
   return { folder: join(home, 'run'), pointer: pointerName(hostname(), uid) };
 }
 

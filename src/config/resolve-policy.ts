@@ -1,6 +1,6 @@
 import { Fault } from '../model/fault.ts';
 import { type Policy, PRESET_NAMES, type PresetName } from '../model/policy.ts';
-import { nearest } from './nearest.ts';
+import { nearestName } from './nearest.ts';
 import { checkOverrides, type PolicyFile, type PolicyOverrides } from './policy-file.ts';
 import { PRESETS } from './presets.ts';
 
@@ -26,7 +26,7 @@ export function resolvePolicy(sources: PolicySources = {}): Policy {
 function presetOf(name: string): Policy {
   const known = PRESET_NAMES.find((one) => one === name);
   if (known !== undefined) return PRESETS[known];
-  const near = nearest(String(name), PRESET_NAMES);
+  const near = nearestName(String(name), PRESET_NAMES);
   const hint = near === undefined ? `known are ${PRESET_NAMES.join(', ')}` : `did you mean "${near}"?`;
   throw new Fault('CONFIG_INVALID', `there is no preset ${JSON.stringify(name)}; ${hint}`);
 }
@@ -55,7 +55,7 @@ function adjustGlobs(base: readonly string[], changes: readonly string[]): reado
 }
 
 function nothingTaken(change: string, base: readonly string[]): Fault {
-  const known = nearest(change.slice(1), base);
+  const known = nearestName(change.slice(1), base);
   const hint = known === undefined ? '' : `; did you mean "!${known}"?`;
   return new Fault('CONFIG_INVALID', `protected: "${change}" takes away a glob that is not there${hint}`);
 }

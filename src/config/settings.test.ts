@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
-import { type Field, POLICY_FIELDS } from './policy-fields.ts';
+import { POLICY_FIELDS, type PolicyField } from './policy-fields.ts';
 import { policySettings } from './settings.ts';
 
 describe('policySettings', () => {
@@ -35,7 +35,7 @@ describe('policySettings', () => {
 function typeOf(key: string): string {
   if (key === 'preset') return PRESET_NAMES.map((name) => `\`${name}\``).join(', ');
   const [name = '', inner] = key.split('.');
-  const fields: Readonly<Record<string, Field>> = POLICY_FIELDS;
+  const fields: Readonly<Record<string, PolicyField>> = POLICY_FIELDS;
   const outer = fields[name];
   const field = outer?.kind === 'object' && inner !== undefined ? outer.fields[inner] : outer;
   switch (field?.kind) {

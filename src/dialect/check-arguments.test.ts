@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearest } from '../config/nearest.ts';
+import { nearestName } from '../config/nearest.ts';
 import { checkArguments, type UnknownArguments } from './check-arguments.ts';
 import type { ObjectSchema } from './schema.ts';
 
@@ -26,7 +26,7 @@ const SCHEMA: ObjectSchema = {
   additionalProperties: false,
 };
 const checked = (args: unknown, unknown: UnknownArguments = 'refuse') =>
-  checkArguments(SCHEMA, args, { suggest: nearest, unknown });
+  checkArguments(SCHEMA, args, { suggest: nearestName, unknown });
 const check = (args: unknown) => {
   const result = checked(args);
   return 'reason' in result ? result.reason : undefined;

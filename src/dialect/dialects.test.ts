@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearest } from '../config/nearest.ts';
+import { nearestName } from '../config/nearest.ts';
 import { checkArguments } from './check-arguments.ts';
 import { DIALECT_NAMES } from './dialect-name.ts';
 import { loadDialect } from './dialects.ts';
@@ -25,7 +25,7 @@ const CHANGES: ReadonlySet<OperationKind> = new Set([
 ]);
 
 function reasonFor(tool: Tool, args: unknown): string | undefined {
-  const checked = checkArguments(tool.inputSchema, args, { suggest: nearest, unknown: 'refuse' });
+  const checked = checkArguments(tool.inputSchema, args, { suggest: nearestName, unknown: 'refuse' });
   return 'reason' in checked ? checked.reason : undefined;
 }
 

@@ -18,7 +18,7 @@ export interface ReadStyle {
 }
 
 /** A file's lines and foot as one text. */
-export function readText(result: ReadResult, style: ReadStyle, context: RenderContext): string {
+export function styledText(result: ReadResult, style: ReadStyle, context: RenderContext): string {
   return linesText(result, style.lines) + style.foot(result, context);
 }
 

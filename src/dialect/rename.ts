@@ -37,7 +37,7 @@ function withNames(text: string, renamed: ReadonlyMap<string, string>): string {
 const UNNAMED = { read: 'the read tool', write: 'the write tool', edit: 'the edit tool' } as const;
 
 /** The names of the offered tools. Sentences then suggest only these, or no tool. */
-export function namesOf({ names }: Dialect, tools: readonly Tool[]): ToolNames {
+export function renamedNames({ names }: Dialect, tools: readonly Tool[]): ToolNames {
   const offered = new Set(tools.map(({ name }) => name));
   const isOffered = (name: string): boolean => names.command !== undefined || offered.has(name);
   const kept = Object.entries(names).filter(

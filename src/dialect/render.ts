@@ -13,7 +13,7 @@ export interface RenderContext {
 }
 
 /** A block of a tool's answer, in the protocol's format. */
-export type Block =
+export type ContentBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
   | {
@@ -22,4 +22,4 @@ export type Block =
     };
 
 /** A tool's answer: one text, or blocks. */
-export type Rendered = string | readonly Block[];
+export type Rendered = string | readonly ContentBlock[];

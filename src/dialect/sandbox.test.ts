@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RENDER_CONTEXT as W } from '../../test/support/render-context.ts';
 import type { ReadResult } from '../model/results.ts';
-import { readText } from './read-style.ts';
+import { styledText } from './read-style.ts';
 import { SANDBOX } from './sandbox.ts';
 
 function call(name: string, args: Record<string, unknown>) {
@@ -36,8 +36,8 @@ describe('the sandbox dialect', () => {
       clamped: [],
     };
     if (read.kind !== 'read') throw new Error('not a read');
-    expect(readText(result, read.style, W)).toBe('5\tone\n6\ttwo\n');
-    expect(readText({ ...result, text: '', from: 0, to: 0 }, read.style, W)).toBe('');
+    expect(styledText(result, read.style, W)).toBe('5\tone\n6\ttwo\n');
+    expect(styledText({ ...result, text: '', from: 0, to: 0 }, read.style, W)).toBe('');
   });
 
   it('answers a change in one sentence', () => {

@@ -1,4 +1,4 @@
-import { listText } from './lookfirst/looking-text.ts';
+import { listAnswer } from './lookfirst/looking-text.ts';
 import { plainEdit, plainInsert, plainWrite } from './plain-text.ts';
 import { type Call, DESTROYS, type Dialect, type Problem, problem, tool } from './tool.ts';
 import { linesIn, VIEW_RANGE, VIEW_STYLE } from './view-range.ts';
@@ -74,7 +74,7 @@ function view(path: string, range: readonly number[] | undefined): Call | Proble
     kind: 'view',
     operation,
     style: VIEW_STYLE,
-    render: (result, context) => listText(result, context, VIEW_DEPTH),
+    render: (result, context) => listAnswer(result, context, VIEW_DEPTH),
   };
 }
 

@@ -7,7 +7,7 @@ import { holdsAt } from './compare.ts';
 import type { DiskContext } from './context.ts';
 import { syncFolder } from './folders.ts';
 import { retainOrDrop } from './publication.ts';
-import { release } from './release.ts';
+import { releaseHandles } from './release.ts';
 import { retain } from './retain.ts';
 
 export interface PutBack {
@@ -31,7 +31,7 @@ export function putBackFile(
   if (dirname(displaced) !== context.retained) return 'unavailable';
   try {
     if (ours !== undefined) return exchangeBack(context, place, { displaced, ours });
-    if (!release(displaced, place)) return 'taken';
+    if (!releaseHandles(displaced, place)) return 'taken';
     syncFolder(context, place.dir);
     return 'back';
   } catch (error) {

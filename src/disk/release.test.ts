@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bench, holding } from '../../test/support/disk.ts';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
-import { release } from './release.ts';
+import { releaseHandles } from './release.ts';
 import { remove } from './remove.ts';
 
 describe.each([
@@ -16,7 +16,7 @@ describe.each([
     const place = disk.place('f');
     const done = remove(disk.context, place, holding('text'));
     if (!done.ok || done.displaced === undefined) throw new Error('not removed');
-    expect(release(done.displaced, place)).toBe(true);
+    expect(releaseHandles(done.displaced, place)).toBe(true);
     expect([disk.text('f'), disk.names(), existsSync(done.displaced)]).toEqual(['text', ['f'], false]);
     expect(statSync(join(disk.root, 'f')).mode & 0o7777).toBe(0o750);
     expect(lstatSync(join(disk.root, 'f')).nlink).toBe(1);
@@ -26,7 +26,7 @@ describe.each([
     const disk = bench(['f: text', 'g: theirs'], { home: scratch(parent).home });
     const done = remove(disk.context, disk.place('f'), holding('text'));
     if (!done.ok || done.displaced === undefined) throw new Error('not removed');
-    expect(release(done.displaced, disk.place('g'))).toBe(false);
+    expect(releaseHandles(done.displaced, disk.place('g'))).toBe(false);
     expect([disk.text('g'), existsSync(done.displaced)]).toEqual(['theirs', true]);
   });
 });

@@ -4,7 +4,7 @@ import { at, type Place } from '../model/path.ts';
 import { moveIfFree } from './free-name.ts';
 
 /** Moves a retained file back to its name in the workspace; false if the name is taken. */
-export function release(file: string, place: Place): boolean {
+export function releaseHandles(file: string, place: Place): boolean {
   try {
     return moveIfFree(file, at(place));
   } catch (error) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Records } from './ripgrep-records.ts';
+import { RipgrepRecords } from './ripgrep-records.ts';
 
-function takeAll(records: Records, chunks: readonly Buffer[]): string[] {
+function takeAll(records: RipgrepRecords, chunks: readonly Buffer[]): string[] {
   return chunks.flatMap((chunk) => records.take(chunk));
 }
 
@@ -11,19 +11,19 @@ describe('records', () => {
     for (let size = 1; size <= stream.byteLength; size += 1) {
       const chunks: Buffer[] = [];
       for (let at = 0; at < stream.byteLength; at += size) chunks.push(stream.subarray(at, at + size));
-      expect(takeAll(new Records('\0'), chunks)).toEqual(['a', 'üü', '', 'long record']);
+      expect(takeAll(new RipgrepRecords('\0'), chunks)).toEqual(['a', 'üü', '', 'long record']);
     }
   });
 
   it('that have not ended are not given out', () => {
-    const records = new Records('\n');
+    const records = new RipgrepRecords('\n');
     expect(records.take(Buffer.from('one\ntw'))).toEqual(['one']);
     expect(records.take(Buffer.from('o'))).toEqual([]);
     expect(records.take(Buffer.from('\n'))).toEqual(['two']);
   });
 
   it('over the bound are dropped and counted, those after them are not', () => {
-    const records = new Records('\n', 8);
+    const records = new RipgrepRecords('\n', 8);
     const chunks = ['ab\n01234', '56789', '0123456789', 'xyz\ncd\n'].map((text) => Buffer.from(text));
     expect(takeAll(records, chunks)).toEqual(['ab', 'cd']);
     expect(records.dropped).toBe(1);

@@ -4,7 +4,7 @@ const MAX_RECORD_BYTES = 64 << 20;
  * Splits a stream into records that end in a given byte. An unfinished record waits for the next
  * chunk. Drops and counts records over 64 MB: they can only be lines too long to show.
  */
-export class Records {
+export class RipgrepRecords {
   dropped = 0;
   readonly #end: string;
   readonly #maxBytes: number;

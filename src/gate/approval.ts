@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { covers, grantsFor } from '../journal/grants.ts';
+import { grantCovers, grantsFor } from '../journal/grants.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Effect, NewEntry } from '../model/entry.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
@@ -85,7 +85,7 @@ async function usedApproval(
   if (known !== undefined) return known;
   const { key } = change.effect;
   const grants = await grantsFor(world.store, [key], ledger.session);
-  const grant = grants.find((each) => covers(each, key));
+  const grant = grants.find((each) => grantCovers(each, key));
   if (grant === undefined) return undefined;
   const { id } = grant;
   return { ...entryOf(world, ledger, change), text: `approved by the user (${id})`, grant: { id } };

@@ -1,4 +1,4 @@
-import { nearest } from '../config/nearest.ts';
+import { nearestName } from '../config/nearest.ts';
 import { isRecord } from '../model/record.ts';
 
 /** Rule for the value of a field. `must` completes the sentence "NAME must be …". */
@@ -72,7 +72,7 @@ export function whyNoFields(given: Readonly<Record<string, unknown>>, fields: Fi
 }
 
 function unknownName(name: string, known: readonly string[]): string {
-  const near = nearest(name, known);
+  const near = nearestName(name, known);
   const hint = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
   return `there is no field ${JSON.stringify(name)}${hint}`;
 }

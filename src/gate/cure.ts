@@ -1,9 +1,9 @@
 import type { Snapshot } from '../disk/read.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
-import type { View } from './look.ts';
+import type { LookedFile } from './look.ts';
 import { type OutsideChange, outsideChange } from './outside-change.ts';
-import { no, type Prepared } from './prepared.ts';
+import { notPrepared, type Prepared } from './prepared.ts';
 import type { World } from './world.ts';
 
 /**
@@ -13,13 +13,13 @@ import type { World } from './world.ts';
  */
 export async function cure(
   world: World,
-  view: View,
+  view: LookedFile,
   refused: { readonly refusal: Refusal; readonly contentHash?: string },
 ): Promise<Prepared> {
   const { sighting, snapshot } = view;
-  if (sighting === undefined || snapshot === undefined) return no(refused.refusal);
+  if (sighting === undefined || snapshot === undefined) return notPrepared(refused.refusal);
   const change = await outsideChange(world, sighting, snapshot);
-  if (change === undefined) return no(refused.refusal);
+  if (change === undefined) return notPrepared(refused.refusal);
   const credit = creditFor(world, { sighting, snapshot, change });
   const content = refused.contentHash === undefined ? {} : { refusedContent: refused.contentHash };
   const whole = change.coverage.kind === 'whole' && !sighting.flags.clamped && !sighting.flags.redacted;
@@ -29,11 +29,11 @@ export async function cure(
     ...(whole && world.policy.cure === 'diff' ? { revision: world.revisionOf(snapshot.fingerprint) } : {}),
   };
   const refusal = { ...refused.refusal, detail };
-  if (world.policy.cure === 'reread') return no(refusal);
+  if (world.policy.cure === 'reread') return notPrepared(refusal);
   // A diff too large to show any present line counts as nothing seen; only a read helps then.
-  if (change.coverage.kind === 'none') return no(refusal);
+  if (change.coverage.kind === 'none') return notPrepared(refusal);
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
-  return no(refusal, { ...credit, ...content });
+  return notPrepared(refusal, { ...credit, ...content });
 }
 
 /** The session's sighting of the present file after the diff was shown. */

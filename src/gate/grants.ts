@@ -5,7 +5,7 @@ import type { ForeignIntent } from '../model/intent.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { FileState, Refusal, RefusalCode } from '../model/verdict.ts';
 import { pathsOf } from './keys.ts';
-import { type Denied, no } from './prepared.ts';
+import { type Denied, notPrepared } from './prepared.ts';
 import { foundAt } from './side-at.ts';
 import type { World } from './world.ts';
 
@@ -59,7 +59,7 @@ async function judgeConfirmed<T extends { readonly ok: true }>(
   return judge({ ...world, policy: { ...world.policy, staleness: 'warn' } });
 }
 
-/** The warning for the first try, and the record of it. Undefined if there is no sighting to store the record in. */
+/** The warning for the first try, and the record of it. Undefined if there is notPrepared sighting to store the record in. */
 async function holdBack(
   world: World,
   ledger: Ledger,
@@ -77,7 +77,7 @@ async function holdBack(
   const seen = { ...sighting.fingerprint, ...timeOf(sighting) };
   const now = { ...snapshot.fingerprint, mtimeMs: Number(snapshot.stamp.mtimeNs / 1_000_000n) };
   const { revision: _, ...detail } = refusal.detail ?? {};
-  return no({ ...refusal, detail: { ...detail, seen, now } }, { ...sighting, heldBack });
+  return notPrepared({ ...refusal, detail: { ...detail, seen, now } }, { ...sighting, heldBack });
 }
 
 function timeOf({ stamp }: Sighting): Pick<FileState, 'mtimeMs'> {

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fingerprintOf } from '../disk/hash.ts';
 import { type ReadLimits, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { isReadOnly, kindOf } from '../disk/stats.ts';
-import { covers } from '../journal/grants.ts';
+import { grantCovers } from '../journal/grants.ts';
 import type { Facts, JudgedAction, Target } from '../judge/facts.ts';
 import { toolGuard } from '../judge/guarded-configuration.ts';
 import { isStub } from '../judge/knowledge.ts';
@@ -29,7 +29,7 @@ const OWN_NAME = 'lookfirst';
 const MAX_LOOKS = 15;
 
 /** The present state of a path, and the session's sighting of it. The owner must close `located.place.dir`. */
-export interface View {
+export interface LookedFile {
   readonly path: ResolvedPath;
   readonly located: Located;
   readonly sighting: Sighting | undefined;
@@ -64,7 +64,7 @@ export async function look(
   world: World,
   ledger: Ledger,
   request: LookRequest,
-): Promise<Outcome<{ view: View }>> {
+): Promise<Outcome<{ view: LookedFile }>> {
   const outcome = await locateSettled(world, request);
   if (!outcome.ok) return outcome;
   const { located } = outcome;
@@ -102,7 +102,7 @@ export interface Looking<Where extends Located> {
   readonly sighting: Sighting | undefined;
 }
 
-async function viewOf(world: World, session: string, looking: Looking<Located>): Promise<View> {
+async function viewOf(world: World, session: string, looking: Looking<Located>): Promise<LookedFile> {
   const { request, located, sighting } = looking;
   const facts = glanceFacts(world, looking, session);
   const view = { path: located.place.path, located, sighting, snapshot: undefined, facts };
@@ -154,7 +154,7 @@ function bypassFacts(
   session: string,
 ): Pick<Facts, 'bypassedBy' | 'grant'> {
   if (policy.bypass.length === 0 && granted === undefined) return NO_BYPASS;
-  const grant = granted?.find((each) => covers(each, key));
+  const grant = granted?.find((each) => grantCovers(each, key));
   if (grant !== undefined) return { bypassedBy: `${relative} (${grant.id})`, grant: grant.id };
   return { bypassedBy: bypassFor(policy.bypass, { relative, session }) };
 }

@@ -4,7 +4,7 @@ import type { Policy } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { decodeText } from '../text/decode.ts';
 import { isSecretPath, masked, secretSpans, touchesSecret } from '../text/secrets.ts';
-import type { View } from './look.ts';
+import type { LookedFile } from './look.ts';
 import type { World } from './world.ts';
 
 /** The function that masks secrets in text of this file before a session sees it. */
@@ -20,7 +20,7 @@ export function maskFor({ secrets }: Pick<Policy, 'secrets'>, path: string): (te
 export function touchesMasked(
   { policy, baselines }: World,
   intent: Intent,
-  { snapshot, path }: View,
+  { snapshot, path }: LookedFile,
 ): boolean {
   if (policy.secrets !== 'mask' || intent.kind !== 'edit' || snapshot === undefined) return false;
   const secretFile = isSecretPath(path.relative);
@@ -32,7 +32,7 @@ export function touchesMasked(
 }
 
 /** Masks secrets in the lines that a refusal quotes. For a secret file, similar lines are not quoted at all. */
-export function withMasks({ policy }: World, { path }: View, refusal: Refusal): Refusal {
+export function withMasks({ policy }: World, { path }: LookedFile, refusal: Refusal): Refusal {
   const { nearest, places, ...rest } = refusal.detail ?? {};
   if (policy.secrets === 'show' || (nearest === undefined && places === undefined)) return refusal;
   const show = maskFor(policy, path.relative);

@@ -20,9 +20,9 @@ import { cure } from './cure.ts';
 import type { Doomed } from './folder-out-step.ts';
 import { removeFolderStep } from './folder-step.ts';
 import { heldRefusal } from './held.ts';
-import { look, type View } from './look.ts';
+import { type LookedFile, look } from './look.ts';
 import { unverifiable } from './prepare-write.ts';
-import { closedUnlessOk, no, type Prepared } from './prepared.ts';
+import { closedUnlessOk, notPrepared, type Prepared } from './prepared.ts';
 import { ABSENT, fileSide, sideOf } from './sides.ts';
 import type { Done, Step } from './step.ts';
 import { told } from './told.ts';
@@ -48,19 +48,25 @@ export async function prepareDelete(world: World, ledger: Ledger, intent: Delete
 async function judged(
   world: World,
   ledger: Ledger,
-  { intent, view }: { intent: DeleteIntent; view: View },
+  { intent, view }: { intent: DeleteIntent; view: LookedFile },
 ): Promise<Prepared> {
   const { located, snapshot } = view;
   if (intent.only === 'file' && located.exists && located.stats.isDirectory()) {
     const detail = { kind: 'directory' } as const;
-    return no({ code: 'NOT_A_FILE', action: 'delete', path: intent.path, next: 'other_path', detail });
+    return notPrepared({
+      code: 'NOT_A_FILE',
+      action: 'delete',
+      path: intent.path,
+      next: 'other_path',
+      detail,
+    });
   }
   const folder =
     located.exists && located.stats.isDirectory()
       ? await lookInside(world, ledger, { intent, located })
       : undefined;
   const held = located.exists ? heldAmong(world, folder?.nodes ?? []) : undefined;
-  if (held !== undefined) return no(heldRefusal('delete', located.place.path, held));
+  if (held !== undefined) return notPrepared(heldRefusal('delete', located.place.path, held));
   const large = await largeFile(world, view);
   const verdict = judge(
     { ...view.facts, ...large?.facts, ...(folder === undefined ? {} : { folder: folder.facts }) },
@@ -68,10 +74,12 @@ async function judged(
   );
   if (verdict.outcome === 'refuse') {
     const { refusal } = verdict;
-    return refusal.code === 'STALE' && folder === undefined ? cure(world, view, { refusal }) : no(refusal);
+    return refusal.code === 'STALE' && folder === undefined
+      ? cure(world, view, { refusal })
+      : notPrepared(refusal);
   }
   if (!located.exists)
-    return no({ code: 'NOT_FOUND', action: 'delete', path: intent.path, next: 'other_path' });
+    return notPrepared({ code: 'NOT_FOUND', action: 'delete', path: intent.path, next: 'other_path' });
   const seen = verdict.licence === 'seen' ? await seenFiles(world, ledger, folder) : NOTHING_SEEN;
   const prepared = await prepareGoing(world, {
     located,
@@ -100,7 +108,7 @@ function heldAmong({ workspace }: World, nodes: readonly TreeNode[]): ResolvedPa
 /** Hashes a file too large to load, and compares it with what the session saw. */
 async function largeFile(
   { policy }: World,
-  { located, snapshot, sighting }: View,
+  { located, snapshot, sighting }: LookedFile,
 ): Promise<{ readonly fingerprint: Fingerprint; readonly facts: Pick<Facts, 'freshness'> } | undefined> {
   if (snapshot !== undefined || !located.exists || !located.stats.isFile()) return undefined;
   if (sighting?.fingerprint === undefined || Number(located.stats.size) <= policy.maxEditBytes)
@@ -111,7 +119,7 @@ async function largeFile(
   return { fingerprint, facts: { freshness } };
 }
 
-interface Leaving extends Pick<View, 'snapshot'> {
+interface Leaving extends Pick<LookedFile, 'snapshot'> {
   /** The fingerprint of a file too large to load. */
   readonly large: Fingerprint | undefined;
   readonly located: Found;
@@ -126,7 +134,7 @@ async function prepareGoing(world: World, leaving: Leaving): Promise<Prepared> {
   if (located.stats.isSymbolicLink()) return { ok: true, step: removeLinkStep(world, located) };
   if (folder !== undefined) return prepareFolder(world, located, { ...folder, seen });
   if (large !== undefined) return { ok: true, step: removeLargeStep(world, located, large) };
-  if (snapshot === undefined) return no(unverifiable(located.place.path.given, errno));
+  if (snapshot === undefined) return notPrepared(unverifiable(located.place.path.given, errno));
   return { ok: true, step: removeFileStep(world, located, snapshot) };
 }
 
@@ -203,13 +211,13 @@ async function prepareFolder(
 ): Promise<Prepared> {
   if (nodes.length === 0) return { ok: true, step: removeFolderStep(world, located) };
   const readOnly = nodes.find((node) => node.kind === 'file' && node.readOnly);
-  if (readOnly !== undefined) return no(readOnlyRefusal(located, readOnly));
+  if (readOnly !== undefined) return notPrepared(readOnlyRefusal(located, readOnly));
   const other = nodes.find((node) => node.kind === 'other');
-  if (other !== undefined) return no(otherRefusal(located, other));
+  if (other !== undefined) return notPrepared(otherRefusal(located, other));
   const doomed = await doom(world, nodes);
-  if ('reason' in doomed) return no(unverifiable(located.place.path.given));
+  if ('reason' in doomed) return notPrepared(unverifiable(located.place.path.given));
   const changed = changedMember(doomed, seen);
-  if (changed !== undefined) return no(changedRefusal(located, changed));
+  if (changed !== undefined) return notPrepared(changedRefusal(located, changed));
   return { ok: true, step: removeTreeStep(world, located, doomed) };
 }
 

@@ -12,12 +12,12 @@ import { maskedDiff } from '../text/masked-diff.ts';
 import type { Nearest } from '../text/nearest.ts';
 import { creditFor, cure } from './cure.ts';
 import { totalAfter, touchedLines } from './line-changes.ts';
-import { look, type View } from './look.ts';
+import { type LookedFile, look } from './look.ts';
 import { touchesMasked, withMasks } from './masking.ts';
 import { type OutsideChange, outsideChange } from './outside-change.ts';
 import { type PlanFailure, type PlannedText, planEdits, planInsert } from './plan-text.ts';
 import { placeholderIn, unverifiable } from './prepare-write.ts';
-import { closedUnlessOk, no, type Prepared } from './prepared.ts';
+import { closedUnlessOk, notPrepared, type Prepared } from './prepared.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
 import { type NewBytes, writeStep } from './write-step.ts';
@@ -52,14 +52,14 @@ function isAppend(intent: TextIntent): boolean {
   return intent.kind === 'insert' && intent.afterLine === undefined;
 }
 
-async function judged(world: World, intent: TextIntent, view: View): Promise<Prepared> {
+async function judged(world: World, intent: TextIntent, view: LookedFile): Promise<Prepared> {
   // If the file is unchanged since it was seen, one judgement is enough: the second checks everything that the first
   // would.
   const asSeen = view.facts.freshness === 'same' && view.snapshot !== undefined;
   const first = asSeen ? undefined : judge(view.facts, world.policy);
   if (first?.outcome === 'refuse') return refusedAs(world, view, first.refusal);
   if (view.snapshot === undefined && view.located.exists)
-    return no(unverifiable(intent.path, view.facts.errno));
+    return notPrepared(unverifiable(intent.path, view.facts.errno));
   const carried = first?.licence === 'carry';
   const change = carried ? await changeSinceSeen(world, view) : undefined;
   if (carried && change === undefined && !appendsFreely(world, intent))
@@ -84,7 +84,7 @@ function redacted({ kind, path }: TextIntent): Refusal {
 /**
  * The refusal for an edit that cannot be planned. The gate judges first, so that it discloses content only if allowed.
  */
-function unplanned(world: World, view: View, refusal: Refusal): Promise<Prepared> {
+function unplanned(world: World, view: LookedFile, refusal: Refusal): Promise<Prepared> {
   const verdict = judge(view.facts, world.policy);
   if (verdict.outcome === 'refuse') return refusedAs(world, view, verdict.refusal);
   const shown = withMasks(world, view, refusal);
@@ -92,7 +92,7 @@ function unplanned(world: World, view: View, refusal: Refusal): Promise<Prepared
 }
 
 /** Whether the session has seen every line of the file as it is now. */
-function hasSeenAll({ sighting, facts }: View): boolean {
+function hasSeenAll({ sighting, facts }: LookedFile): boolean {
   return facts.freshness === 'same' && sighting?.coverage.kind === 'whole' && showsAll(sighting.flags);
 }
 
@@ -110,17 +110,17 @@ function appendsFreely(world: World, intent: TextIntent): boolean {
 
 async function changeSinceSeen(
   world: World,
-  { sighting, snapshot }: View,
+  { sighting, snapshot }: LookedFile,
 ): Promise<OutsideChange | undefined> {
   if (sighting === undefined || snapshot === undefined) return undefined;
   return outsideChange(world, sighting, snapshot);
 }
 
-async function refusedAs(world: World, view: View, refusal: Refusal): Promise<Prepared> {
-  return refusal.code === 'STALE' ? cure(world, view, { refusal }) : no(refusal);
+async function refusedAs(world: World, view: LookedFile, refusal: Refusal): Promise<Prepared> {
+  return refusal.code === 'STALE' ? cure(world, view, { refusal }) : notPrepared(refusal);
 }
 
-function stale(view: View): Refusal {
+function stale(view: LookedFile): Refusal {
   const { action, path, writer } = view.facts;
   const seenAtMs = view.sighting?.atMs;
   const detail = {
@@ -158,7 +158,7 @@ function plan(
 interface Touching {
   readonly world: World;
   readonly intent: TextIntent;
-  readonly view: View;
+  readonly view: LookedFile;
   readonly planned: PlannedText;
   readonly change: OutsideChange | undefined;
 }
@@ -209,7 +209,7 @@ function mustSee(intent: TextIntent, planned: PlannedText): boolean {
   return loose || intent.edits.some((edit) => edit.replaceAll === true);
 }
 
-function totalBefore(view: View): number {
+function totalBefore(view: LookedFile): number {
   const { sighting, snapshot, facts } = view;
   // The line count of a sighting without a fingerprint (pages of a huge file) may be outdated: the file may have grown.
   const known = sighting?.fingerprint === undefined ? undefined : sighting.totalLines;
@@ -273,14 +273,14 @@ function pagesOf(bytes: Uint8Array, coverage: Coverage): SeenPage[] {
   }));
 }
 
-function diffOf({ policy }: World, { snapshot, path }: View, planned: PlannedText): string {
+function diffOf({ policy }: World, { snapshot, path }: LookedFile, planned: PlannedText): string {
   const before: Uint8Array = snapshot?.bytes ?? Buffer.alloc(0);
   const { maxDiffLines: maxLines, secrets } = policy;
   return maskedDiff(before, planned.bytes, { maxLines, context: DIFF_CONTEXT, secrets, path: path.relative })
     .text;
 }
 
-function changeNotices(view: View, planned: PlannedText, change: OutsideChange | undefined): Notice[] {
+function changeNotices(view: LookedFile, planned: PlannedText, change: OutsideChange | undefined): Notice[] {
   const notices: Notice[] = [];
   if (planned.tier !== 'exact') notices.push({ kind: 'match-tier', tier: planned.tier });
   if (planned.straightened > 0) notices.push({ kind: 'quotes-straightened', count: planned.straightened });

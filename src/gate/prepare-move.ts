@@ -18,9 +18,9 @@ import type { Found, Located } from '../workspace/workspace.ts';
 import { cure } from './cure.ts';
 import { makeFolderStep, nothingStep } from './folder-step.ts';
 import { heldInside, heldRefusal } from './held.ts';
-import { look, type View } from './look.ts';
+import { type LookedFile, look } from './look.ts';
 import { unverifiable } from './prepare-write.ts';
-import { closedUnlessOk, no, type Prepared } from './prepared.ts';
+import { closedUnlessOk, notPrepared, type Prepared } from './prepared.ts';
 import { largeSide } from './side-at.ts';
 import { ABSENT, sideOf } from './sides.ts';
 import type { Displaced, Done, Step } from './step.ts';
@@ -71,8 +71,8 @@ export async function prepareMove(world: World, ledger: Ledger, intent: MoveInte
 
 interface Moving {
   readonly intent: MoveIntent;
-  readonly source: View;
-  readonly destination: View;
+  readonly source: LookedFile;
+  readonly destination: LookedFile;
 }
 
 async function judged(
@@ -81,22 +81,22 @@ async function judged(
   { intent, source, destination }: Moving,
 ): Promise<Prepared> {
   const leaving = judge(source.facts, world.policy);
-  if (leaving.outcome === 'refuse') return no(leaving.refusal);
+  if (leaving.outcome === 'refuse') return notPrepared(leaving.refusal);
   if (!source.located.exists)
-    return no({ code: 'NOT_FOUND', action: 'move', path: intent.source, next: 'list' });
+    return notPrepared({ code: 'NOT_FOUND', action: 'move', path: intent.source, next: 'list' });
   const blocked =
     whyBlocked({ intent, source, destination }) ?? whyHeld(world, source.located, destination.path);
-  if (blocked !== undefined) return no(blocked);
+  if (blocked !== undefined) return notPrepared(blocked);
   const arriving = judge(destination.facts, world.policy);
   if (arriving.outcome === 'refuse') {
     return arriving.refusal.code === 'STALE'
       ? cure(world, destination, { refusal: arriving.refusal })
-      : no(arriving.refusal);
+      : notPrepared(arriving.refusal);
   }
   if (destination.located.exists && destination.snapshot === undefined)
-    return no(unverifiable(intent.destination));
+    return notPrepared(unverifiable(intent.destination));
   const side = await sideOfSource(world, source.located);
-  if (side === undefined) return no(unverifiable(intent.source));
+  if (side === undefined) return notPrepared(unverifiable(intent.source));
   const overwrites = destination.located.exists ? destination.snapshot : undefined;
   const sightings = await sightingsOf(ledger, source);
   const step = moveStep(world, {
@@ -162,7 +162,7 @@ async function sideOfSource(world: World, source: Found): Promise<Side | undefin
   return side && ({ ...side, kept: false } as Side);
 }
 
-async function sightingsOf(ledger: Ledger, source: View): Promise<readonly Sighting[]> {
+async function sightingsOf(ledger: Ledger, source: LookedFile): Promise<readonly Sighting[]> {
   if (source.located.exists && source.located.stats.isDirectory())
     return sightingsBelow(ledger, source.path.key);
   return source.sighting === undefined ? [] : [source.sighting];
@@ -176,7 +176,7 @@ export async function prepareMkdir(world: World, ledger: Ledger, intent: MkdirIn
   const verdict = judge(view.facts, world.policy);
   if (verdict.outcome === 'refuse') {
     view.located.place.dir.close();
-    return no(verdict.refusal);
+    return notPrepared(verdict.refusal);
   }
   return {
     ok: true,

@@ -11,10 +11,10 @@ import type { Notice } from '../model/results.ts';
 import { type Sighting, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { cure } from './cure.ts';
-import { look, type View } from './look.ts';
+import { type LookedFile, look } from './look.ts';
 import { prepareText } from './prepare-edit.ts';
 import { unverifiable } from './prepare-write.ts';
-import { no, type Prepared } from './prepared.ts';
+import { notPrepared, type Prepared } from './prepared.ts';
 import { restoreStep } from './restore-step.ts';
 import { ABSENT, fileSide, sideOf } from './sides.ts';
 import type { Done, Step } from './step.ts';
@@ -111,12 +111,12 @@ async function contentOf(
   const { view } = source;
   try {
     const verdict = judge(view.facts, world.policy);
-    if (verdict.outcome === 'refuse') return no(verdict.refusal);
-    if (!view.located.exists) return no({ code: 'NOT_FOUND', action: 'move', path, next: 'list' });
-    if (!view.located.stats.isFile()) return no(invalid(path, ONLY_FILES));
+    if (verdict.outcome === 'refuse') return notPrepared(verdict.refusal);
+    if (!view.located.exists) return notPrepared({ code: 'NOT_FOUND', action: 'move', path, next: 'list' });
+    if (!view.located.stats.isFile()) return notPrepared(invalid(path, ONLY_FILES));
     const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes };
     const before = await readSnapshot(view.located.place, limits);
-    if ('problem' in before) return no(unverifiable(path));
+    if ('problem' in before) return notPrepared(unverifiable(path));
     const found = { ok: true, path: view.path, before } as const;
     if (change.kind === 'edit') return await edited(world, ledger, { change, found });
     return { ...found, bytes: before.bytes, moved: view.sighting, notices: verdict.notices, more: {} };
@@ -166,17 +166,17 @@ async function arrivalOf(
   const { view } = destination;
   try {
     const blocked = whyBlocked(view, { change, content, to });
-    if (blocked !== undefined) return no(blocked);
+    if (blocked !== undefined) return notPrepared(blocked);
     const { path, located } = view;
     if (!located.exists) return { path, overwrites: undefined, notices: [] };
     const verdict = traffic.left.has(path.key) ? undefined : judge(view.facts, world.policy);
     if (verdict?.outcome === 'refuse')
       return verdict.refusal.code === 'STALE'
         ? cure(world, view, { refusal: verdict.refusal })
-        : no(verdict.refusal);
+        : notPrepared(verdict.refusal);
     const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes };
     const overwrites = view.snapshot ?? (await readSnapshot(located.place, limits));
-    if ('problem' in overwrites) return no(unverifiable(to));
+    if ('problem' in overwrites) return notPrepared(unverifiable(to));
     return { path, overwrites, notices: verdict?.notices ?? [] };
   } finally {
     view.located.place.dir.close();
@@ -186,7 +186,7 @@ async function arrivalOf(
 const ONLY_FILES = 'only files can be edited and moved in one step, or swap places within a batch';
 
 function whyBlocked(
-  { path, located }: View,
+  { path, located }: LookedFile,
   { change, content, to }: { change: Relocation; content: Content; to: string },
 ): Refusal | undefined {
   if (path.key === content.path.key) return invalid(to, 'source and destination are the same');

@@ -15,8 +15,8 @@ import { straightenContent } from '../text/quotes/quotes.ts';
 import { suspectLines } from '../text/suspect-lines.ts';
 import { looksBinary } from '../text/unicode.ts';
 import { cure } from './cure.ts';
-import { look, type View } from './look.ts';
-import { closedUnlessOk, no, type Prepared } from './prepared.ts';
+import { type LookedFile, look } from './look.ts';
+import { closedUnlessOk, notPrepared, type Prepared } from './prepared.ts';
 import type { World } from './world.ts';
 import { type NewBytes, writeStep } from './write-step.ts';
 
@@ -41,7 +41,7 @@ export async function prepareWrite(world: World, ledger: Ledger, intent: WriteIn
 }
 
 /** Converts the text to the encoding and line endings of the file it replaces, if the policy asks for that. */
-function inForm(world: World, authored: Authored, { snapshot }: View): Authored {
+function inForm(world: World, authored: Authored, { snapshot }: LookedFile): Authored {
   if (world.policy.form === 'exact' || authored.text === undefined || snapshot === undefined) return authored;
   const bytes = bytesInFormOf(snapshot.bytes, authored.text);
   return bytes === undefined ? authored : { ...authored, bytes };
@@ -63,16 +63,28 @@ function author(world: World, intent: Pick<WriteIntent, 'path' | 'content'>): Au
 
 async function judged(
   world: World,
-  { intent, view, authored }: { intent: WriteIntent; view: View; authored: Authored },
+  { intent, view, authored }: { intent: WriteIntent; view: LookedFile; authored: Authored },
 ): Promise<Prepared> {
   const { snapshot, located } = view;
   if (intent.makeParents === false && !located.exists && located.missing.length > 1) {
     const detail = { reason: 'the folder it would go into does not exist' };
-    return no({ code: 'NOT_FOUND', action: 'create', path: intent.path, next: 'other_path', detail });
+    return notPrepared({
+      code: 'NOT_FOUND',
+      action: 'create',
+      path: intent.path,
+      next: 'other_path',
+      detail,
+    });
   }
   if (intent.overwrite === false && located.exists) {
     const detail = { reason: 'this call does not allow replacing it' };
-    return no({ code: 'ALREADY_EXISTS', action: 'create', path: intent.path, next: 'other_path', detail });
+    return notPrepared({
+      code: 'ALREADY_EXISTS',
+      action: 'create',
+      path: intent.path,
+      next: 'other_path',
+      detail,
+    });
   }
   const fingerprint = fingerprintOf(authored.bytes);
   const contentHash = fingerprint.sha256;
@@ -87,11 +99,11 @@ async function judged(
   const verdict = judge(facts, world.policy);
   if (verdict.outcome === 'refuse') {
     const { refusal } = verdict;
-    return refusal.code === 'STALE' ? cure(world, view, { refusal, contentHash }) : no(refusal);
+    return refusal.code === 'STALE' ? cure(world, view, { refusal, contentHash }) : notPrepared(refusal);
   }
-  if (located.exists && snapshot === undefined) return no(unverifiable(intent.path));
+  if (located.exists && snapshot === undefined) return notPrepared(unverifiable(intent.path));
   // A lone surrogate has no UTF-8 form: Node would write a replacement character instead.
-  if (authored.text?.isWellFormed() === false) return no(malformed(view));
+  if (authored.text?.isWellFormed() === false) return notPrepared(malformed(view));
   return {
     ok: true,
     step: writeStep(world, {
@@ -114,7 +126,7 @@ async function judged(
 function sightingOf(
   { seen = WHOLE }: WriteIntent,
   authored: Authored,
-  { located }: View,
+  { located }: LookedFile,
 ): NewBytes['sighting'] {
   if (seen.kind === 'none' && !located.exists) return undefined;
   return { coverage: seen, totalLines: linesOf(authored), flags: NO_FLAGS, how: 'write' };
@@ -125,14 +137,14 @@ function linesOf({ text, bytes }: Authored): number {
   return text === undefined ? countLines(bytes) : lineCount(text);
 }
 
-function malformed({ facts: { path }, located }: View): Refusal {
+function malformed({ facts: { path }, located }: LookedFile): Refusal {
   const action = located.exists ? 'overwrite' : 'create';
   const detail = { reason: 'the content contains half of a surrogate pair' };
   return { code: 'INVALID_ARGUMENT', action, path, next: 'fix_argument', detail };
 }
 
 /** Decodes the replaced file only if the new text looks suspicious, so that ordinary writes do not pay for it. */
-export function placeholderIn(text: string | undefined, view: View, at?: number): string | undefined {
+export function placeholderIn(text: string | undefined, view: LookedFile, at?: number): string | undefined {
   // A new file has no text that a placeholder could leave out.
   if (text === undefined || !view.located.exists || suspectLines(text).length === 0) return undefined;
   const existing = view.snapshot === undefined ? undefined : decodeText(view.snapshot.bytes)?.text;

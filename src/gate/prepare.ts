@@ -10,7 +10,7 @@ import { prepareText } from './prepare-edit.ts';
 import { prepareMkdir, prepareMove } from './prepare-move.ts';
 import { isRelocation, prepareRelocation, type Traffic, trafficOf } from './prepare-relocation.ts';
 import { prepareWrite } from './prepare-write.ts';
-import { no, type Prepared } from './prepared.ts';
+import { notPrepared, type Prepared } from './prepared.ts';
 import type { World } from './world.ts';
 
 /** Time to wait for a sighting: it reaches the store some milliseconds after its answer, later on a busy machine. */
@@ -62,7 +62,12 @@ async function prepareOnce(
   { change, traffic }: { readonly change: FileIntent; readonly traffic: Traffic },
 ): Promise<Prepared> {
   if (world.policy.readOnly)
-    return no({ code: 'READ_ONLY', ...triedOf(change), next: 'ask_human', detail: { reason: 'session' } });
+    return notPrepared({
+      code: 'READ_ONLY',
+      ...triedOf(change),
+      next: 'ask_human',
+      detail: { reason: 'session' },
+    });
   try {
     return await judgeGranted(world, ledger, {
       change,
@@ -74,7 +79,7 @@ async function prepareOnce(
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === undefined) throw error;
-    return no({ code: 'UNVERIFIABLE', ...triedOf(change), next: 'ask_human', detail: { errno } });
+    return notPrepared({ code: 'UNVERIFIABLE', ...triedOf(change), next: 'ask_human', detail: { errno } });
   }
 }
 

@@ -7,7 +7,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
-import type { View } from './look.ts';
+import type { LookedFile } from './look.ts';
 import type { Step } from './step.ts';
 
 /** A larger file that the verdict did not read is not hashed for the journal either. */
@@ -28,7 +28,7 @@ export interface Denied {
   readonly evidence?: Evidence;
 }
 
-export function no(refusal: Refusal, credit?: Sighting): Denied {
+export function notPrepared(refusal: Refusal, credit?: Sighting): Denied {
   return { ok: false, refusal, ...(credit === undefined ? {} : { credit }) };
 }
 
@@ -36,7 +36,7 @@ export function no(refusal: Refusal, credit?: Sighting): Denied {
  * Runs `prepare`, and closes the located path unless a step keeps using it. Adds evidence for the journal to a refusal.
  */
 export async function closedUnlessOk(
-  { view, intent }: { readonly view: View; readonly intent: FileIntent },
+  { view, intent }: { readonly view: LookedFile; readonly intent: FileIntent },
   prepare: () => Promise<Prepared>,
 ): Promise<Prepared> {
   let ok = false;
@@ -51,7 +51,7 @@ export async function closedUnlessOk(
 }
 
 /** The present bytes, the bytes the session had seen, and the content it wanted to write, as hashes. */
-export async function evidenceOf(view: View, intent?: FileIntent): Promise<Evidence> {
+export async function evidenceOf(view: LookedFile, intent?: FileIntent): Promise<Evidence> {
   const live = view.snapshot?.fingerprint ?? (await hashUnread(view));
   const seen = seenOf(view.sighting);
   const content = intent === undefined ? undefined : contentOf(intent);
@@ -66,7 +66,7 @@ export async function evidenceOf(view: View, intent?: FileIntent): Promise<Evide
  * Hashes a file for the journal only. The answer to the session was decided without these bytes and does not mention
  * them.
  */
-async function hashUnread({ located }: View): Promise<Fingerprint | undefined> {
+async function hashUnread({ located }: LookedFile): Promise<Fingerprint | undefined> {
   if (!located.exists || !located.stats.isFile() || located.stats.size > MAX_HASHED_BYTES) return undefined;
   const limits = { clock: undefined, seen: located.stats, maxBytes: MAX_HASHED_BYTES };
   const snapshot = await readSnapshot(located.place, limits);

@@ -16,7 +16,7 @@ import type { World } from './world.ts';
 const WHOLE_ITEMS = 8;
 
 /** An item to restore, and the state found at its path. */
-export interface Located extends Restoration {
+export interface RestorePlace extends Restoration {
   /** The stamp of the present file, if an equal stamp proves that it still holds the expected bytes. */
   readonly stamp?: Stamp | undefined;
 }
@@ -31,9 +31,9 @@ interface Restoration {
  * The steps that restore the items, in order. A folder that is removed with all its contents is one rename. In a world
  * for many files (`worldFor`), folders are created by one rename, too.
  */
-export function restoreSteps(world: World, items: readonly Located[]): readonly Step[] {
-  const whole = new Map<Located, Step>();
-  const members = new Set<Located>();
+export function restoreSteps(world: World, items: readonly RestorePlace[]): readonly Step[] {
+  const whole = new Map<RestorePlace, Step>();
+  const members = new Set<RestorePlace>();
   for (const { root, inside } of wholeFolders(items)) {
     const folder = { root, inside };
     const step = courseOf(root) === 'coming' ? stepIn(world, folder) : stepOut(world, folder);
@@ -51,26 +51,26 @@ export function restoreSteps(world: World, items: readonly Located[]): readonly 
  * Whether the present disk shows where each item will go. It does not if folders move back in between, or if a path has
  * several items.
  */
-export function areIndependent(items: readonly Pick<Located, 'step'>[]): boolean {
+export function areIndependent(items: readonly Pick<RestorePlace, 'step'>[]): boolean {
   const keys = new Set(items.map(({ step }) => step.key));
   return keys.size === items.length && !items.some(({ step }) => step.from !== undefined);
 }
 
 interface WholeFolder {
-  readonly root: Located;
-  readonly inside: readonly Located[];
+  readonly root: RestorePlace;
+  readonly inside: readonly RestorePlace[];
 }
 
 type Course = 'coming' | 'going' | 'other';
 
-function courseOf({ step }: Located): Course {
+function courseOf({ step }: RestorePlace): Course {
   const [before, after] = [step.expect.kind, step.restore.kind];
   if (before === 'absent') return after === 'absent' ? 'other' : 'coming';
   return after === 'absent' ? 'going' : 'other';
 }
 
 /** The outermost folders that are created or removed, each with the items below it. */
-function wholeFolders(items: readonly Located[]): readonly WholeFolder[] {
+function wholeFolders(items: readonly RestorePlace[]): readonly WholeFolder[] {
   const byKey = new Map(items.map((item) => [item.step.key, item]));
   if (!areIndependent(items)) return [];
   const isMixed = new Set<string>();
@@ -81,8 +81,8 @@ function wholeFolders(items: readonly Located[]): readonly WholeFolder[] {
       if (around !== undefined && courseOf(around) !== course) isMixed.add(key);
     }
   }
-  const isWhole = (item: Located): boolean => isFolder(item) && !isMixed.has(item.step.key);
-  const folders = new Map<Located, Located[]>();
+  const isWhole = (item: RestorePlace): boolean => isFolder(item) && !isMixed.has(item.step.key);
+  const folders = new Map<RestorePlace, RestorePlace[]>();
   for (const item of items) {
     const around = foldersAbove(item.step.key).flatMap((key) => byKey.get(key) ?? []);
     const root = [...around, item].find(isWhole);
@@ -94,7 +94,7 @@ function wholeFolders(items: readonly Located[]): readonly WholeFolder[] {
   return [...folders].flatMap(([root, inside]) => (inside.length < WHOLE_ITEMS ? [] : [{ root, inside }]));
 }
 
-function isFolder(item: Located): boolean {
+function isFolder(item: RestorePlace): boolean {
   const { expect, restore } = item.step;
   const course = courseOf(item);
   return (course === 'coming' ? restore : expect).kind === 'directory' && course !== 'other';
@@ -175,7 +175,7 @@ function namesIn(dir: PinnedDirectory, prefix: string): Name[] {
   return names;
 }
 
-function byDepth(a: Located, b: Located): number {
+function byDepth(a: RestorePlace, b: RestorePlace): number {
   return a.step.key.split('/').length - b.step.key.split('/').length;
 }
 

@@ -2,7 +2,7 @@ import { create } from '../disk/create.ts';
 import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { makeLink } from '../disk/links.ts';
 import { readSnapshot } from '../disk/read.ts';
-import { release } from '../disk/release.ts';
+import { releaseHandles } from '../disk/release.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
 import { isTakeable } from '../disk/take-folder.ts';
@@ -186,7 +186,7 @@ async function putFileBack(
   { side, displaced }: { readonly side: Extract<Side, { kind: 'file' }>; readonly displaced: string },
 ): Promise<boolean> {
   try {
-    return release(displaced, place);
+    return releaseHandles(displaced, place);
   } catch (error) {
     if (!isMissing(error)) throw error;
   }

@@ -11,7 +11,7 @@ import { enterDirectory } from './paths.ts';
 import { shownText } from './shown-text.ts';
 
 /** A tool call of a transcript, in a form that is independent of the host. */
-export interface ToolCall {
+export interface RecordedCall {
   readonly id: string;
   readonly name: string;
   /** An object, or the JSON text of one. */
@@ -30,7 +30,7 @@ export type Locate = (given: string, cwd: string | undefined) => string | undefi
  * The accesses that a call makes if it succeeds. Empty for tools that show no file, and for calls whose effect is
  * uncertain.
  */
-export function accessesOf(call: ToolCall, cwd: string | undefined, locate: Locate): readonly Access[] {
+export function accessesOf(call: RecordedCall, cwd: string | undefined, locate: Locate): readonly Access[] {
   const rules = usualRules(call.name);
   const args = rules === undefined ? undefined : argumentsOf(call.args, rules);
   if (rules === undefined || args === undefined) return [];

@@ -4,7 +4,7 @@ import { writesOf } from '../dialect/calls/shell/writes.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { FormatName } from '../model/transcript.ts';
-import type { ToolCall } from './accesses-of.ts';
+import type { RecordedCall } from './accesses-of.ts';
 import { detectFormat, formatNamed } from './detect.ts';
 import type { SeenEntry } from './entry.ts';
 import { Fold, type FoldObserver, type ObservedChange } from './fold.ts';
@@ -67,7 +67,7 @@ class Auditor implements FoldObserver {
     return { changes: this.#changes, commands: this.#commands, findings: this.#findings };
   }
 
-  called(call: ToolCall): void {
+  called(call: RecordedCall): void {
     const args = typeof call.args === 'string' ? parseJson(call.args) : call.args;
     for (const touch of touchesOf(usualRules(call.name) ?? [], isRecord(args) ? args : {}))
       if (touch.does === 'run') this.#ran(touch, call);
@@ -90,7 +90,7 @@ class Auditor implements FoldObserver {
     if (isWrong) this.#find(kind, access.path, result.id, result.atMs);
   }
 
-  #ran(run: RunTouch, { id, atMs, cwd }: ToolCall): void {
+  #ran(run: RunTouch, { id, atMs, cwd }: RecordedCall): void {
     this.#commands += 1;
     const folder = enterDirectory(cwd ?? this.#options.cwd, run.folder);
     // In the list form `bash -lc SCRIPT`, the script is the last word.

@@ -10,14 +10,14 @@ export interface Edited {
 }
 
 /** The text to replace and the occurrences to replace. */
-export interface Replacement {
+export interface EditedSpan {
   readonly from: string;
   readonly to: string;
   readonly which: 'first' | 'all';
 }
 
 /** The edit that a replacement makes; undefined if nothing matches. */
-export function replacedIn(before: string, { from, to, which }: Replacement): Edited | undefined {
+export function replacedIn(before: string, { from, to, which }: EditedSpan): Edited | undefined {
   const spans: Span[] = [];
   if (from === '') return undefined;
   for (let start = before.indexOf(from); start !== -1; start = before.indexOf(from, start + from.length)) {

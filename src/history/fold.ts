@@ -1,11 +1,11 @@
 import { isBlanked } from '../dialect/calls/shown/blanked.ts';
 import type { Access } from './access.ts';
-import { accessesOf, type ToolCall } from './accesses-of.ts';
+import { accessesOf, type RecordedCall } from './accesses-of.ts';
 import { carriedView } from './edit-view.ts';
 import type { SeenEntry, WaitingCall } from './entry.ts';
 import type { HistoryOptions } from './history-sighting.ts';
 import { isInside, locate } from './paths.ts';
-import type { ToolResult } from './tool-result.ts';
+import type { RecordedResult } from './tool-result.ts';
 import { bareView, type View } from './view.ts';
 import { viewsOf } from './views-of.ts';
 
@@ -32,13 +32,13 @@ const MAX_CARRIED = 8;
 
 /** Receives every call and every successful change, before its content counts as seen. */
 export interface FoldObserver {
-  called(call: ToolCall): void;
+  called(call: RecordedCall): void;
   changed(change: ObservedChange): void;
 }
 
 export interface ObservedChange {
   readonly access: Extract<Access, { readonly kind: 'write' | 'edit' }>;
-  readonly result: ToolResult;
+  readonly result: RecordedResult;
   /** What the model had been shown of the file, newest first. */
   readonly latest: readonly SeenEntry[];
 }
@@ -92,7 +92,7 @@ export class Fold {
     }
   }
 
-  call(call: ToolCall): void {
+  call(call: RecordedCall): void {
     this.#observer?.called(call);
     const ordinal = this.#calls;
     this.#calls += 1;
@@ -114,7 +114,7 @@ export class Fold {
     );
   }
 
-  result(result: ToolResult): void {
+  result(result: RecordedResult): void {
     const call = this.#waiting.get(result.id);
     if (call === undefined) {
       this.#blankLater(result);
@@ -217,12 +217,12 @@ export class Fold {
   }
 
   /** Removes the views of a call if a later copy of its result is blanked by the host. */
-  #blankLater(result: ToolResult): void {
+  #blankLater(result: RecordedResult): void {
     const { id, text } = result;
     if (text !== undefined && isBlanked(text)) this.#seen.removeCall(id);
   }
 
-  #addAccess(access: Access, result: ToolResult, call: WaitingCall): void {
+  #addAccess(access: Access, result: RecordedResult, call: WaitingCall): void {
     if (this.#observer !== undefined && (access.kind === 'write' || access.kind === 'edit'))
       this.#observer.changed({ access, result, latest: [...this.lastShown(access.path)] });
     if (access.kind !== 'edit' || result.edited === undefined) {
@@ -249,11 +249,11 @@ export class Fold {
     });
   }
 
-  #addAll(views: readonly View[], result: ToolResult, call: WaitingCall): void {
+  #addAll(views: readonly View[], result: RecordedResult, call: WaitingCall): void {
     for (const view of views) this.#add(view, result, call);
   }
 
-  #add(view: View, result: ToolResult, call: WaitingCall, roots?: readonly string[]): void {
+  #add(view: View, result: RecordedResult, call: WaitingCall, roots?: readonly string[]): void {
     const { root } = this.options;
     if (root !== undefined && !isInside(root, view.path)) {
       this.skip('outside-root');

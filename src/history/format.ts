@@ -3,10 +3,10 @@ import type { FormatName } from '../model/transcript.ts';
 import type { Fold } from './fold.ts';
 
 /** How certain a format is that a record belongs to it. `maybe`: the record could also belong to another format. */
-export type Claim = 'sure' | 'maybe' | 'no';
+export type FormatClaim = 'sure' | 'maybe' | 'no';
 
 /** The strongest claim of a list. */
-export function strongest(claims: readonly Claim[]): Claim {
+export function strongest(claims: readonly FormatClaim[]): FormatClaim {
   if (claims.includes('sure')) return 'sure';
   return claims.includes('maybe') ? 'maybe' : 'no';
 }
@@ -14,7 +14,7 @@ export function strongest(claims: readonly Claim[]): Claim {
 /** One transcript format. */
 export interface Format {
   readonly name: FormatName;
-  claim(record: JsonRecord): Claim;
+  claim(record: JsonRecord): FormatClaim;
   open(fold: Fold): Reader;
 }
 

@@ -3,7 +3,7 @@ import type { Edited } from './edited.ts';
 import type { View } from './view.ts';
 
 /** The result of a tool call, in a form that is independent of the host. */
-export interface ToolResult {
+export interface RecordedResult {
   readonly id: string;
   readonly ok: boolean;
   /**

@@ -5,7 +5,7 @@ import { linesCoverage, WHOLE } from '../model/coverage.ts';
 import type { Access, EditAccess, SearchAccess, WriteAccess } from './access.ts';
 import type { Locate } from './accesses-of.ts';
 import { shownText } from './shown-text.ts';
-import type { ToolResult } from './tool-result.ts';
+import type { RecordedResult } from './tool-result.ts';
 import { bareView, shownView, type View } from './view.ts';
 
 /** Beginnings of successful results of changing tools, for hosts without a success flag. */
@@ -28,7 +28,7 @@ interface Hit {
  * The views that one access of a successful call showed. If the texts around an edit are known, `carriedView` handles
  * it instead.
  */
-export function viewsOf(access: Access, result: ToolResult, locate: Locate): readonly View[] {
+export function viewsOf(access: Access, result: RecordedResult, locate: Locate): readonly View[] {
   switch (access.kind) {
     case 'read': {
       const { touch, path } = access;
@@ -46,17 +46,17 @@ export function viewsOf(access: Access, result: ToolResult, locate: Locate): rea
   }
 }
 
-function answerOf(result: ToolResult): Answer {
+function answerOf(result: RecordedResult): Answer {
   const { ok, flagged, text, stdout: output, page, countsEmptyEnd = false, outcome } = result;
   const texts = text === undefined ? undefined : [text];
   return { ok, flagged, texts, output, page, countsEmptyEnd, revision: outcome?.revision };
 }
 
-function isDone(result: ToolResult): boolean {
+function isDone(result: RecordedResult): boolean {
   return result.flagged || result.outcome !== undefined || DONE.test(result.text ?? '');
 }
 
-function writeView(access: WriteAccess, result: ToolResult): View {
+function writeView(access: WriteAccess, result: RecordedResult): View {
   const { sha256, size } = access.shown;
   return {
     path: access.path,
@@ -72,13 +72,13 @@ function writeView(access: WriteAccess, result: ToolResult): View {
 }
 
 /** Results of Lookfirst's edits contain a revision only if the session has seen the whole file as it is now. */
-function editView(access: EditAccess, result: ToolResult): View {
+function editView(access: EditAccess, result: RecordedResult): View {
   const revision = revisionOf(access, result);
   const coverage = revision.revision === undefined ? {} : { coverage: WHOLE };
   return bareView(access.path, { how: 'edit', ...coverage, ...revision });
 }
 
-function revisionOf(access: WriteAccess | EditAccess, result: ToolResult): { revision?: string } {
+function revisionOf(access: WriteAccess | EditAccess, result: RecordedResult): { revision?: string } {
   const revision = result.outcome?.revision ?? changedRevision(result.text ?? '', access.given);
   return revision === undefined ? {} : { revision };
 }
@@ -87,7 +87,7 @@ function revisionOf(access: WriteAccess | EditAccess, result: ToolResult): { rev
  * The matching lines that a search showed, by file, in the form `path:line:text`. Other forms do not certainly show
  * lines.
  */
-function searchViews(access: SearchAccess, result: ToolResult, locate: Locate): readonly View[] {
+function searchViews(access: SearchAccess, result: RecordedResult, locate: Locate): readonly View[] {
   const files = new Map<string, Hit[]>();
   for (const line of (result.text ?? '').split('\n', MAX_HITS)) {
     const hit = hitOf(line, access, locate);

@@ -5,13 +5,13 @@ import { looksOf } from '../dialect/calls/touch.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { strayWrites } from './before.ts';
 import { afterCommand } from './command.ts';
-import type { HookEvent, Reply } from './event.ts';
+import type { HookEvent, HookReply } from './event.ts';
 import { callId, isOwnTool, meaningOf, noticeText, pathOf, type Scene, unjudged } from './scene.ts';
 
 type AfterEvent = Extract<HookEvent, { kind: 'after' | 'failed' }>;
 
 /** The host has carried out a call, or failed to: records what it showed and what it changed. */
-export async function after(scene: Scene, event: AfterEvent): Promise<Reply> {
+export async function after(scene: Scene, event: AfterEvent): Promise<HookReply> {
   const meaning = meaningOf(scene, event);
   if (meaning === undefined) return endOwnCall(scene, event);
   const run = meaning.touches.find((touch) => touch.does === 'run');
@@ -34,13 +34,13 @@ export async function after(scene: Scene, event: AfterEvent): Promise<Reply> {
   return told(scene, [...claims, ...stray, ...(settled.ok ? settled.notices : [])], path);
 }
 
-function told(scene: Scene, notices: readonly Notice[], path: string): Reply {
+function told(scene: Scene, notices: readonly Notice[], path: string): HookReply {
   const context = noticeText(scene, notices, path);
   return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
 }
 
 /** A call of our own server that was announced for a sub-agent has ended; the server has recorded what it did. */
-async function endOwnCall({ session }: Scene, event: AfterEvent): Promise<Reply> {
+async function endOwnCall({ session }: Scene, event: AfterEvent): Promise<HookReply> {
   const change = isOwnTool(event) ? await session.announcedAs(callId(event)) : undefined;
   if (change !== undefined) await session.settle(change, 'done');
   return { verdict: 'pass' };

@@ -1,7 +1,14 @@
 import { Fault } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
-import { type HookAnswer, type HookEvent, type Host, type JsonObject, type Reply, SILENT } from './event.ts';
-import { deniedOnStderr, textOf } from './hosts/payload.ts';
+import {
+  type HookAnswer,
+  type HookEvent,
+  type HookReply,
+  type Host,
+  type JsonObject,
+  SILENT,
+} from './event.ts';
+import { deniedOnStderr, payloadText } from './hosts/payload.ts';
 
 /** One call of a hook: the host's input and the flags of the hook's command line. */
 export interface HookCall {
@@ -15,7 +22,7 @@ export interface HookCall {
 }
 
 /** Judges one event. Throws a Fault when it cannot do its job. */
-export type Respond = (host: Host, event: HookEvent) => Promise<Reply>;
+export type Respond = (host: Host, event: HookEvent) => Promise<HookReply>;
 
 /** Events after which the host changes a file or runs a command. Only these can be denied. */
 const BEFORE_EVENTS = new Set(['PreToolUse', 'BeforeTool', 'preToolUse', 'tool.execute.before', 'before']);
@@ -45,7 +52,7 @@ export async function answerHook(call: HookCall, respond: Respond): Promise<Hook
 /** The word the host itself uses for the event. */
 function eventNameOf(payload: JsonObject): string {
   const fields = ['hook_event_name', 'hookEventName', 'hook', 'event'];
-  return fields.map((field) => textOf(payload[field])).find((name) => name !== undefined) ?? '';
+  return fields.map((field) => payloadText(payload[field])).find((name) => name !== undefined) ?? '';
 }
 
 function failed(call: HookCall, reason: string, eventName?: string): HookAnswer {
@@ -73,7 +80,7 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-function bounded(reply: Reply): Reply {
+function bounded(reply: HookReply): HookReply {
   if (reply.verdict === 'deny') return { ...reply, reason: plain(reply.reason, MAX_REASON) };
   return reply.context === undefined ? reply : { ...reply, context: plain(reply.context, MAX_CONTEXT) };
 }

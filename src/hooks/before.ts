@@ -3,17 +3,20 @@ import type { ForeignIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { beforeCommand } from './command.ts';
-import type { HookEvent, Reply, ToolCall } from './event.ts';
+import type { HookEvent, HookReply, ToolCall } from './event.ts';
 import { configurationRefusal } from './operator.ts';
 import { callId, denied, deniedByUser, isOwnTool, meaningOf, noticeText, type Scene } from './scene.ts';
 
-const PASS: Reply = { verdict: 'pass' };
+const PASS: HookReply = { verdict: 'pass' };
 
 /**
  * The host is about to carry out a call. A change is judged and announced, so that its bytes are kept and any process can
  * settle it. The announcement holds no lock: the host may ask its user for permission first, or never come back.
  */
-export async function before(scene: Scene, event: Extract<HookEvent, { kind: 'before' }>): Promise<Reply> {
+export async function before(
+  scene: Scene,
+  event: Extract<HookEvent, { kind: 'before' }>,
+): Promise<HookReply> {
   const meaning = meaningOf(scene, event);
   if (meaning === undefined) {
     if (isOwnTool(event) && event.session.includes('/')) await scene.session.announceOwnCall(callId(event));
@@ -34,7 +37,7 @@ export async function before(scene: Scene, event: Extract<HookEvent, { kind: 'be
   return withContext(noticeText(scene, [...stray, ...announced.notices], pathOfIntent(inside[0])));
 }
 
-function withContext(context: string | undefined): Reply {
+function withContext(context: string | undefined): HookReply {
   return context === undefined ? PASS : { verdict: 'pass', context };
 }
 
@@ -64,7 +67,7 @@ async function forbiddenBy(
   scene: Scene,
   inside: readonly ForeignIntent[],
   outside: Refusal | undefined,
-): Promise<Reply | undefined> {
+): Promise<HookReply | undefined> {
   if (outside !== undefined && scene.policy.hooks.outside === 'refuse') return denied(scene, outside);
   const ours = await configurationRefusal(scene, inside);
   return ours === undefined ? undefined : deniedByUser(scene, ours);
@@ -75,13 +78,13 @@ async function observed(
   { session }: Scene,
   event: ToolCall,
   intents: readonly ForeignIntent[],
-): Promise<Reply> {
+): Promise<HookReply> {
   await session.announceObserved(intents, callId(event));
   return PASS;
 }
 
 /** A call of a tool that changes files, in a form that does not say which. */
-function incomprehensible(scene: Scene, { tool }: ToolCall): Reply {
+function incomprehensible(scene: Scene, { tool }: ToolCall): HookReply {
   const reason = `the input of ${tool} does not say which file it changes`;
   const denial = denied(scene, {
     code: 'INVALID_ARGUMENT',

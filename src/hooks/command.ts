@@ -6,7 +6,7 @@ import { type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { LayerExpectation } from '../model/entry.ts';
 import type { ForeignIntent } from '../model/intent.ts';
-import type { HookEvent, Reply } from './event.ts';
+import type { HookEvent, HookReply } from './event.ts';
 import { configurationRefusal, operatorRefusal, tamperRefusal } from './operator.ts';
 import { callId, denied, deniedByUser, noticeText, pathOf, type Scene, unjudged } from './scene.ts';
 
@@ -16,7 +16,7 @@ type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
  * The host is about to run a shell command. What it writes for certain is judged like a write or an edit of the host's own
  * tools; for everything else it may change, the bytes before are kept.
  */
-export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunTouch): Promise<Reply> {
+export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunTouch): Promise<HookReply> {
   const forbidden = operatorRefusal(run.command) ?? (await tamperRefusal(scene, run.command));
   const refused = forbidden === undefined ? undefined : await deniedByUser(scene, forbidden);
   if (refused !== undefined) return refused;
@@ -37,7 +37,7 @@ async function denialOf(
   scene: Scene,
   intents: readonly ForeignIntent[],
   how: 'edit' | 'replace',
-): Promise<Reply | undefined> {
+): Promise<HookReply | undefined> {
   const ours = await configurationRefusal(scene, intents);
   if (ours !== undefined) return deniedByUser(scene, ours);
   for (const intent of intents) {
@@ -106,7 +106,7 @@ export async function afterCommand(
   scene: Scene,
   event: Extract<HookEvent, { kind: 'after' | 'failed' }>,
   run: RunTouch,
-): Promise<Reply> {
+): Promise<HookReply> {
   const { session } = scene;
   const change = await session.announcedAs(callId(event));
   // The event says that the command has started. The prefix claims the announcement, and settles it when the command ends.

@@ -51,7 +51,7 @@ export type HookEvent = EventContext &
   );
 
 /** The gate's reply to an event. Only a before-event can be denied. */
-export type Reply =
+export type HookReply =
   | { readonly verdict: 'pass'; readonly context?: string }
   | { readonly verdict: 'deny'; readonly reason: string };
 
@@ -79,5 +79,8 @@ export interface Host {
   readonly contextBefore: boolean;
   understand(payload: JsonObject): HookEvent | Malformed;
   /** `eventName` is the host's own word for the event, as the payload spelt it. */
-  answer(reply: Reply, event: { readonly eventName: string; readonly kind: HookEvent['kind'] }): HookAnswer;
+  answer(
+    reply: HookReply,
+    event: { readonly eventName: string; readonly kind: HookEvent['kind'] },
+  ): HookAnswer;
 }

@@ -1,15 +1,15 @@
 import { resolve } from 'node:path';
 import type { Fault } from '../model/fault.ts';
 import {
+  type ConfigSources,
   openUsable,
   openWorkspace,
   policyOf,
   policyTextOf,
   type StateFlags,
-  type Surroundings,
   type UsableRoots,
 } from '../session/configured.ts';
-import type { HookEvent, Host, Reply } from './event.ts';
+import type { HookEvent, HookReply, Host } from './event.ts';
 import { respond } from './respond.ts';
 
 /** The settings of one hook call, from its command line and environment. */
@@ -33,20 +33,20 @@ const MAX_OPEN = 16;
 
 /** Answers events and keeps the workspaces open that they are about. */
 export class HookDoor {
-  readonly #around: Surroundings;
+  readonly #around: ConfigSources;
   readonly #state: StateFlags;
   readonly #open = new Map<string, Promise<UsableRoots>>();
 
   readonly #trees: 'warm' | 'cold';
 
   /** `warm`: large work trees are watched between commands, for a process that answers many. */
-  constructor(around: Surroundings, state: StateFlags, trees: 'warm' | 'cold' = 'cold') {
+  constructor(around: ConfigSources, state: StateFlags, trees: 'warm' | 'cold' = 'cold') {
     this.#around = around;
     this.#state = state;
     this.#trees = trees;
   }
 
-  async respond(settings: HookSettings, event: HookEvent): Promise<Reply> {
+  async respond(settings: HookSettings, event: HookEvent): Promise<HookReply> {
     if (event.kind === 'other') return { verdict: 'pass' };
     const roots = rootsOf(settings, event);
     const { sessions, leftOut } = await this.#usable(roots);
@@ -107,7 +107,7 @@ function leftOutText(leftOut: readonly Fault[]): string | undefined {
   return `Lookfirst does not guard a folder of this workspace: ${reasons.join('; ')}. Tell the user.`;
 }
 
-function withNotice(reply: Reply, notice: string | undefined): Reply {
+function withNotice(reply: HookReply, notice: string | undefined): HookReply {
   if (notice === undefined || reply.verdict === 'deny') return reply;
   return { ...reply, context: reply.context === undefined ? notice : `${notice}\n${reply.context}` };
 }

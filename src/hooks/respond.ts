@@ -1,11 +1,11 @@
 import { after } from './after.ts';
 import { before } from './before.ts';
-import type { HookEvent, Reply } from './event.ts';
+import type { HookEvent, HookReply } from './event.ts';
 import type { Scene } from './scene.ts';
 import { followTranscript, promptSubmitted } from './turns.ts';
 
 /** Judges or records one event. */
-export async function respond(scene: Scene, event: HookEvent): Promise<Reply> {
+export async function respond(scene: Scene, event: HookEvent): Promise<HookReply> {
   const { session } = scene;
   switch (event.kind) {
     case 'before':

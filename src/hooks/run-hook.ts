@@ -1,18 +1,18 @@
 import { spawn } from 'node:child_process';
 import { parseArgs } from 'node:util';
-import { nearest } from '../config/nearest.ts';
+import { nearestName } from '../config/nearest.ts';
 import { residentPlace } from '../config/resident-place.ts';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
-import { placesOf, type Surroundings } from '../session/configured.ts';
+import { type ConfigSources, placesOf } from '../session/configured.ts';
 import { answerHook } from './answer-hook.ts';
 import { HOST_NAMES, type HookAnswer, type Host } from './event.ts';
 import { HookDoor, type HookSettings } from './hook-door.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
 import { deniedOnStderr } from './hosts/payload.ts';
 
-import { isAlive, type ResidentCall, runResident } from './resident/resident.ts';
+import { isResidentAlive, type ResidentCall, runResident } from './resident/resident.ts';
 
-export interface HookProcess extends Surroundings {
+export interface HookProcess extends ConfigSources {
   readonly args: readonly string[];
   /** The Node executable and the program file, to start a resident with. */
   readonly self: readonly [node: string, program: string];
@@ -81,7 +81,7 @@ function hostNamed(name: string | undefined): Host | string {
   const known = HOST_NAMES.find((host) => host === name);
   if (known !== undefined) return HOOK_HOSTS[known];
   if (name === undefined) return `name the client: ${HOST_NAMES.join(', ')}`;
-  const meant = nearest(name, HOST_NAMES);
+  const meant = nearestName(name, HOST_NAMES);
   return `unknown client '${name}'.${meant === undefined ? '' : ` Did you mean ${meant}?`}`;
 }
 
@@ -90,7 +90,7 @@ function presetNamed(name: string | undefined): PresetName | 'unknown' | undefin
 }
 
 function settingsOf(
-  { env, cwd }: Surroundings,
+  { env, cwd }: ConfigSources,
   given: { readonly values: Values; readonly host: Host; readonly preset: PresetName | undefined },
 ): HookSettings {
   const { values, host, preset } = given;
@@ -124,7 +124,7 @@ async function end(process: HookProcess, answer: HookAnswer): Promise<number> {
 }
 
 /** A resident serves the default store and policy of a state folder; calls with others open their own. */
-function isDefaultState({ env }: Surroundings, values: Values): boolean {
+function isDefaultState({ env }: ConfigSources, values: Values): boolean {
   return (
     !env['LOOKFIRST_STORE'] &&
     values.store === undefined &&
@@ -141,7 +141,7 @@ async function startResident(around: HookProcess): Promise<void> {
   const [node, program] = around.self;
   try {
     process.chdir(folder);
-    if (await isAlive(pointer, program)) return;
+    if (await isResidentAlive(pointer, program)) return;
   } catch {
     // No folder yet: no resident.
   }

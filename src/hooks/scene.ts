@@ -11,7 +11,7 @@ import type { Refusal } from '../model/verdict.ts';
 import { noticeTexts } from '../report/describe-notice.ts';
 import { explain } from '../report/explain.ts';
 import type { GatedSession } from '../session/gated-session.ts';
-import type { Host, Reply, ToolCall } from './event.ts';
+import type { HookReply, Host, ToolCall } from './event.ts';
 
 /** The host, session and workspace of one event. */
 export interface Scene {
@@ -95,7 +95,7 @@ export async function deniedByUser(scene: Scene, refusal: Refusal): Promise<Deni
   return denied(scene, refusal);
 }
 
-type Denial = Extract<Reply, { verdict: 'deny' }>;
+type Denial = Extract<HookReply, { verdict: 'deny' }>;
 
 /** The denial of a call; undefined if the policy only observes. */
 export function denied(scene: Scene, refusal: Refusal): Denial | undefined {
@@ -116,7 +116,7 @@ export function noticeText({ policy }: Scene, notices: readonly Notice[], path: 
 }
 
 /** The host carried out a call without a before-event: its hooks were off, not trusted, or failed open. */
-export async function unjudged({ session }: Scene, { tool }: ToolCall, path?: string): Promise<Reply> {
+export async function unjudged({ session }: Scene, { tool }: ToolCall, path?: string): Promise<HookReply> {
   await session.noteUnjudged(`${tool} passed without being judged`, path);
   const what = path === undefined ? `this ${tool}` : `this ${tool} of ${path}`;
   return {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { pathText } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
-import type { HookEvent, Reply } from './event.ts';
+import type { HookEvent, HookReply } from './event.ts';
 import type { Scene } from './scene.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { Scene } from './scene.ts';
 export async function promptSubmitted(
   scene: Scene,
   event: Extract<HookEvent, { kind: 'prompt' }>,
-): Promise<Reply> {
+): Promise<HookReply> {
   const { session } = scene;
   // No call is under way while the user types.
   await session.settleLeft();

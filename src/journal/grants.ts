@@ -40,7 +40,7 @@ export async function grantsFor(
 }
 
 /** True for the granted file, and for everything in a granted folder. */
-export function covers({ key: granted }: Pick<ActiveGrant, 'key'>, key: string): boolean {
+export function grantCovers({ key: granted }: Pick<ActiveGrant, 'key'>, key: string): boolean {
   return key === granted || key.startsWith(granted.endsWith('/') ? granted : `${granted}/`);
 }
 

@@ -3,7 +3,7 @@ import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Facts } from './facts.ts';
 import { knowledgeOf } from './knowledge.ts';
-import type { Rule } from './rule.ts';
+import type { JudgeRule } from './rule.ts';
 import { contain } from './rules/contain.ts';
 import { content } from './rules/content.ts';
 import { covered } from './rules/covered.ts';
@@ -24,11 +24,11 @@ export type Verdict =
   | { readonly outcome: 'refuse'; readonly refusal: Refusal };
 
 /** Rules that apply to every session, regardless of what it has seen. */
-const ALWAYS: readonly Rule[] = [contain, kind, size, exists, recursive, revision];
+const ALWAYS: readonly JudgeRule[] = [contain, kind, size, exists, recursive, revision];
 /** Rules about what the session has seen. Another licence or the operator's bypass replaces them. */
-const SEEING: readonly Rule[] = [folder, seen, covered, fresh];
+const SEEING: readonly JudgeRule[] = [folder, seen, covered, fresh];
 /** Rules that need file contents, so they come last. */
-const CONTENT: readonly Rule[] = [content];
+const CONTENT: readonly JudgeRule[] = [content];
 
 /**
  * Decides whether a change is allowed. The first rule that refuses wins, in the order contain, kind, exists, seen,
@@ -59,7 +59,7 @@ interface Consulted {
   readonly carry: boolean;
 }
 
-function consult(rules: readonly Rule[], { facts, policy, notices }: Hearing): Consulted {
+function consult(rules: readonly JudgeRule[], { facts, policy, notices }: Hearing): Consulted {
   let carry = false;
   for (const rule of rules) {
     const ruling = rule(facts, policy);

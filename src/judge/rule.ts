@@ -14,7 +14,7 @@ export type Ruling =
   | { readonly kind: 'carry' };
 
 /** A pure check of the facts. */
-export type Rule = (facts: Facts, policy: Policy) => Ruling;
+export type JudgeRule = (facts: Facts, policy: Policy) => Ruling;
 
 export const PASS: Ruling = { kind: 'pass' };
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { written } from '../../test/support/written.ts';
 import type { ToolContext } from '../tools/tool-context.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
-import { Connection } from './connection.ts';
+import { ClientConnection } from './connection.ts';
 
 const ENVELOPE = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -33,7 +33,7 @@ function open() {
       return { ok: true, shown: JSON.stringify(args), outcome: { ok: true } };
     },
   };
-  const connection = new Connection({
+  const connection = new ClientConnection({
     host,
     send: (parts) => sent.push(JSON.parse(written(parts))),
     log: (line) => logged.push(line),

@@ -55,7 +55,7 @@ const MODERN_METHODS: ReadonlySet<string> = new Set([
   'subscriptions/listen',
 ]);
 
-export interface ConnectionOptions {
+export interface ClientConnectionOptions {
   readonly host: ToolHost;
   readonly send: (parts: Parts) => void;
   readonly log: (line: string) => void;
@@ -68,7 +68,7 @@ export interface ConnectionOptions {
  * 2026-07-28 envelope makes it modern, except `server/discover`, which clients use to probe. Any
  * other request makes it legacy. Requests are answered as they finish, not in order.
  */
-export class Connection {
+export class ClientConnection {
   readonly #host: ToolHost;
   readonly #send: (parts: Parts) => void;
   readonly #log: (line: string) => void;
@@ -81,7 +81,7 @@ export class Connection {
   readonly #roots: RootsDialogue | undefined;
 
   /** `send` gets whole messages without a newline; `log` gets internal errors, for the user. */
-  constructor(io: ConnectionOptions) {
+  constructor(io: ClientConnectionOptions) {
     this.#host = io.host;
     this.#roots = io.roots && new RootsDialogue(io.roots, io.send);
     this.#send = io.send;

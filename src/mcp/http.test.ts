@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonRecord } from '../model/record.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { newToken } from '../wire/bearer.ts';
-import { type HttpOptions, serveHttp } from './http.ts';
+import { type HttpOptions, listenHttp } from './http.ts';
 
 const TOKEN = 'token-for-tests';
 const ACCEPT = 'application/json, text/event-stream';
@@ -43,7 +43,7 @@ async function open(options: Partial<HttpOptions> = {}) {
     report: (context) => void reported.push(context),
     sessionEnded: (id) => ended.push(id),
   };
-  const server = await serveHttp({ host, token: TOKEN, log: () => {}, ...options });
+  const server = await listenHttp({ host, token: TOKEN, log: () => {}, ...options });
   onTestFinished(() => server.close().catch(() => {}));
   /** Uses `node:http` because `fetch` does not let a client send a false Host header. */
   const send = (

@@ -100,7 +100,7 @@ interface Exchange {
  * A foreign Host or Origin gets 403, a missing token 401. Loads the SDK and zod, so import this
  * module only for HTTP.
  */
-export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
+export async function listenHttp(options: HttpOptions): Promise<HttpServer> {
   const endpoint = new Endpoint(options);
   const requestTimeout = options.requestMs ?? REQUEST_MS;
   const limits = {

@@ -12,7 +12,7 @@ import { createToolHost, type ToolHost } from '../tools/tool-host.ts';
 import { newToken } from '../wire/bearer.ts';
 import { type EndSignal, EndSignals } from '../wire/end-signals.ts';
 import { ClientRoots } from './client-roots.ts';
-import { type StdioEnd, serveStdio as serveStreams } from './stdio-loop.ts';
+import { type StdioEnd, runStdioLoop as serveStreams } from './stdio-loop.ts';
 
 /** A workspace and how it is served. */
 export interface ServeOptions {
@@ -146,7 +146,7 @@ export async function serveHttp(options: ServeHttpOptions): Promise<EndSignal> {
     const viewer = await options.viewer?.(sessions);
     const host = await hostFor(options, { env, nameless: 'call' }, workspace);
     // Imported on demand: it loads the protocol's SDK, which stdio does not need.
-    const { serveHttp: listen } = await import('./http.ts');
+    const { listenHttp: listen } = await import('./http.ts');
     const token = options.token ?? newToken();
     const server = await listen({
       host,

@@ -5,7 +5,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { ToolHost } from '../tools/tool-host.ts';
-import { Output, serveStdio } from './stdio-loop.ts';
+import { Output, runStdioLoop } from './stdio-loop.ts';
 
 const MEGABYTE = 'm'.repeat(1 << 20);
 const host: ToolHost = {
@@ -28,7 +28,7 @@ describe('serveStdio', () => {
     const input = new PassThrough();
     const writes: (() => void)[] = [];
     const output = new Writable({ write: (_chunk, _encoding, callback) => void writes.push(callback) });
-    const served = serveStdio({ host, input, output, signals: new EventEmitter(), log: () => {} });
+    const served = runStdioLoop({ host, input, output, signals: new EventEmitter(), log: () => {} });
     for (let id = 0; id < 20; id += 1) {
       input.write(call('megabyte', id));
       await new Promise(setImmediate);
@@ -54,7 +54,7 @@ describe('serveStdio', () => {
     const signals = new EventEmitter();
     const output = new PassThrough();
     const limits = { finishMs: 1, cancelMs: 1 };
-    const served = serveStdio({ host, input, output, signals, log: () => {}, ...limits });
+    const served = runStdioLoop({ host, input, output, signals, log: () => {}, ...limits });
     input.write(call('stuck', 1));
     await new Promise(setImmediate);
     end(input, signals);
@@ -65,7 +65,14 @@ describe('serveStdio', () => {
     const input = new PassThrough();
     const signals = new EventEmitter();
     const limits = { finishMs: 2 ** 30, cancelMs: 2 ** 30 };
-    const served = serveStdio({ host, input, output: new PassThrough(), signals, log: () => {}, ...limits });
+    const served = runStdioLoop({
+      host,
+      input,
+      output: new PassThrough(),
+      signals,
+      log: () => {},
+      ...limits,
+    });
     input.write(call('stuck', 1));
     await new Promise(setImmediate);
     signals.emit('SIGINT', 'SIGINT');

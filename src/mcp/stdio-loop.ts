@@ -5,7 +5,7 @@ import type { ToolHost } from '../tools/tool-host.ts';
 import { type EndSignal, EndSignals } from '../wire/end-signals.ts';
 import { JsonText } from '../wire/json-text.ts';
 import type { ClientRoots } from './client-roots.ts';
-import { Connection } from './connection.ts';
+import { ClientConnection } from './connection.ts';
 import { type Parts, writeParts } from './outgoing.ts';
 
 /** The reason the loop ended. */
@@ -52,10 +52,10 @@ const MAX_KEPT = 2;
  * promise resolves; the caller ends the process. A second signal skips the waiting. Never rejects,
  * whatever the client sends.
  */
-export async function serveStdio(options: StdioOptions): Promise<StdioEnd> {
+export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
   const { host, input, log, maxMessageBytes = 256 << 20 } = options;
   const output = new Output(options.output);
-  const connection = new Connection({
+  const connection = new ClientConnection({
     host,
     send: (parts) => output.send(parts),
     log,
@@ -98,7 +98,7 @@ function streamsEnd(input: Readable, output: Writable): Promise<StdioEnd> {
 
 interface Finishing {
   readonly options: StdioOptions;
-  readonly connection: Connection;
+  readonly connection: ClientConnection;
   readonly output: Output;
   readonly hurry: AbortSignal;
 }

@@ -13,7 +13,7 @@ export interface ForeignSession {
   /** True if the session may not change anything. */
   readonly readOnly: boolean;
   /** Resolves a path if the session may access it for this action. Synchronous where possible. Reads no content. */
-  locate(path: string, action: Action): Located | Promise<Located>;
+  locate(path: string, action: Action): ForeignPlace | Promise<ForeignPlace>;
   /** The path spelt as on disk, where a name differs only in its Unicode form. */
   spelt(path: string): string;
   /** Records the output of a command that names this file: output lines that equal lines of the file count as seen. */
@@ -68,7 +68,7 @@ export interface CallTimes {
   answeredAt: number;
 }
 
-export type Located = Outcome<{ readonly key: string }>;
+export type ForeignPlace = Outcome<{ readonly key: string }>;
 
 /** Shown content that can be compared with a file's bytes. */
 export interface ShownBytes {

@@ -10,7 +10,7 @@ export type CommandEnd =
   /** The sandbox could not be built; the command was not started. */
   | { readonly kind: 'not-started'; readonly reason: string };
 
-export interface RunOptions {
+export interface SandboxOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Undefined: as long as it takes. */
   readonly timeoutMs?: number | undefined;
@@ -29,7 +29,7 @@ const MAX_REASON_CHARS = 2000;
 export async function runSandboxed(
   tools: SandboxTools,
   plan: SandboxPlan,
-  options: RunOptions,
+  options: SandboxOptions,
 ): Promise<CommandEnd> {
   if (options.signal?.aborted === true) return { kind: 'ended', why: 'cancelled' };
   const [program = '', ...args] = sandboxArgv(tools, plan);

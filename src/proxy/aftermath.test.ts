@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EscapedText } from './aftermath.ts';
+import { EscapedAnswer } from './aftermath.ts';
 import { Received } from './received.ts';
 
 const TEXT = 'plain, "quoted", back\\slash\ttab\nümlaut 🙂\r\nlast';
@@ -18,7 +18,7 @@ function received(message: unknown, size = 1 << 20): Received {
 }
 
 const shows = (message: unknown, text: string, size?: number): boolean =>
-  EscapedText.in(received(message, size))?.equals(Buffer.from(text)) ?? false;
+  EscapedAnswer.in(received(message, size))?.equals(Buffer.from(text)) ?? false;
 
 describe('EscapedText', () => {
   it.each([1 << 20, 300, 97])('knows the text of an answer in pieces of %i bytes', (size) => {

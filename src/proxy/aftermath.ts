@@ -4,8 +4,8 @@ import { looksOf } from '../dialect/calls/touch.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
-import { endingOf, withNotices } from './answers.ts';
-import type { Call } from './call.ts';
+import { answerEnding, withNotices } from './answers.ts';
+import type { ProxyCall } from './call.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import type { Received } from './received.ts';
 import { parseLine, resultLine } from './rpc.ts';
@@ -42,19 +42,19 @@ export class Aftermath {
   }
 
   /** True if the answer must be processed. */
-  awaits({ understanding }: Call): boolean {
+  awaits({ understanding }: ProxyCall): boolean {
     return changes(understanding) || isWorthNoting(understanding);
   }
 
   /** True if the client must not get the answer before it is processed. */
-  holds({ understanding, leftOut }: Call): boolean {
+  holds({ understanding, leftOut }: ProxyCall): boolean {
     if (leftOut.size > 0) return true;
     if (this.#options.receipts && reads(understanding)) return true;
     return changes(understanding) || !showsItself(understanding);
   }
 
   /** Processes an answer. Undefined if the client already has it. */
-  of(call: Call, received: Received): Promise<void> | undefined {
+  of(call: ProxyCall, received: Received): Promise<void> | undefined {
     const { understanding } = call;
     if (changes(understanding)) return this.#changed(call, received.line);
     if (call.leftOut.size > 0) return this.#partly(call, received.line);
@@ -66,7 +66,7 @@ export class Aftermath {
   }
 
   /** Ends a call that gets no answer, or none that counts. */
-  async unanswered(call: Call): Promise<void> {
+  async unanswered(call: ProxyCall): Promise<void> {
     try {
       if (call.change !== undefined) await call.session?.settle(call.change, 'unknown');
       const command = commandOf(call.understanding, call.tool);
@@ -80,16 +80,16 @@ export class Aftermath {
     return this.#options.shared.witnesses.drain();
   }
 
-  async #recorded(call: Call, received: Received): Promise<void> {
+  async #recorded(call: ProxyCall, received: Received): Promise<void> {
     await this.#noted(call, received.parse());
     this.#answer(call, received);
   }
 
-  async #changed(call: Call, line: Buffer): Promise<void> {
+  async #changed(call: ProxyCall, line: Buffer): Promise<void> {
     const response = parseLine(line);
     let notices: readonly Notice[] = [];
     try {
-      const settled = await call.session?.settle(call.change ?? '', endingOf(response));
+      const settled = await call.session?.settle(call.change ?? '', answerEnding(response));
       notices = settled?.ok === true ? [...call.notices, ...settled.notices] : call.notices;
     } catch (error) {
       // The upstream has already made the change, so the client must learn that, even if recording it failed.
@@ -97,14 +97,14 @@ export class Aftermath {
       notices = [{ kind: 'not-recorded' }];
     }
     const result = fieldOf(response, 'result');
-    const telling = notices.length > 0 && endingOf(response) === 'done' && isRecord(result);
+    const telling = notices.length > 0 && answerEnding(response) === 'done' && isRecord(result);
     this.#wire.toClient(telling ? withNotices(call.id, result, notices) : line);
     call.times.answeredAt = performance.now();
     await this.#noted(call, response);
   }
 
   /** Adds what was refused to the answer about the other files. */
-  async #partly(call: Call, line: Buffer): Promise<void> {
+  async #partly(call: ProxyCall, line: Buffer): Promise<void> {
     const response = parseLine(line);
     await this.#noted(call, response);
     const result = fieldOf(response, 'result');
@@ -112,19 +112,19 @@ export class Aftermath {
       ([path, refusal]) => `${path}: Error - ${inWords(refusal, this.#options, call.tool)}`,
     );
     this.#wire.toClient(
-      isRecord(result) && endingOf(response) === 'done'
+      isRecord(result) && answerEnding(response) === 'done'
         ? withReceipts(call.id, result, refused.join('\n---\n'))
         : line,
     );
     call.times.answeredAt = performance.now();
   }
 
-  async #receipted(call: Call, line: Buffer): Promise<void> {
+  async #receipted(call: ProxyCall, line: Buffer): Promise<void> {
     const response = parseLine(line);
     await this.#noted(call, response);
     const result = fieldOf(response, 'result');
     const { session } = call;
-    const shows = session !== undefined && isRecord(result) && endingOf(response) === 'done';
+    const shows = session !== undefined && isRecord(result) && answerEnding(response) === 'done';
     const receipts = shows ? await receiptsFor(session, call.understanding, result) : '';
     this.#wire.toClient(
       receipts === '' || !isRecord(result) ? line : withReceipts(call.id, result, receipts),
@@ -133,15 +133,15 @@ export class Aftermath {
   }
 
   /** Forwards the answer, unless the client already has it. */
-  #answer(call: Call, received: Received): void {
+  #answer(call: ProxyCall, received: Received): void {
     if (!received.forwarded) this.#wire.toClient(received.line);
     call.times.answeredAt = performance.now();
   }
 
   /** Uses the fast path for a single whole file, otherwise parses the answer. */
-  async #notedShown(call: Call, received: Received): Promise<void> {
+  async #notedShown(call: ProxyCall, received: Received): Promise<void> {
     const path = wholeFileOf(call);
-    const text = path === undefined ? undefined : EscapedText.in(received);
+    const text = path === undefined ? undefined : EscapedAnswer.in(received);
     try {
       if (
         path !== undefined &&
@@ -161,7 +161,7 @@ export class Aftermath {
    * Records reads, listings and commands, then releases the turn. Never throws: if recording fails,
    * nothing counts as seen.
    */
-  async #noted(call: Call, response: unknown): Promise<void> {
+  async #noted(call: ProxyCall, response: unknown): Promise<void> {
     try {
       if (call.session !== undefined) await this.#witness(call, call.session, response);
     } catch (error) {
@@ -171,11 +171,11 @@ export class Aftermath {
     }
   }
 
-  async #witness(call: Call, session: ForeignSession, response: unknown): Promise<void> {
+  async #witness(call: ProxyCall, session: ForeignSession, response: unknown): Promise<void> {
     const { understanding } = call;
     const command = commandOf(understanding, call.tool);
     if (command !== undefined) await session.witness({ kind: 'command', command }, call.times);
-    if (endingOf(response) !== 'done') return;
+    if (answerEnding(response) !== 'done') return;
     const answer = mcpAnswer(fieldOf(response, 'result.content'));
     await witnessLooks(call, session, answer.texts ?? []);
     for (const { path: given, content, ranges, clamped } of shownLines(understanding.touches, answer)) {
@@ -193,7 +193,7 @@ export class Aftermath {
 
 /** Records listings as seen; only journals searches and other looks. */
 async function witnessLooks(
-  { understanding, times }: Call,
+  { understanding, times }: ProxyCall,
   session: ForeignSession,
   texts: readonly string[],
 ): Promise<void> {
@@ -205,7 +205,7 @@ async function witnessLooks(
 }
 
 /** The path, if the call reads one whole file whose text the table declares to be shown verbatim. */
-function wholeFileOf({ understanding }: Call): string | undefined {
+function wholeFileOf({ understanding }: ProxyCall): string | undefined {
   const [touch, ...more] = understanding.touches;
   if (touch?.does !== 'read' || more.length > 0 || understanding.guessed || touch.asked !== undefined)
     return undefined;
@@ -278,7 +278,7 @@ function withReceipts(id: string, result: JsonRecord, receipts: string): Buffer 
  * The text of an answer, still escaped, in the pieces in which the answer arrived. Comparing it
  * with a file needs neither parsing nor a copy, which for a large file is most of the work.
  */
-export class EscapedText {
+export class EscapedAnswer {
   readonly #parts: readonly Buffer[];
   readonly #start: number;
 
@@ -288,10 +288,10 @@ export class EscapedText {
   }
 
   /** Undefined if the answer does not begin with a single text; then it must be parsed. */
-  static in(received: Received): EscapedText | undefined {
+  static in(received: Received): EscapedAnswer | undefined {
     const opening = OPENING.exec(received.head);
     if (opening === null || opening[0].length > (received.parts[0]?.length ?? 0)) return undefined;
-    return new EscapedText(received, opening[0].length);
+    return new EscapedAnswer(received, opening[0].length);
   }
 
   /**

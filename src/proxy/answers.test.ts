@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../model/fault.ts';
-import { endingOf, faultLine, refusalLine, withNotices } from './answers.ts';
+import { answerEnding, faultLine, refusalLine, withNotices } from './answers.ts';
 
 const META = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
 const refusal = { code: 'NOT_READ', action: 'overwrite', path: 'a', next: 'read' } as const;
@@ -63,5 +63,5 @@ it.each([
   ['a question', { result: { resultType: 'input_required' } }, 'unknown'],
   ['nothing that can be read', undefined, 'failed'],
 ])('%s ends a call as it should', (_what, response, ending) => {
-  expect(endingOf(response)).toBe(ending);
+  expect(answerEnding(response)).toBe(ending);
 });

@@ -58,7 +58,7 @@ export function withNotices(id: string, result: JsonRecord, notices: readonly No
  * How a call ended, according to its answer. `unknown` for a task or a question to the user,
  * because the call has not ended.
  */
-export function endingOf(response: unknown): 'done' | 'failed' | 'unknown' {
+export function answerEnding(response: unknown): 'done' | 'failed' | 'unknown' {
   const result = fieldOf(response, 'result');
   if (!isRecord(result) || result['isError'] === true) return 'failed';
   const type = result['resultType'];

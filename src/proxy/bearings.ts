@@ -3,7 +3,7 @@ import { basename, isAbsolute, join, normalize, resolve } from 'node:path';
 import type { ServerTable } from '../dialect/calls/table.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { isFileAddress, isHomePath, upstreamPath } from './paths.ts';
-import { metaOf, paramsOf } from './rpc.ts';
+import { paramsOf, rpcMeta } from './rpc.ts';
 
 /** The facts that determine where the upstream's relative paths start. */
 export interface Whereabouts {
@@ -57,7 +57,7 @@ export class Bearings {
 
   /** Reads the client's capabilities from a request. */
   sawClient(message: JsonRecord): void {
-    const modern = metaOf(message)[CAPABILITIES];
+    const modern = rpcMeta(message)[CAPABILITIES];
     const capabilities = isRecord(modern) ? modern : fieldOf(paramsOf(message), 'capabilities');
     if (isRecord(capabilities) && capabilities['roots'] !== undefined) this.sawRoots();
   }

@@ -1,5 +1,5 @@
 import type { Arguments } from '../dialect/calls/rule-scope.ts';
-import type { CallTimes, ForeignSession, Located } from '../model/foreign-session.ts';
+import type { CallTimes, ForeignPlace, ForeignSession } from '../model/foreign-session.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -9,7 +9,7 @@ import { idIn } from './scan.ts';
 import type { Understanding } from './understand.ts';
 
 /** One `tools/call` on its way through the gate. */
-export interface Call extends Answerable {
+export interface ProxyCall extends Answerable {
   readonly key: string;
   /** What is forwarded. */
   line: Buffer;
@@ -23,7 +23,7 @@ export interface Call extends Answerable {
   /** The number of typographic quotes that were straightened in its texts. */
   readonly straightened: number;
   /** The cached locations of the call's paths. */
-  readonly located: Map<string, Located | Promise<Located>>;
+  readonly located: Map<string, ForeignPlace | Promise<ForeignPlace>>;
   /** `waiting`: not forwarded yet; `sent`: forwarded to the upstream; `over`: finished. */
   stage: 'waiting' | 'sent' | 'over';
   readonly times: CallTimes;
@@ -44,7 +44,7 @@ const NONE: ReadonlyMap<string, Refusal> = new Map();
 /** Creates a call. Lists every field explicitly, because this runs for each call and must be fast. */
 export function newCall(
   given: Pick<
-    Call,
+    ProxyCall,
     | 'id'
     | 'key'
     | 'tool'
@@ -56,7 +56,7 @@ export function newCall(
     | 'trusts'
     | 'straightened'
   >,
-): Call {
+): ProxyCall {
   return {
     id: given.id,
     key: given.key,

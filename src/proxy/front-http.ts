@@ -9,9 +9,9 @@ import { ENDPOINT_PATH, namedIn } from './front-address.ts';
 import type { Endpoint } from './front-endpoint.ts';
 import { ProcessEndpoint } from './front-process.ts';
 import { RelayEndpoint } from './front-relay.ts';
-import { reject } from './front-reply.ts';
+import { rejectFront } from './front-reply.ts';
 import { type GateOptions, gateFor } from './gate-options.ts';
-import { MAX_LINE_BYTES } from './lines.ts';
+import { MAX_MESSAGE_BYTES } from './lines.ts';
 
 /** Options for the gate in front of one server, offered as Streamable HTTP on this machine. */
 export interface FrontOptions extends GateOptions {
@@ -55,13 +55,13 @@ export async function serveProxy(options: FrontOptions): Promise<Front> {
     if (!letIn(req, res)) return;
     if (namedIn(req).kind === 'other') {
       const message = `Not found: this serves ${ENDPOINT_PATH} and ${ENDPOINT_PATH}/NAME`;
-      reject(res, { status: 404, code: -32001, message });
+      rejectFront(res, { status: 404, code: -32001, message });
       return;
     }
     endpoint.handle(req, res).catch((error: unknown) => {
       log(`${req.method} failed: ${String(error)}`);
       if (res.headersSent) res.destroy();
-      else reject(res, { status: 500, code: -32603, message: 'Internal error' });
+      else rejectFront(res, { status: 500, code: -32603, message: 'Internal error' });
     });
   });
   // No timeout: a tool may take any time, and a stream has no end.
@@ -84,7 +84,7 @@ export async function serveProxy(options: FrontOptions): Promise<Front> {
 
 function endpointFor(options: FrontOptions, log: (text: string) => void): Endpoint {
   const gate = gateFor(options, log);
-  const maxBytes = options.maxBytes ?? MAX_LINE_BYTES;
+  const maxBytes = options.maxBytes ?? MAX_MESSAGE_BYTES;
   const { url, command, args = [], headers = {}, token } = options;
   if (url !== undefined)
     return new RelayEndpoint({ url, headers, maxBytes, gate, ownsAuthorization: token !== undefined });
@@ -112,7 +112,7 @@ function guard(token: string | undefined): (req: IncomingMessage, res: ServerRes
   return (req, res) => {
     if (!hostOk(req, res) || !originOk(req, res)) return false;
     if (token === undefined || carriesToken(req.headers.authorization, token)) return true;
-    reject(
+    rejectFront(
       res,
       { status: 401, code: -32001, message: 'Unauthorized' },
       { 'www-authenticate': 'Bearer realm="lookfirst"' },

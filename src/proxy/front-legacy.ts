@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { FrontConnection } from './front-connection.ts';
-import { openStream, Reply, reject, writeEvent } from './front-reply.ts';
-import { errorLine, INTERNAL_ERROR, idKey, metaOf, parseLine } from './rpc.ts';
+import { openStream, Reply, rejectFront, writeEvent } from './front-reply.ts';
+import { errorLine, INTERNAL_ERROR, idKey, parseLine, rpcMeta } from './rpc.ts';
 
 /** How many messages are kept for a client without an open stream; beyond it the oldest are dropped. */
 const HELD = 1000;
@@ -47,7 +47,7 @@ export class LegacyClient {
     }
     const streams = /text\/event-stream/.test(response.req.headers.accept ?? '');
     const reply = new Reply(response, { headers: this.#headers, modern: false, streams });
-    const token = idKey(metaOf(message)['progressToken']);
+    const token = idKey(rpcMeta(message)['progressToken']);
     this.#posts.set(key, { reply, token });
     // In this era a disconnect does not cancel the request; its answer is then dropped.
     reply.onGone(() => this.#posts.delete(key));
@@ -58,7 +58,7 @@ export class LegacyClient {
   listen(response: ServerResponse): void {
     this.lastUsedMs = Date.now();
     if (this.#stream !== undefined) {
-      reject(response, { status: 409, code: -32000, message: 'Conflict: one stream per session' });
+      rejectFront(response, { status: 409, code: -32000, message: 'Conflict: one stream per session' });
       return;
     }
     this.#stream = response;

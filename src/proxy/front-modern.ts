@@ -9,9 +9,9 @@ import {
   INVALID_PARAMS,
   idKey,
   isModern,
-  metaOf,
   paramsOf,
   parseLine,
+  rpcMeta,
 } from './rpc.ts';
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
@@ -63,7 +63,7 @@ export class ModernClients {
     }
     const ours = this.#next++;
     const reply = new Reply(response, { headers: {}, modern: true, streams: false });
-    this.#posts.set(ours, { reply, id: message['id'], token: metaOf(message)['progressToken'] });
+    this.#posts.set(ours, { reply, id: message['id'], token: rpcMeta(message)['progressToken'] });
     reply.onGone(() => {
       if (!this.#posts.delete(ours)) return;
       const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: ours } };
@@ -111,7 +111,7 @@ export class ModernClients {
 
 /** Replaces the request's id, and its progress token if it has one, by ours. */
 function withIds(message: JsonRecord, ours: number): JsonRecord {
-  const meta = metaOf(message);
+  const meta = rpcMeta(message);
   const params = paramsOf(message);
   if (meta['progressToken'] === undefined) return { ...message, id: ours };
   return { ...message, id: ours, params: { ...params, _meta: { ...meta, progressToken: ours } } };
@@ -119,7 +119,7 @@ function withIds(message: JsonRecord, ours: number): JsonRecord {
 
 /** The one of our ids that a message from the server refers to. */
 function ownerOf(message: JsonRecord): number | undefined {
-  const meta = metaOf(message)[SUBSCRIPTION];
+  const meta = rpcMeta(message)[SUBSCRIPTION];
   const about =
     message['method'] === undefined ? message['id'] : (meta ?? fieldOf(message, 'params.progressToken'));
   return typeof about === 'number' ? about : undefined;
@@ -135,7 +135,7 @@ function restored(message: JsonRecord, post: OpenPost): JsonRecord {
     return { ...message, id: post.id, result: { ...result, _meta: { ...meta, [SUBSCRIPTION]: post.id } } };
   }
   const params = paramsOf(message);
-  const meta = metaOf(message);
+  const meta = rpcMeta(message);
   return {
     ...message,
     params: {
@@ -169,7 +169,7 @@ class ModernCheck {
 
   /** The problem with a request; undefined if there is none. */
   problemWith(message: JsonRecord, headers: Readonly<Record<string, unknown>>): Problem | undefined {
-    const meta = metaOf(message);
+    const meta = rpcMeta(message);
     if (!isModern(message) || !isRecord(meta[CAPABILITIES])) {
       const missing = isModern(message) ? CAPABILITIES : VERSION;
       return { code: INVALID_PARAMS, message: `the request has no ${missing} in its _meta` };

@@ -7,10 +7,10 @@ import { FrontConnection } from './front-connection.ts';
 import { type Endpoint, HTTP_SESSION, namedGate } from './front-endpoint.ts';
 import { LegacyClient } from './front-legacy.ts';
 import { ModernClients } from './front-modern.ts';
-import { reject } from './front-reply.ts';
+import { rejectFront } from './front-reply.ts';
 import { bodyOf } from './http-exchange.ts';
 import type { InterceptOptions } from './intercept-options.ts';
-import { INVALID_REQUEST, isModern, metaOf, PARSE_ERROR, paramsOf, parseLine } from './rpc.ts';
+import { INVALID_REQUEST, isModern, PARSE_ERROR, paramsOf, parseLine, rpcMeta } from './rpc.ts';
 import { onOneLine } from './sse.ts';
 import { StdioUpstream, type StdioUpstreamOptions } from './upstream-stdio.ts';
 
@@ -48,7 +48,7 @@ export class ProcessEndpoint implements Endpoint {
       await client.close();
       res.writeHead(200).end();
     } else
-      reject(
+      rejectFront(
         res,
         { status: 405, code: -32000, message: 'Method not allowed' },
         { allow: 'GET, POST, DELETE' },
@@ -63,13 +63,13 @@ export class ProcessEndpoint implements Endpoint {
   async #post(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const body = await bodyOf(req, this.#options.maxBytes).catch(() => undefined);
     if (body === undefined) {
-      reject(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
+      rejectFront(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
       return;
     }
     const message = parseLine(body);
     if (!isRecord(message)) {
       const code = Array.isArray(message) ? INVALID_REQUEST : PARSE_ERROR;
-      reject(res, { status: 400, code, message: code === PARSE_ERROR ? 'Parse error' : 'no batches' });
+      rejectFront(res, { status: 400, code, message: code === PARSE_ERROR ? 'Parse error' : 'no batches' });
       return;
     }
     const line = onOneLine(body);
@@ -83,7 +83,7 @@ export class ProcessEndpoint implements Endpoint {
     const asks = id !== undefined && typeof method === 'string';
     const problem = asks ? this.#modern.problemWith(post.message, req.headers) : undefined;
     if (problem === undefined) this.#modern.post(post.line, post.message, res);
-    else reject(res, { status: 400, id, ...problem });
+    else rejectFront(res, { status: 400, id, ...problem });
   }
 
   #postLegacy(req: IncomingMessage, res: ServerResponse, post: Post): void {
@@ -95,7 +95,7 @@ export class ProcessEndpoint implements Endpoint {
   #newClient(req: IncomingMessage, res: ServerResponse): LegacyClient | undefined {
     if (this.#clients.size >= MAX_CLIENTS) this.#endIdle();
     if (this.#clients.size >= MAX_CLIENTS) {
-      reject(res, { status: 503, code: -32000, message: 'too many sessions' });
+      rejectFront(res, { status: 503, code: -32000, message: 'too many sessions' });
       return undefined;
     }
     const id = randomUUID();
@@ -113,7 +113,7 @@ export class ProcessEndpoint implements Endpoint {
   #clientOf(req: IncomingMessage, res: ServerResponse): LegacyClient | undefined {
     const id = req.headers['mcp-session-id'];
     if (typeof id !== 'string') {
-      reject(res, {
+      rejectFront(res, {
         status: 400,
         code: -32000,
         message: 'Bad Request: the header Mcp-Session-Id is missing',
@@ -121,7 +121,7 @@ export class ProcessEndpoint implements Endpoint {
       return undefined;
     }
     const client = this.#clients.get(id);
-    if (client === undefined) reject(res, { status: 404, code: -32001, message: 'Session not found' });
+    if (client === undefined) rejectFront(res, { status: 404, code: -32001, message: 'Session not found' });
     return client;
   }
 
@@ -150,7 +150,7 @@ interface Post {
  */
 function inSessionOf(req: IncomingMessage, post: Post): Post {
   const named = namedIn(req);
-  const meta = metaOf(post.message);
+  const meta = rpcMeta(post.message);
   if (named.kind !== 'name' || meta[SESSION_KEY] !== undefined) return post;
   const params = { ...paramsOf(post.message), _meta: { ...meta, [SESSION_KEY]: named.name } };
   const message = { ...post.message, params };

@@ -3,12 +3,12 @@ import { isRecord, type JsonRecord } from '../model/record.ts';
 import { COMPACTED_METHOD, eventsIn } from '../tools/session-events.ts';
 import { addressOf } from './front-address.ts';
 import { type Endpoint, HTTP_SESSION, namedGate } from './front-endpoint.ts';
-import { reject } from './front-reply.ts';
+import { rejectFront } from './front-reply.ts';
 import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
 import { type Headers, headersAfter } from './http-headers.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { HOP_BY_HOP, headersBack, RelayedPost } from './relayed-post.ts';
-import { INVALID_REQUEST, idKey, isModern, metaOf, paramsOf, parseLine } from './rpc.ts';
+import { INVALID_REQUEST, idKey, isModern, paramsOf, parseLine, rpcMeta } from './rpc.ts';
 import { onOneLine } from './sse.ts';
 
 export interface RelayOptions {
@@ -50,13 +50,13 @@ export class RelayEndpoint implements Endpoint {
     if (req.method !== 'POST') return this.#pass(req, res, undefined);
     const body = await bodyOf(req, this.#options.maxBytes).catch(() => undefined);
     if (body === undefined) {
-      reject(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
+      rejectFront(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
       return;
     }
     const message = parseLine(body);
     const method = isRecord(message) ? message['method'] : undefined;
     if (isRecord(message) && method === 'notifications/cancelled') this.#cancelled(req, message);
-    const events = isRecord(message) ? eventsIn(metaOf(message)).kind : 'none';
+    const events = isRecord(message) ? eventsIn(rpcMeta(message)).kind : 'none';
     const heeded =
       Array.isArray(message) || (typeof method === 'string' && HEEDED.has(method)) || events !== 'none';
     if (heeded) await this.#heed(req, res, { body, message });
@@ -74,7 +74,8 @@ export class RelayEndpoint implements Endpoint {
     res.once('close', () => exchange.abort());
     const response = await exchange.response.catch(() => undefined);
     if (response === undefined) {
-      if (!res.destroyed) reject(res, { status: 502, code: -32603, message: 'the server cannot be reached' });
+      if (!res.destroyed)
+        rejectFront(res, { status: 502, code: -32603, message: 'the server cannot be reached' });
       return;
     }
     res.writeHead(response.statusCode ?? 502, headersBack(response));

@@ -101,7 +101,7 @@ export function writeEvent(response: ServerResponse, line: Buffer): void {
 }
 
 /** Sends an error as a JSON-RPC answer. */
-export function reject(
+export function rejectFront(
   response: ServerResponse,
   error: {
     readonly status: number;

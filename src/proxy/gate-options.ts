@@ -5,7 +5,7 @@ import type { Policy, PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
 import { Catalogue } from './catalogue.ts';
 import type { InterceptOptions } from './intercept-options.ts';
-import { Turns } from './turns.ts';
+import { ProxyTurns } from './turns.ts';
 import { AskedOnce, type UnknownTools } from './unknown-tools.ts';
 import { Witnesses } from './witnesses.ts';
 
@@ -64,7 +64,7 @@ export function gateFor(
       upstream: url === undefined ? { command, args } : { url },
     },
     receipts: options.receipts ?? false,
-    shared: { turns: new Turns(), asked: new AskedOnce(), witnesses: new Witnesses() },
+    shared: { turns: new ProxyTurns(), asked: new AskedOnce(), witnesses: new Witnesses() },
     log,
   };
 }

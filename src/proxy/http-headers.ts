@@ -1,5 +1,5 @@
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
-import { metaOf, paramsOf } from './rpc.ts';
+import { paramsOf, rpcMeta } from './rpc.ts';
 
 export type Headers = Record<string, string>;
 
@@ -21,7 +21,7 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 
 /** The headers that revision 2026-07-28 requires for a request; empty for earlier revisions. */
 export function modernHeaders(message: JsonRecord, parameters: readonly HeaderParameter[]): Headers {
-  const version = metaOf(message)['io.modelcontextprotocol/protocolVersion'];
+  const version = rpcMeta(message)['io.modelcontextprotocol/protocolVersion'];
   const method = message['method'];
   if (typeof version !== 'string' || typeof method !== 'string') return {};
   const headers: Headers = { 'mcp-protocol-version': version, 'mcp-method': method };

@@ -4,7 +4,7 @@ import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
 import { readUserTables } from '../dialect/calls/user-table.ts';
 import { Bearings, type Whereabouts } from './bearings.ts';
 import { Catalogue } from './catalogue.ts';
-import { readCall, spliceStrings } from './incoming.ts';
+import { readIncoming, spliceStrings } from './incoming.ts';
 import { parseRecord } from './rpc.ts';
 
 const OFFICIAL = 'npx -y @modelcontextprotocol/server-filesystem';
@@ -20,7 +20,11 @@ function server(name: string, upstream: Whereabouts['upstream'] | string, tables
   const bearings = new Bearings(where);
   const sent = (line: string) => {
     const given = { line: Buffer.from(line), message: parseRecord(Buffer.from(line)) };
-    return readCall({ receipts: false, quotes: 'off', catalogue, where }, bearings, given).line.toString();
+    return readIncoming(
+      { receipts: false, quotes: 'off', catalogue, where },
+      bearings,
+      given,
+    ).line.toString();
   };
   const call = (tool: string, args: object) => {
     const line = JSON.stringify({ id: 1, params: { name: tool, arguments: args } });

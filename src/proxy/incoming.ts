@@ -5,7 +5,7 @@ import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
 import { Bearings } from './bearings.ts';
-import { type Call, toolOf } from './call.ts';
+import { type ProxyCall, toolOf } from './call.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { withoutRevision } from './receipt-tools.ts';
 import { paramsOf, parseRecord } from './rpc.ts';
@@ -14,7 +14,7 @@ import { givenPaths, type Understanding, understand } from './understand.ts';
 
 /** A call as it will be forwarded, with its interpretation. */
 type Incoming = Pick<
-  Call,
+  ProxyCall,
   'line' | 'message' | 'tool' | 'args' | 'understanding' | 'revision' | 'trusts' | 'straightened'
 >;
 
@@ -54,7 +54,7 @@ interface Tree {
  * Reads a call and rewrites it so that it means the same to the upstream as to us. Removes our own
  * arguments, and replaces paths that the upstream might resolve differently by absolute ones.
  */
-export function readCall(
+export function readIncoming(
   options: Pick<InterceptOptions, 'receipts' | 'catalogue' | 'where' | 'quotes'>,
   bearings: Bearings,
   given: { readonly line: Buffer; readonly message: JsonRecord },
@@ -97,7 +97,7 @@ export function readCall(
  */
 function straightened(
   { catalogue, quotes }: Pick<InterceptOptions, 'catalogue' | 'quotes'>,
-  { tool, args }: Pick<Call, 'tool' | 'args'>,
+  { tool, args }: Pick<ProxyCall, 'tool' | 'args'>,
 ): { readonly splices: readonly Splice[]; readonly count: number } {
   const rules = quotes === 'off' ? undefined : catalogue.rulesOf(tool);
   const texts = rules === undefined ? [] : textArguments(rules, args);
@@ -131,7 +131,7 @@ function trustedEdition(understanding: Understanding, { edition }: Bearings): nu
 function splicesFor(
   { catalogue }: Pick<InterceptOptions, 'catalogue'>,
   bearings: Bearings,
-  { tool, args }: Pick<Call, 'tool' | 'args'>,
+  { tool, args }: Pick<ProxyCall, 'tool' | 'args'>,
 ): Splice[] {
   const { table } = catalogue;
   const rules = catalogue.rulesOf(tool);
@@ -146,7 +146,7 @@ function splicesFor(
  * The name of the argument that lists the files of a call that only reads; undefined if one refused file refuses the
  * whole call.
  */
-export function fileListOf({ understanding, args, message }: Call): string | undefined {
+export function fileListOf({ understanding, args, message }: ProxyCall): string | undefined {
   const { touches, unexplained } = understanding;
   const id = message['id'];
   const onlyReads = touches.every(({ does }) => does === 'read' || does === 'look');
@@ -161,7 +161,7 @@ export function fileListOf({ understanding, args, message }: Call): string | und
 }
 
 /** Takes files that may not be read out of a call. False if none would be left. */
-export function leaveOut(call: Call, list: string, leftOut: ReadonlyMap<string, Refusal>): boolean {
+export function leaveOut(call: ProxyCall, list: string, leftOut: ReadonlyMap<string, Refusal>): boolean {
   const { understanding, message } = call;
   const items = call.args[list];
   const left = Array.isArray(items) ? items.filter((item) => !leftOut.has(item)) : [];
@@ -177,7 +177,7 @@ export function leaveOut(call: Call, list: string, leftOut: ReadonlyMap<string, 
 }
 
 /** The refusal of a call that relied on the server's folder, which changed while the call waited. */
-export function movedRefusal({ tool }: Call): Refusal {
+export function movedRefusal({ tool }: ProxyCall): Refusal {
   const detail = { reason: "the server's folders changed while the call waited" };
   return { code: 'UNVERIFIABLE', action: 'call', path: tool, next: 'retry_later', detail };
 }

@@ -7,7 +7,7 @@ import { explain } from '../report/explain.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import type { Whereabouts } from './bearings.ts';
 import type { Catalogue } from './catalogue.ts';
-import type { Turns } from './turns.ts';
+import type { ProxyTurns } from './turns.ts';
 import { isUnknownTool, unknownToolText } from './unknown-refusal.ts';
 import type { AskedOnce, UnknownTools } from './unknown-tools.ts';
 import type { Witnesses } from './witnesses.ts';
@@ -31,7 +31,7 @@ export interface InterceptOptions {
 
 /** State that all connections to one workspace share, so that they take turns and see each other's reads. */
 interface Shared {
-  readonly turns: Turns;
+  readonly turns: ProxyTurns;
   readonly asked: AskedOnce;
   readonly witnesses: Witnesses;
 }

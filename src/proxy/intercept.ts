@@ -1,26 +1,26 @@
 import type { ServerTable } from '../dialect/calls/table.ts';
 import { Fault } from '../model/fault.ts';
-import type { ForeignSession, Located } from '../model/foreign-session.ts';
+import type { ForeignPlace, ForeignSession } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
 import type { Bearings } from './bearings.ts';
-import { type Call, idOfRequest, newCall } from './call.ts';
-import { fileListOf, leaveOut, movedRefusal, readCall } from './incoming.ts';
+import { idOfRequest, newCall, type ProxyCall } from './call.ts';
+import { fileListOf, leaveOut, movedRefusal, readIncoming } from './incoming.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { withRevision } from './receipt-tools.ts';
 import type { Received } from './received.ts';
 import { fileAddress, readResource } from './resources.ts';
-import { errorLine, INVALID_REQUEST, metaOf } from './rpc.ts';
+import { errorLine, INVALID_REQUEST, rpcMeta } from './rpc.ts';
 import {
   actionAt,
+  callIntents,
+  callPaths,
   changes,
   commandOf,
   givenPaths,
-  intentsOf,
-  pathsOf,
   reads,
   type Understanding,
 } from './understand.ts';
@@ -40,7 +40,7 @@ const UNMISTAKABLE = /^[\0-:<-JL-_a-\x7f]*$/;
 export class Intercept {
   readonly #options: InterceptOptions;
   readonly #wire: Wire;
-  readonly #calls = new Map<string, Call>();
+  readonly #calls = new Map<string, ProxyCall>();
   readonly #aftermath: Aftermath;
   readonly #bearings: Bearings;
   /** Calls queue in the order they arrive, however long it takes to locate their files. */
@@ -73,7 +73,7 @@ export class Intercept {
       );
       return;
     }
-    const read = readCall(this.#options, this.#bearings, { line: given, message: asked });
+    const read = readIncoming(this.#options, this.#bearings, { line: given, message: asked });
     const { understanding } = read;
     if (understanding.touches.length === 0 && !understanding.unexplained && !understanding.guessed) {
       this.#wire.toUpstream(read.line);
@@ -141,14 +141,14 @@ export class Intercept {
   }
 
   /** The fast path: forwards a call synchronously if it changes nothing and its files are located and free. */
-  #passesAtOnce(call: Call): boolean {
+  #passesAtOnce(call: ProxyCall): boolean {
     const { understanding } = call;
     if (this.#arriving > 0 || this.#unreported.length > 0 || understanding.unexplained) return false;
     // Guessed paths are checked on disk first. A call without paths has nothing to check.
     if (understanding.guessed && understanding.touches.length > 0) return false;
     if (changes(understanding)) return false;
     if (mayBeRespelt(understanding, this.#options.catalogue.table)) return false;
-    const session = this.#options.session(metaOf(call.message));
+    const session = this.#options.session(rpcMeta(call.message));
     if (session instanceof Promise) return false;
     const found = keysOf(call, session);
     if ('instead' in found) return false;
@@ -162,7 +162,7 @@ export class Intercept {
     return true;
   }
 
-  async #handle(call: Call): Promise<void> {
+  async #handle(call: ProxyCall): Promise<void> {
     try {
       const refusal = await this.#admit(call);
       if (refusal !== undefined) this.#refuse(call, refusal);
@@ -177,7 +177,7 @@ export class Intercept {
   }
 
   /** Waits for a turn at the call's files. Its place in the queue is reserved synchronously. */
-  async #admit(call: Call): Promise<Refusal | undefined> {
+  async #admit(call: ProxyCall): Promise<Refusal | undefined> {
     this.#arriving++;
     const found = this.#arrivals.then(() => this.#arrive(call));
     this.#arrivals = found.then(
@@ -197,10 +197,10 @@ export class Intercept {
 
   /** Finds the call's session and files, and queues for them. */
   async #arrive(
-    call: Call,
+    call: ProxyCall,
   ): Promise<{ readonly refusal?: Refusal | undefined; readonly turn?: Promise<() => void> }> {
     await this.#reportAll();
-    const session = await this.#options.session(metaOf(call.message));
+    const session = await this.#options.session(rpcMeta(call.message));
     call.session = session;
     if (session.ended !== undefined) call.release = session.ended;
     const refusal = await judgeUnexplained(this.#options, call, session);
@@ -218,8 +218,8 @@ export class Intercept {
   }
 
   /** Vets the call's changes and forwards it. */
-  async #send(call: Call): Promise<void> {
-    const intents = withRevision(intentsOf(call.understanding), call.revision);
+  async #send(call: ProxyCall): Promise<void> {
+    const intents = withRevision(callIntents(call.understanding), call.revision);
     // The effects of a command are found by comparing seen files, so these must be recorded first.
     if (intents.length > 0 || call.understanding.unexplained) await this.#aftermath.drain();
     if (call.stage === 'waiting' && intents.length > 0 && call.session !== undefined) {
@@ -242,7 +242,7 @@ export class Intercept {
     this.#forward(call);
   }
 
-  #forward(call: Call): void {
+  #forward(call: ProxyCall): void {
     if (!this.#aftermath.awaits(call)) this.#finish(call);
     else {
       call.stage = 'sent';
@@ -252,27 +252,27 @@ export class Intercept {
     this.#wire.toUpstream(call.line);
   }
 
-  #answered(call: Call, received: Received): void {
+  #answered(call: ProxyCall, received: Received): void {
     call.stage = 'over';
     this.#calls.delete(call.key);
     const work = this.#aftermath.of(call, received);
     if (work !== undefined) this.#track(work);
   }
 
-  #abandon(call: Call): void {
+  #abandon(call: ProxyCall): void {
     call.stage = 'over';
     this.#wire.forget(call.key);
     this.#calls.delete(call.key);
     this.#track(this.#aftermath.unanswered(call));
   }
 
-  async #settleUnsent(call: Call): Promise<void> {
+  async #settleUnsent(call: ProxyCall): Promise<void> {
     const { change } = call;
     call.change = undefined;
     if (change !== undefined) await call.session?.settle(change, 'failed');
   }
 
-  #refuse(call: Call, refusal: Refusal): void {
+  #refuse(call: ProxyCall, refusal: Refusal): void {
     if (call.stage !== 'over') {
       this.#wire.toClient(refusalLine(call, refusal, inWords(refusal, this.#options, call.tool)));
       call.times.answeredAt = performance.now();
@@ -280,7 +280,7 @@ export class Intercept {
     this.#finish(call);
   }
 
-  #finish(call: Call): void {
+  #finish(call: ProxyCall): void {
     call.stage = 'over';
     this.#calls.delete(call.key);
     call.release();
@@ -295,7 +295,11 @@ export class Intercept {
 }
 
 /** Locates each path of a call once, because every refusal is recorded in the journal. */
-function locate(call: Call, session: ForeignSession, path: string): Located | Promise<Located> {
+function locate(
+  call: ProxyCall,
+  session: ForeignSession,
+  path: string,
+): ForeignPlace | Promise<ForeignPlace> {
   const known = call.located.get(path);
   if (known !== undefined) return known;
   const located = session.locate(path, actionAt(call.understanding, path));
@@ -306,7 +310,7 @@ function locate(call: Call, session: ForeignSession, path: string): Located | Pr
 /**
  * Finds the files of a call. One that may not be touched refuses the call, or is left out of a call that reads several.
  */
-async function locateAll(call: Call, session: ForeignSession): Promise<Refusal | undefined> {
+async function locateAll(call: ProxyCall, session: ForeignSession): Promise<Refusal | undefined> {
   const { understanding } = call;
   const keys: string[] = [];
   const refused = new Map<string, Refusal>();
@@ -327,11 +331,11 @@ async function locateAll(call: Call, session: ForeignSession): Promise<Refusal |
 
 /** The keys of all files of a call, or the first result that is refused or not available synchronously. */
 function keysOf(
-  call: Call,
+  call: ProxyCall,
   session: ForeignSession,
-): { readonly keys: readonly string[] } | { readonly instead: Located | Promise<Located> } {
+): { readonly keys: readonly string[] } | { readonly instead: ForeignPlace | Promise<ForeignPlace> } {
   const keys: string[] = [];
-  for (const path of pathsOf(call.understanding)) {
+  for (const path of callPaths(call.understanding)) {
     const located = locate(call, session, path);
     if (located instanceof Promise || !located.ok) return { instead: located };
     keys.push(located.key);
@@ -352,7 +356,7 @@ function mayBeRespelt(understanding: Understanding, table: ServerTable | undefin
 /** The same call, with paths as they are spelled on disk now. */
 function respelt(understanding: Understanding, session: ForeignSession): Understanding {
   const spelt = new Map<string, string>();
-  for (const path of pathsOf(understanding)) spelt.set(path, session.spelt(path));
+  for (const path of callPaths(understanding)) spelt.set(path, session.spelt(path));
   const place = (path: string): string => {
     const placed = understanding.place(path);
     return spelt.get(placed) ?? placed;
@@ -367,7 +371,7 @@ function respelt(understanding: Understanding, session: ForeignSession): Underst
  */
 async function judgeUnexplained(
   options: Pick<InterceptOptions, 'unknownTools' | 'catalogue' | 'shared'>,
-  call: Call,
+  call: ProxyCall,
   session: ForeignSession,
 ): Promise<Refusal | undefined> {
   const { unknownTools, catalogue, shared } = options;

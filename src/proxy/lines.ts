@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { LineFrames, type LineSink } from '../text/frame.ts';
 
 /** Each message is one line; this is the longest line accepted from either side. */
-export const MAX_LINE_BYTES: number = 256 * 1024 * 1024;
+export const MAX_MESSAGE_BYTES: number = 256 * 1024 * 1024;
 
 const NEWLINE = Buffer.from('\n');
 /** Up to this size, copying a line and its newline into one buffer is cheaper than a gathered write of two. */

@@ -12,10 +12,10 @@ import {
   INVALID_REQUEST,
   idKey,
   idKeyOfText,
-  metaOf,
   PARSE_ERROR,
   paramsOf,
   parseLine,
+  rpcMeta,
 } from './rpc.ts';
 import { idBetween, isPlainlyResponse, methodsIn } from './scan.ts';
 import type { Awaiting, Wire } from './wire.ts';
@@ -176,7 +176,7 @@ export class Pump {
   /** Applies session events in a message. False if nothing more must be done with it. */
   #reports(line: Buffer, message: JsonRecord): boolean {
     const ours = message['method'] === COMPACTED_METHOD;
-    const meta = ours ? { ...metaOf(message), [CONTEXT_KEY]: 'compacted' } : metaOf(message);
+    const meta = ours ? { ...rpcMeta(message), [CONTEXT_KEY]: 'compacted' } : rpcMeta(message);
     const events = eventsIn(meta);
     if (events.kind === 'events') this.#intercept.report(meta, events.apply);
     if (events.kind !== 'invalid') return !ours;

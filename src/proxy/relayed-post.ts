@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isRecord } from '../model/record.ts';
-import { openStream, reject } from './front-reply.ts';
+import { openStream, rejectFront } from './front-reply.ts';
 import { bodyOf, type Exchange, mediaType } from './http-exchange.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { Pump } from './pump.ts';
@@ -80,7 +80,7 @@ export class RelayedPost {
       this.#options.gate.log(`the server cannot be reached: ${String(error)}`);
       const { res } = this.#options;
       if (!res.headersSent && !res.destroyed)
-        reject(res, { status: 502, code: -32603, message: 'the server cannot be reached' });
+        rejectFront(res, { status: 502, code: -32603, message: 'the server cannot be reached' });
     }
   }
 

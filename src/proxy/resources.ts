@@ -2,7 +2,7 @@ import type { JsonRecord } from '../model/record.ts';
 import { idOfRequest } from './call.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { upstreamPath } from './paths.ts';
-import { errorLine, INTERNAL_ERROR, INVALID_PARAMS, metaOf, paramsOf } from './rpc.ts';
+import { errorLine, INTERNAL_ERROR, INVALID_PARAMS, paramsOf, rpcMeta } from './rpc.ts';
 import type { Wire } from './wire.ts';
 
 /** Matches `..` in a URL. It is ambiguous, because some servers follow links before they apply it. */
@@ -28,7 +28,7 @@ export async function readResource(
   }
   let ended: (() => void) | undefined;
   try {
-    const session = await options.session(metaOf(message));
+    const session = await options.session(rpcMeta(message));
     ended = session.ended;
     // Some servers decode the URL, others only remove its scheme: the path must be inside either way.
     const reading = { relativeTo: 'cwd', expandsHome: true, cwd: options.where.cwd } as const;

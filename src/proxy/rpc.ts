@@ -32,14 +32,14 @@ export function paramsOf(message: JsonRecord): JsonRecord {
   return isRecord(message['params']) ? message['params'] : {};
 }
 
-export function metaOf(message: JsonRecord): JsonRecord {
+export function rpcMeta(message: JsonRecord): JsonRecord {
   const meta = paramsOf(message)['_meta'];
   return isRecord(meta) ? meta : {};
 }
 
 /** True if the sender uses the revision without sessions, whose results are marked as complete. */
 export function isModern(message: JsonRecord): boolean {
-  return typeof metaOf(message)[MODERN] === 'string';
+  return typeof rpcMeta(message)[MODERN] === 'string';
 }
 
 /** An answer of our own. `id` is the JSON text of the request's id, so that it is returned unchanged. */

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { Fault } from '../model/fault.ts';
 import { type GateOptions, gateFor } from './gate-options.ts';
-import { holdBack, LineReader, LineWriter, MAX_LINE_BYTES } from './lines.ts';
+import { holdBack, LineReader, LineWriter, MAX_MESSAGE_BYTES } from './lines.ts';
 import { Pump } from './pump.ts';
 import { Received } from './received.ts';
 import { errorLine, INVALID_REQUEST } from './rpc.ts';
@@ -62,7 +62,7 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
     gateFor(options, log),
   );
   const relay = new Relay(pump, client, {
-    maxBytes: options.maxLineBytes ?? MAX_LINE_BYTES,
+    maxBytes: options.maxLineBytes ?? MAX_MESSAGE_BYTES,
     onTooLong: () => {
       log('the server sent a message that is too long; ending it');
       upstream.stop('SIGTERM');
@@ -93,7 +93,7 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
 }
 
 function upstreamFor(options: ProxyOptions): Upstream {
-  const { command, args = [], url, cwd, env, graceMs, stderr, maxLineBytes = MAX_LINE_BYTES } = options;
+  const { command, args = [], url, cwd, env, graceMs, stderr, maxLineBytes = MAX_MESSAGE_BYTES } = options;
   if (url !== undefined)
     return new HttpUpstream({ url, headers: options.headers ?? {}, maxBytes: maxLineBytes });
   if (command === undefined) throw new Fault('MISUSE', 'the proxy needs a command or an address');
@@ -113,7 +113,7 @@ function readClient(
   ends: { readonly upstream: Upstream; readonly client: LineWriter; readonly pump: Pump },
 ): LineReader {
   const { upstream, client, pump } = ends;
-  const maxBytes = options.maxLineBytes ?? MAX_LINE_BYTES;
+  const maxBytes = options.maxLineBytes ?? MAX_MESSAGE_BYTES;
   // Input received before the end must still reach the server.
   const leave = (): void => void pump.idle().then(() => upstream.close(() => pump.unanswered > 0));
   options.stdout.once('close', leave);

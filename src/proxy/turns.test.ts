@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Turns } from './turns.ts';
+import { ProxyTurns } from './turns.ts';
 
 /** Takes a turn and logs when it was granted. */
-function taker(turns: Turns, log: string[]) {
+function taker(turns: ProxyTurns, log: string[]) {
   return async (name: string, keys: string[], mode: 'shared' | 'alone') => {
     const release = await turns.take(keys, mode);
     log.push(name);
@@ -14,7 +14,7 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 describe('Turns', () => {
   it('lets readers in together, and a writer when they have gone', async () => {
     const log: string[] = [];
-    const turns = new Turns();
+    const turns = new ProxyTurns();
     const take = taker(turns, log);
     const [one, two] = [await take('r1', ['a'], 'shared'), await take('r2', ['a'], 'shared')];
     const writing = take('w', ['a'], 'alone');
@@ -30,7 +30,7 @@ describe('Turns', () => {
 
   it('does not let later readers past a waiting writer', async () => {
     const log: string[] = [];
-    const turns = new Turns();
+    const turns = new ProxyTurns();
     const take = taker(turns, log);
     const reading = await take('r1', ['a'], 'shared');
     const writing = take('w', ['a'], 'alone');
@@ -43,14 +43,14 @@ describe('Turns', () => {
   });
 
   it('keeps files apart', async () => {
-    const turns = new Turns();
+    const turns = new ProxyTurns();
     await turns.take(['a'], 'alone');
     expect(turns.takeNow(['b'])).toBeTypeOf('function');
   });
 
   it('cannot be locked up by calls that need the same files in another order', async () => {
     const log: string[] = [];
-    const turns = new Turns();
+    const turns = new ProxyTurns();
     const take = taker(turns, log);
     const calls = Array.from({ length: 40 }, async (_, n) => {
       const keys = n % 2 === 0 ? ['a', 'b', 'c'] : ['c', 'b', 'a'];
@@ -63,7 +63,7 @@ describe('Turns', () => {
   });
 
   it('a file named twice in one call is one file', async () => {
-    const turns = new Turns();
+    const turns = new ProxyTurns();
     const release = await turns.take(['a', 'a'], 'alone');
     release();
     turns.takeNow(['a', 'a'])?.();

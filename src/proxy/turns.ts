@@ -16,7 +16,7 @@ interface Queue {
  * alone. First come, first served. A call that needs several files joins all their queues in one
  * step, so that two calls cannot deadlock.
  */
-export class Turns {
+export class ProxyTurns {
   readonly #queues = new Map<string, Queue>();
 
   /** Waits for a turn at all keys; the returned function releases them. Joins the queues synchronously. */

@@ -30,14 +30,14 @@ export function givenPaths({ touches }: Understanding): string[] {
 }
 
 /** Every path of a call, as the upstream resolves it. */
-export function pathsOf({ touches, place }: Understanding): string[] {
+export function callPaths({ touches, place }: Understanding): string[] {
   const paths: string[] = [];
   for (const touch of touches) for (const path of pathsOfTouch(touch)) paths.push(place(path));
   return paths;
 }
 
 /** The changes a call will make, with paths as the upstream resolves them. */
-export function intentsOf({ touches, place }: Understanding): ForeignIntent[] {
+export function callIntents({ touches, place }: Understanding): ForeignIntent[] {
   return touches.flatMap((touch): ForeignIntent[] => {
     if (touch.does !== 'change') return [];
     const { intent } = touch;

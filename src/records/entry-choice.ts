@@ -1,10 +1,10 @@
 import { isAbsolute } from 'node:path';
 import { walkEntries } from '../journal/journal.ts';
 import type { Entry, EntryKind } from '../model/entry.ts';
-import { keysOf } from '../store/entry-match.ts';
+import { entryKeys } from '../store/entry-match.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 import { canonicalPath } from './canonical-path.ts';
-import { isWithin, Scope, type ScopeRequest } from './scope.ts';
+import { isInScope, Scope, type ScopeRequest } from './scope.ts';
 
 /** The user's choice of entries. */
 export interface EntryRequest extends ScopeRequest {
@@ -54,12 +54,12 @@ export class EntryChoice {
 
   #fits(entry: Entry): boolean {
     const folder = this.#folder;
-    return folder === undefined || [...pathsOf(entry)].some((key) => isWithin(key, folder));
+    return folder === undefined || [...pathsOf(entry)].some((key) => isInScope(key, folder));
   }
 }
 
 /** Refusals keep the path as the caller wrote it, which may be a full one. */
 function* pathsOf(entry: Entry): Generator<string> {
   if (entry.path !== undefined && isAbsolute(entry.path)) yield entry.path;
-  else yield* keysOf(entry);
+  else yield* entryKeys(entry);
 }

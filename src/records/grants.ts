@@ -4,7 +4,7 @@ import { type ActiveGrant, activeGrants } from '../journal/grants.ts';
 import type { Entry, Grant, NewEntry } from '../model/entry.ts';
 import { canonicalPath } from './canonical-path.ts';
 import type { Records } from './records.ts';
-import { isWithin, type Scope } from './scope.ts';
+import { isInScope, type Scope } from './scope.ts';
 import { surroundings } from './status-views.ts';
 
 /** A grant as people see it. */
@@ -34,13 +34,13 @@ export async function giveGrant(records: Records, request: GrantRequest): Promis
   const { session, once, nowMs } = request;
   const { key } = canonicalPath(request.cwd, request.path);
   const { roots } = await surroundings(records, request.scope);
-  const root = roots.find((each) => isWithin(key, each)) ?? canonicalPath(request.cwd, '.').key;
+  const root = roots.find((each) => isInScope(key, each)) ?? canonicalPath(request.cwd, '.').key;
   const grant: Grant = {
     id: `g${randomBytes(4).toString('hex')}`,
     ...(session === undefined ? {} : { session }),
     ...(once === true ? { once } : {}),
   };
-  const path = isWithin(key, root) ? relative(root, key) : key;
+  const path = isInScope(key, root) ? relative(root, key) : key;
   await records.store.record({
     entries: [{ kind: 'grant', atMs: nowMs, session: WHO, root, path, key, grant }],
   });

@@ -35,7 +35,7 @@ export class Scope {
 
   includes(root: string): boolean {
     const { folders } = this;
-    return folders?.some((folder) => isWithin(folder, root) || isWithin(root, folder)) ?? true;
+    return folders?.some((folder) => isInScope(folder, root) || isInScope(root, folder)) ?? true;
   }
 }
 
@@ -46,7 +46,7 @@ function otherWorktrees(folder: string): readonly string[] {
 }
 
 /** True for the folder itself and everything below; both canonical. */
-export function isWithin(path: string, folder: string): boolean {
+export function isInScope(path: string, folder: string): boolean {
   if (path === folder) return true;
   const prefix = /[\\/]$/.test(folder) ? folder : `${folder}/`;
   return path.startsWith(prefix);

@@ -12,12 +12,12 @@ import type { Scope } from './scope.ts';
 import { lastUsedMs } from './session-views.ts';
 
 /** The sessions in a scope, and the workspaces that they or the journal name. */
-export interface Surroundings {
+export interface StatusPlaces {
   readonly sessions: readonly SessionRecord[];
   readonly roots: readonly string[];
 }
 
-export async function surroundings({ store }: Records, scope: Scope): Promise<Surroundings> {
+export async function surroundings({ store }: Records, scope: Scope): Promise<StatusPlaces> {
   const sessions = (await store.sessions()).filter((record) => scope.includes(record.root));
   // Not a notice: those of the state as a whole name no workspace.
   const [newest] = await store.entries({ ...scope.filter, kinds: ['session', 'change', 'read'], limit: 1 });

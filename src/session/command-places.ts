@@ -1,18 +1,18 @@
 import { loadNative } from '../disk/native.ts';
 import { repositoryAround } from '../process/git.ts';
 import { probeAt } from '../process/processes.ts';
-import { placesOf, type StateFlags, type Surroundings } from './configured.ts';
+import { type ConfigSources, placesOf, type StateFlags } from './configured.ts';
 
 /**
  * The folder that the undo of a user's command covers: the repository around the current folder, or else that folder.
  */
-export function commandRoot({ cwd }: Pick<Surroundings, 'cwd'>): string {
+export function commandRoot({ cwd }: Pick<ConfigSources, 'cwd'>): string {
   return repositoryAround(cwd) ?? cwd;
 }
 
 /** Whether commands can run here. Tested with the user's state folder, or with `instead` if there is none yet. */
 export async function canRunCommands(
-  around: Surroundings,
+  around: ConfigSources,
   flags: StateFlags,
   instead: string,
 ): Promise<{ readonly ok: boolean; readonly message: string }> {

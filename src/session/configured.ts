@@ -31,14 +31,14 @@ export interface Places {
 }
 
 /** The properties of a process's environment that determine the state's location. */
-export interface Surroundings {
+export interface ConfigSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
   readonly cwd: string;
 }
 
 /** The state folder and the store. Flags override the environment, which overrides the platform's default. */
-export function placesOf(around: Surroundings, flags: StateFlags): Places {
+export function placesOf(around: ConfigSources, flags: StateFlags): Places {
   const { env, platform } = around;
   const home = stateFolder({ platform, env, homeFolder: homedir() });
   const workspace = flags.workspace || env['LOOKFIRST_WORKSPACE'];
@@ -52,7 +52,7 @@ export function placesOf(around: Surroundings, flags: StateFlags): Places {
 }
 
 /** The text of the policy file in force, if there is one. A file named by a flag must exist. */
-export function policyTextOf(around: Surroundings, flags: StateFlags): string | undefined {
+export function policyTextOf(around: ConfigSources, flags: StateFlags): string | undefined {
   if (flags.policy === undefined)
     return readPolicyText(policyFilePath(placesOf(around, flags).home, around.platform));
   const path = resolve(around.cwd, flags.policy);
@@ -62,12 +62,12 @@ export function policyTextOf(around: Surroundings, flags: StateFlags): string | 
 }
 
 /** The complete policy from flags and file. */
-export function policyOf(around: Surroundings, flags: StateFlags): Policy {
+export function policyOf(around: ConfigSources, flags: StateFlags): Policy {
   return resolvePolicy(policySourcesOf(around, flags));
 }
 
 /** The policy settings given by flags and by the file. */
-export function policySourcesOf(around: Surroundings, flags: StateFlags): PolicySources {
+export function policySourcesOf(around: ConfigSources, flags: StateFlags): PolicySources {
   const text = policyTextOf(around, flags);
   return {
     preset: flags.preset,
@@ -77,7 +77,7 @@ export function policySourcesOf(around: Surroundings, flags: StateFlags): Policy
 }
 
 /** State folder and store as settings, with their origins. */
-export function placeSettings(around: Surroundings, flags: StateFlags): Setting[] {
+export function placeSettings(around: ConfigSources, flags: StateFlags): Setting[] {
   const { home, store } = placesOf(around, flags);
   const fromEnvironment = (name: string): Origin => (around.env[name] ? 'environment' : 'default');
   return [
@@ -93,7 +93,7 @@ export function placeSettings(around: Surroundings, flags: StateFlags): Setting[
 
 /** Opens workspaces with everything a gate needs, but without a session. The caller must close the result. */
 export async function openWorkspace(
-  around: Surroundings,
+  around: ConfigSources,
   flags: StateFlags,
   roots: readonly string[],
 ): Promise<Sessions> {

@@ -9,7 +9,7 @@ import type { MoveOptions } from '../model/session.ts';
 import { showsAll } from '../model/sighting.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { isSecretPath } from '../text/secrets.ts';
-import { notAFile, unreadable } from './unreadable.ts';
+import { notAFile, unreadableRefusal } from './unreadable.ts';
 
 export interface Copying {
   readonly source: string;
@@ -41,7 +41,7 @@ export async function copyIntent(
     }
     const { clock } = world.disk;
     const snapshot = await readSnapshot(located.place, { clock, maxBytes: world.policy.maxEditBytes });
-    if ('problem' in snapshot) return refused(unreadable(source, snapshot));
+    if ('problem' in snapshot) return refused(unreadableRefusal(source, snapshot));
     const seen = await seenOf(ledger, path.key, snapshot.fingerprint);
     const mode = modeOf(snapshot.stats) & 0o777;
     const content = snapshot.bytes;

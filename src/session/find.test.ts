@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { makeTree, type Scratch, scratch } from '../../test/support/tree.ts';
 import type { FindOptions } from '../model/session.ts';
-import { Workspace, type WorkspaceOptions } from '../workspace/workspace.ts';
+import { Workspace, type WorkspaceSettings } from '../workspace/workspace.ts';
 import { findFiles } from './find.ts';
 import type { SearchWorld } from './search-target.ts';
 
-function open(places: Scratch, options: WorkspaceOptions = {}): SearchWorld {
+function open(places: Scratch, options: WorkspaceSettings = {}): SearchWorld {
   const workspace = Workspace.open([places.root], options);
   onTestFinished(() => workspace.close());
   return { workspace };

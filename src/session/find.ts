@@ -2,7 +2,7 @@ import { runRipgrep } from '../disk/ripgrep.ts';
 import { findRipgrep } from '../disk/ripgrep-binary.ts';
 import { type FileGlob, readGlob } from '../disk/ripgrep-glob.ts';
 import { NewestFiles } from '../disk/ripgrep-newest.ts';
-import { Records } from '../disk/ripgrep-records.ts';
+import { RipgrepRecords } from '../disk/ripgrep-records.ts';
 import { scopeOf } from '../disk/ripgrep-scope.ts';
 import { Fault } from '../model/fault.ts';
 import type { FindResult } from '../model/results.ts';
@@ -10,7 +10,7 @@ import type { FindOptions } from '../model/session.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import {
-  invalid,
+  invalidSearch,
   openBase,
   runLimits,
   type SearchTarget,
@@ -37,9 +37,9 @@ export async function findFiles(
 ): Promise<Outcome<FindResult>> {
   const { path = '.', limit = DEFAULT_LIMIT } = options;
   const reason = whyUnusable('pattern', pattern) ?? whyOutOfRange('limit', limit, { min: 1, max: MAX_LIMIT });
-  if (reason !== undefined) return refused(invalid(path, reason));
+  if (reason !== undefined) return refused(invalidSearch(path, reason));
   const glob = readGlob(pattern);
-  if ('problem' in glob) return refused(invalid(path, glob.problem));
+  if ('problem' in glob) return refused(invalidSearch(path, glob.problem));
   const opened = openBase(world.workspace, path, glob.base);
   if (!opened.ok) return opened;
   const { target } = opened;
@@ -70,7 +70,7 @@ async function newestIn(world: SearchWorld, folder: Folder, wanted: Wanted): Pro
   const { workspace, ripgrep = {} } = world;
   const { signal, onProgress } = wanted.options;
   const files = new NewestFiles(folder.dir, wanted.limit);
-  const records = new Records('\0');
+  const records = new RipgrepRecords('\0');
   const base = wanted.glob.base.map((name) => `${name}/`).join('');
   const end = await runRipgrep({
     binary: await findRipgrep(ripgrep, workspace.roots),

@@ -6,7 +6,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import { decodeText } from '../text/decode.ts';
 import { lineAt } from '../text/lines.ts';
 import { isSecretPath, MASK, masked, secretSpans, withoutSecrets } from '../text/secrets.ts';
-import { type FileText, textOf } from './shown-text.ts';
+import { type FileText, pageText } from './shown-text.ts';
 
 /** A file's text in the form that a session may see. */
 export interface VisibleText {
@@ -39,7 +39,7 @@ export function visibleText(
   const text = file.slice(EVERYTHING);
   const spans = secretSpans(text, options);
   if (spans.length === 0) return plain;
-  const shown = textOf(Buffer.from(masked(text, options), 'utf8'));
+  const shown = pageText(Buffer.from(masked(text, options), 'utf8'));
   if (shown === undefined) return plain;
   const lines = spans.map(({ start, end }) => ({ from: lineAt(text, start), to: lineAt(text, end - 1) }));
   return {

@@ -1,4 +1,4 @@
-import { nearest } from '../config/nearest.ts';
+import { nearestName } from '../config/nearest.ts';
 import type { PolicyOverrides } from '../config/policy-file.ts';
 import { Fault } from '../model/fault.ts';
 import type { PresetName } from '../model/policy.ts';
@@ -40,7 +40,7 @@ export function checkOpening(options: unknown, more: readonly string[] = []): vo
   const known = [...Object.keys(KNOWN), ...more];
   for (const key of Object.keys(options)) {
     if (known.includes(key)) continue;
-    const near = nearest(key, known);
+    const near = nearestName(key, known);
     const hint = near === undefined ? '' : `; did you mean "${near}"?`;
     throw new Fault('MISUSE', `there is no option ${JSON.stringify(key)}${hint}`);
   }

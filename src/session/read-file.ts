@@ -24,12 +24,12 @@ import {
   EAGER_BYTES,
   type FileText,
   lazily,
+  type PageText,
+  pageText,
   type Showing,
-  type ShownText,
-  shownText,
-  textOf,
+  shownPage,
 } from './shown-text.ts';
-import { notAFile, tooLarge, unreadable } from './unreadable.ts';
+import { notAFile, tooLarge, unreadableRefusal } from './unreadable.ts';
 
 /** Media files up to this size are returned; larger ones are only described. */
 const MAX_MEDIA_BYTES = 5 << 20;
@@ -138,10 +138,10 @@ function snapshotOf(reading: Reading): ReturnType<typeof readSnapshot> {
 
 function showWhole(reading: Reading, snapshot: Snapshot | Unreadable): Shown | Refusal {
   const { world, path } = reading;
-  if ('problem' in snapshot) return unreadable(path, snapshot);
+  if ('problem' in snapshot) return unreadableRefusal(path, snapshot);
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
   const media = sniffMedia(snapshot.bytes, path);
-  const file = media === undefined ? textOf(snapshot.bytes) : undefined;
+  const file = media === undefined ? pageText(snapshot.bytes) : undefined;
   if (file === undefined) return describe(reading, snapshot, media);
   const { relative } = reading.located.place.path;
   return showLines(
@@ -163,7 +163,7 @@ function showLines(reading: Reading, snapshot: Snapshot, visible: VisibleText): 
   if ('code' in asked) return asked;
   const range = fitting(reading, text, asked);
   const all = range.from === 1 && range.to === totalLines;
-  const lines = shownText(text, showing(reading, all ? 'all' : range));
+  const lines = shownPage(text, showing(reading, all ? 'all' : range));
   const empty = totalLines === 0;
   return {
     result: linesResult(lines, {
@@ -184,7 +184,7 @@ function showLines(reading: Reading, snapshot: Snapshot, visible: VisibleText): 
 type LinesFacts = Pick<ReadResult, 'from' | 'to' | 'totalLines' | 'sizeBytes' | 'encoding'>;
 
 /** The result of a read. A small text is stored directly, because a lazy getter costs more. */
-function linesResult(lines: ShownText, facts: LinesFacts): Shown['result'] {
+function linesResult(lines: PageText, facts: LinesFacts): Shown['result'] {
   const { clamped, bytes } = lines;
   const { from, to, totalLines, sizeBytes, encoding } = facts;
   if (bytes !== undefined && bytes.byteLength <= EAGER_BYTES)
@@ -199,7 +199,7 @@ function linesResult(lines: ShownText, facts: LinesFacts): Shown['result'] {
   };
 }
 
-function flagsOf({ clamped }: ShownText, redacted: boolean): SightingFlags {
+function flagsOf({ clamped }: PageText, redacted: boolean): SightingFlags {
   return clamped.length > 0 || redacted ? { ...NO_FLAGS, clamped: clamped.length > 0, redacted } : NO_FLAGS;
 }
 
@@ -248,7 +248,7 @@ function showAll(
   { visible, known }: { visible: VisibleText; known: number | undefined },
 ): Shown {
   const { text } = visible;
-  const lines = shownText(text, showing(reading, 'all'));
+  const lines = shownPage(text, showing(reading, 'all'));
   const totalLines = lazily(() => known ?? countOf(text, snapshot));
   return {
     result: {

@@ -12,7 +12,7 @@ import { isSecretPath, mayHoldSecret } from '../text/secrets.ts';
 import { hasNul } from '../text/unicode.ts';
 import { invalid, type Reading, rangeOf, type Shown } from './reading.ts';
 import { lazily } from './shown-text.ts';
-import { unreadable } from './unreadable.ts';
+import { unreadableRefusal } from './unreadable.ts';
 
 const MAX_PAGE_ENDS = 100;
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -35,7 +35,7 @@ export async function readHuge(reading: Reading): Promise<Shown | Refusal> {
     ...startFor(reading, range.from),
     ...watched(reading),
   });
-  if ('problem' in page) return unreadable(reading.path, page);
+  if ('problem' in page) return unreadableRefusal(reading.path, page);
   if (page.lines.length === 0 && page.gaveUp) return outOfTime(reading);
   if (page.lines.length === 0) {
     return invalid(

@@ -1,6 +1,6 @@
 import { type RipgrepEvent, readEvent } from '../disk/ripgrep-events.ts';
 import type { OpenedFiles } from '../disk/ripgrep-opened.ts';
-import { Records } from '../disk/ripgrep-records.ts';
+import { RipgrepRecords } from '../disk/ripgrep-records.ts';
 import type { SearchResult } from '../model/results.ts';
 
 type Hit = SearchResult['hits'][number];
@@ -42,7 +42,7 @@ class LineHits implements HitReader {
   readonly #limit: number;
   readonly #lines: { readonly hit: Hit; readonly end: number }[] = [];
   #files: OpenedFiles | undefined;
-  #records = new Records('\n');
+  #records = new RipgrepRecords('\n');
   #chars = 0;
   /** Index of the current file's first line. */
   #start = 0;
@@ -60,7 +60,7 @@ class LineHits implements HitReader {
 
   begin(files: OpenedFiles): void {
     this.#files = files;
-    this.#records = new Records('\n');
+    this.#records = new RipgrepRecords('\n');
     this.#start = this.#lines.length;
   }
 

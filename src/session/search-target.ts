@@ -90,13 +90,13 @@ export function shownPath(workspace: Workspace, path: ResolvedPath): string {
   return path.root === workspace.roots[0] ? path.relative : path.absolute;
 }
 
-export function invalid(path: string, reason: string): Refusal {
+export function invalidSearch(path: string, reason: string): Refusal {
   return { code: 'INVALID_ARGUMENT', action: 'search', path, next: 'fix_argument', detail: { reason } };
 }
 
 /** The refusal for a search that ran out of time before its first hit. */
 export function tooLong(path: string): Refusal {
-  return invalid(path, 'nothing was found before the search took too long; name a smaller folder');
+  return invalidSearch(path, 'nothing was found before the search took too long; name a smaller folder');
 }
 
 /** The reason a text cannot be passed to ripgrep, or undefined if it can. */

@@ -7,11 +7,11 @@ import { makeTree, type Scratch, scratch } from '../../test/support/tree.ts';
 import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
 import { strongestGuarantee } from '../workspace/guarantee.ts';
-import { Workspace, type WorkspaceOptions } from '../workspace/workspace.ts';
+import { Workspace, type WorkspaceSettings } from '../workspace/workspace.ts';
 import { searchText } from './search.ts';
 import type { SearchWorld } from './search-target.ts';
 
-function open(places: Scratch, options: WorkspaceOptions = {}): SearchWorld {
+function open(places: Scratch, options: WorkspaceSettings = {}): SearchWorld {
   const workspace = Workspace.open([places.root], options);
   onTestFinished(() => workspace.close());
   return { workspace };

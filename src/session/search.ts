@@ -2,7 +2,7 @@ import { type RipgrepEnd, runRipgrep } from '../disk/ripgrep.ts';
 import { findRipgrep } from '../disk/ripgrep-binary.ts';
 import { type FileGlob, readGlob } from '../disk/ripgrep-glob.ts';
 import { OpenedFiles } from '../disk/ripgrep-opened.ts';
-import { Records } from '../disk/ripgrep-records.ts';
+import { RipgrepRecords } from '../disk/ripgrep-records.ts';
 import { protectedScope, scopeOf } from '../disk/ripgrep-scope.ts';
 import type { RunLimits } from '../disk/ripgrep-watch.ts';
 import { Fault } from '../model/fault.ts';
@@ -12,7 +12,7 @@ import { type Outcome, type Refused, refused } from '../model/verdict.ts';
 import { isSecretPath, masked } from '../text/secrets.ts';
 import { type HitReader, hitReader } from './search-hits.ts';
 import {
-  invalid,
+  invalidSearch,
   openBase,
   runLimits,
   type SearchTarget,
@@ -22,7 +22,7 @@ import {
   whyOutOfRange,
   whyUnusable,
 } from './search-target.ts';
-import { unreadable } from './unreadable.ts';
+import { unreadableRefusal } from './unreadable.ts';
 
 const DEFAULT_LIMIT = 200;
 const MAX_LIMIT = 10_000;
@@ -51,11 +51,11 @@ export async function searchText(
 ): Promise<Outcome<SearchResult>> {
   const { path = '.' } = options;
   const reason = whyInvalid(pattern, options);
-  if (reason !== undefined) return refused(invalid(path, reason));
+  if (reason !== undefined) return refused(invalidSearch(path, reason));
   const glob = options.glob === undefined ? EVERY_FILE : readGlob(options.glob);
-  if ('problem' in glob) return refused(invalid(path, glob.problem));
+  if ('problem' in glob) return refused(invalidSearch(path, glob.problem));
   const kept = options.exclude === undefined ? EVERY_FILE : readGlob(`!${options.exclude}`);
-  if ('problem' in kept) return refused(invalid(path, kept.problem));
+  if ('problem' in kept) return refused(invalidSearch(path, kept.problem));
   const opened = openBase(world.workspace, path, glob.base);
   if (!opened.ok) return opened;
   const { target } = opened;
@@ -120,7 +120,8 @@ async function searchFile(search: Search, { place }: File): Promise<Outcome<Sear
   const files = openedFiles(search);
   try {
     const problem = files.open(place, shownPath(search.world.workspace, place.path));
-    if (problem !== undefined) return refused({ ...unreadable(search.path, problem), action: 'search' });
+    if (problem !== undefined)
+      return refused({ ...unreadableRefusal(search.path, problem), action: 'search' });
     const reader = hitReader(search.mode, { limit: search.limit, show: lineShower(search.world) });
     const end = await readHits(search, files, reader);
     return whyFailed(search, end) ?? resultOf(search, reader, end.how);
@@ -169,7 +170,7 @@ async function readBatch(
 async function listCandidates(search: Search, folder: Folder): Promise<RipgrepEnd> {
   const { glob, kept, world, limit, candidates } = search;
   const base = glob.base.map((name) => `${name}/`).join('');
-  const records = new Records('\0');
+  const records = new RipgrepRecords('\0');
   return runRipgrep({
     binary: search.binary,
     args: [
@@ -248,7 +249,9 @@ function whyFailed(search: Search, { how, complaint }: RipgrepEnd): Refused | un
   if (how !== 'failed') return undefined;
   if (!/regex/.test(complaint)) throw failure({ complaint });
   const message = complaint.replace(/^rg: /, '').split(/\n\s*\n/)[0] ?? '';
-  return refused(invalid(search.path, `the pattern cannot be used: ${message.replace(/\s+/g, ' ').trim()}`));
+  return refused(
+    invalidSearch(search.path, `the pattern cannot be used: ${message.replace(/\s+/g, ' ').trim()}`),
+  );
 }
 
 function failure({ complaint }: Pick<RipgrepEnd, 'complaint'>): Fault {

@@ -27,7 +27,7 @@ export interface FileText {
 }
 
 /** Bytes as text, or undefined if they are not text. */
-export function textOf(bytes: Buffer): FileText | undefined {
+export function pageText(bytes: Buffer): FileText | undefined {
   if (isUtf8(bytes) && !hasNul(bytes)) {
     const body = bytes.subarray(0, 3).equals(BOM) ? bytes.subarray(3) : bytes;
     const slice = (range: LineRange): string => utf8Text(range === ALL ? body : sliceLineBytes(body, range));
@@ -46,7 +46,7 @@ function utf8Text(bytes: Uint8Array): string {
 }
 
 /** The text part of a read result. The text is computed on first use. */
-export type ShownText = Pick<ReadResult, 'text' | 'clamped'> & { readonly bytes?: Uint8Array };
+export type PageText = Pick<ReadResult, 'text' | 'clamped'> & { readonly bytes?: Uint8Array };
 
 export interface Showing {
   readonly range: LineRange | 'all';
@@ -55,7 +55,7 @@ export interface Showing {
 }
 
 /** Some or all lines of a file, as a read shows them. */
-export function shownText(file: FileText, { range, raw, maxLineChars }: Showing): ShownText {
+export function shownPage(file: FileText, { range, raw, maxLineChars }: Showing): PageText {
   const lines = range === 'all' ? ALL : range;
   if (raw) return shownRaw(file, range);
   const clamp = (): ReturnType<typeof clampLines> => clampLines(file.slice(lines), lines.from, maxLineChars);
@@ -78,7 +78,7 @@ function withoutEndings(bytes: Uint8Array): string {
   return text.endsWith('\n') ? text.slice(0, -1) : text;
 }
 
-function shownRaw(file: FileText, range: LineRange | 'all'): ShownText {
+function shownRaw(file: FileText, range: LineRange | 'all'): PageText {
   const lines = range === 'all' ? ALL : range;
   const bytes = range === 'all' || file.body === undefined ? file.whole : sliceLineBytes(file.whole, range);
   if (bytes.byteLength <= EAGER_BYTES) return { text: file.slice(lines), clamped: NONE, bytes };

@@ -3,7 +3,7 @@ import type { FileKind } from '../model/path.ts';
 import type { Refusal, RefusalDetail } from '../model/verdict.ts';
 
 /** The refusal for an existing file that could not be read. */
-export function unreadable(path: string, problem: Unreadable): Refusal {
+export function unreadableRefusal(path: string, problem: Unreadable): Refusal {
   const base = { action: 'read', path } as const;
   switch (problem.problem) {
     case 'missing':

@@ -1,6 +1,6 @@
 import type { Entry, NewEntry } from '../model/entry.ts';
 import { column, fromColumn } from './column-text.ts';
-import { keysOf, plainKey } from './entry-match.ts';
+import { entryKeys, plainKey } from './entry-match.ts';
 import type { ChainLink } from './store.ts';
 
 const NONE: readonly string[] = [];
@@ -67,7 +67,7 @@ export function touchedKeys(entry: NewEntry): readonly string[] {
   if (isPlainRead(entry, plain)) return NONE;
   const skipped =
     !INDEXED.has(entry.kind) && plain !== undefined && column(plain) === plain ? plain : undefined;
-  return [...keysOf(entry)].filter((key) => key !== skipped || entry.path === '').map(column);
+  return [...entryKeys(entry)].filter((key) => key !== skipped || entry.path === '').map(column);
 }
 
 /** True for nearly every entry: it concerns one file, whose key follows from its row. */

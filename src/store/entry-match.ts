@@ -2,7 +2,7 @@ import type { NewEntry } from '../model/entry.ts';
 import type { EntryFilter } from './store.ts';
 
 /** Every key an entry concerns: the keys its effects touched, and its own key. */
-export function keysOf(entry: NewEntry): ReadonlySet<string> {
+export function entryKeys(entry: NewEntry): ReadonlySet<string> {
   const keys = new Set(entry.effects?.map((effect) => effect.key));
   for (const about of [entry.key, plainKey(entry)]) if (about !== undefined) keys.add(about);
   return keys;
@@ -25,8 +25,8 @@ export function matches(entry: NewEntry, filter: EntryFilter): boolean {
     (filter.kinds?.includes(entry.kind) ?? true) &&
     entry.atMs >= (filter.sinceMs ?? -Infinity) &&
     entry.atMs <= (filter.untilMs ?? Infinity) &&
-    (filter.key === undefined || keysOf(entry).has(filter.key)) &&
-    (filter.keys?.some((key) => keysOf(entry).has(key)) ?? true)
+    (filter.key === undefined || entryKeys(entry).has(filter.key)) &&
+    (filter.keys?.some((key) => entryKeys(entry).has(key)) ?? true)
   );
 }
 

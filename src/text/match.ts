@@ -5,14 +5,14 @@ import type { Span } from './lines.ts';
 export type FoldTier = 'exact' | TolerantTier;
 
 /** The places of an anchor, at the strictest tier that finds it. */
-export interface Found {
+export interface FoundAnchor {
   readonly tier: FoldTier;
   /** Spans in the original text: all of them if `all` is set, otherwise at most {@link MAX_SPANS}. */
   readonly spans: readonly Span[];
   readonly count: number;
 }
 
-export interface FindOptions {
+export interface MatchOptions {
   /**
    * The loosest tier allowed; default `punctuation`. For a file that changed since it was seen, nothing looser than
    * `line-endings` is allowed.
@@ -49,7 +49,11 @@ const ALLOWANCE = 16_000_000;
  * occurrences count separately, because a caller must not choose between them. A span never begins between `\r` and `
  * `. An empty anchor never matches. Each tier is linear in the text.
  */
-export function findAnchor(text: string, anchor: string, options: FindOptions = {}): Found | undefined {
+export function findAnchor(
+  text: string,
+  anchor: string,
+  options: MatchOptions = {},
+): FoundAnchor | undefined {
   if (anchor === '') return undefined;
   const tiers = TIERS.slice(0, TIERS.indexOf(options.loosest ?? 'punctuation') + 1);
   for (const tier of tiers) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { nearestText, visibleLine } from './nearest.ts';
-import { placesOf } from './splice.ts';
+import { anchorPlaces } from './splice.ts';
 
 const FILE = [
   'import { readFile } from "node:fs";',
@@ -81,14 +81,14 @@ describe('placesOf', () => {
   it('names line and text, the first ten', () => {
     const text = 'x\r\n'.repeat(20);
     const spans = Array.from({ length: 20 }, (_, index) => ({ start: index * 3, end: index * 3 + 1 }));
-    const places = placesOf(text, spans);
+    const places = anchorPlaces(text, spans);
     expect(places).toHaveLength(10);
     expect(places[9]).toEqual({ line: 10, text: 'x' });
   });
 
   it('shows the place itself in a very long line', () => {
     const text = `${'a'.repeat(5000)}HERE${'b'.repeat(5000)}\n`;
-    const [place] = placesOf(text, [{ start: 5000, end: 5004 }]);
+    const [place] = anchorPlaces(text, [{ start: 5000, end: 5004 }]);
     expect(place?.text).toMatch(/^…HEREb+… \[\+\d+ characters\]$/);
     expect(place!.text.length).toBeLessThan(200);
   });

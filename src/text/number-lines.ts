@@ -2,7 +2,7 @@ import { clampLine } from './clamp.ts';
 import { splitLines, withoutEnding } from './lines.ts';
 
 /** Lines in the form in which a read shows them. */
-export interface ShownLines {
+export interface NumberedLines {
   /**
    * The lines joined with `
    * `, without one at the end.
@@ -16,12 +16,12 @@ export interface ShownLines {
  * Numbers the lines of a text, starting at `first`, as `N<TAB>line`. Lines longer than `maxLineChars` are cut and
  * marked.
  */
-export function numberLines(text: string, first: number, maxLineChars: number): ShownLines {
+export function numberLines(text: string, first: number, maxLineChars: number): NumberedLines {
   return showLines(text, { first, maxLineChars }, (line, number) => `${number}\t${line}`);
 }
 
 /** Like {@link numberLines}, but without the numbers. */
-export function clampLines(text: string, first: number, maxLineChars: number): ShownLines {
+export function clampLines(text: string, first: number, maxLineChars: number): NumberedLines {
   return showLines(text, { first, maxLineChars }, (line) => line);
 }
 
@@ -29,7 +29,7 @@ function showLines(
   text: string,
   bounds: { readonly first: number; readonly maxLineChars: number },
   show: (line: string, number: number) => string,
-): ShownLines {
+): NumberedLines {
   const clamped: number[] = [];
   const lines = splitLines(text).map((line, index) => {
     const number = bounds.first + index;

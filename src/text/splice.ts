@@ -6,7 +6,7 @@ import { clampLine } from './clamp.ts';
 import { endingUsed, neighbourEndings, withEnding } from './endings.ts';
 import { asTyped, fold, foldedOffset, sourceSpan } from './fold.ts';
 import { countNewlines, type Ending, lineAt, type Span, toLf } from './lines.ts';
-import { type FoldTier, type Found, findAnchor } from './match.ts';
+import { type FoldTier, type FoundAnchor, findAnchor } from './match.ts';
 import { type EqualRun, equalRuns } from './myers.ts';
 import { type Nearest, nearest } from './nearest.ts';
 import { landLoosely, landOnFound } from './tiers/land.ts';
@@ -42,7 +42,7 @@ export interface EditFailure {
   readonly nearest?: Nearest;
 }
 
-export interface EditOptions {
+export interface SpliceOptions {
   /** The loosest tier allowed; default `punctuation`. */
   readonly loosest?: FoldTier;
   /**
@@ -84,7 +84,7 @@ interface Place {
 export function applyEdits(
   text: string,
   edits: readonly Edit[],
-  options: EditOptions = {},
+  options: SpliceOptions = {},
 ): EditsApplied | EditFailure {
   let applied: EditsApplied = { ok: true, text, changes: [], replaced: 0, tier: 'exact' };
   for (const [index, edit] of edits.entries()) {
@@ -109,7 +109,7 @@ interface Step {
 
 type Failure = Pick<EditFailure, 'kind'> & Partial<Pick<EditFailure, 'count' | 'places' | 'nearest'>>;
 
-function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failure {
+function applyOne(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
   if (edit.oldString === edit.newString && edit.mayBeSame !== true) return { kind: 'same' };
   if (edit.oldString === '') return fillEmpty(text, edit);
   if (edit.lines !== undefined) return applyHunk(text, edit, options);
@@ -118,7 +118,7 @@ function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failur
   if (found === undefined) return applyLoosely(text, edit, options);
   const wanted = all ? edit.occurrences : 1;
   if (wanted !== undefined && found.count !== wanted)
-    return { kind: 'ambiguous', count: found.count, places: placesOf(text, found.spans) };
+    return { kind: 'ambiguous', count: found.count, places: anchorPlaces(text, found.spans) };
   const onLines = found.tier === 'trailing-space' && !all ? landOnFound(text, edit, found) : undefined;
   if (onLines !== undefined) return landOrRefuse(text, onLines);
   if (options.matching === 'exact' || !deletesLines(edit)) return replaceSpans(text, edit, found);
@@ -127,7 +127,7 @@ function applyOne(text: string, edit: Edit, options: EditOptions): Step | Failur
 }
 
 /** Applies a hunk of whole lines. Its line number, its header or the end of the file chooses between equal places. */
-function applyHunk(text: string, edit: Edit, options: EditOptions): Step | Failure {
+function applyHunk(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
   const found = findAnchor(text, edit.oldString, { ...options, all: true });
   const whole = found?.spans.filter((span) => isWholeLines(text, span)) ?? [];
   const atEnd = edit.lines?.atEnd === true || edit.lines?.unended === true;
@@ -135,7 +135,8 @@ function applyHunk(text: string, edit: Edit, options: EditOptions): Step | Failu
   if (found === undefined || whole.length === 0) return applyLoosely(text, edit, options);
   if (spans.length === 0) return { kind: 'no-match' };
   const chosen = spans.length === 1 ? spans : spans.filter((span) => isAtHunk(text, span, edit.lines));
-  if (chosen.length !== 1) return { kind: 'ambiguous', count: spans.length, places: placesOf(text, spans) };
+  if (chosen.length !== 1)
+    return { kind: 'ambiguous', count: spans.length, places: anchorPlaces(text, spans) };
   return replaceSpans(text, edit, { ...found, spans: chosen, count: 1 });
 }
 
@@ -150,7 +151,7 @@ function isAtHunk(text: string, { start }: Span, place: Edit['lines']): boolean 
 }
 
 /** Applies an edit despite differences that are safe to ignore, unless the text changed since it was seen. */
-function applyLoosely(text: string, edit: Edit, options: EditOptions): Step | Failure {
+function applyLoosely(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
   const safe = options.matching !== 'exact';
   const last = safe ? atUnendedEnd(text, edit) : undefined;
   if (last !== undefined) return replaceSpans(text, last.edit, last.found);
@@ -163,7 +164,7 @@ function applyLoosely(text: string, edit: Edit, options: EditOptions): Step | Fa
 
 function landOrRefuse(text: string, landed: Landing | Rivals): Step | Failure {
   if ('spans' in landed)
-    return { kind: 'ambiguous', count: landed.spans.length, places: placesOf(text, landed.spans) };
+    return { kind: 'ambiguous', count: landed.spans.length, places: anchorPlaces(text, landed.spans) };
   const { span, replacement, tier } = landed;
   return {
     text: join(text, [span], [replacement]),
@@ -187,7 +188,7 @@ function withLineEnding(text: string, span: Span): Span {
 }
 
 /** Matches an anchor with a final newline at the end of a text without one. The replacement loses its newline too. */
-function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: Found } | undefined {
+function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: FoundAnchor } | undefined {
   const oldString = edit.oldString.replace(/\r?\n$/, '');
   if (text.endsWith('\n') || oldString === edit.oldString || oldString === '') return undefined;
   const found = findAnchor(text, oldString, { loosest: 'line-endings' });
@@ -215,7 +216,7 @@ function fillEmpty(text: string, edit: Edit): Step | Failure {
   };
 }
 
-function replaceSpans(text: string, edit: Edit, found: Found): Step | Failure {
+function replaceSpans(text: string, edit: Edit, found: FoundAnchor): Step | Failure {
   const bound = text.length + found.count * edit.newString.length * 2;
   if (bound > MAX_RESULT_CHARS) return { kind: 'too-large' };
   const restyle = restyler(edit.oldString, edit.newString, found.tier);
@@ -247,7 +248,7 @@ function looser(a: MatchTier, b: MatchTier): MatchTier {
 }
 
 /** Line number and bounded text of the places where spans begin, at most ten. Spans must be ascending. */
-export function placesOf(text: string, spans: readonly Span[]): MatchPlace[] {
+export function anchorPlaces(text: string, spans: readonly Span[]): MatchPlace[] {
   let line = 1;
   let counted = 0;
   return spans.slice(0, MAX_PLACES).map((span) => {

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { nearest } from '../config/nearest.ts';
+import { nearestName } from '../config/nearest.ts';
 import { checkArguments } from '../dialect/check-arguments.ts';
 import type { RenderContext } from '../dialect/render.ts';
 import type { Call, Dialect, Tool } from '../dialect/tool.ts';
@@ -53,7 +53,7 @@ export function translateCall(
   dialect: Dialect,
 ): Call | { readonly reason: string } {
   const checked = checkArguments(tool.inputSchema, args, {
-    suggest: nearest,
+    suggest: nearestName,
     unknown: dialect.unknownArguments,
   });
   if ('reason' in checked) return checked;
@@ -93,9 +93,9 @@ export function refuseArguments(tool: string, reason: string, context: RenderCon
   return { ok: false, text: explain({ ...refusal, path: tool }, context), outcome: refusalOutcome(refusal) };
 }
 
-/** The message for an unknown tool; suggests the nearest known name. */
+/** The message for an unknown tool; suggests the nearestName known name. */
 export function unknownTool(name: string, known: readonly string[]): string {
-  const near = nearest(name, known);
+  const near = nearestName(name, known);
   return `Tool ${name} not found${near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`}`;
 }
 

@@ -5,7 +5,7 @@ import { written } from '../../test/support/written.ts';
 import { RAW_STYLE } from '../dialect/filesystem/shapes.ts';
 import { READ_STYLE } from '../dialect/lace/tools.ts';
 import { RECEIPT_STYLE } from '../dialect/lookfirst/looking-tools.ts';
-import { type ReadStyle, readText } from '../dialect/read-style.ts';
+import { type ReadStyle, styledText } from '../dialect/read-style.ts';
 import type { ReadResult } from '../model/results.ts';
 import { splitLines, withoutEnding } from '../text/lines.ts';
 import { showRead } from './show-read.ts';
@@ -45,7 +45,7 @@ describe('showRead', () => {
       fc.property(TEXT, fc.boolean(), (piece, much) => {
         const content = much ? piece.repeat(600) : piece;
         expect(shown(readOf(content, false), RECEIPT_STYLE).text).toBe(
-          readText(readOf(content, false), RECEIPT_STYLE, RENDER_CONTEXT),
+          styledText(readOf(content, false), RECEIPT_STYLE, RENDER_CONTEXT),
         );
         expect(shown(readOf(content, true), RAW_STYLE).text).toBe(content);
       }),

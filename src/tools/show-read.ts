@@ -1,4 +1,4 @@
-import { type ReadStyle, readText } from '../dialect/read-style.ts';
+import { type ReadStyle, styledText } from '../dialect/read-style.ts';
 import type { RenderContext, Rendered } from '../dialect/render.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { EscapedText } from './tool-answer.ts';
@@ -7,7 +7,7 @@ const NEWLINE = 10;
 
 /** Renders a file in its dialect's style, as text. */
 export function showText(result: ReadResult, style: ReadStyle, context: RenderContext): Rendered {
-  return result.media === undefined ? readText(result, style, context) : style.other(result, context);
+  return result.media === undefined ? styledText(result, style, context) : style.other(result, context);
 }
 
 /** Like `showText`, but sends the file's bytes without decoding them where that is possible. */
@@ -23,7 +23,7 @@ export function showRead(
   if (style.lines !== 'numbered')
     return escaped(style.lines === 'raw' ? lines : joined(lines), style.foot(result, context));
   // Use text for CRLF, because the return is not part of the line, and for an empty file, which has no line to number.
-  if (lines.length === 0 || lines.includes('\r\n')) return readText(result, style, context);
+  if (lines.length === 0 || lines.includes('\r\n')) return styledText(result, style, context);
   return numbered(lines, result.from, style.foot(result, context));
 }
 

@@ -1,8 +1,8 @@
-import { nearest } from '../config/nearest.ts';
+import { nearestName } from '../config/nearest.ts';
 import { DIALECTS } from '../dialect/all-dialects.ts';
 import { DIALECT_NAMES, type DialectName } from '../dialect/dialect-name.ts';
-import { namesOf, type Renaming, renameTools } from '../dialect/rename.ts';
-import type { Block, Rendered } from '../dialect/render.ts';
+import { type Renaming, renamedNames, renameTools } from '../dialect/rename.ts';
+import type { ContentBlock, Rendered } from '../dialect/render.ts';
 import { strictSchema } from '../dialect/strict-schema.ts';
 import type { Dialect, Tool } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
@@ -102,7 +102,7 @@ export function toolsetBeside(
   const offered = { ...own, tools: selected(own, options) };
   const named = rename === undefined ? offered : renameTools(offered, rename);
   checkNames(named.tools.map(({ name }) => name));
-  const dialect = { ...named, names: names ?? namesOf(named, named.tools) };
+  const dialect = { ...named, names: names ?? renamedNames(named, named.tools) };
   const current = typeof session === 'function' ? () => gated(session()) : always(gated(session));
   const paths = virtualRoot === undefined ? '' : ` Absolute paths begin with ${virtualRoot}.`;
   return {
@@ -168,7 +168,7 @@ function textOf(shown: Rendered): string {
   return shown.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
 }
 
-function mediaOf(block: Block): { mimeType: string; base64: string }[] {
+function mediaOf(block: ContentBlock): { mimeType: string; base64: string }[] {
   switch (block.type) {
     case 'text':
       return [];
@@ -235,7 +235,7 @@ function selected(
 
 function known(what: string, name: unknown, names: readonly string[]): void {
   if (typeof name === 'string' && names.includes(name)) return;
-  const near = typeof name === 'string' ? nearest(name, names) : undefined;
+  const near = typeof name === 'string' ? nearestName(name, names) : undefined;
   const hint = near === undefined ? ` (there are ${names.join(', ')})` : `; did you mean "${near}"?`;
   throw new Fault('MISUSE', `there is no ${what} ${JSON.stringify(name)}${hint}`);
 }

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { IN_MEMORY, makeTree, scratch } from '../../test/support/tree.ts';
 import { GUARANTEES } from './guarantee.ts';
-import { Workspace, type WorkspaceOptions } from './workspace.ts';
+import { Workspace, type WorkspaceSettings } from './workspace.ts';
 
-function opened(roots: readonly string[], options: WorkspaceOptions = {}): Workspace {
+function opened(roots: readonly string[], options: WorkspaceSettings = {}): Workspace {
   const workspace = Workspace.open(roots, options);
   onTestFinished(() => workspace.close());
   return workspace;

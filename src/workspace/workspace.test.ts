@@ -5,9 +5,9 @@ import { asNobody } from '../../test/support/nobody.ts';
 import { makeTree, scratch } from '../../test/support/tree.ts';
 import type { Fault } from '../model/fault.ts';
 import { strongestGuarantee } from './guarantee.ts';
-import { Workspace, type WorkspaceOptions } from './workspace.ts';
+import { Workspace, type WorkspaceSettings } from './workspace.ts';
 
-function opened(roots: readonly string[], options: WorkspaceOptions = {}): Workspace {
+function opened(roots: readonly string[], options: WorkspaceSettings = {}): Workspace {
   const workspace = Workspace.open(roots, options);
   onTestFinished(() => workspace.close());
   return workspace;

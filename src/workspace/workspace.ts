@@ -17,7 +17,7 @@ import { type OpenedRoots, openRoots } from './roots.ts';
 import { StandingFolders } from './standing.ts';
 import { type Root, type Walked, walk } from './walk.ts';
 
-export interface WorkspaceOptions {
+export interface WorkspaceSettings {
   /** Globs that no session may touch; see Policy.protected. */
   readonly protect?: readonly string[];
   /** Canonical folders that are protected, such as our own state folder. */
@@ -120,7 +120,7 @@ export class Workspace {
 
   readonly #opensOwn: boolean;
 
-  private constructor({ roots, readOnly }: OpenedRoots, guarantee: Guarantee, options: WorkspaceOptions) {
+  private constructor({ roots, readOnly }: OpenedRoots, guarantee: Guarantee, options: WorkspaceSettings) {
     this.#roots = roots;
     this.guarantee = guarantee;
     this.annexes = options.annexes ?? [];
@@ -135,7 +135,7 @@ export class Workspace {
   }
 
   /** Opens and pins the roots: they stay the same directories even if their names are reused. */
-  static open(paths: readonly string[], options: WorkspaceOptions = {}): Workspace {
+  static open(paths: readonly string[], options: WorkspaceSettings = {}): Workspace {
     if (!Array.isArray(paths))
       throw new Fault('CONFIG_INVALID', 'the roots must be an array of absolute folders', {
         reason: 'shape',

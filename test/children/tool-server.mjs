@@ -1,7 +1,7 @@
 // A small tool host for transport tests: `tool-server.mjs stdio|sdk|http [TOKEN]`.
 // `sdk` serves the same host through the official SDK's own stdio entry, to compare answers with.
 
-import { serveStdio } from '../../build/mcp/stdio-loop.js';
+import { runStdioLoop } from '../../build/mcp/stdio-loop.js';
 
 const text = (value) => ({ ok: true, shown: String(value), outcome: { ok: true } });
 const escaped = (value) => ({
@@ -75,7 +75,7 @@ const log = (line) => process.stderr.write(`log: ${line.split('\n')[0]}\n`);
 
 const [mode, token] = process.argv.slice(2);
 if (mode === 'stdio') {
-  const end = await serveStdio({
+  const end = await runStdioLoop({
     host,
     input: process.stdin,
     output: process.stdout,
@@ -91,8 +91,8 @@ if (mode === 'stdio') {
   const held = new HeldCalls();
   serveSdk(({ era }) => sdkServer(host, era, { log, held }));
 } else {
-  const { serveHttp } = await import('../../build/mcp/http.js');
-  const server = await serveHttp({ host, token, log, maxBodyBytes: 16 << 20 });
+  const { listenHttp } = await import('../../build/mcp/http.js');
+  const server = await listenHttp({ host, token, log, maxBodyBytes: 16 << 20 });
   process.stdout.write(`${server.url}\n`);
   process.once('SIGTERM', () => server.close());
 }

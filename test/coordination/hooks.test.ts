@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { HookEvent, Reply } from '../../src/hooks/event.ts';
+import type { HookEvent, HookReply } from '../../src/hooks/event.ts';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 
 /** One event of Claude Code, through a door that stays open as a resident does. */
-async function send(session: string, payload: object, cwd = places.root): Promise<Reply> {
+async function send(session: string, payload: object, cwd = places.root): Promise<HookReply> {
   const host = HOOK_HOSTS['claude-code'];
   const event = host.understand({ session_id: session, cwd, ...payload });
   if (event.kind === 'malformed') throw new Error(event.reason);
@@ -26,7 +26,7 @@ async function send(session: string, payload: object, cwd = places.root): Promis
   return door.respond(settings, event as HookEvent);
 }
 
-function contextOf(reply: Reply): string {
+function contextOf(reply: HookReply): string {
   return reply.verdict === 'pass' ? (reply.context ?? '') : reply.reason;
 }
 

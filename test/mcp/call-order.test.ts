@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadDialect } from '../../src/dialect/dialects.ts';
-import { serveStdio } from '../../src/mcp/stdio-loop.ts';
+import { runStdioLoop } from '../../src/mcp/stdio-loop.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { createToolHost } from '../../src/tools/tool-host.ts';
 import { LineClient, type Message } from '../proxy/line-client.ts';
@@ -24,7 +24,7 @@ async function serve() {
     log: () => {},
   });
   const [input, output] = [new PassThrough(), new PassThrough()];
-  const ended = serveStdio({ host, input, output, signals: new PassThrough(), log: () => {} });
+  const ended = runStdioLoop({ host, input, output, signals: new PassThrough(), log: () => {} });
   onTestFinished(async () => {
     input.end();
     await ended;

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { nearest } from '../../src/config/nearest.ts';
+import { nearestName } from '../../src/config/nearest.ts';
 import { checkArguments } from '../../src/dialect/check-arguments.ts';
 import type { DialectName } from '../../src/dialect/dialect-name.ts';
 import { loadDialect } from '../../src/dialect/dialects.ts';
@@ -110,7 +110,7 @@ function callsIn(text: string): Call[] {
 function whyNotCallable({ tools }: Dialect, [name, args]: Call): string | undefined {
   const tool = tools.find((candidate) => candidate.name === name);
   if (tool === undefined) return `there is no ${name}`;
-  const checked = checkArguments(tool.inputSchema, args, { suggest: nearest, unknown: 'refuse' });
+  const checked = checkArguments(tool.inputSchema, args, { suggest: nearestName, unknown: 'refuse' });
   return 'reason' in checked ? checked.reason : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { PRESETS } from '../../src/config/presets.ts';
 import type { Facts, Target } from '../../src/judge/facts.ts';
-import type { Rule } from '../../src/judge/rule.ts';
+import type { JudgeRule } from '../../src/judge/rule.ts';
 import { WHOLE } from '../../src/model/coverage.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../../src/model/sighting.ts';
@@ -55,7 +55,7 @@ export function policy(changes: Partial<Policy> = {}): Policy {
 }
 
 /** What a rule says, short enough for a table: `pass`, `carry`, the refusal's code, or the notices' kinds. */
-export function says(rule: Rule, of: Facts, under: Policy = policy()): string {
+export function says(rule: JudgeRule, of: Facts, under: Policy = policy()): string {
   const ruling = rule(of, under);
   if (ruling.kind === 'refuse') return ruling.refusal.code;
   if (ruling.kind === 'note') return ruling.notices.map((notice) => notice.kind).join(' ');

@@ -17,10 +17,10 @@ export const CLIENT_NAMES = [
 export type ClientName = (typeof CLIENT_NAMES)[number];
 
 /** A file for one person on this machine, or one that travels with a project. */
-export type Scope = 'user' | 'project';
+export type ConfigScope = 'user' | 'project';
 
 /** The facts that determine the location of a client's files. */
-export interface Places {
+export interface ClientPlaces {
   readonly platform: NodeJS.Platform;
   readonly home: string;
   /** The folder of the project. */
@@ -43,9 +43,9 @@ export interface Client {
   /** The key that holds the entries. */
   readonly servers: string;
   /** The scope that `init` uses by default. */
-  readonly defaultScope: Scope;
+  readonly defaultScope: ConfigScope;
   /** Candidates in order: the first that exists is edited, else the first is created. None: the scope does not exist. */
-  files(scope: Scope, places: Places): readonly string[];
+  files(scope: ConfigScope, places: ClientPlaces): readonly string[];
   /** The spelling of the project's folder in a project file; undefined if only a full path is reliable. */
   readonly projectDir: string | undefined;
   /** The spelling of the current project in the user-wide file; absent means its full path. */
@@ -61,7 +61,7 @@ export interface Client {
 }
 
 /** The environment of a server that the client starts, before its entry adds anything. */
-export function inheritedBy(client: Client, env: Places['env']): Places['env'] {
+export function inheritedBy(client: Client, env: ClientPlaces['env']): ClientPlaces['env'] {
   const { inherits } = client;
   if (inherits === undefined) return env;
   return Object.fromEntries(Object.entries(env).filter(([key]) => inherits.includes(key)));
@@ -74,7 +74,7 @@ const WITH_PASSWORD = /^\w+:\/\/[^/?#@]*:[^/?#@]*@|[?&]password=/i;
  * The settings of ours that the client would keep from its servers: with their values, or, for a secret, by name only.
  * Without them the server would use another state folder than the command line.
  */
-export function withheldBy(client: Client, places: Places): Pick<Launch, 'env' | 'forwards'> {
+export function withheldBy(client: Client, places: ClientPlaces): Pick<Launch, 'env' | 'forwards'> {
   const { platform, home: homeFolder, env } = places;
   if (client.inherits === undefined) return {};
   const home = stateFolder({ platform, homeFolder, env });
@@ -91,12 +91,12 @@ export function withheldBy(client: Client, places: Places): Pick<Launch, 'env' |
 }
 
 /** Joins with the platform's own separator. */
-export function joined(places: Pick<Places, 'platform'>, ...parts: readonly string[]): string {
+export function joined(places: Pick<ClientPlaces, 'platform'>, ...parts: readonly string[]): string {
   return (places.platform === 'win32' ? win32 : posix).join(...parts);
 }
 
 /** The platform's folder for the settings of applications. */
-export function settingsDir(places: Places): string {
+export function settingsDir(places: ClientPlaces): string {
   const { platform, home, env } = places;
   if (platform === 'win32') return env['APPDATA'] || joined(places, home, 'AppData', 'Roaming');
   if (platform === 'darwin') return joined(places, home, 'Library', 'Application Support');
@@ -104,7 +104,7 @@ export function settingsDir(places: Places): string {
 }
 
 /** The folder for the settings of Unix programs, also on macOS. */
-export function xdgDir(places: Places): string {
+export function xdgDir(places: ClientPlaces): string {
   return places.env['XDG_CONFIG_HOME'] || joined(places, places.home, '.config');
 }
 

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { configurationFor } from '../ready-configurations.ts';
-import { CLIENT_NAMES, type Places, type Scope } from './client.ts';
+import { CLIENT_NAMES, type ClientPlaces, type ConfigScope } from './client.ts';
 import { CLIENTS, clientNamed } from './clients.ts';
 import { addServer, newFile, removeServer, wrapServer } from './config-text.ts';
-import type { Edited } from './edit.ts';
+import type { EditedConfig } from './edit.ts';
 import { proxyLaunch, serveLaunch } from './launch.ts';
 
-function textOf(edited: Edited): string | undefined {
+function textOf(edited: EditedConfig): string | undefined {
   if (!edited.ok) throw new Error(`${edited.reason} (line ${edited.line})`);
   return edited.text;
 }
 
-const linux: Places = { platform: 'linux', home: '/home/ann', project: '/repo', env: {} };
-const mac: Places = { platform: 'darwin', home: '/Users/ann', project: '/repo', env: {} };
-const windows: Places = {
+const linux: ClientPlaces = { platform: 'linux', home: '/home/ann', project: '/repo', env: {} };
+const mac: ClientPlaces = { platform: 'darwin', home: '/Users/ann', project: '/repo', env: {} };
+const windows: ClientPlaces = {
   platform: 'win32',
   home: 'C:\\Users\\ann',
   project: 'C:\\repo',
@@ -84,7 +84,7 @@ describe.each(CLIENT_NAMES)('%s', (name) => {
 });
 
 describe('where files lie', () => {
-  it.each<[string, Scope, string, string, string]>([
+  it.each<[string, ConfigScope, string, string, string]>([
     [
       'claude-code',
       'user',

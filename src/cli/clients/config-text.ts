@@ -1,5 +1,5 @@
 import type { Client } from './client.ts';
-import { cannotEdit, type Edited, edited, type Splice, spliced } from './edit.ts';
+import { cannotEdit, type EditedConfig, edited, type Splice, spliced } from './edit.ts';
 import { type EntryEnvironment, jsonCommand, jsonCommandOf, jsonEnvironment } from './json-command.ts';
 import {
   type EntryPlace,
@@ -9,7 +9,7 @@ import {
   removeJsonEntry,
   withDocument,
 } from './json-entry.ts';
-import { isRecord } from './json-style.ts';
+import { isObject } from './json-style.ts';
 import type { Launch } from './launch.ts';
 import { memberOf } from './node.ts';
 import { needsNoProxy } from './ownership.ts';
@@ -29,7 +29,7 @@ import { isOurs, unwrapCommand, wordsOf, wrapCommand } from './wrap.ts';
 const SERVER_NAME = 'lookfirst';
 
 /** Adds our entry to a client's file, or brings it up to date; `text` is undefined if there is no file. */
-export function addServer(client: Client, text: string | undefined, entry: JsonEntry): Edited {
+export function addServer(client: Client, text: string | undefined, entry: JsonEntry): EditedConfig {
   const place = { servers: client.servers, name: SERVER_NAME };
   return client.format === 'json'
     ? putJsonEntry(text, place, entry)
@@ -37,7 +37,7 @@ export function addServer(client: Client, text: string | undefined, entry: JsonE
 }
 
 /** Takes our entry out and our proxy away from the others: the reverse of `addServer` and `wrapServer`, exactly. */
-export function removeServer(client: Client, text: string): Edited {
+export function removeServer(client: Client, text: string): EditedConfig {
   const place = { servers: client.servers, name: SERVER_NAME };
   const unwrapped = unwrapServer(client, text, undefined);
   if (!unwrapped.ok || unwrapped.text === undefined) return unwrapped;
@@ -59,7 +59,11 @@ export function ownEnvironment(client: Client, text: string): EntryEnvironment {
 }
 
 /** Puts our proxy before the command of a server that the file has. */
-export function wrapServer(client: Client, text: string, wrap: { name: string; prefix: Launch }): Edited {
+export function wrapServer(
+  client: Client,
+  text: string,
+  wrap: { name: string; prefix: Launch },
+): EditedConfig {
   const place = { servers: client.servers, name: wrap.name };
   return client.format === 'json'
     ? wrapJsonEntry(text, place, wrap.prefix)
@@ -67,7 +71,7 @@ export function wrapServer(client: Client, text: string, wrap: { name: string; p
 }
 
 /** Takes our proxy away from one server, or from all. */
-export function unwrapServer(client: Client, text: string, name: string | undefined): Edited {
+export function unwrapServer(client: Client, text: string, name: string | undefined): EditedConfig {
   const place = { servers: client.servers, ...(name === undefined ? {} : { name }) };
   return client.format === 'json' ? unwrapJsonEntries(text, place) : unwrapTomlEntries(text, place);
 }
@@ -84,7 +88,7 @@ function tomlEntry(entry: JsonEntry): TomlEntry {
     Object.entries(entry).map(([key, value]) => {
       if (typeof value === 'string') return [key, value];
       if (Array.isArray(value)) return [key, value.map(String)];
-      if (isRecord(value))
+      if (isObject(value))
         return [key, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, String(each)]))];
       throw new TypeError(`${key}: not a string, a list of strings or a flat table`);
     }),
@@ -92,7 +96,7 @@ function tomlEntry(entry: JsonEntry): TomlEntry {
 }
 
 /** Puts our proxy before the command of an entry that is there. Wrapping twice changes nothing but the folder. */
-function wrapJsonEntry(text: string, place: EntryPlace, prefix: Launch): Edited {
+function wrapJsonEntry(text: string, place: EntryPlace, prefix: Launch): EditedConfig {
   return withDocument(text, place, ({ servers }) => {
     const entry = servers === undefined ? undefined : memberOf(servers, place.name);
     if (entry === undefined) return cannotEdit(`there is no server "${place.name}" under "${place.servers}"`);
@@ -112,7 +116,7 @@ function wrapJsonEntry(text: string, place: EntryPlace, prefix: Launch): Edited 
 }
 
 /** Takes our proxy away from every entry that has it, or only from the one named. */
-function unwrapJsonEntries(text: string, place: Partial<EntryPlace> & { servers: string }): Edited {
+function unwrapJsonEntries(text: string, place: Partial<EntryPlace> & { servers: string }): EditedConfig {
   return withDocument(text, place, ({ servers }) => {
     const splices = (servers?.members ?? [])
       .filter(({ key }) => place.name === undefined || key === place.name)

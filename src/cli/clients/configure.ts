@@ -1,21 +1,21 @@
 import { unifiedDiff } from '../../text/unified.ts';
-import { type Client, type Places, type Scope, withheldBy } from './client.ts';
+import { type Client, type ClientPlaces, type ConfigScope, withheldBy } from './client.ts';
 import { type ConfigFile, readConfig, writeConfig } from './config-file.ts';
 import { addServer, removeServer, unwrapServer, wrapServer } from './config-text.ts';
-import type { Edited } from './edit.ts';
+import type { EditedConfig } from './edit.ts';
 import type { FormerFiles } from './former.ts';
-import { HOOK_SETTINGS, type HookFiles, type HookPiece, type HookSettings } from './hook-settings.ts';
+import { type ClientHooks, HOOK_SETTINGS, type HookFiles, type HookPiece } from './hook-settings.ts';
 import { addPieces, removePieces } from './hook-text.ts';
 import { proxyLaunch, type Starter, serveLaunch } from './launch.ts';
 
 export interface ConfigureRequest {
   readonly action: 'init' | 'remove';
   readonly client: Client;
-  readonly places: Places;
+  readonly places: ClientPlaces;
   /** The folder to serve or watch: a full path. */
   readonly dir: string;
   /** Without it: the client's default for `init`, wherever we are found for `remove` and `proxy`. */
-  readonly scope?: Scope;
+  readonly scope?: ConfigScope;
   /** Put our proxy before this server of the client's, instead of adding ours. */
   readonly proxy?: string;
   /** Also gate the client's own tools by hooks; for `remove` the hooks always go with the rest. */
@@ -73,7 +73,7 @@ export function configureClient(request: ConfigureRequest): readonly ConfigureRe
 }
 
 interface Candidate {
-  readonly scope: Scope;
+  readonly scope: ConfigScope;
   readonly path: string;
 }
 
@@ -94,21 +94,21 @@ export function configureHooks(
     return [changeFile(request, file, (text) => addPieces(text, pieces, settings.header), next)];
   }
   const pieces = piecesOf(settings, { ...hooks, gate: true, only: true, shell: 'layer' });
-  const scopes: readonly Scope[] = scope === undefined ? ['project', 'user'] : [scope];
+  const scopes: readonly ConfigScope[] = scope === undefined ? ['project', 'user'] : [scope];
   return scopes
     .map((each) => settings.file(each, places))
     .map((file) => changeFile(request, file, (text) => removedHooks(text, pieces), ''))
     .filter((report) => !report.ok || report.did !== 'nothing');
 }
 
-function piecesOf(settings: HookSettings, { files, gate, only, shell }: HookRequest): readonly HookPiece[] {
+function piecesOf(settings: ClientHooks, { files, gate, only, shell }: HookRequest): readonly HookPiece[] {
   const layered = shell === 'layer' && settings.shell !== undefined ? [settings.shell(files)] : [];
   const gates = gate ? [...settings.pieces(files), ...layered] : [];
   return [...gates, ...(only ? (settings.only ?? []) : [])];
 }
 
 /** A file of which nothing is left was ours. */
-function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): Edited {
+function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): EditedConfig {
   const rest = removePieces(text, pieces);
   if (!rest.ok || rest.text === undefined || rest.text === text) return rest;
   const left = rest.text.replace(/"version": 1\b/, '').replace(/\s+/g, '');
@@ -125,7 +125,7 @@ function candidatesOf(request: ConfigureRequest): Candidate[] {
   });
 }
 
-function scopesOf({ action, client, scope, proxy }: ConfigureRequest): readonly Scope[] {
+function scopesOf({ action, client, scope, proxy }: ConfigureRequest): readonly ConfigScope[] {
   if (scope !== undefined) return [scope];
   if (action === 'init' && proxy === undefined) return [client.defaultScope];
   return client.defaultScope === 'user' ? ['user', 'project'] : ['project', 'user'];
@@ -143,7 +143,7 @@ function configureFile(request: ConfigureRequest, candidate: Candidate): Configu
 function changeFile(
   request: ConfigureRequest,
   path: string,
-  change: (text: string | undefined) => Edited,
+  change: (text: string | undefined) => EditedConfig,
   next: string,
 ): ConfigureReport {
   const { dryRun } = request;
@@ -164,7 +164,7 @@ function changeFile(
 }
 
 /** The file's content before any `init`, for a `remove` of everything, if the file is unchanged since. */
-function formerOf({ action, proxy, former }: ConfigureRequest, file: ConfigFile): Edited | undefined {
+function formerOf({ action, proxy, former }: ConfigureRequest, file: ConfigFile): EditedConfig | undefined {
   if (action !== 'remove' || proxy !== undefined) return undefined;
   const kept = former?.of(file.path, file.text);
   return kept === undefined ? undefined : { ok: true, text: kept.text };
@@ -182,7 +182,7 @@ function writeAndKeep(
   return isWritten;
 }
 
-function editOf(request: ConfigureRequest, candidate: Candidate, text: string | undefined): Edited {
+function editOf(request: ConfigureRequest, candidate: Candidate, text: string | undefined): EditedConfig {
   const { action, client, places, proxy, starter } = request;
   const dir = dirOf(request, candidate.scope);
   if (action === 'init' && proxy === undefined)
@@ -199,7 +199,7 @@ function editOf(request: ConfigureRequest, candidate: Candidate, text: string | 
 }
 
 /** The folder as the file names it: relative where the client starts servers in the project, so that it fits every one. */
-function dirOf({ client, dir, places }: ConfigureRequest, scope: Scope): string {
+function dirOf({ client, dir, places }: ConfigureRequest, scope: ConfigScope): string {
   if (dir !== places.project) return dir;
   return (scope === 'project' ? client.projectDir : client.userDir) ?? dir;
 }

@@ -6,7 +6,7 @@ export interface Splice {
 }
 
 /** A changed text, undefined for "no file"; or why nothing may be changed, and at which line. */
-export type Edited =
+export type EditedConfig =
   | { readonly ok: true; readonly text: string | undefined }
   | { readonly ok: false; readonly reason: string; readonly line?: number };
 
@@ -22,18 +22,18 @@ export function spliced(text: string, splices: readonly Splice[]): string {
   return out + text.slice(at);
 }
 
-export function edited(text: string | undefined): Edited {
+export function edited(text: string | undefined): EditedConfig {
   return { ok: true, text };
 }
 
 /** `at`: where in `text` the trouble is, if it has a place. */
-export function cannotEdit(reason: string, text?: string, at?: number): Edited {
+export function cannotEdit(reason: string, text?: string, at?: number): EditedConfig {
   if (text === undefined || at === undefined) return { ok: false, reason };
-  return { ok: false, reason, line: lineAt(text, at) };
+  return { ok: false, reason, line: configLineAt(text, at) };
 }
 
 /** 1-based. */
-export function lineAt(text: string, at: number): number {
+export function configLineAt(text: string, at: number): number {
   let line = 1;
   for (let from = text.indexOf('\n'); from >= 0 && from < at; from = text.indexOf('\n', from + 1)) line += 1;
   return line;

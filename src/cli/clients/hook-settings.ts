@@ -1,4 +1,4 @@
-import { type ClientName, joined, type Places, type Scope, xdgDir } from './client.ts';
+import { type ClientName, type ClientPlaces, type ConfigScope, joined, xdgDir } from './client.ts';
 import type { JsonValue } from './json-style.ts';
 
 /** The files in the state folder that hooks run. */
@@ -21,9 +21,9 @@ export interface HookPiece {
 }
 
 /** A client's settings file for hooks, and the pieces that `init --hooks` adds to it. */
-export interface HookSettings {
-  readonly defaultScope: Scope;
-  file(scope: Scope, places: Places): string;
+export interface ClientHooks {
+  readonly defaultScope: ConfigScope;
+  file(scope: ConfigScope, places: ClientPlaces): string;
   /** Members that a new file must begin with. */
   readonly header?: Readonly<Record<string, JsonValue>>;
   pieces(files: HookFiles): readonly HookPiece[];
@@ -51,7 +51,7 @@ const CLAUDE_EVENTS = [
 /** Lets the call pass when Lookfirst itself fails: our server judges it anyway. */
 const OWN_CALL_ARGS = ['claude-code', '--event', 'PreToolUse', '--fail-open'];
 
-const CLAUDE_CODE: HookSettings = {
+const CLAUDE_CODE: ClientHooks = {
   defaultScope: 'project',
   file: (scope, places) =>
     scope === 'user'
@@ -110,7 +110,7 @@ function failOpen(script: string, client: ClientName, event: string): string {
 /** Codex warns about a longer time for its last event. */
 const CODEX_END_S = 3;
 
-const CODEX: HookSettings = {
+const CODEX: ClientHooks = {
   defaultScope: 'user',
   file: (scope, places) =>
     scope === 'user'
@@ -139,7 +139,7 @@ const CODEX: HookSettings = {
   next: 'Start Codex again and trust the hooks in /hooks: untrusted hooks are skipped without a word.',
 };
 
-const GEMINI: HookSettings = {
+const GEMINI: ClientHooks = {
   defaultScope: 'project',
   file: (scope, places) =>
     joined(places, scope === 'user' ? places.home : places.project, '.gemini', 'settings.json'),
@@ -174,7 +174,7 @@ const GEMINI: HookSettings = {
   next: 'Start Gemini CLI again and trust the folder; /hooks shows the entries.',
 };
 
-const CURSOR: HookSettings = {
+const CURSOR: ClientHooks = {
   defaultScope: 'project',
   file: (scope, places) =>
     joined(places, scope === 'user' ? places.home : places.project, '.cursor', 'hooks.json'),
@@ -203,7 +203,7 @@ const CURSOR: HookSettings = {
   next: 'Open the project in Cursor again; Settings > Hooks shows the entries.',
 };
 
-const VSCODE: HookSettings = {
+const VSCODE: ClientHooks = {
   defaultScope: 'project',
   file: (scope, places) =>
     scope === 'user'
@@ -221,7 +221,7 @@ const VSCODE: HookSettings = {
   next: 'Reload the VS Code window; the agent view lists the hooks.',
 };
 
-const OPENCODE: HookSettings = {
+const OPENCODE: ClientHooks = {
   defaultScope: 'project',
   file: (scope, places) =>
     scope === 'user'
@@ -234,7 +234,7 @@ const OPENCODE: HookSettings = {
 };
 
 /** Clients whose own tools can be gated by hooks. */
-export const HOOK_SETTINGS: Readonly<Partial<Record<ClientName, HookSettings>>> = {
+export const HOOK_SETTINGS: Readonly<Partial<Record<ClientName, ClientHooks>>> = {
   'claude-code': CLAUDE_CODE,
   codex: CODEX,
   gemini: GEMINI,

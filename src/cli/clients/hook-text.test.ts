@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClientName } from './client.ts';
-import { HOOK_SETTINGS, type HookSettings } from './hook-settings.ts';
+import { type ClientHooks, HOOK_SETTINGS } from './hook-settings.ts';
 import { addPieces, removePieces } from './hook-text.ts';
 
 const FILES = {
@@ -8,7 +8,7 @@ const FILES = {
   plugin: '/state/bin/lookfirst-opencode.js',
   shell: '/state/bin/lookfirst-shell',
 };
-const CLIENTS = Object.entries(HOOK_SETTINGS) as [ClientName, HookSettings][];
+const CLIENTS = Object.entries(HOOK_SETTINGS) as [ClientName, ClientHooks][];
 
 const EXISTING = [
   [

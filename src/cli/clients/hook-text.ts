@@ -1,4 +1,4 @@
-import { cannotEdit, type Edited, edited, eolOf, type Splice, spliced } from './edit.ts';
+import { cannotEdit, type EditedConfig, edited, eolOf, type Splice, spliced } from './edit.ts';
 import type { HookPiece } from './hook-settings.ts';
 import { insertFirst, newMember, removeMember } from './json-members.ts';
 import { scanJson, skipJsonBlanks } from './json-scan.ts';
@@ -13,7 +13,7 @@ export function addPieces(
   text: string | undefined,
   pieces: readonly HookPiece[],
   header: Readonly<Record<string, JsonValue>> = {},
-): Edited {
+): EditedConfig {
   const clean = removePieces(text, pieces);
   if (!clean.ok) return clean;
   let result = clean.text ?? '';
@@ -34,7 +34,7 @@ export function addPieces(
 }
 
 /** Takes our pieces out again, with lists and objects that become empty. All other bytes stay. */
-export function removePieces(text: string | undefined, pieces: readonly HookPiece[]): Edited {
+export function removePieces(text: string | undefined, pieces: readonly HookPiece[]): EditedConfig {
   if (text === undefined) return edited(undefined);
   try {
     rootOf(text);

@@ -1,8 +1,8 @@
-import { cannotEdit, type Edited, edited, spliced } from './edit.ts';
+import { cannotEdit, type EditedConfig, edited, spliced } from './edit.ts';
 import { jsonCommandOf } from './json-command.ts';
 import { fillEmpty, insertFirst, newMember, removeMember } from './json-members.ts';
 import { scanJson } from './json-scan.ts';
-import { compact, isRecord, type JsonStyle, type JsonValue, pretty, styleOf } from './json-style.ts';
+import { compact, isObject, type JsonStyle, type JsonValue, pretty, styleOf } from './json-style.ts';
 import { type ConfigNode, type MemberNode, memberOf, type ObjectNode, ScanProblem } from './node.ts';
 import { startsAnother, whyLeftAlone } from './ownership.ts';
 import { wordsOf } from './wrap.ts';
@@ -24,7 +24,7 @@ const NEW_STYLE: JsonStyle = { eol: '\n', unit: '  ' };
  * that possible the layout of what is added tells what was there before: an object that was empty gets its member right
  * behind the brace, one that is created begins with a line break, a file that was blank has a space behind its first brace.
  */
-export function putJsonEntry(text: string | undefined, place: EntryPlace, entry: JsonEntry): Edited {
+export function putJsonEntry(text: string | undefined, place: EntryPlace, entry: JsonEntry): EditedConfig {
   if (text === undefined) return edited(newJsonFile(place, entry));
   return withDocument(text, place, ({ root, servers }) => {
     const style = styleOf(text);
@@ -51,7 +51,7 @@ export function putJsonEntry(text: string | undefined, place: EntryPlace, entry:
 }
 
 /** Takes the entry out, and with it the objects and the file that `putJsonEntry` created for it. */
-export function removeJsonEntry(text: string, place: EntryPlace): Edited {
+export function removeJsonEntry(text: string, place: EntryPlace): EditedConfig {
   return withDocument(text, place, ({ root, servers }) => {
     const entry = servers === undefined ? undefined : ownEntry(text, servers, place.name);
     if (root === undefined || servers === undefined || entry === undefined) return edited(text);
@@ -82,8 +82,8 @@ interface Document {
 export function withDocument(
   text: string,
   { servers: key }: { readonly servers: string },
-  edit: (document: Document) => Edited,
-): Edited {
+  edit: (document: Document) => EditedConfig,
+): EditedConfig {
   let root: ConfigNode | undefined;
   try {
     root = scanJson(text);
@@ -110,7 +110,7 @@ function changeEntry(
   text: string,
   there: MemberNode,
   { place, entry }: { readonly place: EntryPlace; readonly entry: JsonEntry },
-): Edited {
+): EditedConfig {
   const words = wordsOf(jsonCommandOf(there));
   const reason = whyLeftAlone(place.name, { text: valueText(text, there), words });
   return reason === undefined ? edited(updated(text, place, entry)) : cannotEdit(reason, text, there.from);
@@ -149,7 +149,7 @@ function updated(text: string, place: EntryPlace, entry: JsonEntry): string {
 
 /** An object keeps the members that the user has added to it. */
 function mergedWith(text: string, node: ConfigNode, value: JsonValue): JsonValue {
-  if (node.kind !== 'object' || !isRecord(value)) return value;
+  if (node.kind !== 'object' || !isObject(value)) return value;
   return Object.assign({}, plain(text, node), value);
 }
 

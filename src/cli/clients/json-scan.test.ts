@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lineAt } from './edit.ts';
+import { configLineAt } from './edit.ts';
 import { scanJson } from './json-scan.ts';
 import { type ConfigNode, ScanProblem } from './node.ts';
 
@@ -67,7 +67,7 @@ describe('scanJson', () => {
       expect.unreachable();
     } catch (error) {
       if (!(error instanceof ScanProblem)) throw error;
-      expect(lineAt(text, error.at)).toBe(line);
+      expect(configLineAt(text, error.at)).toBe(line);
     }
   });
 });

@@ -23,7 +23,7 @@ export function styleOf(text: string): JsonStyle {
 
 /** Objects over several lines, arrays on one; `indent` is that of the line the value begins in. */
 export function pretty(value: JsonValue, style: JsonStyle, indent: string): string {
-  if (!isRecord(value) || Object.keys(value).length === 0) return compact(value);
+  if (!isObject(value) || Object.keys(value).length === 0) return compact(value);
   const inner = indent + style.unit;
   const members = Object.entries(value).map(
     ([key, member]) => `${inner}${JSON.stringify(key)}: ${pretty(member, style, inner)}`,
@@ -34,7 +34,7 @@ export function pretty(value: JsonValue, style: JsonStyle, indent: string): stri
 /** All on one line, with a space after commas and colons. */
 export function compact(value: JsonValue): string {
   if (isList(value)) return `[${value.map(compact).join(', ')}]`;
-  if (!isRecord(value)) return JSON.stringify(value);
+  if (!isObject(value)) return JSON.stringify(value);
   const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}: ${compact(member)}`);
   return `{${members.join(', ')}}`;
 }
@@ -44,6 +44,6 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
 }
 
 /** Whether a value is an object. */
-export function isRecord(value: JsonValue): value is { readonly [key: string]: JsonValue } {
+export function isObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {
   return typeof value === 'object' && value !== null && !isList(value);
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Edited } from './edit.ts';
+import type { EditedConfig } from './edit.ts';
 import { putTomlEntry, removeTomlEntry, tomlEnvironment } from './toml-entry.ts';
 import { scanToml } from './toml-scan.ts';
 
@@ -8,7 +8,7 @@ const PLACE = { servers: 'mcp_servers', name: 'lookfirst' };
 const ENTRY = { command: 'npx', args: ['-y', 'lookfirst', 'serve', '/repo'] };
 const BLOCK = '[mcp_servers.lookfirst]\ncommand = "npx"\nargs = ["-y", "lookfirst", "serve", "/repo"]';
 
-function textOf(edited: Edited): string | undefined {
+function textOf(edited: EditedConfig): string | undefined {
   if (!edited.ok) throw new Error(`${edited.reason} (line ${edited.line})`);
   return edited.text;
 }

@@ -1,4 +1,4 @@
-import { cannotEdit, type Edited, edited, eolOf, type Splice, spliced } from './edit.ts';
+import { cannotEdit, type EditedConfig, edited, eolOf, type Splice, spliced } from './edit.ts';
 import { type EntryEnvironment, stringMembers } from './json-command.ts';
 import type { Launch } from './launch.ts';
 import { type ConfigNode, memberOf, ScanProblem, stringsOf } from './node.ts';
@@ -23,7 +23,7 @@ export type TomlEntry = { readonly [key: string]: TomlValue };
  * table out again so that the former text comes back exactly: the table ends with a line break if the text before it
  * did, or if there was no file.
  */
-export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: TomlEntry): Edited {
+export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: TomlEntry): EditedConfig {
   if (text === undefined) return edited(newTomlFile(place, entry));
   return withTables(text, (tables) => {
     const table = tableOf(tables, [place.servers, place.name]);
@@ -49,7 +49,7 @@ export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: 
 }
 
 /** Takes the entry's tables out, and the file if nothing else was ever in it. */
-export function removeTomlEntry(text: string, place: TomlPlace): Edited {
+export function removeTomlEntry(text: string, place: TomlPlace): EditedConfig {
   return withTables(text, (tables) => {
     const own = tables.filter(({ path }) => path[0] === place.servers && path[1] === place.name);
     const [first] = own;
@@ -70,7 +70,7 @@ export function removeTomlEntry(text: string, place: TomlPlace): Edited {
 }
 
 /** Puts our proxy before the command of an entry that is there. Wrapping twice changes nothing but the folder. */
-export function wrapTomlEntry(text: string, place: TomlPlace, prefix: Launch): Edited {
+export function wrapTomlEntry(text: string, place: TomlPlace, prefix: Launch): EditedConfig {
   return withTables(text, (tables) => {
     const table = tableOf(tables, [place.servers, place.name]);
     if (table === undefined) return cannotEdit(`there is no table [${place.servers}.${place.name}]`);
@@ -85,7 +85,10 @@ export function wrapTomlEntry(text: string, place: TomlPlace, prefix: Launch): E
 }
 
 /** Takes our proxy away from every entry that has it, or only from the one named. */
-export function unwrapTomlEntries(text: string, place: Partial<TomlPlace> & { servers: string }): Edited {
+export function unwrapTomlEntries(
+  text: string,
+  place: Partial<TomlPlace> & { servers: string },
+): EditedConfig {
   return withTables(text, (tables) => {
     const splices = tables
       .filter(({ path }) => path.length === 2 && path[0] === place.servers)
@@ -103,7 +106,7 @@ export function newTomlFile(place: TomlPlace, entry: TomlEntry): string {
   return `${blockOf(place, entry, '\n')}\n`;
 }
 
-function withTables(text: string, edit: (tables: readonly TomlTable[]) => Edited): Edited {
+function withTables(text: string, edit: (tables: readonly TomlTable[]) => EditedConfig): EditedConfig {
   try {
     return edit(scanToml(text));
   } catch (error) {

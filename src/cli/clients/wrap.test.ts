@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CLIENTS } from './clients.ts';
 import { unwrapServer, wrapServer } from './config-text.ts';
-import type { Edited } from './edit.ts';
+import type { EditedConfig } from './edit.ts';
 import { proxyLaunch, proxyWords } from './launch.ts';
 
 const PREFIX = proxyLaunch('/repo', 'linux');
 const PROXY = '"-y", "lookfirst", "proxy", "--root", "/repo", "--"';
 
-function textOf(edited: Edited): string {
+function textOf(edited: EditedConfig): string {
   if (!edited.ok) throw new Error(`${edited.reason} (line ${edited.line})`);
   return edited.text ?? '';
 }

@@ -11,7 +11,7 @@ import { openTranscript } from '../../store/transcript-file.ts';
 import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { count } from '../words.ts';
+import { countOf } from '../words.ts';
 
 /** `lookfirst audit`: what went wrong in the conversations that this user's clients have kept. */
 export function defineAudit(cli: Cli): Command {
@@ -102,7 +102,7 @@ const FINDING_COLUMNS: readonly Column[] = [
 const MAX_FINDINGS = 20;
 
 async function printTable(cli: Cli, audited: readonly Audited[], root: string): Promise<void> {
-  await cli.terminal.print(`${count(audited.length, 'conversation')} changed files in ${pathText(root)}`);
+  await cli.terminal.print(`${countOf(audited.length, 'conversation')} changed files in ${pathText(root)}`);
   if (audited.length === 0) return;
   const clients = [...new Set(audited.map(({ client }) => client))];
   const rows = clients.map((client) => {

@@ -12,7 +12,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, parseDuration, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { count } from '../words.ts';
+import { countOf } from '../words.ts';
 
 /** The session in whose name a user claims who names none. */
 const USER = 'user';
@@ -147,7 +147,7 @@ async function list(cli: Cli, claims: readonly Claim[], flags: ClaimsFlags): Pro
 
 async function released(cli: Cli, ended: readonly Claim[], flags: ClaimsFlags): Promise<ExitCode> {
   if (flags.json === true) for (const each of ended) await cli.terminal.printJson(claimData(each));
-  else await cli.terminal.print(`released ${count(ended.length, 'claim')}`);
+  else await cli.terminal.print(`released ${countOf(ended.length, 'claim')}`);
   return EXIT.done;
 }
 

@@ -1,5 +1,5 @@
 import { Argument, Command } from 'commander';
-import { nearest } from '../../config/nearest.ts';
+import { nearestName } from '../../config/nearest.ts';
 import { policySchema } from '../../config/policy-schema.ts';
 import { policySettings, type Setting } from '../../config/settings.ts';
 import { jsonText } from '../../report/bounded.ts';
@@ -73,7 +73,7 @@ function valueText({ value }: Setting): string {
 }
 
 function unknown(key: string, settings: readonly Setting[]): string {
-  const near = nearest(
+  const near = nearestName(
     key,
     settings.map((setting) => setting.key),
   );

@@ -2,10 +2,10 @@ import { Command } from 'commander';
 import { Fault } from '../../model/fault.ts';
 import { jsonText } from '../../report/bounded.ts';
 import type { Cli } from '../cli.ts';
-import type { Line, Play, Scene } from '../demo/scene.ts';
+import type { DemoLine, DemoScene, Play } from '../demo/scene.ts';
 import { SCENES } from '../demo/scenes.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { ServerProcess, type ToolAnswer } from '../server-process.ts';
+import { type ServerAnswer, ServerProcess } from '../server-process.ts';
 import { Stage } from '../stage.ts';
 
 interface DemoFlags {
@@ -43,7 +43,7 @@ async function demo(cli: Cli, flags: DemoFlags): Promise<ExitCode> {
     if (flags.json !== true) await cli.terminal.print(`${INTRODUCTION}\n${stage.workspace}\n`);
     let held = 0;
     for (const [index, scene] of SCENES.entries()) {
-      const lines: Line[] = [];
+      const lines: DemoLine[] = [];
       const ok = await scene.play(playOf({ stage, agent, second }, lines));
       if (ok) held += 1;
       await show(cli, flags, { number: index + 1, scene, lines, ok });
@@ -59,8 +59,8 @@ async function demo(cli: Cli, flags: DemoFlags): Promise<ExitCode> {
 const INTRODUCTION = `Lookfirst stands between an AI agent and your files. Here an agent works in a folder that
 was made for this demo; every line below is a real call to a real server:`;
 
-function playOf(cast: Pick<Play, 'stage' | 'agent' | 'second'>, lines: Line[]): Play {
-  const tell = (who: Line['who'], text: string): void => void lines.push({ who, text });
+function playOf(cast: Pick<Play, 'stage' | 'agent' | 'second'>, lines: DemoLine[]): Play {
+  const tell = (who: DemoLine['who'], text: string): void => void lines.push({ who, text });
   return {
     ...cast,
     tell,
@@ -74,7 +74,7 @@ function playOf(cast: Pick<Play, 'stage' | 'agent' | 'second'>, lines: Line[]): 
 }
 
 /** The first words of an answer; of a change elsewhere also the lines that show it. */
-function wordsOf({ text, ok }: ToolAnswer): string {
+function wordsOf({ text, ok }: ServerAnswer): string {
   const lines = text.split('\n').filter((line) => line !== '');
   const shown = lines.filter((line, i) => i === 0 || /^(@@|[-+][^-+])/.test(line)).slice(0, 6);
   return `${ok ? 'ok: ' : ''}${shown.join('\n')}`;
@@ -85,8 +85,8 @@ async function show(
   flags: DemoFlags,
   shown: {
     readonly number: number;
-    readonly scene: Scene;
-    readonly lines: readonly Line[];
+    readonly scene: DemoScene;
+    readonly lines: readonly DemoLine[];
     readonly ok: boolean;
   },
 ): Promise<void> {
@@ -97,7 +97,7 @@ async function show(
     await cli.terminal.printJson({ number, title, promise, held: ok, lines });
     return;
   }
-  const paint = (line: Line): string => {
+  const paint = (line: DemoLine): string => {
     const text = line.text.split('\n').join(`\n${' '.repeat(11)}`);
     const isRefusal = line.who === 'gate' && !line.text.startsWith('ok');
     return `   ${line.who.padEnd(7)} ${isRefusal ? colours.yellow(text) : text}`;

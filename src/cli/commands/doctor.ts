@@ -6,7 +6,7 @@ import { jsonText } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import type { StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
-import { type Check, fail, ok, reasonOf, warn } from '../doctor/check.ts';
+import { type DoctorCheck, fail, ok, reasonOf, warn } from '../doctor/check.ts';
 import { blindWriteProblem, checkClients } from '../doctor/clients.ts';
 import { checkFolder, checkKernel } from '../doctor/file-system.ts';
 import { checkHooks, checkUnjudged } from '../doctor/hooks.ts';
@@ -49,7 +49,7 @@ async function doctor(cli: Cli, flags: DoctorFlags): Promise<ExitCode> {
   return failed === 0 ? EXIT.done : EXIT.fault;
 }
 
-async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<Check> {
+async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<DoctorCheck> {
   yield checkNode();
   yield* checkHome(cli, flags);
   yield checkPolicy(cli, flags);
@@ -70,14 +70,14 @@ async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<Check> {
   }
 }
 
-function lineOf(cli: Cli, { name, status, message }: Check): string {
+function lineOf(cli: Cli, { name, status, message }: DoctorCheck): string {
   const { colours } = cli.terminal;
   const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red }[status];
   return `${paint(status.padEnd(4))}  ${name.padEnd(15)}  ${message}`;
 }
 
 /** ripgrep is there and runs. */
-async function checkRipgrep(cli: Cli): Promise<Check> {
+async function checkRipgrep(cli: Cli): Promise<DoctorCheck> {
   try {
     const { stdout } = await run(await findRipgrep({}, [cli.cwd]), ['--version'], { timeout: 10_000 });
     return ok('ripgrep', stdout.split('\n')[0] ?? '');
@@ -87,7 +87,7 @@ async function checkRipgrep(cli: Cli): Promise<Check> {
 }
 
 /** Commands can be run in a sandbox. Without one everything else works. */
-async function checkCommands(cli: Cli, flags: StateFlags, stage: Stage): Promise<Check> {
+async function checkCommands(cli: Cli, flags: StateFlags, stage: Stage): Promise<DoctorCheck> {
   try {
     const { ok: works, message } = await canRunCommands(cli, flags, stage.state);
     return works ? ok('commands', message) : warn('commands', message);
@@ -97,7 +97,7 @@ async function checkCommands(cli: Cli, flags: StateFlags, stage: Stage): Promise
 }
 
 /** Starts the server that clients start, and tries a blind write on a real file: the one proof that counts. */
-async function checkRefusedWrite(cli: Cli, stage: Stage): Promise<Check> {
+async function checkRefusedWrite(cli: Cli, stage: Stage): Promise<DoctorCheck> {
   const name = 'refused write';
   const env = { ...process.env, LOOKFIRST_HOME: stage.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' };
   const problem = await blindWriteProblem([...cli.self, 'serve', stage.workspace], { env, stage });

@@ -10,7 +10,7 @@ import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, durationParser, unusedSessionOption } from '../flags.ts';
 import { Progress } from '../progress.ts';
-import { count } from '../words.ts';
+import { countOf } from '../words.ts';
 
 interface GcFlags extends StateFlags {
   readonly json?: boolean;
@@ -101,7 +101,7 @@ async function purgePaths(
   const purged = await purge(sessions, { cwd: cli.cwd, paths: flags.purge, dryRun });
   const lines = purged.map(
     ({ path, images }) =>
-      `${dryRun ? 'would remove' : 'removed'} ${count(images.count, 'kept image')} (${byteSize(images.bytes)}) of ${pathText(path)}`,
+      `${dryRun ? 'would remove' : 'removed'} ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)}) of ${pathText(path)}`,
   );
   await cli.terminal.print(flags.json === true ? jsonText({ dryRun, purged }) : lines.join('\n'));
   return EXIT.done;
@@ -110,13 +110,13 @@ async function purgePaths(
 function reportText({ dryRun, removed, packed, before, after, late }: CleanUpReport): string {
   const { entries, images, leftovers, sessions, commands } = removed;
   return [
-    `${dryRun ? 'would remove' : 'removed'} ${count(entries, 'entry')}, ` +
-      `${count(images.count, 'kept image')} (${byteSize(images.bytes)}), ` +
-      `${count(leftovers.count, 'leftover')} (${byteSize(leftovers.bytes)}), ${count(sessions, 'session')}`,
+    `${dryRun ? 'would remove' : 'removed'} ${countOf(entries, 'entry')}, ` +
+      `${countOf(images.count, 'kept image')} (${byteSize(images.bytes)}), ` +
+      `${countOf(leftovers.count, 'leftover')} (${byteSize(leftovers.bytes)}), ${countOf(sessions, 'session')}`,
     ...commandLines(commands),
     ...(packed === undefined || packed.count === 0
       ? []
-      : [`compressed ${count(packed.count, 'kept image')}, which saves ${byteSize(packed.bytes)}`]),
+      : [`compressed ${countOf(packed.count, 'kept image')}, which saves ${byteSize(packed.bytes)}`]),
     `before  ${sizeText(before)}`,
     ...(after === undefined ? [] : [`after   ${sizeText(after)}`]),
     ...late.map(lateText),
@@ -126,7 +126,7 @@ function reportText({ dryRun, removed, packed, before, after, late }: CleanUpRep
 /** Kept writes and outputs of commands, if there were any. */
 function commandLines({ layers, outputs }: CleanUpReport['removed']['commands']): readonly string[] {
   if (layers === 0 && outputs === 0) return [];
-  return [`kept for 7 days: ${count(layers, 'refused command')}, ${count(outputs, 'long output')}`];
+  return [`kept for 7 days: ${countOf(layers, 'refused command')}, ${countOf(outputs, 'long output')}`];
 }
 
 function lateText({ path, kept }: CleanUpReport['late'][number]): string {
@@ -134,7 +134,7 @@ function lateText({ path, kept }: CleanUpReport['late'][number]): string {
 }
 
 function sizeText({ entries, storeBytes, images }: StateSize): string {
-  return `${count(entries, 'entry')} (${byteSize(storeBytes)}), ${count(images.count, 'kept image')} (${byteSize(images.bytes)})`;
+  return `${countOf(entries, 'entry')} (${byteSize(storeBytes)}), ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)})`;
 }
 
 /** `500M`, `1GB`, `4096`: bytes, in powers of 1024; undefined if it is no amount. */

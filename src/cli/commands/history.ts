@@ -13,7 +13,7 @@ import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { Progress } from '../progress.ts';
-import { count } from '../words.ts';
+import { countOf } from '../words.ts';
 
 interface HistoryFlags {
   readonly json?: boolean;
@@ -41,7 +41,7 @@ export function defineHistory(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-What was compacted, trimmed, cleared or rewound since does not count, nor does what failed.
+What was compacted, trimmed, cleared or rewound since does not countOf, nor does what failed.
 
 Examples:
   lookfirst history ~/.claude/projects/-repo/0a1b2c3d.jsonl
@@ -95,7 +95,7 @@ const COLUMNS: readonly Column[] = [
 async function printTable(cli: Cli, { format, records, skipped, sightings }: DerivedHistory): Promise<void> {
   const files = byFile(sightings);
   const left = skipped.count === 0 ? '' : `, ${skipped.count} left out (${reasons(skipped.reasons)})`;
-  const head = `${format ?? 'empty'} transcript, ${count(records, 'record')}${left}: ${count(files.length, 'file')} in context`;
+  const head = `${format ?? 'empty'} transcript, ${countOf(records, 'record')}${left}: ${countOf(files.length, 'file')} in context`;
   await cli.terminal.print(head);
   if (files.length === 0) return;
   const rows = files.map(({ path, coverage, how, atMs }) => [

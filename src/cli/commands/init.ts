@@ -5,7 +5,7 @@ import { canonicalPath } from '../../records/canonical-path.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import { placesOf, policyOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
-import { CLIENT_NAMES, type ClientName, type Scope } from '../clients/client.ts';
+import { CLIENT_NAMES, type ClientName, type ConfigScope } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
 import {
   type ConfigureReport,
@@ -23,7 +23,7 @@ import { refuseAgent } from '../operator.ts';
 
 interface Flags {
   readonly dryRun?: boolean;
-  readonly scope?: Scope;
+  readonly scope?: ConfigScope;
   readonly proxy?: string;
   readonly root?: string;
   readonly json?: boolean;

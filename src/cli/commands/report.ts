@@ -7,10 +7,10 @@ import type { Column } from '../../report/human.ts';
 import { relativeTime } from '../../report/relative-time.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
-import { shownPath } from '../entry-row.ts';
+import { entryPath } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
-import { count } from '../words.ts';
+import { countOf } from '../words.ts';
 
 interface Flags extends ScopeFlags, StateFlags {
   readonly json?: boolean;
@@ -79,14 +79,14 @@ async function printTable(
 ): Promise<void> {
   const counted = (verdict: ObservedRefusal['verdict']) =>
     found.filter((each) => each.verdict === verdict).length;
-  const calls = count(found.length, 'call');
+  const calls = countOf(found.length, 'call');
   await cli.terminal.print(
     `${calls} would have been refused: ${counted('right')} right, ${counted('wrong')} wrong, ${counted('unknown')} unknown`,
   );
   if (shown.length === 0) return;
   const rows = shown.map(({ refusal, verdict }) => [
     refusal.code ?? '',
-    pathText(shownPath(refusal, cli.cwd)),
+    pathText(entryPath(refusal, cli.cwd)),
     relativeTime(refusal.atMs, cli.nowMs),
     refusal.session,
     verdict,

@@ -16,7 +16,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { count } from '../words.ts';
+import { countOf } from '../words.ts';
 
 interface SessionsFlags extends ScopeFlags, StateFlags {
   readonly json?: boolean;
@@ -122,6 +122,6 @@ async function change(
   }
   const done = action === 'forget' ? 'forgot' : 'noted the compaction of';
   if (flags.json === true) await cli.terminal.printJson({ ok: true, session: id, seen });
-  else await cli.terminal.print(`${done} session ${id}, which had seen ${count(seen, 'file')}`);
+  else await cli.terminal.print(`${done} session ${id}, which had seen ${countOf(seen, 'file')}`);
   return EXIT.done;
 }

@@ -9,7 +9,7 @@ import {
   type FileView,
   filesSeenBy,
   fileView,
-  type Surroundings,
+  type StatusPlaces,
   surroundings,
 } from '../../records/status-views.ts';
 import { pathText } from '../../report/bounded.ts';
@@ -93,7 +93,7 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
   }
 }
 
-async function lookAround(cli: Cli, scope: Scope, flags: StatusFlags): Promise<Surroundings> {
+async function lookAround(cli: Cli, scope: Scope, flags: StatusFlags): Promise<StatusPlaces> {
   const records = await Records.open(placesOf(cli, flags));
   try {
     return await surroundings(records, scope);

@@ -1,8 +1,8 @@
-import type { ServerProcess, ToolAnswer } from '../server-process.ts';
+import type { ServerAnswer, ServerProcess } from '../server-process.ts';
 import type { Stage } from '../stage.ts';
 
 /** One thing that happened, for the reader. */
-export interface Line {
+export interface DemoLine {
   readonly who: 'agent' | 'agent 2' | 'gate' | 'person' | 'file';
   readonly text: string;
 }
@@ -12,13 +12,13 @@ export interface Play {
   readonly stage: Stage;
   readonly agent: ServerProcess;
   readonly second: ServerProcess;
-  tell(who: Line['who'], text: string): void;
+  tell(who: DemoLine['who'], text: string): void;
   /** Calls a tool as the agent and prints the call and its result. */
-  act(tool: string, args: Readonly<Record<string, unknown>>): Promise<ToolAnswer>;
+  act(tool: string, args: Readonly<Record<string, unknown>>): Promise<ServerAnswer>;
 }
 
 /** One promise, played. */
-export interface Scene {
+export interface DemoScene {
   readonly title: string;
   readonly promise: string;
   /** True if the promise held. */

@@ -1,10 +1,10 @@
 import type { Stage } from '../stage.ts';
-import type { Scene } from './scene.ts';
+import type { DemoScene } from './scene.ts';
 
 const ROUNDS = 10;
 
 /** The five promises, each with real calls on real files. */
-export const SCENES: readonly Scene[] = [
+export const SCENES: readonly DemoScene[] = [
   {
     title: 'A blind write',
     promise: 'an agent may only overwrite what it has read',

@@ -1,19 +1,19 @@
 /** The result of one check. `warn`: it works, but not at its best. */
-export interface Check {
+export interface DoctorCheck {
   readonly name: string;
   readonly status: 'ok' | 'warn' | 'fail';
   readonly message: string;
 }
 
-export function ok(name: string, message: string): Check {
+export function ok(name: string, message: string): DoctorCheck {
   return { name, status: 'ok', message };
 }
 
-export function warn(name: string, message: string): Check {
+export function warn(name: string, message: string): DoctorCheck {
   return { name, status: 'warn', message };
 }
 
-export function fail(name: string, message: string): Check {
+export function fail(name: string, message: string): DoctorCheck {
   return { name, status: 'fail', message };
 }
 

@@ -3,14 +3,20 @@ import { isAbsolute } from 'node:path';
 import { stateFolder } from '../../config/home.ts';
 import { canonicalPath } from '../../records/canonical-path.ts';
 import type { Cli } from '../cli.ts';
-import { type Client, type ClientName, inheritedBy, type Places, type Scope } from '../clients/client.ts';
+import {
+  type Client,
+  type ClientName,
+  type ClientPlaces,
+  type ConfigScope,
+  inheritedBy,
+} from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
 import { readConfig } from '../clients/config-file.ts';
 import { ownCommand, ownEnvironment, removeServer, unwrapServer } from '../clients/config-text.ts';
 import { servedFolder, servedOn } from '../clients/launch.ts';
 import { ServerProcess } from '../server-process.ts';
 import type { Stage } from '../stage.ts';
-import { type Check, fail, ok, reasonOf, warn } from './check.ts';
+import { type DoctorCheck, fail, ok, reasonOf, warn } from './check.ts';
 import { hooksFile } from './hooks.ts';
 import { checkTrust } from './trust.ts';
 
@@ -39,9 +45,9 @@ const PROXY_RACE =
   'between our check and the write of the server behind the proxy lies an instant that only that server could close';
 
 /** For every client whether it is told of us, whether the command that it starts refuses a blind write, and what is not enforced there. */
-export async function* checkClients(cli: Cli, stage: Stage): AsyncGenerator<Check> {
+export async function* checkClients(cli: Cli, stage: Stage): AsyncGenerator<DoctorCheck> {
   const { platform, env, cwd } = cli;
-  const places: Places = { platform, env, home: homedir(), project: cwd };
+  const places: ClientPlaces = { platform, env, home: homedir(), project: cwd };
   let count = 0;
   for (const client of Object.values(CLIENTS))
     for (const scope of ['project', 'user'] as const)
@@ -55,12 +61,12 @@ export async function* checkClients(cli: Cli, stage: Stage): AsyncGenerator<Chec
 
 interface Configured {
   readonly file: string;
-  readonly scope: Scope;
-  readonly places: Places;
+  readonly scope: ConfigScope;
+  readonly places: ClientPlaces;
   readonly stage: Stage;
 }
 
-async function checkFile(client: Client, configured: Configured): Promise<Check[]> {
+async function checkFile(client: Client, configured: Configured): Promise<DoctorCheck[]> {
   const { name } = client;
   const { file, scope, places } = configured;
   try {
@@ -98,7 +104,7 @@ async function checkCommand(
     text,
     words,
   }: Configured & { readonly text: string; readonly words: readonly string[] },
-): Promise<Check> {
+): Promise<DoctorCheck> {
   const env = {
     ...serverEnvironment(client, text, places),
     ...{ LOOKFIRST_HOME: stage.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' },
@@ -164,7 +170,7 @@ const BLIND_WRITES: readonly {
 ];
 
 /** The environment that the client gives to the server of our entry. */
-function serverEnvironment(client: Client, text: string, { env }: Places): Places['env'] {
+function serverEnvironment(client: Client, text: string, { env }: ClientPlaces): ClientPlaces['env'] {
   const own = ownEnvironment(client, text);
   const forwarded = own.forwards.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]]));
   return { ...inheritedBy(client, env), ...Object.fromEntries(forwarded), ...own.env };
@@ -173,8 +179,8 @@ function serverEnvironment(client: Client, text: string, { env }: Places): Place
 /** Reports a server whose state is not the one that this command line shows. */
 function checkSameState(
   client: Client,
-  { places, text }: { readonly places: Places; readonly text: string },
-): Check[] {
+  { places, text }: { readonly places: ClientPlaces; readonly text: string },
+): DoctorCheck[] {
   const theirs = stateOf(places, serverEnvironment(client, text, places));
   const ours = stateOf(places, places.env);
   if (theirs === ours) return [];
@@ -189,7 +195,7 @@ function checkSameState(
 }
 
 /** The store, without a password; or the state folder. */
-function stateOf({ platform, home }: Places, env: Places['env']): string {
+function stateOf({ platform, home }: ClientPlaces, env: ClientPlaces['env']): string {
   const store = env['LOOKFIRST_STORE'];
   if (store !== undefined && store !== '') return store.replace(/:[^:/@]*@/, ':***@');
   return stateFolder({ platform, env, homeFolder: home });
@@ -202,7 +208,7 @@ function missingFolder(client: Client, text: string): string | undefined {
   return canonicalPath('/', folder).kind === 'folder' ? undefined : folder;
 }
 
-function notEnforced(client: Client, text: string, places: Places): Check[] {
+function notEnforced(client: Client, text: string, places: ClientPlaces): DoctorCheck[] {
   const { name } = client;
   const canHaveHooks = AROUND_HOOKS[name] !== undefined;
   const isHooked = canHaveHooks && hooksFile(name, places) !== undefined;

@@ -5,7 +5,7 @@ import { openRangeLock } from '../../lock/range-lock.ts';
 import { Workspace } from '../../workspace/workspace.ts';
 import type { Cli } from '../cli.ts';
 import type { Stage } from '../stage.ts';
-import { type Check, fail, ok, reasonOf, warn } from './check.ts';
+import { type DoctorCheck, fail, ok, reasonOf, warn } from './check.ts';
 
 /** Parts of paths under which another program changes files behind everybody's back. */
 const SYNCED: readonly (readonly [RegExp, string])[] = [
@@ -17,7 +17,7 @@ const SYNCED: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** The guarantees that the file system of this folder allows. */
-export function checkFolder(cli: Cli): Check[] {
+export function checkFolder(cli: Cli): DoctorCheck[] {
   try {
     const workspace = Workspace.open([cli.cwd]);
     try {
@@ -30,7 +30,7 @@ export function checkFolder(cli: Cli): Check[] {
   }
 }
 
-function checkGuarantee({ guarantee }: Workspace): Check {
+function checkGuarantee({ guarantee }: Workspace): DoctorCheck {
   if (guarantee === 'walk') return ok('containment', 'every step goes through a directory handle');
   return warn(
     'containment',
@@ -39,7 +39,7 @@ function checkGuarantee({ guarantee }: Workspace): Check {
 }
 
 /** A stamp spares hashing only where the clock that made it is ours. */
-function checkClock(workspace: Workspace): Check {
+function checkClock(workspace: Workspace): DoctorCheck {
   const outcome = workspace.locate('.', 'status');
   if (!outcome.ok || !outcome.located.exists) return fail('clock', 'this folder cannot be looked at');
   const { place, stats } = outcome.located;
@@ -57,18 +57,18 @@ function checkClock(workspace: Workspace): Check {
   }
 }
 
-function checkSync(root: string): Check[] {
+function checkSync(root: string): DoctorCheck[] {
   const found = SYNCED.find(([pattern]) => pattern.test(root));
   if (found === undefined) return [];
   return [warn('sync folder', `${found[1]} also writes here; its changes show as made from outside`)];
 }
 
 /** Tries the exchange and the lock that every change uses, in the stage. */
-export function checkKernel(stage: Stage): Check[] {
+export function checkKernel(stage: Stage): DoctorCheck[] {
   return [checkExchange(stage), checkLocks(stage)];
 }
 
-function checkExchange(stage: Stage): Check {
+function checkExchange(stage: Stage): DoctorCheck {
   const name = 'atomic exchange';
   const weaker = 'files are claimed and linked instead, with an instant in which a name is free';
   const native = loadNative();
@@ -84,7 +84,7 @@ function checkExchange(stage: Stage): Check {
   return isSwapped ? ok(name, 'a file changes in one step') : fail(name, 'two names were not exchanged');
 }
 
-function checkLocks(stage: Stage): Check {
+function checkLocks(stage: Stage): DoctorCheck {
   const name = 'locks';
   const lock = openRangeLock(join(stage.state, 'doctor-lock'));
   if (lock === undefined)

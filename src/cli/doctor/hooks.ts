@@ -5,12 +5,12 @@ import { unjudgedCalls } from '../../records/status-views.ts';
 import { relativeTime } from '../../report/relative-time.ts';
 import { placesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
-import { CLIENT_NAMES, type ClientName, type Places, type Scope } from '../clients/client.ts';
+import { CLIENT_NAMES, type ClientName, type ClientPlaces, type ConfigScope } from '../clients/client.ts';
 import { readConfig } from '../clients/config-file.ts';
 import { hookFiles, isCurrent } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import type { Stage } from '../stage.ts';
-import { type Check, fail, ok, reasonOf, warn } from './check.ts';
+import { type DoctorCheck, fail, ok, reasonOf, warn } from './check.ts';
 
 const SESSION = 'lookfirst-doctor';
 
@@ -71,9 +71,9 @@ function before(cwd: string, tool_name: string, tool_input: object): BlindWrite 
 }
 
 /** For every client with our hooks: does the configured hook deny a blind write? */
-export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Check> {
+export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<DoctorCheck> {
   const { platform, env, cwd } = cli;
-  const places: Places = { platform, env, home: homedir(), project: cwd };
+  const places: ClientPlaces = { platform, env, home: homedir(), project: cwd };
   const home = stateHome(cli);
   if (home === undefined) return;
   for (const name of CLIENT_NAMES) {
@@ -107,8 +107,8 @@ export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Check>
 }
 
 /** The settings file of a client that has our hooks; undefined if none has. */
-export function hooksFile(name: ClientName, places: Places): string | undefined {
-  const scopes: readonly Scope[] = ['project', 'user'];
+export function hooksFile(name: ClientName, places: ClientPlaces): string | undefined {
+  const scopes: readonly ConfigScope[] = ['project', 'user'];
   return scopes.flatMap((scope) => HOOK_SETTINGS[name]?.file(scope, places) ?? []).find(hasOurHooks);
 }
 
@@ -121,7 +121,7 @@ interface ShellCheck {
 }
 
 /** Does a command of the client's shell run on a layer, and become a change that can be undone? */
-async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Promise<Check> {
+async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Promise<DoctorCheck> {
   const subject = `${name} shell`;
   const { shell, script } = hookFiles(home);
   if (!textOf(file).includes(shell))
@@ -144,7 +144,7 @@ async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Pr
 }
 
 /** Have calls passed that no hook judged before? */
-export async function* checkUnjudged(cli: Cli): AsyncGenerator<Check> {
+export async function* checkUnjudged(cli: Cli): AsyncGenerator<DoctorCheck> {
   // Another check reports a state folder or a store that cannot be used.
   const home = stateHome(cli);
   const records =

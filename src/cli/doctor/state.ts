@@ -1,6 +1,6 @@
 import { verifyChain } from '../../journal/verify.ts';
 import { canonicalPath } from '../../records/canonical-path.ts';
-import { isWithin } from '../../records/scope.ts';
+import { isInScope } from '../../records/scope.ts';
 import { byteSize } from '../../report/byte-size.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import { inspectHome } from '../../store/inspect-home.ts';
@@ -8,8 +8,8 @@ import { openRecordedState } from '../../store/open-existing.ts';
 import { isFleetUrl } from '../../store/open-store.ts';
 import type { FleetHealth } from '../../store/postgres/inspect.ts';
 import type { Cli } from '../cli.ts';
-import { count } from '../words.ts';
-import { type Check, fail, ok, reasonOf, warn } from './check.ts';
+import { countOf } from '../words.ts';
+import { type DoctorCheck, fail, ok, reasonOf, warn } from './check.ts';
 
 /** Less than this and a before-image may not fit. */
 const LITTLE_BYTES = 100 << 20;
@@ -18,7 +18,7 @@ const LEAST_BYTES = 1 << 20;
 const HOME = 'state folder';
 const OLDEST_NODE = [20, 19] as const;
 
-export function checkNode(running: string = process.versions.node): Check {
+export function checkNode(running: string = process.versions.node): DoctorCheck {
   const [major = 0, minor = 0] = running.split('.').map(Number);
   const [wantMajor, wantMinor] = OLDEST_NODE;
   const isNew = major > wantMajor || (major === wantMajor && minor >= wantMinor);
@@ -28,7 +28,7 @@ export function checkNode(running: string = process.versions.node): Check {
 }
 
 /** The state folder: there, private, writable, with room, and out of the agent's reach. */
-export function checkHome(cli: Cli, flags: StateFlags): Check[] {
+export function checkHome(cli: Cli, flags: StateFlags): DoctorCheck[] {
   try {
     return checkFolder(cli, placesOf(cli, flags).home);
   } catch (error) {
@@ -36,7 +36,7 @@ export function checkHome(cli: Cli, flags: StateFlags): Check[] {
   }
 }
 
-function checkFolder(cli: Cli, home: string): Check[] {
+function checkFolder(cli: Cli, home: string): DoctorCheck[] {
   const { exists, writable, isPrivate, freeBytes, setAside } = inspectHome(home);
   if (!writable) return [fail(HOME, `${home} cannot be written`)];
   const there = exists ? '' : ' (made at the first start)';
@@ -53,7 +53,7 @@ function checkFolder(cli: Cli, home: string): Check[] {
         `a damaged database was set aside as ${name}: its journal is lost; delete it when you need it no more`,
       ),
     );
-  if (isWithin(canonicalPath(cli.cwd, home).absolute, canonicalPath(cli.cwd, '.').absolute))
+  if (isInScope(canonicalPath(cli.cwd, home).absolute, canonicalPath(cli.cwd, '.').absolute))
     checks.push(
       warn(HOME, 'it lies in this folder; tools cannot reach it, but a shell can: set LOOKFIRST_HOME'),
     );
@@ -61,20 +61,20 @@ function checkFolder(cli: Cli, home: string): Check[] {
 }
 
 /** Whether what a change needs to be recorded still fits. */
-export function checkRoom(freeBytes: number): Check[] {
+export function checkRoom(freeBytes: number): DoctorCheck[] {
   if (freeBytes < LEAST_BYTES)
     return [fail(HOME, 'there is no room left, so every change fails; lookfirst gc may free some')];
   return freeBytes < LITTLE_BYTES ? [warn(HOME, 'there is little room left; lookfirst gc frees some')] : [];
 }
 
 /** The store opens, and its journal is as it was written. */
-export async function checkStore(cli: Cli, flags: StateFlags): Promise<Check> {
+export async function checkStore(cli: Cli, flags: StateFlags): Promise<DoctorCheck> {
   try {
     const places = placesOf(cli, flags);
     const { store } = await openRecordedState(places.store, places.home, 'empty');
     try {
       const report = await verifyChain(store);
-      if (report.ok) return ok('store', `${count(report.entries, 'entry')} in an unbroken chain`);
+      if (report.ok) return ok('store', `${countOf(report.entries, 'entry')} in an unbroken chain`);
       return fail('store', `journal entry ${report.seq} was ${report.problem}`);
     } finally {
       await store.close();
@@ -90,7 +90,7 @@ const MAX_CLOCK_MS = 2000;
 const MAX_LATENCY_MS = 20;
 
 /** A fleet store: connection, latency, schema, clock and size. */
-export async function* checkFleet(cli: Cli, flags: StateFlags): AsyncGenerator<Check> {
+export async function* checkFleet(cli: Cli, flags: StateFlags): AsyncGenerator<DoctorCheck> {
   try {
     const { store } = placesOf(cli, flags);
     if (!isFleetUrl(store)) return;
@@ -101,7 +101,7 @@ export async function* checkFleet(cli: Cli, flags: StateFlags): AsyncGenerator<C
   }
 }
 
-function fleetChecks(health: FleetHealth): readonly Check[] {
+function fleetChecks(health: FleetHealth): readonly DoctorCheck[] {
   const { server, latencyMs, clockAheadMs, schema, connections, maxConnections } = health;
   const latency = `PostgreSQL ${server}, ${latencyMs.toFixed(1)} ms a round trip, ${connections} of ${maxConnections} connections`;
   const version =
@@ -122,7 +122,7 @@ function fleetChecks(health: FleetHealth): readonly Check[] {
   ];
 }
 
-export function checkPolicy(cli: Cli, flags: StateFlags): Check {
+export function checkPolicy(cli: Cli, flags: StateFlags): DoctorCheck {
   try {
     const policy = policyOf(cli, flags);
     const open = policy.bypass.length === 0 ? '' : `; exempt from the gate: ${policy.bypass.join(', ')}`;

@@ -1,20 +1,20 @@
 import { dirname, join } from 'node:path';
-import type { ClientName, Places, Scope } from '../clients/client.ts';
+import type { ClientName, ClientPlaces, ConfigScope } from '../clients/client.ts';
 import { readConfig } from '../clients/config-file.ts';
 import { jsonValue } from '../clients/json-entry.ts';
-import { isRecord, type JsonValue } from '../clients/json-style.ts';
+import { isObject, type JsonValue } from '../clients/json-style.ts';
 import { ScanProblem } from '../clients/node.ts';
 import { scanToml } from '../clients/toml-scan.ts';
-import { type Check, warn } from './check.ts';
+import { type DoctorCheck, warn } from './check.ts';
 
 /** Reports an entry of a project that its client ignores until the user approves it or trusts the folder. */
-export function checkTrust(name: ClientName, scope: Scope, places: Places): Check[] {
+export function checkTrust(name: ClientName, scope: ConfigScope, places: ClientPlaces): DoctorCheck[] {
   const reason = scope === 'project' ? UNTRUSTED[name]?.(places) : undefined;
   return reason === undefined ? [] : [warn(name, reason)];
 }
 
 /** Per client, the reason why the entry of a project is not in force; undefined if it is. */
-const UNTRUSTED: Readonly<Partial<Record<ClientName, (places: Places) => string | undefined>>> = {
+const UNTRUSTED: Readonly<Partial<Record<ClientName, (places: ClientPlaces) => string | undefined>>> = {
   'claude-code': claudePending,
   codex: codexUntrusted,
   gemini: geminiUntrusted,
@@ -23,7 +23,7 @@ const UNTRUSTED: Readonly<Partial<Record<ClientName, (places: Places) => string 
 const SERVER = 'lookfirst';
 
 /** Claude Code keeps the user's answer per project, or takes it from its settings. */
-function claudePending({ home, project, env }: Places): string | undefined {
+function claudePending({ home, project, env }: ClientPlaces): string | undefined {
   const folder = env['CLAUDE_CONFIG_DIR'];
   const answers = [
     at(jsonOf(join(folder ?? home, '.claude.json')), 'projects', project),
@@ -43,7 +43,7 @@ function claudePending({ home, project, env }: Places): string | undefined {
 }
 
 /** Codex ignores the configuration of a project that it does not trust. */
-function codexUntrusted({ home, project, env }: Places): string | undefined {
+function codexUntrusted({ home, project, env }: ClientPlaces): string | undefined {
   const file = join(env['CODEX_HOME'] || join(home, '.codex'), 'config.toml');
   const trusted = tomlTables(file)
     .filter(({ path }) => path.length === 2 && path[0] === 'projects')
@@ -58,12 +58,12 @@ function codexUntrusted({ home, project, env }: Places): string | undefined {
 }
 
 /** Gemini CLI ignores the settings of a folder that it does not trust, unless folder trust is switched off. */
-function geminiUntrusted({ home, project, env }: Places): string | undefined {
+function geminiUntrusted({ home, project, env }: ClientPlaces): string | undefined {
   const settings = jsonOf(join(home, '.gemini', 'settings.json'));
   if (at(settings, 'security', 'folderTrust', 'enabled') === false) return undefined;
   const file = env['GEMINI_CLI_TRUSTED_FOLDERS_PATH'] || join(home, '.gemini', 'trustedFolders.json');
   const rules = jsonOf(file);
-  const folders = rules !== undefined && isRecord(rules) ? Object.entries(rules) : [];
+  const folders = rules !== undefined && isObject(rules) ? Object.entries(rules) : [];
   const applies = ([folder, rule]: readonly [string, JsonValue]) =>
     isAtOrBelow(project, rule === 'TRUST_PARENT' ? dirname(folder) : folder);
   // The rule of the innermost folder decides.
@@ -78,7 +78,7 @@ function isAtOrBelow(path: string, folder: string): boolean {
 
 function at(value: JsonValue | undefined, ...keys: readonly string[]): JsonValue | undefined {
   return keys.reduce<JsonValue | undefined>(
-    (node, key) => (node !== undefined && isRecord(node) ? node[key] : undefined),
+    (node, key) => (node !== undefined && isObject(node) ? node[key] : undefined),
     value,
   );
 }

@@ -15,9 +15,9 @@ import type { Column } from '../../report/human.ts';
 import { relativeTime } from '../../report/relative-time.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import type { Cli } from '../cli.ts';
-import { shownPath, typeable } from '../entry-row.ts';
+import { entryPath, typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { count } from '../words.ts';
+import { countOf } from '../words.ts';
 
 interface Question {
   readonly records: readonly SessionRecord[];
@@ -100,11 +100,11 @@ function stateText(cli: Cli, { world }: Sessions, { home, size, last, unjudged }
   const change =
     last === undefined
       ? 'none'
-      : `${whatOf(last)} ${pathText(shownPath(last, cli.cwd))} by ${last.session}, ${relativeTime(last.atMs, cli.nowMs)} (${last.change})`;
+      : `${whatOf(last)} ${pathText(entryPath(last, cli.cwd))} by ${last.session}, ${relativeTime(last.atMs, cli.nowMs)} (${last.change})`;
   return [
     `workspace    ${world.workspace.roots.map(pathText).join(', ')}`,
     `last change  ${change}`,
-    `state        ${home}: ${count(entries, 'entry')} (${byteSize(storeBytes)}), ${count(images.count, 'kept image')} (${byteSize(images.bytes)})`,
+    `state        ${home}: ${countOf(entries, 'entry')} (${byteSize(storeBytes)}), ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)})`,
     ...unjudgedText(cli, unjudged),
   ].join('\n');
 }
@@ -113,6 +113,6 @@ function unjudgedText({ nowMs }: Cli, { count: calls, newest }: UnjudgedCalls): 
   if (newest === undefined) return [];
   const when = relativeTime(newest.atMs, nowMs);
   return [
-    `unjudged     ${count(calls, 'call')} passed without being judged, the last ${when}; see lookfirst doctor`,
+    `unjudged     ${countOf(calls, 'call')} passed without being judged, the last ${when}; see lookfirst doctor`,
   ];
 }

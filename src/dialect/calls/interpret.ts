@@ -3,7 +3,7 @@ import type { Edit } from '../../model/intent.ts';
 import { isRecord } from '../../model/record.ts';
 import { inferRules, type ToolTraits } from './infer.ts';
 import { patchIntents } from './patch.ts';
-import { type Arguments, argumentIn, holds, itemsOf, scopesOf, textIn } from './rule-scope.ts';
+import { type Arguments, argumentIn, conditionHolds, itemsOf, scopesOf, textIn } from './rule-scope.ts';
 import type { ArgumentName, EditArguments, LineArguments, Rule } from './table.ts';
 import type { AskedLines, RunTouch, Touch } from './touch.ts';
 
@@ -170,7 +170,9 @@ function transfer(
 /** The edits of a call. Empty if the tool may change other text than the old one, or if an edit lacks a text. */
 function editsOf(names: EditArguments, scope: Arguments): Edit[] {
   const items = names.each === undefined ? [scope] : itemsOf(scope[names.each]).map(recordOf);
-  if (names.loosely?.some((loose) => items.some((item) => holds(loose, { ...scope, ...item }, item))))
+  if (
+    names.loosely?.some((loose) => items.some((item) => conditionHolds(loose, { ...scope, ...item }, item)))
+  )
     return [];
   const edits = items.flatMap((item) => {
     const oldString = textIn(item, names.old);

@@ -1,4 +1,4 @@
-import { type Arguments, givenName, scopesOf, whereIs } from './rule-scope.ts';
+import { type Arguments, givenName, scopesOf, targetOf } from './rule-scope.ts';
 import type { ArgumentName, Rule } from './table.ts';
 
 /** A path among the arguments of a call. */
@@ -20,7 +20,7 @@ export function pathArguments(rules: readonly Rule[], args: Arguments): PathArgu
         const name = givenName(scope.values, names);
         const path = name === undefined ? undefined : scope.values[name];
         if (name !== undefined && typeof path === 'string' && namesAPlace(rule, path))
-          found.push({ at: whereIs(scope, name), path });
+          found.push({ at: targetOf(scope, name), path });
       }
   return found;
 }

@@ -5,7 +5,7 @@ import type { ArgumentIs, ArgumentName, Rule } from './table.ts';
 export type Arguments = JsonRecord;
 
 /** The arguments for one application of a rule. */
-export interface Scope {
+export interface RuleScope {
   /** All arguments; for an item, its fields first and then the call's. */
   readonly values: Arguments;
   /** The item, if the rule applies to each element of an array. */
@@ -13,10 +13,10 @@ export interface Scope {
 }
 
 /** The arguments a rule applies to: none, the call's own, or those of each item. */
-export function scopesOf(rule: Rule, args: Arguments): Scope[] {
+export function scopesOf(rule: Rule, args: Arguments): RuleScope[] {
   const { each } = rule;
   if (each === undefined) return applies(rule, args, {}) ? [{ values: args }] : [];
-  const scopes: Scope[] = [];
+  const scopes: RuleScope[] = [];
   const list = args[each];
   for (const [index, value] of (Array.isArray(list) ? list : []).entries())
     if (applies(rule, args, isRecord(value) ? value : {}))
@@ -25,7 +25,7 @@ export function scopesOf(rule: Rule, args: Arguments): Scope[] {
 }
 
 /** The position of a named value in the call's arguments: property names and indexes, outermost first. */
-export function whereIs({ item }: Scope, name: string): readonly (string | number)[] {
+export function targetOf({ item }: RuleScope, name: string): readonly (string | number)[] {
   if (item === undefined) return [name];
   const { each, index, value } = item;
   if (isRecord(value)) return Object.hasOwn(value, name) ? [each, index, name] : [name];
@@ -54,8 +54,8 @@ export function textIn(scope: Arguments, name: ArgumentName): string | undefined
   return undefined;
 }
 
-/** Whether a condition holds for a call, or for the item if the condition names a field of it. */
-export function holds(condition: ArgumentIs, args: Arguments, item: Arguments): boolean {
+/** Whether a condition conditionHolds for a call, or for the item if the condition names a field of it. */
+export function conditionHolds(condition: ArgumentIs, args: Arguments, item: Arguments): boolean {
   const value = argumentIn(condition.inItem === true ? item : args, condition.argument);
   if (condition.is === undefined) return value !== undefined;
   return condition.is.some((wanted) => wanted === value);
@@ -69,11 +69,11 @@ export function itemsOf(value: unknown): readonly unknown[] {
 
 function applies(rule: Rule, args: Arguments, item: Arguments): boolean {
   const { when, unless } = rule;
-  if (when !== undefined && !holds(when, args, item)) return false;
+  if (when !== undefined && !conditionHolds(when, args, item)) return false;
   if (unless === undefined) return true;
   return 'argument' in unless
-    ? !holds(unless, args, item)
-    : !unless.some((condition) => holds(condition, args, item));
+    ? !conditionHolds(unless, args, item)
+    : !unless.some((condition) => conditionHolds(condition, args, item));
 }
 
 function within(args: Arguments, item: unknown): Arguments {

@@ -62,7 +62,7 @@ export type Rule = RuleScope &
         readonly does: 'read';
         readonly path: ArgumentName;
         readonly lines?: LineArguments;
-        readonly shown: Shown;
+        readonly shown: ShownForm;
       }
     /** Shows matching lines as `path:line:text`. An absent path means the working directory. */
     | { readonly does: 'search'; readonly path: ArgumentName }
@@ -166,7 +166,7 @@ export interface EditArguments {
 }
 
 /** How the text of a result relates to the lines of the file. `PATH` in a mark means the requested path. */
-export type Shown =
+export type ShownForm =
   /** The text is the requested lines. */
   | ({ readonly as: 'verbatim' } & Decoration)
   /** One text with a section for each file, in the requested order. */

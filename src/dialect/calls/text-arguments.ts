@@ -1,5 +1,5 @@
 import { isRecord } from '../../model/record.ts';
-import { type Arguments, givenName, type Scope, scopesOf, textIn, whereIs } from './rule-scope.ts';
+import { type Arguments, givenName, type RuleScope, scopesOf, targetOf, textIn } from './rule-scope.ts';
 import type { Rule } from './table.ts';
 
 /** A text that a call writes into a file. */
@@ -18,13 +18,13 @@ export function textArguments(rules: readonly Rule[], args: Arguments): TextArgu
   return rules.flatMap((rule) => scopesOf(rule, args).flatMap((scope) => textsOf(rule, scope)));
 }
 
-function textsOf(rule: Rule, scope: Scope): TextArgument[] {
+function textsOf(rule: Rule, scope: RuleScope): TextArgument[] {
   if (rule.does !== 'write' && rule.does !== 'insert' && rule.does !== 'edit') return [];
   const path = textIn(scope.values, rule.path);
   if (path === undefined) return [];
   if (rule.does !== 'edit') {
     const extent = rule.does === 'write' ? 'whole' : 'part';
-    return textAt(scope.values, rule.content, (name) => whereIs(scope, name)).map((text) => ({
+    return textAt(scope.values, rule.content, (name) => targetOf(scope, name)).map((text) => ({
       ...text,
       path,
       extent,
@@ -34,7 +34,7 @@ function textsOf(rule: Rule, scope: Scope): TextArgument[] {
   const items = each === undefined ? [scope.values] : scope.values[each];
   return (Array.isArray(items) ? items : []).flatMap((item: unknown, index) => {
     const at = (name: string): readonly (string | number)[] =>
-      each === undefined ? whereIs(scope, name) : [...whereIs(scope, each), index, name];
+      each === undefined ? targetOf(scope, name) : [...targetOf(scope, each), index, name];
     const found = isRecord(item) ? textAt(item, replacement, at) : [];
     return found.map((text) => ({ ...text, path, extent: 'part' as const }));
   });

@@ -1,5 +1,5 @@
 import type { ForeignIntent } from '../../model/intent.ts';
-import type { Shown } from './table.ts';
+import type { ShownForm } from './table.ts';
 
 /** One effect of a tool call. Paths are as the caller wrote them. */
 export type Touch =
@@ -12,7 +12,7 @@ export type Touch =
       readonly path: string;
       /** Undefined for the whole file. */
       readonly asked: readonly AskedLines[] | undefined;
-      readonly shown: Shown;
+      readonly shown: ShownForm;
     }
   /** Shows lines of the files below a path; undefined means the working directory. */
   | { readonly does: 'search'; readonly path: string | undefined }

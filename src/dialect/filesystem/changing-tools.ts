@@ -10,7 +10,7 @@ import { TEXT_OUTPUT } from './text-output.ts';
 const ONCE = { ...DESTROYS, idempotentHint: false };
 
 /** The tools that change files. Only create_directory creates folders. */
-export const CHANGING_TOOLS: readonly Tool[] = [
+export const FILESYSTEM_CHANGES: readonly Tool[] = [
   tool({
     name: 'write_file',
     title: 'Write File',

@@ -1,12 +1,12 @@
 import type { Dialect } from '../tool.ts';
-import { CHANGING_TOOLS } from './changing-tools.ts';
+import { FILESYSTEM_CHANGES } from './changing-tools.ts';
 import { LISTING_TOOLS } from './listing-tools.ts';
 import { READING_TOOLS } from './reading-tools.ts';
 
 /** The tools of the official MCP filesystem server, as a drop-in replacement. */
 export const FILESYSTEM: Dialect = {
   name: 'filesystem',
-  tools: [...READING_TOOLS, ...CHANGING_TOOLS, ...LISTING_TOOLS],
+  tools: [...READING_TOOLS, ...FILESYSTEM_CHANGES, ...LISTING_TOOLS],
   names: {
     read: 'read_text_file',
     write: 'write_file',

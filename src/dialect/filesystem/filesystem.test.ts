@@ -5,7 +5,7 @@ import type { Refusal } from '../../model/verdict.ts';
 import { FILESYSTEM } from './dialect.ts';
 import { jsonTree, matchingPaths } from './globs.ts';
 import { mediaBlock } from './reading-tools.ts';
-import { diffText, formatSize, infoText, listText, sizesText } from './shapes.ts';
+import { diffText, formatSize, infoText, officialListing, sizesText } from './shapes.ts';
 
 function call(name: string, args: Record<string, unknown>) {
   const tool = FILESYSTEM.tools.find((one) => one.name === name);
@@ -201,7 +201,7 @@ const listed = {
 
 describe('folders', () => {
   it('are listed by kind and name', () => {
-    expect(listText(listed)).toBe('[FILE] b.txt\n[DIR] dir\n[FILE] l');
+    expect(officialListing(listed)).toBe('[FILE] b.txt\n[DIR] dir\n[FILE] l');
   });
 
   it('are listed with sizes and totals', () => {

@@ -2,7 +2,7 @@ import { globProblem } from '../../text/glob/glob.ts';
 import { type Problem, READS, type Tool, tool } from '../tool.ts';
 import { forewordFor } from './forewords.ts';
 import { jsonTree, matchingPaths } from './globs.ts';
-import { infoText, listText, sizesText } from './shapes.ts';
+import { infoText, officialListing, sizesText } from './shapes.ts';
 import { TEXT_OUTPUT } from './text-output.ts';
 
 /** The official server has no limit; this one prevents a wrong root from filling the memory. */
@@ -27,7 +27,7 @@ export const LISTING_TOOLS: readonly Tool[] = [
     call: ({ path }) => ({
       kind: 'list',
       operation: { path, as: 'names', limit: MAX_ENTRIES },
-      render: listText,
+      render: officialListing,
       foreword: forewordFor('scandir'),
     }),
   }),

@@ -1,6 +1,6 @@
 import { explain } from '../../report/explain.ts';
 import type { MediaResult } from '../operation.ts';
-import type { Block } from '../render.ts';
+import type { ContentBlock } from '../render.ts';
 import { READS, type Tool, tool } from '../tool.ts';
 import { forewordFor } from './forewords.ts';
 import { HEAD_STYLE, RAW_STYLE } from './shapes.ts';
@@ -127,7 +127,7 @@ export const READING_TOOLS: readonly Tool[] = [
     call: ({ path }) => ({
       kind: 'media',
       operation: { path, maxBytes: MAX_WHOLE_BYTES },
-      render: (result): Block[] => [mediaBlock(result)],
+      render: (result): ContentBlock[] => [mediaBlock(result)],
       foreword: forewordFor('open'),
     }),
   }),
@@ -170,7 +170,7 @@ export const READING_TOOLS: readonly Tool[] = [
 ];
 
 /** A file as an image, as audio, or as an embedded resource. */
-export function mediaBlock({ uri, base64 }: MediaResult): Block {
+export function mediaBlock({ uri, base64 }: MediaResult): ContentBlock {
   const extension = /\.([^./\\]+)$/.exec(uri)?.[1]?.toLowerCase() ?? '';
   const mimeType = MIME_TYPES[extension] ?? 'application/octet-stream';
   if (mimeType.startsWith('image/')) return { type: 'image', data: base64, mimeType };

@@ -24,7 +24,7 @@ export function formatSize(bytes: number): string {
   return `${(bytes / 1024 ** power).toFixed(2)} ${units[power]}`;
 }
 
-export function listText({ entries }: ListResult): string {
+export function officialListing({ entries }: ListResult): string {
   return entries.map(({ path, kind }) => `${label(kind)} ${path}`).join('\n');
 }
 

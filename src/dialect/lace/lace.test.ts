@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { RENDER_CONTEXT as W } from '../../../test/support/render-context.ts';
 import type { ListedEntry, ReadResult } from '../../model/results.ts';
 import { wildcardMatcher } from '../../text/glob/segment.ts';
-import { readText } from '../read-style.ts';
+import { styledText } from '../read-style.ts';
 import { LACE } from './dialect.ts';
 import { treeText } from './file-tree.ts';
-import { findText, READ_STYLE, searchText, sizeText } from './tools.ts';
+import { laceFindText, laceSearchText, READ_STYLE, sizeText } from './tools.ts';
 
 function call(name: string, args: Record<string, unknown>) {
   const tool = LACE.tools.find((one) => one.name === name);
@@ -51,10 +51,10 @@ describe('file_read', () => {
       encoding: 'utf-8',
       clamped: [],
     };
-    expect(readText(result, READ_STYLE, W)).toBe(
+    expect(styledText(result, READ_STYLE, W)).toBe(
       ' 9\tnine\n10\tten\n\n[lines 9-10 of 10; use startLine and endLine for others]',
     );
-    expect(readText({ ...result, from: 1, to: 2, totalLines: 2 }, READ_STYLE, W)).toBe('1\tnine\n2\tten');
+    expect(styledText({ ...result, from: 1, to: 2, totalLines: 2 }, READ_STYLE, W)).toBe('1\tnine\n2\tten');
   });
 });
 
@@ -100,13 +100,13 @@ describe('ripgrep_search', () => {
       { path: 'a', line: 10, text: 'xx' },
       { path: 'b', line: 1, text: 'x' },
     ];
-    expect(searchText('x', { mode: 'lines', hits, truncated: false, matches: 3 })).toBe(
+    expect(laceSearchText('x', { mode: 'lines', hits, truncated: false, matches: 3 })).toBe(
       'Found 3 matches:\n\na:\n 9\tx\n10\txx\n\nb:\n1\tx\n',
     );
-    expect(searchText('x', { mode: 'lines', hits: [], truncated: true, matches: 0 })).toBe(
+    expect(laceSearchText('x', { mode: 'lines', hits: [], truncated: true, matches: 0 })).toBe(
       'No matches found for pattern: x in what could be searched',
     );
-    expect(searchText('x', { mode: 'lines', hits: [], truncated: false, matches: 0 })).toBe(
+    expect(laceSearchText('x', { mode: 'lines', hits: [], truncated: false, matches: 0 })).toBe(
       'No matches found for pattern: x',
     );
   });
@@ -124,16 +124,18 @@ describe('file_find', () => {
   const query = { pattern: '*.ts', path: 'd/', includeHidden: false, maxResults: 50 };
 
   it('matches names, newest first, without hidden ones', () => {
-    expect(findText(query, result, W)).toBe(
+    expect(laceFindText(query, result, W)).toBe(
       'd/src/New.TS (2 KB) - 16 minutes ago\nd/old.ts (1 byte) - 16 minutes ago',
     );
   });
 
   it('finds hidden ones and folders if asked to, and says what it cut', () => {
-    expect(findText({ ...query, includeHidden: true }, result, W)).toMatch(/^d\/\.hidden\/x\.ts/);
-    expect(findText({ ...query, path: '.', pattern: 's?c' }, result, W)).toBe('src/');
-    expect(findText({ ...query, maxResults: 1 }, result, W)).toMatch(/\nResults limited to 1\./);
-    expect(findText({ ...query, pattern: '*.go' }, result, W)).toBe('No files found matching pattern: *.go');
+    expect(laceFindText({ ...query, includeHidden: true }, result, W)).toMatch(/^d\/\.hidden\/x\.ts/);
+    expect(laceFindText({ ...query, path: '.', pattern: 's?c' }, result, W)).toBe('src/');
+    expect(laceFindText({ ...query, maxResults: 1 }, result, W)).toMatch(/\nResults limited to 1\./);
+    expect(laceFindText({ ...query, pattern: '*.go' }, result, W)).toBe(
+      'No files found matching pattern: *.go',
+    );
   });
 
   it.each([

@@ -198,7 +198,7 @@ const fileFind = tool({
   call: ({ pattern, path = '.', maxDepth = 10, includeHidden = false, maxResults = 50 }) => ({
     kind: 'list',
     operation: { path, as: 'entries', limit: MAX_ENTRIES, depth: maxDepth + 1 },
-    render: (result, context) => findText({ pattern, path, includeHidden, maxResults }, result, context),
+    render: (result, context) => laceFindText({ pattern, path, includeHidden, maxResults }, result, context),
   }),
 });
 
@@ -252,7 +252,7 @@ const ripgrepSearch = tool({
           context: more.contextLines,
         }),
       },
-      render: (result) => searchText(pattern, result),
+      render: (result) => laceSearchText(pattern, result),
     };
   },
 });
@@ -278,7 +278,7 @@ export function sizeText(bytes: number): string {
 /**
  * Entries whose name matches, newest first. Folders come last, because their times are not read.
  */
-export function findText(query: FindQuery, result: ListResult, context: RenderContext): string {
+export function laceFindText(query: FindQuery, result: ListResult, context: RenderContext): string {
   const matches = wildcardMatcher(query.pattern);
   const found = result.entries
     .filter(({ path }) => query.includeHidden || !path.split('/').some((name) => name.startsWith('.')))
@@ -298,7 +298,7 @@ export function findText(query: FindQuery, result: ListResult, context: RenderCo
 }
 
 /** Matches grouped by file, with numbered lines. */
-export function searchText(pattern: string, result: SearchResult): string {
+export function laceSearchText(pattern: string, result: SearchResult): string {
   if (result.hits.length === 0)
     return `No matches found for pattern: ${pattern}${result.truncated ? ' in what could be searched' : ''}`;
   const { matches } = result;

@@ -14,7 +14,7 @@ import { callOf, type ToolNames } from '../../report/tool-names.ts';
 import type { RenderContext } from '../render.ts';
 
 /** Entries with kind and size, then their number and whether the listing is complete. */
-export function listText(result: ListResult, { tools }: RenderContext, depth = 1): string {
+export function listAnswer(result: ListResult, { tools }: RenderContext, depth = 1): string {
   const rows = result.entries.map(entryRow);
   const listed = `listed ${pathText(result.path)}: ${amount(rows.length, 'entry', 'entries')}`;
   return [...rows, `[${listed}${cutWords(result)}]`, ...nextPage(result, tools, depth)].join('\n');
@@ -53,7 +53,7 @@ function nextPage({ path, entries, cut }: ListResult, tools: ToolNames, depth: n
 const UNFINISHED = ' in what could be searched; some of it could not: name a folder';
 
 /** Paths, newest first. */
-export function findText(pattern: string, result: FindResult): string {
+export function findAnswer(pattern: string, result: FindResult): string {
   const { paths, truncated } = result;
   if (paths.length === 0) return `[no file matches ${pathText(pattern)}${truncated ? UNFINISHED : ''}]`;
   const more = truncated ? '; there are more: narrow the pattern or name a folder' : '';
@@ -61,7 +61,7 @@ export function findText(pattern: string, result: FindResult): string {
 }
 
 /** `path:line:text` for matches, `path-line-text` for lines around them, as grep writes it. */
-export function searchText(pattern: string, result: SearchResult): string {
+export function searchAnswer(pattern: string, result: SearchResult): string {
   if (result.hits.length === 0)
     return `[nothing matches ${pathText(pattern)}${result.truncated ? UNFINISHED : ''}]`;
   const more = result.truncated ? '; there are more: narrow the pattern, or name a folder or glob' : '';

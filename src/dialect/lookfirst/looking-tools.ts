@@ -4,10 +4,10 @@ import { byteSize } from '../../report/byte-size.ts';
 import { explain } from '../../report/explain.ts';
 import { lineWords } from '../../report/ranges.ts';
 import type { Results } from '../operation.ts';
-import { type ReadStyle, readText } from '../read-style.ts';
-import type { Block, RenderContext, Rendered } from '../render.ts';
+import { type ReadStyle, styledText } from '../read-style.ts';
+import type { ContentBlock, RenderContext, Rendered } from '../render.ts';
 import { given, problem, READS, type Tool, tool } from '../tool.ts';
-import { findText, listText, searchText, statusText } from './looking-text.ts';
+import { findAnswer, listAnswer, searchAnswer, statusText } from './looking-text.ts';
 
 /** As many entries as a read shows lines; a longer list would only fill the context. */
 const MAX_ENTRIES = 2000;
@@ -74,7 +74,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     call: (args) => ({
       kind: 'list',
       operation: { ...args, limit: MAX_ENTRIES },
-      render: (result, context) => listText(result, context, args.depth),
+      render: (result, context) => listAnswer(result, context, args.depth),
     }),
   }),
   tool({
@@ -95,7 +95,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     call: (operation) => ({
       kind: 'find',
       operation,
-      render: (result) => findText(operation.pattern, result),
+      render: (result) => findAnswer(operation.pattern, result),
     }),
   }),
   tool({
@@ -126,7 +126,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     call: ({ ignore_case: ignoreCase, ...search }) => ({
       kind: 'search',
       operation: { ...search, ...given({ ignoreCase }) },
-      render: (result) => searchText(search.pattern, result),
+      render: (result) => searchAnswer(search.pattern, result),
     }),
   }),
   tool({
@@ -180,7 +180,7 @@ function notes(result: ReadResult): string[] {
 function manyText({ files }: Results['read-many'], context: RenderContext): Rendered {
   const shown = files.map(({ outcome }): Rendered => {
     if (!outcome.ok) return explain(outcome.refusal, context);
-    return outcome.media === undefined ? readText(outcome, RECEIPT_STYLE, context) : notText(outcome);
+    return outcome.media === undefined ? styledText(outcome, RECEIPT_STYLE, context) : notText(outcome);
   });
   if (shown.every((one) => typeof one === 'string')) return shown.join('\n\n');
   return shown.flatMap((one) => (typeof one === 'string' ? [{ type: 'text' as const, text: one }] : one));
@@ -197,7 +197,7 @@ export function notText(result: ReadResult): Rendered {
   return block === undefined ? text : [{ type: 'text', text }, block];
 }
 
-function mediaBlock(mimeType: string, data: string): Block | undefined {
+function mediaBlock(mimeType: string, data: string): ContentBlock | undefined {
   if (mimeType.startsWith('image/')) return { type: 'image', data, mimeType };
   return mimeType.startsWith('audio/') ? { type: 'audio', data, mimeType } : undefined;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { RENDER_CONTEXT as W } from '../../../test/support/render-context.ts';
 import type { ChangeResult, FileStatus, ReadResult, SearchResult } from '../../model/results.ts';
-import { readText } from '../read-style.ts';
+import { styledText } from '../read-style.ts';
 import { applyText, editText, insertText, undoText, writeText } from './change-text.ts';
-import { findText, listText, searchText, statusText } from './looking-text.ts';
+import { findAnswer, listAnswer, searchAnswer, statusText } from './looking-text.ts';
 import { RECEIPT_STYLE } from './looking-tools.ts';
 
 const READ: ReadResult = {
@@ -55,7 +55,7 @@ describe('a read', () => {
   ])('shows %s', (_what, more, text) => {
     const { revision, ...rest } = { ...READ, ...more };
     const result: ReadResult = { ...rest, ...(revision === undefined ? {} : { revision }) };
-    expect(readText(result, RECEIPT_STYLE, W)).toBe(text);
+    expect(styledText(result, RECEIPT_STYLE, W)).toBe(text);
   });
 
   it('shows an image, and describes what it cannot show', () => {
@@ -174,7 +174,7 @@ describe('a listing', () => {
       '[listed .: 4 entries, and some folders could not be listed]',
     ],
   ])('shows kinds and sizes, and says %s', (_what, more, last) => {
-    expect(listText({ path: '.', entries, ...more }, W)).toBe(
+    expect(listAnswer({ path: '.', entries, ...more }, W)).toBe(
       ['directory src/', 'file a.txt (12 B)', 'link l -> a.txt', 'fifo p', last].join('\n'),
     );
   });
@@ -197,13 +197,13 @@ describe('a search', () => {
     ['count', { hits: [{ path: 'a', line: 0, text: '', count: 2 }] }, 'a:2\n[2 matches in 1 file]'],
     ['lines', { hits: [], matches: 0 }, '[nothing matches x+]'],
   ])('in mode %s', (mode, more, text) => {
-    expect(searchText('x+', { mode, hits, truncated: false, matches: 2, ...more })).toBe(text);
+    expect(searchAnswer('x+', { mode, hits, truncated: false, matches: 2, ...more })).toBe(text);
   });
 
   it('for names shows paths and whether there are more', () => {
-    expect(findText('*.ts', { paths: ['b.ts', 'a.ts'], truncated: false })).toBe('b.ts\na.ts\n[2 files]');
-    expect(findText('*.ts', { paths: ['b.ts'], truncated: true })).toMatch(/\[1 file; there are more/);
-    expect(findText('*.ts', { paths: [], truncated: false })).toBe('[no file matches *.ts]');
+    expect(findAnswer('*.ts', { paths: ['b.ts', 'a.ts'], truncated: false })).toBe('b.ts\na.ts\n[2 files]');
+    expect(findAnswer('*.ts', { paths: ['b.ts'], truncated: true })).toMatch(/\[1 file; there are more/);
+    expect(findAnswer('*.ts', { paths: [], truncated: false })).toBe('[no file matches *.ts]');
   });
 });
 

@@ -8,7 +8,7 @@ import type { AttributeReader } from '../../process/layer-entries.ts';
 import { clip } from '../../report/bounded.ts';
 import { carryOut } from '../carry-out.ts';
 import { lockKeys } from '../recover.ts';
-import { type Located, restoreSteps } from '../restore-steps.ts';
+import { type RestorePlace, restoreSteps } from '../restore-steps.ts';
 import { worldFor } from '../run-steps.ts';
 import type { World } from '../world.ts';
 import { type ShownWrites, showWrites } from './shown-writes.ts';
@@ -46,7 +46,7 @@ export interface LayerCommit {
 }
 
 /** The result of a commit, as fields of `RunResult`. */
-export type Committed = Pick<
+export type CommittedCommand = Pick<
   RunResult,
   'change' | 'committed' | 'files' | 'cut' | 'merged' | 'leftOut' | 'droppedBits'
 >;
@@ -59,11 +59,11 @@ export async function commitCommand(
   world: World,
   ledger: Ledger,
   commit: LayerCommit,
-): Promise<Outcome<Committed>> {
+): Promise<Outcome<CommittedCommand>> {
   const content = readLayer(commit.layer, commit.attributes);
   if (content.folders.every(({ entries }) => entries.length === 0)) return { ok: true, ...NOTHING_CHANGED };
   const keys = layerKeys(world, content);
-  let outcome: Outcome<Committed> = refused(busy());
+  let outcome: Outcome<CommittedCommand> = refused(busy());
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const release = await lockKeys(world, keys);
     if (release === undefined) return refused(busy());
@@ -78,7 +78,7 @@ export async function commitCommand(
   return outcome;
 }
 
-const NOTHING_CHANGED: Committed = {
+const NOTHING_CHANGED: CommittedCommand = {
   committed: true,
   files: [],
   cut: 0,
@@ -91,7 +91,7 @@ async function commitLocked(
   world: World,
   ledger: Ledger,
   commit: LayerCommit & { readonly content: LayerContent; readonly keys: readonly string[] },
-): Promise<Outcome<Committed> | { readonly again: Refusal }> {
+): Promise<Outcome<CommittedCommand> | { readonly again: Refusal }> {
   const read = await readWriteSet(world, commit.content);
   if (!read.ok) return read;
   const { set } = read;
@@ -124,9 +124,9 @@ function toldOf({ leftOut, droppedBits }: WriteSet): Pick<RunResult, 'leftOut' |
  * The items that write the layer's content to every path. They work like an undo in reverse: each expects one state and
  * writes the other.
  */
-function itemsOf(world: World, { written }: Vetted, { sightings }: ShownWrites): readonly Located[] {
+function itemsOf(world: World, { written }: Vetted, { sightings }: ShownWrites): readonly RestorePlace[] {
   return written
-    .map((each): Located => {
+    .map((each): RestorePlace => {
       const { path, before, after, bytes } = each;
       // Linked files are not read again. For so many files the session needs no bytes for later diffs.
       const linked = written.length < LINKED_FILES ? {} : { file: each.file };

@@ -5,7 +5,7 @@ import type { Refusal } from '../../model/verdict.ts';
 import { merge3 } from '../../text/merge.ts';
 import type { World } from '../world.ts';
 import { bytesAfter, bytesBefore, plainText } from './file-bytes.ts';
-import { diffOf, knownBytes } from './lost-update.ts';
+import { knownBytes, lostDiff } from './lost-update.ts';
 import type { Written } from './write-set.ts';
 
 /**
@@ -27,7 +27,7 @@ export async function concurrentChange(
   }
   const from = base ?? result;
   const diff =
-    from === undefined || live === undefined ? undefined : diffOf(world, written.path.key, [from, live]);
+    from === undefined || live === undefined ? undefined : lostDiff(world, written.path.key, [from, live]);
   return {
     code: 'COMMAND_CONFLICT',
     action: 'commit',

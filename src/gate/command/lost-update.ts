@@ -44,7 +44,7 @@ export async function lostUpdate(
     detail: {
       reason: "the command's result drops a change that this session has not seen",
       ...(known.atMs === undefined ? {} : { seenAtMs: known.atMs }),
-      ...(base === undefined || live === undefined ? {} : { diff: diffOf(world, path.key, [base, live]) }),
+      ...(base === undefined || live === undefined ? {} : { diff: lostDiff(world, path.key, [base, live]) }),
       ...(writer === undefined ? {} : { writer }),
     },
   };
@@ -89,6 +89,10 @@ export async function knownBytes(
 }
 
 /** The diff of another writer's change, with secrets masked. */
-export function diffOf({ policy }: World, path: string, [before, after]: readonly [string, string]): string {
+export function lostDiff(
+  { policy }: World,
+  path: string,
+  [before, after]: readonly [string, string],
+): string {
   return maskedDiff(before, after, { maxLines: policy.maxDiffLines, secrets: policy.secrets, path }).text;
 }

@@ -19,7 +19,7 @@ import { isOwnWork, keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, judgeAll } from './judge-all.ts';
 import { type Opening, pendingCommand, pendingObserved, pendingOf } from './pending.ts';
 import { ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
-import type { Scene } from './shown.ts';
+import type { ShownScene } from './shown.ts';
 
 /** Refusals that do not apply to a command that edits a file in place; its result is tested afterwards. */
 const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
@@ -59,13 +59,13 @@ type OnOthers =
 
 /** Changes that other programs make for one session. They are judged and announced before, and settled after. */
 export class Announcements {
-  readonly #scene: Scene;
+  readonly #scene: ShownScene;
   readonly #refusals: Refusals;
   readonly #open = new Map<string, OpenChange>();
   /** Ids of calls that were settled without a report from their host. */
   readonly #settled = new Set<string>();
 
-  constructor(scene: Scene, refusals: Refusals) {
+  constructor(scene: ShownScene, refusals: Refusals) {
     this.#scene = scene;
     this.#refusals = refusals;
   }

@@ -7,7 +7,7 @@ import type { Sighting } from '../../model/sighting.ts';
 import { creditFor } from '../cure.ts';
 import { outsideChange } from '../outside-change.ts';
 import type { World } from '../world.ts';
-import type { Scene } from './shown.ts';
+import type { ShownScene } from './shown.ts';
 
 /**
  * Stores the bytes that a change would destroy. Makes a copy, never a link, because the other server may write into the
@@ -26,7 +26,7 @@ export async function keepBefore(world: World, { key, before, movedTo }: Effect)
  * The notice about changes elsewhere in a file that may still be changed, and the session's sighting after the notice.
  */
 export async function changedElsewhere(
-  { world, ledger }: Scene,
+  { world, ledger }: ShownScene,
   { key, before }: Effect,
 ): Promise<{ readonly notice: Notice; readonly credit: Sighting } | undefined> {
   if (before.kind !== 'file') return undefined;

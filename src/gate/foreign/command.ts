@@ -21,7 +21,7 @@ import { ABSENT, fileSide } from '../sides.ts';
 import type { World } from '../world.ts';
 import { keepBefore } from './bytes.ts';
 import type { Turnout } from './known-after.ts';
-import type { Scene } from './shown.ts';
+import type { ShownScene } from './shown.ts';
 
 /** Number of files seen by a session, newest first, whose bytes are kept before a command. */
 const MAX_SEEN = 2000;
@@ -43,7 +43,7 @@ export interface BytesBefore {
  * work tree as far as git finds it within the policy's time limit.
  */
 export async function keepBytesBefore(
-  scene: Scene,
+  scene: ShownScene,
   {
     change,
     paths,
@@ -91,7 +91,7 @@ async function takeSnapshots(
   return reason === undefined ? { snapshots } : { snapshots, uncovered: reason };
 }
 
-async function seenFiles({ world, ledger }: Scene): Promise<readonly Effect[]> {
+async function seenFiles({ world, ledger }: ShownScene): Promise<readonly Effect[]> {
   const sightings = (await ledger.all())
     .filter(
       ({ how, tombstone, fingerprint }) =>
@@ -174,7 +174,7 @@ export async function effectAt(world: World, path: string): Promise<Effect | und
 
 /** Everything that a command may have changed, with its state before and now. */
 export async function commandTurnouts(
-  { world, ledger }: Scene,
+  { world, ledger }: ShownScene,
   { entry, foreign }: PendingChange,
 ): Promise<readonly Turnout[]> {
   const effects = entry.effects ?? [];
@@ -266,7 +266,7 @@ async function blobSide(
 
 /** Notices that name the other writers' changes that a command has dropped. */
 export async function lostChangeNotices(
-  { world, ledger }: Scene,
+  { world, ledger }: ShownScene,
   change: string,
   turnouts: readonly Turnout[],
 ): Promise<readonly Notice[]> {
@@ -288,7 +288,7 @@ export async function lostChangeNotices(
 }
 
 /** True if a file is unchanged since this session's own last change. */
-export async function isOwnWork({ world, ledger }: Scene, path: string): Promise<boolean> {
+export async function isOwnWork({ world, ledger }: ShownScene, path: string): Promise<boolean> {
   const effect = await effectAt(world, path);
   if (effect?.before.kind !== 'file') return false;
   const last = await world.store.lastChange(effect.key);

@@ -5,10 +5,10 @@ import { WHOLE } from '../../model/coverage.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type {
   CallTimes,
+  ForeignPlace,
   ForeignSession,
   GuessedEvent,
   ListingEvent,
-  Located,
   LookEvent,
   ShownBytes,
 } from '../../model/foreign-session.ts';
@@ -27,7 +27,7 @@ import { trusted } from '../look.ts';
 import { counted, recordLook } from '../shown-entry.ts';
 import { witness } from '../witness.ts';
 import type { World } from '../world.ts';
-import { recordView, type Scene, witnessOutput, witnessShown } from './shown.ts';
+import { recordView, type ShownScene, witnessOutput, witnessShown } from './shown.ts';
 
 type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
@@ -41,7 +41,7 @@ const NOT_FOR_READING: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'devic
 export class GatedForeign implements ForeignSession {
   readonly id: string;
   readonly readOnly: boolean;
-  readonly #scene: Scene;
+  readonly #scene: ShownScene;
   readonly #session: Session;
   readonly #gate: Pick<Gate, 'refusals' | 'announcements'>;
 
@@ -49,7 +49,7 @@ export class GatedForeign implements ForeignSession {
 
   /** `gate` is the session's own gate, so that both count refusals together. */
   constructor(
-    scene: Scene,
+    scene: ShownScene,
     session: Session,
     { gate, ended }: { readonly gate: Pick<Gate, 'refusals' | 'announcements'>; ended?: () => void },
   ) {
@@ -61,7 +61,7 @@ export class GatedForeign implements ForeignSession {
     this.#gate = gate;
   }
 
-  locate(path: string, action: Action): Located | Promise<Located> {
+  locate(path: string, action: Action): ForeignPlace | Promise<ForeignPlace> {
     const outcome = foreignLocate(this.#scene.world, path, action);
     if (outcome.ok) return outcome;
     return this.#gate.refusals.record(outcome).then(({ refusal }) => refused(refusal));
@@ -119,7 +119,7 @@ export class GatedForeign implements ForeignSession {
     return seen;
   }
 
-  #during(times: CallTimes | undefined): Scene {
+  #during(times: CallTimes | undefined): ShownScene {
     return times === undefined ? this.#scene : { ...this.#scene, times };
   }
 
@@ -199,7 +199,7 @@ function nextSpelling(world: World, path: string): string | undefined {
 
 /** Records that a whole file was shown, if the bytes prove it. Returns false if the slower check must decide. */
 async function sawWhole(
-  scene: Scene,
+  scene: ShownScene,
   file: { readonly path: string; readonly key: string },
   shown: ShownBytes,
 ): Promise<boolean> {
@@ -239,7 +239,7 @@ async function sawWhole(
  * True if the session has seen the same bytes whole before and sightings do not expire, so that nothing needs
  * recording. Later verdicts check whether the file still holds them.
  */
-async function isOldNews({ world }: Scene, known: Sighting, shown: ShownBytes): Promise<boolean> {
+async function isOldNews({ world }: ShownScene, known: Sighting, shown: ShownBytes): Promise<boolean> {
   if (world.policy.ttlMs > 0 || !isClean(known) || known.stamp === undefined || known.racy) return false;
   const bytes = await world.baselines.recall(known.fingerprint);
   return bytes !== undefined && shown.equals(bytes);

@@ -10,15 +10,15 @@ import type { Refusal } from '../../model/verdict.ts';
 import { countLines } from '../../text/byte-lines.ts';
 import { cure } from '../cure.ts';
 import { judgeGranted } from '../grants.ts';
-import { look, type View } from '../look.ts';
+import { type LookedFile, look } from '../look.ts';
 import { prepare } from '../prepare.ts';
-import { type Denied, evidenceOf, no } from '../prepared.ts';
+import { type Denied, evidenceOf, notPrepared } from '../prepared.ts';
 import { sideAt } from '../side-at.ts';
 import { ABSENT, fileSide, sideOf } from '../sides.ts';
 import type { Step } from '../step.ts';
 import type { World } from '../world.ts';
 import { changedElsewhere } from './bytes.ts';
-import type { Scene } from './shown.ts';
+import type { ShownScene } from './shown.ts';
 
 /** Allowed changes of another program, with their expected effects. */
 export interface AllowedChanges {
@@ -51,7 +51,7 @@ interface AllowedTouch {
 
 /** Judges every change: all of them are allowed, or none. The caller must hold the locks of their files. */
 export async function judgeAll(
-  scene: Scene,
+  scene: ShownScene,
   intents: readonly ForeignIntent[],
 ): Promise<AllowedChanges | { readonly ok: false; readonly denied: readonly Denied[] }> {
   const allowed: Allowed[] = [];
@@ -85,7 +85,7 @@ export async function judgeAll(
 
 /** Notices about outside changes in files that may still be changed. */
 export async function changesElsewhere(
-  scene: Scene,
+  scene: ShownScene,
   effects: readonly Effect[],
 ): Promise<readonly { readonly notice: Notice; readonly credit: Sighting }[]> {
   const found = [];
@@ -105,7 +105,7 @@ interface Allowed {
   readonly warned?: { readonly key: string; readonly notices: readonly Notice[] };
 }
 
-async function judgeOne(scene: Scene, intent: ForeignIntent): Promise<Allowed | Denied> {
+async function judgeOne(scene: ShownScene, intent: ForeignIntent): Promise<Allowed | Denied> {
   const judged = intent.kind === 'touch' ? await judgeTouch(scene, intent) : await judgeFile(scene, intent);
   if (judged.ok) return judged;
   const effects = await effectsWhereNothingIs(scene, intent, judged);
@@ -117,7 +117,7 @@ function unknownWrites(effects: readonly Effect[]): readonly ExpectedWrite[] {
   return effects.map(({ key }) => ({ key, text: 'unknown' }));
 }
 
-async function judgeFile({ world, ledger }: Scene, intent: FileIntent): Promise<Allowed | Denied> {
+async function judgeFile({ world, ledger }: ShownScene, intent: FileIntent): Promise<Allowed | Denied> {
   const prepared = await prepare(world, ledger, intent);
   if (!prepared.ok) return prepared;
   const { step } = prepared;
@@ -180,7 +180,7 @@ function warnedBy({ path, notices = [] }: Step): Pick<Allowed, 'warned'> {
  * mistake in its own words. Its result is compared afterwards. Undefined if the refusal stands.
  */
 async function effectsWhereNothingIs(
-  scene: Scene,
+  scene: ShownScene,
   intent: ForeignIntent,
   { refusal }: Denied,
 ): Promise<readonly Effect[] | undefined> {
@@ -215,14 +215,14 @@ function absentAt(world: World, paths: readonly string[]): readonly Effect[] | u
  * Judges a change whose text only the other server knows. The session must have seen the named lines, or every line if
  * none is named, in the present bytes. An unseen text cannot be rebased on a change.
  */
-function judgeTouch({ world, ledger }: Scene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
+function judgeTouch({ world, ledger }: ShownScene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
   return judgeGranted(world, ledger, {
     change: intent,
     judge: (under) => judged({ world: under, ledger }, intent),
   });
 }
 
-async function judged({ world, ledger }: Scene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
+async function judged({ world, ledger }: ShownScene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
   const action = intent.lines === undefined ? 'overwrite' : 'edit';
   const outcome = await look(world, ledger, { path: intent.path, action, depth: 'bytes' });
   if (!outcome.ok) return outcome;
@@ -230,7 +230,7 @@ async function judged({ world, ledger }: Scene, intent: TouchIntent): Promise<Al
   try {
     if (world.policy.readOnly) {
       const detail = { reason: 'session' };
-      return no({ code: 'READ_ONLY', action, path: intent.path, next: 'ask_human', detail });
+      return notPrepared({ code: 'READ_ONLY', action, path: intent.path, next: 'ask_human', detail });
     }
     const totalLines = view.snapshot === undefined ? undefined : countLines(view.snapshot.bytes);
     const touched = intent.lines?.map((range) => clipped(range, totalLines ?? range.to));
@@ -246,14 +246,14 @@ async function judged({ world, ledger }: Scene, intent: TouchIntent): Promise<Al
   }
 }
 
-async function refusedAs(view: View, refusal: Refusal, world: Scene['world']): Promise<Denied> {
+async function refusedAs(view: LookedFile, refusal: Refusal, world: ShownScene['world']): Promise<Denied> {
   const evidence = await evidenceOf(view);
-  if (refusal.code !== 'STALE') return { ...no(refusal), evidence };
+  if (refusal.code !== 'STALE') return { ...notPrepared(refusal), evidence };
   const cured = await cure(world, view, { refusal });
-  return { ...(cured.ok ? no(refusal) : cured), evidence };
+  return { ...(cured.ok ? notPrepared(refusal) : cured), evidence };
 }
 
-function staleOf({ facts, sighting }: View): Refusal {
+function staleOf({ facts, sighting }: LookedFile): Refusal {
   const detail = sighting === undefined ? {} : { detail: { seenAtMs: sighting.atMs } };
   return { code: 'STALE', action: facts.action, path: facts.path, next: 'read_again', ...detail };
 }
@@ -263,7 +263,7 @@ function clipped({ from, to }: LineRange, totalLines: number): LineRange {
 }
 
 /** The effect on a file. Its result is unknown until the other server has answered. */
-function effectOf({ path, snapshot }: View): Effect {
+function effectOf({ path, snapshot }: LookedFile): Effect {
   const before = snapshot === undefined ? ABSENT : sideOf(snapshot);
   return { key: path.key, relative: path.relative, before, after: before };
 }

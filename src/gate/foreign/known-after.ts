@@ -9,7 +9,7 @@ import { diffLines } from '../../text/diff.ts';
 import { hasUtf16Mark, looksBinary } from '../../text/unicode.ts';
 import type { FoundSide } from '../side-at.ts';
 import type { World } from '../world.ts';
-import type { Scene } from './shown.ts';
+import type { ShownScene } from './shown.ts';
 
 /** An announced effect, and the state after the program has finished. */
 export interface Turnout {
@@ -28,7 +28,7 @@ export interface KnownAfter {
  * in the file, and lines seen before. Lines that other writers added meanwhile do not count as seen.
  */
 export async function knownAfter(
-  scene: Scene,
+  scene: ShownScene,
   turnouts: readonly Turnout[],
   { writes, credits }: { readonly writes: readonly ForeignWrite[]; readonly credits: readonly Sighting[] },
 ): Promise<KnownAfter> {
@@ -56,7 +56,7 @@ interface Written {
   readonly snapshot: Snapshot;
 }
 
-async function seenAfter({ world, ledger }: Scene, written: Written): Promise<Sighting> {
+async function seenAfter({ world, ledger }: ShownScene, written: Written): Promise<Sighting> {
   const { effect, write, snapshot } = written;
   const { bytes, fingerprint, stamp, racy } = snapshot;
   const before = written.credit ?? (await ledger.recall(effect.key));
@@ -148,7 +148,7 @@ function fileOf(side: Effect['after']): Fingerprint | undefined {
 
 /** Sightings of a path that is gone. They move with a moved file; otherwise a tombstone remains. */
 async function goneFrom(
-  { ledger }: Scene,
+  { ledger }: ShownScene,
   effect: Effect,
   turnouts: readonly Turnout[],
 ): Promise<KnownAfter> {

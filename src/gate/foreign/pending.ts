@@ -11,7 +11,7 @@ import { fileSide } from '../sides.ts';
 import type { World } from '../world.ts';
 import { type BytesBefore, effectAt } from './command.ts';
 import type { AllowedChanges } from './judge-all.ts';
-import type { Scene } from './shown.ts';
+import type { ShownScene } from './shown.ts';
 
 const MAX_COMMAND_CHARS = 1000;
 
@@ -25,7 +25,7 @@ export interface Opening {
 
 /** The announcement of changes that another program makes. */
 export function pendingOf(
-  { world, ledger }: Scene,
+  { world, ledger }: ShownScene,
   { intents, judged, options, locked }: Opening,
 ): PendingChange {
   const { effects, writes, bypassed, notices } = judged;
@@ -68,7 +68,7 @@ function actionOf(intent: ForeignIntent, first: Effect | undefined): Action {
 
 /** The announcement of a shell command that runs without a layer. */
 export function pendingCommand(
-  { world, ledger }: Scene,
+  { world, ledger }: ShownScene,
   {
     change,
     text,
@@ -104,7 +104,7 @@ export function pendingCommand(
  * undone like all others.
  */
 export async function pendingObserved(
-  { world, ledger }: Scene,
+  { world, ledger }: ShownScene,
   { intents, call }: { readonly intents: readonly ForeignIntent[]; readonly call: string | undefined },
 ): Promise<PendingChange | undefined> {
   const found = (await Promise.all(intents.map((intent) => observedEffects(world, intent)))).flat();

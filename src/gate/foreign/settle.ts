@@ -11,7 +11,7 @@ import { readTree, type TreeNode } from '../tree.ts';
 import type { World } from '../world.ts';
 import { commandTurnouts, dropSnapshots, lostChangeNotices } from './command.ts';
 import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
-import type { Scene } from './shown.ts';
+import type { ShownScene } from './shown.ts';
 
 /** A folder with more entries is recorded without them: only the user can remove it then. */
 const MAX_MADE = 10_000;
@@ -30,7 +30,7 @@ export interface Ended {
  * may still write, so unwritten files are forgotten. The caller must hold the locks of the change.
  */
 export async function settleForeign(
-  scene: Scene,
+  scene: ShownScene,
   pending: PendingChange,
   ended: Ended,
 ): Promise<readonly Notice[]> {
@@ -49,7 +49,7 @@ export async function settleForeign(
  * `untouched` is `leave`.
  */
 export async function settleByBytes(
-  scene: Scene,
+  scene: ShownScene,
   pending: PendingChange,
   { untouched }: { readonly untouched: 'settle' | 'leave' },
 ): Promise<void> {
@@ -76,13 +76,13 @@ function isOnLayer({ foreign }: PendingChange): boolean {
 }
 
 /** Settles a command that ran on a layer. The layer's commit records its changes, so nothing is compared here. */
-async function settleOnLayer({ world }: Scene, pending: PendingChange): Promise<readonly Notice[]> {
+async function settleOnLayer({ world }: ShownScene, pending: PendingChange): Promise<readonly Notice[]> {
   await world.store.record({ settle: [pending.change] });
   dropSnapshots(pending);
   return [];
 }
 
-async function turnoutsOf(scene: Scene, pending: PendingChange): Promise<readonly Turnout[]> {
+async function turnoutsOf(scene: ShownScene, pending: PendingChange): Promise<readonly Turnout[]> {
   if (pending.foreign?.command !== undefined) return commandTurnouts(scene, pending);
   const turnouts: Turnout[] = [];
   for (const effect of pending.entry.effects ?? [])
@@ -91,7 +91,7 @@ async function turnoutsOf(scene: Scene, pending: PendingChange): Promise<readonl
 }
 
 async function settleAs(
-  scene: Scene,
+  scene: ShownScene,
   { pending, turnouts }: { readonly pending: PendingChange; readonly turnouts: readonly Turnout[] },
   { ending, announced, credits }: Ended,
 ): Promise<readonly Notice[]> {
@@ -167,7 +167,7 @@ function withoutLayer({ now }: World, { session, turn, root }: NewEntry): NewEnt
 }
 
 /** True if the client has run a command of this session without the expected layer. */
-export async function ranWithoutLayer({ world, ledger }: Scene): Promise<boolean> {
+export async function ranWithoutLayer({ world, ledger }: ShownScene): Promise<boolean> {
   const { session } = ledger;
   const notices = await world.store.entries({ session, kinds: ['notice'], limit: MAX_SEARCHED });
   return notices.some(({ text }) => text === WITHOUT_LAYER);

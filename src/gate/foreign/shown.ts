@@ -18,7 +18,7 @@ import type { World } from '../world.ts';
 type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | GuessedEvent;
 type Told = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
-export interface Scene {
+export interface ShownScene {
   readonly world: World;
   readonly ledger: Ledger;
   /** Times of the call whose answer shows something. Absent if calls and answers alternate strictly. */
@@ -30,7 +30,7 @@ export interface Scene {
  * the session has seen older bytes, and its next change is STALE instead of NOT_READ. Files above the policy's edit
  * size are not recorded.
  */
-export async function witnessShown(scene: Scene, event: ReadEvent): Told {
+export async function witnessShown(scene: ShownScene, event: ReadEvent): Told {
   const { world, ledger } = scene;
   const outcome = world.workspace.locate(event.path, 'read');
   if (!outcome.ok) return outcome;
@@ -56,7 +56,7 @@ export async function witnessShown(scene: Scene, event: ReadEvent): Told {
 }
 
 /** Records shown text of a file that can no longer be read: only the text is known. */
-async function witnessText(scene: Scene, event: ReadEvent): Told {
+async function witnessText(scene: ShownScene, event: ReadEvent): Told {
   const { content } = event;
   const resolved = scene.world.workspace.resolve(event.path);
   const isWhole = event.ranges === undefined && !('guessed' in event);
@@ -78,7 +78,7 @@ async function witnessText(scene: Scene, event: ReadEvent): Told {
  * Records lines shown in a command's output: runs of lines that equal present lines of a file count as seen. Returns
  * false if there are none, or if the path is not a text file in the workspace.
  */
-export async function witnessOutput(scene: Scene, path: string, output: string): Promise<boolean> {
+export async function witnessOutput(scene: ShownScene, path: string, output: string): Promise<boolean> {
   const { world } = scene;
   const outcome = world.workspace.locate(path, 'read');
   if (!outcome.ok) return false;
@@ -164,7 +164,7 @@ function within(range: LineRange, totalLines: number): LineRange {
 
 /** Records a sighting together with its journal entry. */
 export async function recordView(
-  { ledger, times }: Scene,
+  { ledger, times }: ShownScene,
   sighting: Sighting,
   path: { readonly root: string; readonly relative: string },
 ): Promise<void> {

@@ -12,7 +12,7 @@ import { unifiedDiff } from '../../text/unified.ts';
 import { sideOfLocated } from '../side-at.ts';
 import { ABSENT } from '../sides.ts';
 import type { World } from '../world.ts';
-import { type Found, joinSteps } from './found.ts';
+import { type FoundChange, joinSteps } from './found.ts';
 
 /** The state of a path at some point of an undo. */
 interface State {
@@ -32,9 +32,9 @@ export async function checkSteps(
   world: World,
   steps: readonly UndoStep[],
   selection: UndoSelection,
-): Promise<Outcome<{ readonly found: readonly Found[] }>> {
+): Promise<Outcome<{ readonly found: readonly FoundChange[] }>> {
   const rehearsal = new Rehearsal(world, steps);
-  const checked: Found[] = [];
+  const checked: FoundChange[] = [];
   for (const step of steps) {
     const outcome = await check(rehearsal, step, selection);
     if (!outcome.ok) return outcome;
@@ -48,7 +48,7 @@ export async function checkSteps(
 }
 
 /** Bytes, by hash, that the steps find or produce themselves: a step may restore bytes that another one displaces. */
-export function presentBytes(found: readonly Found[]): ReadonlyMap<string, Uint8Array> {
+export function presentBytes(found: readonly FoundChange[]): ReadonlyMap<string, Uint8Array> {
   const present = new Map<string, Uint8Array>();
   for (const { step, snapshot, merged } of found) {
     if (snapshot !== undefined) present.set(snapshot.fingerprint.sha256, snapshot.bytes);
@@ -62,7 +62,7 @@ async function check(
   rehearsal: Rehearsal,
   step: UndoStep,
   selection: UndoSelection,
-): Promise<Outcome<Found>> {
+): Promise<Outcome<FoundChange>> {
   const outcome = await rehearsal.at(step);
   if (!outcome.ok) return outcome;
   const { state } = outcome;
@@ -97,7 +97,7 @@ async function merge(
   world: World,
   step: UndoStep,
   { side, snapshot, bytes }: State,
-): Promise<Found | undefined> {
+): Promise<FoundChange | undefined> {
   if (step.expect.kind !== 'file' || step.restore.kind !== 'file' || side.kind !== 'file') return undefined;
   const base = await world.baselines.recall(step.expect.fingerprint);
   const now = await bytesOf(world, { side, bytes });
@@ -189,7 +189,7 @@ class Rehearsal {
   }
 
   /** Records the state that a checked step leaves behind. */
-  done({ step, merged }: Found): void {
+  done({ step, merged }: FoundChange): void {
     const { key, restore, from } = step;
     if (from !== undefined) this.#move(from.key, key);
     this.#left.set(key, { side: restore, bytes: merged });

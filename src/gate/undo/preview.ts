@@ -3,13 +3,13 @@ import type { UndoStep } from '../../journal/undo-steps.ts';
 import { maskedDiff } from '../../text/masked-diff.ts';
 import type { World } from '../world.ts';
 import { presentBytes } from './check.ts';
-import type { Found } from './found.ts';
+import type { FoundChange } from './found.ts';
 
 /** Diffs of at most this many files are shown, the rest is counted: an answer with more would not be read. */
 const MAX_DIFFS = 100;
 
 /** A bounded diff of an undo, under each file's name. A file that only moves back gets one line. */
-export async function previewDiff(world: World, found: readonly Found[]): Promise<string> {
+export async function previewDiff(world: World, found: readonly FoundChange[]): Promise<string> {
   const present = presentBytes(found);
   const moves = fileMoves(found);
   const left = new Set(moves.values());
@@ -30,15 +30,15 @@ export async function previewDiff(world: World, found: readonly Found[]): Promis
  * Pairs of steps that together are a move: a file restored to a free path, and the step that removes the same bytes
  * elsewhere.
  */
-function fileMoves(found: readonly Found[]): ReadonlyMap<Found, Found> {
-  const going = new Map<string, Found[]>();
+function fileMoves(found: readonly FoundChange[]): ReadonlyMap<FoundChange, FoundChange> {
+  const going = new Map<string, FoundChange[]>();
   for (const each of found) {
     const { expect, restore } = each.step;
     if (expect.kind !== 'file' || restore.kind !== 'absent') continue;
     const { sha256 } = expect.fingerprint;
     going.set(sha256, [...(going.get(sha256) ?? []), each]);
   }
-  const moves = new Map<Found, Found>();
+  const moves = new Map<FoundChange, FoundChange>();
   for (const each of found) {
     const { expect, restore } = each.step;
     const from =
@@ -52,7 +52,7 @@ function fileMoves(found: readonly Found[]): ReadonlyMap<Found, Found> {
 
 async function diffOf(
   world: World,
-  { step, snapshot }: Found,
+  { step, snapshot }: FoundChange,
   present: ReadonlyMap<string, Uint8Array>,
 ): Promise<string[]> {
   const { restore } = step;

@@ -14,7 +14,7 @@ import { carryOut } from '../carry-out.ts';
 import { lockKeys } from '../recover.ts';
 import { foundAt } from '../side-at.ts';
 import type { World } from '../world.ts';
-import type { Found } from './found.ts';
+import type { FoundChange } from './found.ts';
 import { stepsFor } from './undo.ts';
 
 /** Selects one hunk of a change to one file. */
@@ -67,7 +67,7 @@ export async function undoPart(
 }
 
 interface Planned {
-  readonly found: Found;
+  readonly found: FoundChange;
   readonly lines: LineRange;
   readonly diff: string;
 }

@@ -14,14 +14,14 @@ import { carryOut } from '../carry-out.ts';
 import { missingFolder, notLocked, outermostKeys } from '../keys.ts';
 import { lockKeys } from '../recover.ts';
 import type { RestoreContext } from '../restore-step.ts';
-import { areIndependent, type Located, restoreSteps } from '../restore-steps.ts';
+import { areIndependent, type RestorePlace, restoreSteps } from '../restore-steps.ts';
 import { worldFor } from '../run-steps.ts';
 import { sideAt } from '../side-at.ts';
 import type { Step } from '../step.ts';
 import { listingFingerprint } from '../tree.ts';
 import type { World } from '../world.ts';
 import { checkSteps, mergedCall, presentBytes } from './check.ts';
-import type { Found } from './found.ts';
+import type { FoundChange } from './found.ts';
 import { foldersInUse, isFolderToGo, previewDiff } from './preview.ts';
 
 /**
@@ -242,7 +242,7 @@ async function checkPlans(
   world: World,
   { plan, instead }: UndoPlans,
   selection: UndoSelection,
-): Promise<Outcome<{ readonly plan: UndoPlan; readonly found: readonly Found[] }>> {
+): Promise<Outcome<{ readonly plan: UndoPlan; readonly found: readonly FoundChange[] }>> {
   if (instead !== undefined) {
     const checked = await checkSteps(world, plan.steps, { ...selection, merge: false });
     if (checked.ok) return { ...checked, plan };
@@ -253,7 +253,7 @@ async function checkPlans(
 }
 
 /** Stores the present bytes that a step restores, because another step may displace them first. */
-async function keepNeeded(world: World, found: readonly Found[]): Promise<void> {
+async function keepNeeded(world: World, found: readonly FoundChange[]): Promise<void> {
   const present = presentBytes(found);
   for (const { step } of found) {
     if (step.restore.kind !== 'file' || sameSide(step.expect, step.restore)) continue;
@@ -266,13 +266,13 @@ async function keepNeeded(world: World, found: readonly Found[]): Promise<void> 
 export async function stepsFor(
   world: World,
   ledger: Ledger,
-  found: readonly Found[],
+  found: readonly FoundChange[],
 ): Promise<readonly Step[]> {
   const seen = new SeenBefore(
     ledger,
     found.map(({ step }) => step),
   );
-  const items: Located[] = [];
+  const items: RestorePlace[] = [];
   for (const { step, snapshot } of found) {
     // The path is for messages. The step locates its place again when it runs.
     const path = world.workspace.named(step.key, step.relative);
@@ -283,7 +283,7 @@ export async function stepsFor(
 }
 
 /** Keys of folders that should be removed but stayed. */
-function keptOf(found: readonly Found[], results: readonly ChangeResult[]): ReadonlySet<string> {
+function keptOf(found: readonly FoundChange[], results: readonly ChangeResult[]): ReadonlySet<string> {
   const unchanged = new Set(results.filter(({ changed }) => !changed).map(({ path }) => path));
   const stayed = found.filter(({ step }) => isFolderToGo(step) && unchanged.has(step.relative));
   return new Set(stayed.map(({ step }) => step.key));
@@ -294,7 +294,7 @@ function inUse(path: string): Refusal {
   return { code: 'STALE', action: 'undo', path, next: 'list', detail };
 }
 
-function fileOf({ step, merged }: Found, kept: ReadonlySet<string>): UndoneFile {
+function fileOf({ step, merged }: FoundChange, kept: ReadonlySet<string>): UndoneFile {
   const path = step.relative;
   if (kept.has(step.key)) return { path, did: 'kept' };
   if (merged !== undefined) return { path, did: 'merged' };

@@ -1,9 +1,9 @@
 import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
-import type { Claim, Format } from '../format.ts';
+import type { Format, FormatClaim } from '../format.ts';
 import { textOf, timeIn } from '../json-value.ts';
 import { outcomeIn } from '../outcome.ts';
-import type { ToolResult } from '../tool-result.ts';
+import type { RecordedResult } from '../tool-result.ts';
 import { messageFormat } from './message-format.ts';
 import type { NamedMessages } from './named-messages.ts';
 
@@ -20,7 +20,7 @@ export const AI_SDK: Format = messageFormat({
   read: readMessage,
 });
 
-function claimMessage(message: JsonRecord): Claim {
+function claimMessage(message: JsonRecord): FormatClaim {
   if (typeof message['role'] !== 'string') return 'no';
   const parts = partsOf(message);
   if (parts.some(isToolPart)) return 'sure';
@@ -71,7 +71,7 @@ interface Place {
 }
 
 /** A part with its own result gives its progress in `state`. */
-function resultOf(tool: JsonRecord, type: string, id: string): ToolResult | undefined {
+function resultOf(tool: JsonRecord, type: string, id: string): RecordedResult | undefined {
   const failed = { id, ok: false, flagged: true };
   if (type === 'tool-error') return failed;
   if (type === 'tool-result') return modelResult(tool, id);
@@ -82,7 +82,7 @@ function resultOf(tool: JsonRecord, type: string, id: string): ToolResult | unde
 }
 
 /** `output: {type, value}`; before version 5 `result` and `isError`. */
-function modelResult(part: JsonRecord, id: string): ToolResult {
+function modelResult(part: JsonRecord, id: string): RecordedResult {
   const output = objectIn(part, 'output');
   if (output === undefined)
     return part['isError'] === true ? { id, ok: false, flagged: true } : shown(id, part['result']);
@@ -92,7 +92,7 @@ function modelResult(part: JsonRecord, id: string): ToolResult {
 }
 
 /** A tool may return a text, blocks, or an object that contains either. */
-function shown(id: string, value: unknown): ToolResult {
+function shown(id: string, value: unknown): RecordedResult {
   if (!isRecord(value)) return { id, ok: true, flagged: true, text: textOf(value) };
   const { refused, ...outcome } = outcomeIn(value);
   const ok =

@@ -1,7 +1,7 @@
 import { isRecord, type JsonRecord, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import { textOf } from '../json-value.ts';
-import type { ToolResult } from '../tool-result.ts';
+import type { RecordedResult } from '../tool-result.ts';
 
 /** Working directory, time and message id of a message's blocks. */
 export interface BlockPlace {
@@ -33,7 +33,7 @@ export function callBlock(fold: Fold, block: JsonRecord, place: BlockPlace): voi
 }
 
 /** Reads a result block; the call succeeded if `is_error` is absent or false. */
-export function resultOf(block: JsonRecord, place: BlockPlace): ToolResult | undefined {
+export function resultOf(block: JsonRecord, place: BlockPlace): RecordedResult | undefined {
   const id = stringIn(block, 'tool_use_id');
   if (id === undefined) return undefined;
   const { atMs, message } = place;

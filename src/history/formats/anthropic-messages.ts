@@ -1,6 +1,6 @@
 import { integerIn, isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
-import { type Claim, type Format, type Reader, strongest } from '../format.ts';
+import { type Format, type FormatClaim, type Reader, strongest } from '../format.ts';
 import { timeIn } from '../json-value.ts';
 import { blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-blocks.ts';
 
@@ -27,7 +27,7 @@ export const ANTHROPIC_MESSAGES: Format = {
   open: (fold) => new MessagesReader(fold),
 };
 
-function claimMessage(message: JsonRecord): Claim {
+function claimMessage(message: JsonRecord): FormatClaim {
   if (message['role'] !== 'user' && message['role'] !== 'assistant') return 'no';
   const blocks = blocksOf(message);
   if (blocks.some((block) => BLOCKS.has(stringIn(block, 'type') ?? ''))) return 'sure';

@@ -10,7 +10,7 @@ import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from
 import { claudeDetail } from './claude-detail.ts';
 import { skimClaude } from './claude-skim.ts';
 import { keyOf, type NameKey } from './name-table.ts';
-import { type ChainState, type LinkKind, RecordChain } from './record-chain.ts';
+import { type LinkKind, RecordChain, type RecordChainState } from './record-chain.ts';
 
 /** Record types without a uuid; as first records they identify this format. */
 const OTHER_TYPES = new Set(['queue-operation', 'last-prompt', 'file-history-snapshot', 'summary', 'mode']);
@@ -33,7 +33,7 @@ export const CLAUDE_CODE: Format = {
 };
 
 interface ClaudeState {
-  readonly chain: ChainState;
+  readonly chain: RecordChainState;
   readonly side: boolean | null;
   readonly boundary: string | null;
 }

@@ -3,11 +3,11 @@ import { claudePage } from '../../dialect/calls/hosts/recorded-page.ts';
 import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import { lineCount } from '../../text/lines.ts';
 import { changeView } from '../edit-view.ts';
-import { type Edited, editedBetween, type Replacement, replacedIn, textAfter } from '../edited.ts';
-import type { ToolResult } from '../tool-result.ts';
+import { type Edited, type EditedSpan, editedBetween, replacedIn, textAfter } from '../edited.ts';
+import type { RecordedResult } from '../tool-result.ts';
 
 /** What Claude Code recorded about a result, in addition to its text. */
-export type ClaudeDetail = Pick<ToolResult, 'page' | 'edited' | 'before' | 'views'> & {
+export type ClaudeDetail = Pick<RecordedResult, 'page' | 'edited' | 'before' | 'views'> & {
   readonly failed: boolean;
 };
 
@@ -76,7 +76,7 @@ function isPatched(edited: Edited | undefined, detail: JsonRecord): boolean {
   return lines === 0;
 }
 
-function replacementIn(edit: JsonRecord): Replacement | undefined {
+function replacementIn(edit: JsonRecord): EditedSpan | undefined {
   const from = stringIn(edit, 'oldString') ?? stringIn(edit, 'old_string');
   const to = stringIn(edit, 'newString') ?? stringIn(edit, 'new_string');
   if (from === undefined || to === undefined) return undefined;
@@ -85,7 +85,7 @@ function replacementIn(edit: JsonRecord): Replacement | undefined {
 }
 
 /** The view of a write whose content the user changed before it was made. */
-function rewrittenIn(detail: JsonRecord): ToolResult['views'] {
+function rewrittenIn(detail: JsonRecord): RecordedResult['views'] {
   const path = stringIn(detail, 'filePath');
   const content = stringIn(detail, 'content');
   if (detail['userModified'] !== true || path === undefined || content === undefined) return undefined;

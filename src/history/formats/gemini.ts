@@ -5,7 +5,7 @@ import { type Edited, editedBetween } from '../edited.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
 import { timeIn } from '../json-value.ts';
-import type { ToolResult } from '../tool-result.ts';
+import type { RecordedResult } from '../tool-result.ts';
 
 /** Chats of Gemini CLI: a log of messages in which a later line with the same id replaces the earlier one. */
 export const GEMINI: Format = {
@@ -110,7 +110,7 @@ function outputIn(call: JsonRecord, id: string): string | undefined {
   return response === undefined ? undefined : stringIn(response, 'output');
 }
 
-type Detail = Pick<ToolResult, 'text' | 'page' | 'stdout' | 'edited' | 'before'> & {
+type Detail = Pick<RecordedResult, 'text' | 'page' | 'stdout' | 'edited' | 'before'> & {
   readonly failed: boolean;
 };
 

@@ -1,6 +1,6 @@
 import { type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
-import type { Claim, Format } from '../format.ts';
+import type { Format, FormatClaim } from '../format.ts';
 import { textOf } from '../json-value.ts';
 import { messageFormat } from './message-format.ts';
 import type { NamedMessages } from './named-messages.ts';
@@ -23,7 +23,7 @@ export const LANGCHAIN: Format = messageFormat({
   read: readMessage,
 });
 
-function claimMessage(record: JsonRecord): Claim {
+function claimMessage(record: JsonRecord): FormatClaim {
   return messageOf(record) === undefined ? 'no' : 'sure';
 }
 

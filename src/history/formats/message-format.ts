@@ -1,7 +1,7 @@
 import type { JsonRecord } from '../../model/record.ts';
 import type { FormatName } from '../../model/transcript.ts';
 import type { Fold } from '../fold.ts';
-import { type Claim, type Format, strongest } from '../format.ts';
+import { type Format, type FormatClaim, strongest } from '../format.ts';
 import { NamedMessages } from './named-messages.ts';
 
 /** The message structure of a framework. */
@@ -10,7 +10,7 @@ export interface MessageShape {
   /** The messages of a record that contains a whole conversation. */
   listOf(record: JsonRecord): readonly JsonRecord[] | undefined;
   /** How certain the format is about a single message. */
-  claim(message: JsonRecord): Claim;
+  claim(message: JsonRecord): FormatClaim;
   /** Passes one message to the fold. */
   read(fold: Fold, messages: NamedMessages, message: JsonRecord): void;
 }

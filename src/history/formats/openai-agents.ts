@@ -1,6 +1,6 @@
 import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
-import { type Claim, type Format, type Reader, strongest } from '../format.ts';
+import { type Format, type FormatClaim, type Reader, strongest } from '../format.ts';
 import { textOf, timeIn } from '../json-value.ts';
 import { ITEM_TYPES, readItem } from './openai-items.ts';
 
@@ -14,7 +14,7 @@ export const OPENAI_AGENTS: Format = {
   open: (fold) => new ItemsReader(fold),
 };
 
-function claimItem(item: JsonRecord): Claim {
+function claimItem(item: JsonRecord): FormatClaim {
   const type = stringIn(item, 'type') ?? '';
   if (type !== 'compaction' && ITEM_TYPES.has(type)) return 'sure';
   if (chatCalls(item).length > 0 || typeof item['tool_call_id'] === 'string') return roleClaim(item);
@@ -24,7 +24,7 @@ function claimItem(item: JsonRecord): Claim {
   return typeof item['role'] === 'string' && typeof item['content'] === 'string' ? 'maybe' : 'no';
 }
 
-function roleClaim(item: JsonRecord): Claim {
+function roleClaim(item: JsonRecord): FormatClaim {
   return item['role'] === 'assistant' || item['role'] === 'tool' ? 'sure' : 'no';
 }
 

@@ -4,7 +4,7 @@ import { type NameKey, NameTable } from './name-table.ts';
 /** The kind of a linked record; it determines the effect of going back. */
 export type LinkKind = 'message' | 'result' | 'aside';
 
-export interface ChainState {
+export interface RecordChainState {
   readonly log: BranchState;
   readonly places: readonly [readonly number[], readonly number[]];
   readonly runStart: number;
@@ -57,11 +57,11 @@ export class RecordChain {
     this.#tipKey = key;
   }
 
-  state(): ChainState {
+  state(): RecordChainState {
     return { log: this.#log.state(), places: this.#places.state(), runStart: this.#runStart };
   }
 
-  restore(state: ChainState): void {
+  restore(state: RecordChainState): void {
     this.#log.restore(state.log);
     this.#places.restore(state.places);
     this.#runStart = state.runStart;

@@ -1,14 +1,14 @@
 import {
   type HookAnswer,
   type HookEvent,
+  type HookReply,
   type Host,
   type HostName,
   type JsonObject,
   type Malformed,
-  type Reply,
   SILENT,
 } from '../event.ts';
-import { deniedOnStderr, optionalText, sessionOf, textOf } from './payload.ts';
+import { deniedOnStderr, optionalText, payloadText, sessionOf } from './payload.ts';
 
 /** The differences between the programs that share Claude Code's form of hooks. */
 export interface FamilyMember {
@@ -41,7 +41,7 @@ function understand(member: FamilyMember, payload: JsonObject): HookEvent | Malf
     ...optionalText('cwd', payload['cwd']),
     ...optionalText('transcript', payload['transcript_path']),
   };
-  const eventName = textOf(payload['hook_event_name']) ?? textOf(payload['hookEventName']) ?? '';
+  const eventName = payloadText(payload['hook_event_name']) ?? payloadText(payload['hookEventName']) ?? '';
   switch (eventName) {
     case 'PreToolUse':
     case 'PostToolUse':
@@ -51,12 +51,12 @@ function understand(member: FamilyMember, payload: JsonObject): HookEvent | Malf
       if (eventName === 'PreToolUse') return { ...context, ...call, kind: 'before' };
       if (eventName === 'PostToolUse')
         return { ...context, ...call, kind: 'after', response: payload['tool_response'] };
-      return { ...context, ...call, kind: 'failed', error: textOf(payload['error']) ?? '' };
+      return { ...context, ...call, kind: 'failed', error: payloadText(payload['error']) ?? '' };
     }
     case 'UserPromptSubmit':
-      return { ...context, kind: 'prompt', prompt: textOf(payload['prompt']) ?? '' };
+      return { ...context, kind: 'prompt', prompt: payloadText(payload['prompt']) ?? '' };
     case 'SessionStart':
-      return { ...context, ...startOf(textOf(payload['source'])) };
+      return { ...context, ...startOf(payloadText(payload['source'])) };
     case 'PreCompact':
     case 'PostCompact':
       return { ...context, kind: eventName === member.compaction ? 'compacted' : 'other' };
@@ -67,7 +67,7 @@ function understand(member: FamilyMember, payload: JsonObject): HookEvent | Malf
     case 'Stop':
       return { ...context, kind: 'turn-end' };
     case 'WorktreeRemove':
-      return { ...context, kind: 'worktree-removed', worktree: textOf(payload['worktree_path']) ?? '' };
+      return { ...context, kind: 'worktree-removed', worktree: payloadText(payload['worktree_path']) ?? '' };
     // Claude Code creates no worktree itself where a hook of WorktreeCreate is configured, so `init` configures none.
     case 'SessionEnd':
       return { ...context, kind: 'end' };
@@ -77,7 +77,7 @@ function understand(member: FamilyMember, payload: JsonObject): HookEvent | Malf
 }
 
 function toolCall(payload: JsonObject): { tool: string; input: unknown; call?: string } | Malformed {
-  const tool = textOf(payload['tool_name']);
+  const tool = payloadText(payload['tool_name']);
   if (tool === undefined) return { kind: 'malformed', reason: 'the event has no tool_name' };
   return { tool, input: payload['tool_input'], ...optionalText('call', payload['tool_use_id']) };
 }
@@ -108,7 +108,7 @@ const WITH_CONTEXT = new Set([
 ]);
 
 /** The wrapped form: Codex and VS Code ignore a decision outside `hookSpecificOutput`. */
-function answer(reply: Reply, event: { readonly eventName: string; readonly kind: string }): HookAnswer {
+function answer(reply: HookReply, event: { readonly eventName: string; readonly kind: string }): HookAnswer {
   const { eventName } = event;
   if (reply.verdict === 'deny') {
     if (eventName !== 'PreToolUse') return deniedOnStderr(reply.reason);

@@ -6,7 +6,7 @@ import {
   type Malformed,
   SILENT,
 } from '../event.ts';
-import { deniedOnStderr, optionalText, sessionOf, textOf, workspaceRoots } from './payload.ts';
+import { deniedOnStderr, optionalText, payloadText, sessionOf, workspaceRoots } from './payload.ts';
 
 /** Cursor: events in camel case, answers in the form `{permission, agent_message}`; contexts only after a call. */
 export const CURSOR: Host = {
@@ -45,18 +45,18 @@ function understand(payload: JsonObject): HookEvent | Malformed {
     ...optionalText('transcript', payload['transcript_path']),
     ...workspaceRoots(payload['workspace_roots']),
   };
-  const eventName = textOf(payload['hook_event_name']);
+  const eventName = payloadText(payload['hook_event_name']);
   switch (eventName) {
     case 'preToolUse':
     case 'postToolUse':
     case 'postToolUseFailure': {
-      const tool = textOf(payload['tool_name']);
+      const tool = payloadText(payload['tool_name']);
       if (tool === undefined) return { kind: 'malformed', reason: 'the event has no tool_name' };
       const call = { tool, input: payload['tool_input'], ...optionalText('call', payload['tool_use_id']) };
       if (eventName === 'preToolUse') return { ...context, ...call, kind: 'before' };
       if (eventName === 'postToolUse')
         return { ...context, ...call, kind: 'after', response: parsed(payload['tool_output']) };
-      return { ...context, ...call, kind: 'failed', error: textOf(payload['error_message']) ?? '' };
+      return { ...context, ...call, kind: 'failed', error: payloadText(payload['error_message']) ?? '' };
     }
     case 'beforeReadFile':
       // Carries exactly the text that the model is about to read, so it is the result of the read.
@@ -68,7 +68,7 @@ function understand(payload: JsonObject): HookEvent | Malformed {
         response: { content: payload['content'] },
       };
     case 'beforeSubmitPrompt':
-      return { ...context, kind: 'prompt', prompt: textOf(payload['prompt']) ?? '' };
+      return { ...context, kind: 'prompt', prompt: payloadText(payload['prompt']) ?? '' };
     case 'sessionStart':
       return { ...context, kind: 'start', source: 'new' };
     case 'preCompact':

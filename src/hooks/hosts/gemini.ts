@@ -7,10 +7,10 @@ import {
   type Malformed,
   SILENT,
 } from '../event.ts';
-import { deniedOnStderr, optionalText, sessionOf, textOf } from './payload.ts';
+import { deniedOnStderr, optionalText, payloadText, sessionOf } from './payload.ts';
 
 /** Gemini CLI: `BeforeTool` and `AfterTool` without a call id, answers in the form `{decision, reason}`. */
-export const GEMINI: Host = {
+export const GEMINI_HOST: Host = {
   name: 'gemini',
   projectVariable: 'GEMINI_PROJECT_DIR',
   contextBefore: false,
@@ -36,10 +36,10 @@ function understand(payload: JsonObject): HookEvent | Malformed {
     ...optionalText('cwd', payload['cwd']),
     ...optionalText('transcript', payload['transcript_path']),
   };
-  switch (textOf(payload['hook_event_name'])) {
+  switch (payloadText(payload['hook_event_name'])) {
     case 'BeforeTool':
     case 'AfterTool': {
-      const tool = textOf(payload['tool_name']);
+      const tool = payloadText(payload['tool_name']);
       if (tool === undefined) return { kind: 'malformed', reason: 'the event has no tool_name' };
       const call = { tool, input: payload['tool_input'] };
       if (payload['hook_event_name'] === 'BeforeTool') return { ...context, ...call, kind: 'before' };
@@ -49,11 +49,11 @@ function understand(payload: JsonObject): HookEvent | Malformed {
       return { ...context, ...call, kind: 'after', response };
     }
     case 'BeforeAgent':
-      return { ...context, kind: 'prompt', prompt: textOf(payload['prompt']) ?? '' };
+      return { ...context, kind: 'prompt', prompt: payloadText(payload['prompt']) ?? '' };
     case 'AfterAgent':
       return { ...context, kind: 'turn-end' };
     case 'SessionStart': {
-      const source = textOf(payload['source']);
+      const source = payloadText(payload['source']);
       const known = source === 'resume' ? 'resumed' : source === 'clear' ? 'cleared' : 'new';
       return { ...context, kind: 'start', source: known };
     }
@@ -68,5 +68,5 @@ function understand(payload: JsonObject): HookEvent | Malformed {
 /** The message of a failed call: Gemini has no event of its own for it. */
 function errorOf(response: unknown): string | undefined {
   if (!isRecord(response) || !isRecord(response['error'])) return undefined;
-  return textOf(response['error']['message']) ?? 'the tool failed';
+  return payloadText(response['error']['message']) ?? 'the tool failed';
 }

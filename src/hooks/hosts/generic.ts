@@ -6,7 +6,7 @@ import {
   type Malformed,
   SILENT,
 } from '../event.ts';
-import { optionalText, textOf, workspaceRoots } from './payload.ts';
+import { optionalText, payloadText, workspaceRoots } from './payload.ts';
 
 /**
  * The neutral event for programs that are not in the table (docs/hooks.md). The tool is the action (`read`, `write`, `edit`,
@@ -25,9 +25,9 @@ export const GENERIC: Host = {
 const PLAIN = ['compacted', 'agent-start', 'agent-stop', 'turn-end', 'end'] as const;
 
 function understand(payload: JsonObject): HookEvent | Malformed {
-  const id = textOf(payload['session']);
+  const id = payloadText(payload['session']);
   if (id === undefined) return { kind: 'malformed', reason: 'the event has no session' };
-  const agent = textOf(payload['agent']);
+  const agent = payloadText(payload['agent']);
   const context = {
     session: agent === undefined ? id : `${id}/${agent}`,
     ...optionalText('turn', payload['turn']),
@@ -35,22 +35,22 @@ function understand(payload: JsonObject): HookEvent | Malformed {
     ...optionalText('transcript', payload['transcript']),
     ...workspaceRoots(payload['roots']),
   };
-  const event = textOf(payload['event']);
+  const event = payloadText(payload['event']);
   const plain = PLAIN.find((kind) => kind === event);
   if (plain !== undefined) return { ...context, kind: plain };
   switch (event) {
     case 'before':
     case 'after':
     case 'failed': {
-      const tool = textOf(payload['action']);
+      const tool = payloadText(payload['action']);
       if (tool === undefined) return { kind: 'malformed', reason: 'the event has no action' };
       const call = { tool, input: payload['input'], ...optionalText('call', payload['call']) };
       if (event === 'before') return { ...context, ...call, kind: 'before' };
       if (event === 'after') return { ...context, ...call, kind: 'after', response: payload['output'] };
-      return { ...context, ...call, kind: 'failed', error: textOf(payload['error']) ?? '' };
+      return { ...context, ...call, kind: 'failed', error: payloadText(payload['error']) ?? '' };
     }
     case 'prompt':
-      return { ...context, kind: 'prompt', prompt: textOf(payload['prompt']) ?? '' };
+      return { ...context, kind: 'prompt', prompt: payloadText(payload['prompt']) ?? '' };
     case 'start':
       return { ...context, kind: 'start', source: payload['resumed'] === true ? 'resumed' : 'new' };
     default:

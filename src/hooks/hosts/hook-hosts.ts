@@ -1,7 +1,7 @@
 import type { Host, HostName } from '../event.ts';
 import { claudeFamily } from './claude-family.ts';
 import { CURSOR } from './cursor.ts';
-import { GEMINI } from './gemini.ts';
+import { GEMINI_HOST } from './gemini.ts';
 import { GENERIC } from './generic.ts';
 import { OPENCODE } from './opencode.ts';
 
@@ -20,7 +20,7 @@ const VSCODE = claudeFamily({ name: 'vscode', compaction: 'PreCompact' });
 export const HOOK_HOSTS: Readonly<Record<HostName, Host>> = {
   'claude-code': CLAUDE_CODE,
   codex: CODEX,
-  gemini: GEMINI,
+  gemini: GEMINI_HOST,
   cursor: CURSOR,
   vscode: VSCODE,
   opencode: OPENCODE,

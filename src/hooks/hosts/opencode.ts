@@ -7,7 +7,7 @@ import {
   type Malformed,
   SILENT,
 } from '../event.ts';
-import { optionalText, textOf } from './payload.ts';
+import { optionalText, payloadText } from './payload.ts';
 
 /**
  * opencode: its plugin sends `{hook, directory, input, output}` with the arguments of its own functions, and throws the
@@ -28,8 +28,8 @@ export const OPENCODE: Host = {
 function understand(payload: JsonObject): HookEvent | Malformed {
   const input = isRecord(payload['input']) ? payload['input'] : {};
   const output = isRecord(payload['output']) ? payload['output'] : {};
-  const hook = textOf(payload['hook']);
-  const session = textOf(input['sessionID']) ?? sessionOfEvent(input);
+  const hook = payloadText(payload['hook']);
+  const session = payloadText(input['sessionID']) ?? sessionOfEvent(input);
   if (session === undefined)
     return hook === 'event'
       ? { kind: 'other', session: '' }
@@ -38,7 +38,7 @@ function understand(payload: JsonObject): HookEvent | Malformed {
   switch (hook) {
     case 'tool.execute.before':
     case 'tool.execute.after': {
-      const tool = textOf(input['tool']);
+      const tool = payloadText(input['tool']);
       if (tool === undefined) return { kind: 'malformed', reason: 'the event has no tool' };
       const call = { tool, ...optionalText('call', input['callID']) };
       return hook === 'tool.execute.before'
@@ -55,7 +55,7 @@ function understand(payload: JsonObject): HookEvent | Malformed {
       };
     }
     case 'event':
-      return { ...context, kind: textOf(input['type']) === 'session.compacted' ? 'compacted' : 'other' };
+      return { ...context, kind: payloadText(input['type']) === 'session.compacted' ? 'compacted' : 'other' };
     default:
       return { ...context, kind: 'other' };
   }
@@ -64,10 +64,10 @@ function understand(payload: JsonObject): HookEvent | Malformed {
 /** `event` carries the session among the properties. */
 function sessionOfEvent(input: JsonObject): string | undefined {
   const properties = input['properties'];
-  return isRecord(properties) ? textOf(properties['sessionID']) : undefined;
+  return isRecord(properties) ? payloadText(properties['sessionID']) : undefined;
 }
 
 function promptOf(parts: unknown): string {
   if (!Array.isArray(parts)) return '';
-  return parts.flatMap((part) => (isRecord(part) ? [textOf(part['text']) ?? ''] : [])).join('\n');
+  return parts.flatMap((part) => (isRecord(part) ? [payloadText(part['text']) ?? ''] : [])).join('\n');
 }

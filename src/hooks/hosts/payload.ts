@@ -1,19 +1,19 @@
 import { type HookAnswer, type JsonObject, SILENT } from '../event.ts';
 
-export function textOf(value: unknown): string | undefined {
+export function payloadText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** `{ [name]: value }` if the value is text, else nothing: hosts leave fields out or send null. */
 export function optionalText<Name extends string>(name: Name, value: unknown): { [K in Name]?: string } {
-  const text = textOf(value);
+  const text = payloadText(value);
   return (text === undefined ? {} : { [name]: text }) as { [K in Name]?: string };
 }
 
 /** The first of the fields that holds a session id; with the sub-agent's id behind it, if the event has one. */
 export function sessionOf(payload: JsonObject, ...fields: readonly string[]): string | undefined {
-  const id = fields.map((field) => textOf(payload[field])).find((text) => text !== undefined);
-  const agent = textOf(payload['agent_id']);
+  const id = fields.map((field) => payloadText(payload[field])).find((text) => text !== undefined);
+  const agent = payloadText(payload['agent_id']);
   return id === undefined || agent === undefined ? id : `${id}/${agent}`;
 }
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
-import type { Place } from '../../config/resident-place.ts';
+import type { ResidentPlace } from '../../config/resident-place.ts';
 import { errnoOf } from '../../model/errno.ts';
 import type { HookAnswer } from '../event.ts';
 
 export interface ResidentOptions {
-  readonly place: Place;
+  readonly place: ResidentPlace;
   /** The file this program was started from. Calls for another program are refused, and a changed file ends the resident. */
   readonly program: string;
   readonly idleMs: number;
@@ -43,7 +43,7 @@ export async function runResident(options: ResidentOptions): Promise<'yielded' |
   });
   await listen(server, socket);
   chmodSync(socket, 0o600);
-  if (await isAlive(place.pointer, program)) {
+  if (await isResidentAlive(place.pointer, program)) {
     await close(server, socket);
     return 'yielded';
   }
@@ -152,7 +152,7 @@ function close(server: Server, socket: string): Promise<void> {
 }
 
 /** Whether a resident of the same program answers behind the pointer. */
-export function isAlive(pointer: string, program: string): Promise<boolean> {
+export function isResidentAlive(pointer: string, program: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = request(
       { socketPath: pointer, path: '/', headers: { 'x-lookfirst-program': latin1(program) }, timeout: 2_000 },

@@ -1,9 +1,9 @@
-import { no, PASS, type Rule } from '../rule.ts';
+import { type JudgeRule, no, PASS } from '../rule.ts';
 
 /**
  * Refuses every change in a read-only session, and changes to protected paths and to the root itself.
  */
-export const contain: Rule = (facts, policy) => {
+export const contain: JudgeRule = (facts, policy) => {
   if (facts.protectedBy !== undefined)
     return no(facts, { code: 'PROTECTED', next: 'ask_human', detail: { reason: facts.protectedBy } });
   if (policy.readOnly)

@@ -1,12 +1,12 @@
 import type { Policy } from '../../model/policy.ts';
 import type { Facts } from '../facts.ts';
-import { no, PASS, type Rule } from '../rule.ts';
+import { type JudgeRule, no, PASS } from '../rule.ts';
 
 /**
  * Refuses text for a file that is not text, and text that contains Lookfirst's own read decorations or a stub
  * for omitted lines.
  */
-export const content: Rule = (facts, policy) => {
+export const content: JudgeRule = (facts, policy) => {
   if (mixesTextIntoBinary(facts, policy)) return no(facts, { code: 'NOT_TEXT', next: 'other_tool' });
   if (facts.placeholder !== undefined && policy.placeholders === 'refuse')
     return no(facts, {

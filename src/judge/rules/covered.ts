@@ -3,14 +3,14 @@ import type { Policy } from '../../model/policy.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Facts } from '../facts.ts';
 import { knowledgeOf } from '../knowledge.ts';
-import { no, note, PASS, type Rule, type Ruling } from '../rule.ts';
+import { type JudgeRule, no, note, PASS, type Ruling } from '../rule.ts';
 
 /**
  * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked. A delete needs every
  * line, or the description of a binary. An insert needs the lines next to it. An edit needs the lines it touches or any
  * view (with a notice), by policy.
  */
-export const covered: Rule = (facts, policy) => {
+export const covered: JudgeRule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);
   if (policy.seen === 'optional' || !knowledge.known) return PASS;
   if (!facts.target.exists || facts.target.kind !== 'file') return PASS;

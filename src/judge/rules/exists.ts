@@ -1,13 +1,13 @@
 import type { Policy } from '../../model/policy.ts';
 import type { Facts } from '../facts.ts';
 import { knowledgeOf } from '../knowledge.ts';
-import { no, note, PASS, type Rule, type Ruling } from '../rule.ts';
+import { type JudgeRule, no, note, PASS, type Ruling } from '../rule.ts';
 
 /**
  * Requires that the path exists or does not exist, as the action demands. If a seen file has disappeared, an edit is
  * refused as DELETED, but a write creates it again with a notice.
  */
-export const exists: Rule = (facts, policy) => {
+export const exists: JudgeRule = (facts, policy) => {
   const { action, target } = facts;
   if (!target.exists) return absent(facts, policy);
   const taken = action === 'create' || (action === 'mkdir' && target.kind !== 'directory');

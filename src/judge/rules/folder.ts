@@ -1,10 +1,10 @@
-import { no, PASS, type Rule } from '../rule.ts';
+import { type JudgeRule, no, PASS } from '../rule.ts';
 
 /**
  * A non-empty folder may be deleted only if this session has listed it in full and it is unchanged
  * since.
  */
-export const folder: Rule = (facts, policy) => {
+export const folder: JudgeRule = (facts, policy) => {
   const { action, target } = facts;
   if (action !== 'delete' || !target.exists || target.kind !== 'directory') return PASS;
   if (policy.seen === 'optional') return PASS;

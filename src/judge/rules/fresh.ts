@@ -2,7 +2,7 @@ import type { Policy } from '../../model/policy.ts';
 import { type Sighting, showsAll } from '../../model/sighting.ts';
 import type { Facts } from '../facts.ts';
 import { knowledgeOf } from '../knowledge.ts';
-import { no, note, PASS, type Rule, type Ruling } from '../rule.ts';
+import { type JudgeRule, no, note, PASS, type Ruling } from '../rule.ts';
 import { bringsWhatIsThere } from '../same-content.ts';
 
 /**
@@ -10,7 +10,7 @@ import { bringsWhatIsThere } from '../same-content.ts';
  * in the preset `file-time`, where a different time also counts as a change. A check that fails with an error is
  * UNVERIFIABLE, not stale.
  */
-export const fresh: Rule = (facts, policy) => {
+export const fresh: JudgeRule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);
   if (policy.staleness === 'off' || !knowledge.known) return PASS;
   if (!facts.target.exists || facts.target.kind !== 'file') return PASS;

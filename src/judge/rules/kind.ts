@@ -1,6 +1,6 @@
 import type { FileKind } from '../../model/path.ts';
 import type { JudgedAction } from '../facts.ts';
-import { no, PASS, type Rule } from '../rule.ts';
+import { type JudgeRule, no, PASS } from '../rule.ts';
 
 const SPECIAL: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
 /**
@@ -15,7 +15,7 @@ const ASKS_FOR_A_NEW_NAME: ReadonlySet<JudgedAction> = new Set(['create', 'mkdir
  * A file without any write bit is neither changed nor deleted, even if its folder allows it. Writing
  * a file with other hard links would separate it from them; the policy may forbid that.
  */
-export const kind: Rule = (facts, policy) => {
+export const kind: JudgeRule = (facts, policy) => {
   const { action, target } = facts;
   if (!target.exists || ASKS_FOR_A_NEW_NAME.has(action)) return PASS;
   if (SPECIAL.has(target.kind) || (TEXTUAL.has(action) && target.kind !== 'file'))

@@ -1,7 +1,7 @@
-import { no, PASS, type Rule } from '../rule.ts';
+import { type JudgeRule, no, PASS } from '../rule.ts';
 
 /** A non-empty folder is deleted only if the caller sets `recursive`; a bypass does not replace it. */
-export const recursive: Rule = (facts) => {
+export const recursive: JudgeRule = (facts) => {
   const { action, target, folder } = facts;
   if (action !== 'delete' || !target.exists || target.kind !== 'directory') return PASS;
   if (folder?.empty === true || folder?.recursive === true) return PASS;

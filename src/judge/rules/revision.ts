@@ -1,7 +1,7 @@
 import { showsAll } from '../../model/sighting.ts';
 import type { Facts } from '../facts.ts';
 import { knowledgeOf } from '../knowledge.ts';
-import { no, PASS, type Rule } from '../rule.ts';
+import { type JudgeRule, no, PASS } from '../rule.ts';
 import { bringsWhatIsThere } from '../same-content.ts';
 
 /**
@@ -9,7 +9,7 @@ import { bringsWhatIsThere } from '../same-content.ts';
  * version it builds on. The refusal never contains the current revision. Exception: a completed write may be sent
  * again, since its answer can get lost. The session then has seen the whole file and sends the same content.
  */
-export const revision: Rule = (facts) => {
+export const revision: JudgeRule = (facts) => {
   const { expectedRevision: expected, currentRevision: current, target } = facts;
   if (expected === undefined || expected === current || isSentAgain(facts)) return PASS;
   if (target.exists && current === undefined)

@@ -2,14 +2,14 @@ import type { Policy } from '../../model/policy.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Absence, Facts } from '../facts.ts';
 import { knowledgeOf } from '../knowledge.ts';
-import { no, PASS, type Rule, type Ruling } from '../rule.ts';
+import { type JudgeRule, no, PASS, type Ruling } from '../rule.ts';
 
 /**
  * This session must have seen the file, not too long ago, and the view must still be in the model's context. After a
  * compaction the baseline alone licenses edits of unchanged bytes, because their anchor is checked against the live
  * file.
  */
-export const seen: Rule = (facts, policy) => {
+export const seen: JudgeRule = (facts, policy) => {
   if (policy.seen === 'optional' || !facts.target.exists || facts.target.kind !== 'file') return PASS;
   const knowledge = knowledgeOf(facts);
   if (!knowledge.known) return unseen(facts, knowledge.absence, knowledge.seenAtMs);

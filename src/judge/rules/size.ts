@@ -1,10 +1,10 @@
-import { no, PASS, type Rule } from '../rule.ts';
+import { type JudgeRule, no, PASS } from '../rule.ts';
 
 /**
  * Refuses to load files over the limit for a change. Checked before `seen`, because the size is no secret and reading
  * such a file first would be useless.
  */
-export const size: Rule = (facts, policy) => {
+export const size: JudgeRule = (facts, policy) => {
   const { action, target } = facts;
   if (action !== 'overwrite' && action !== 'edit' && action !== 'insert') return PASS;
   if (!target.exists || target.sizeBytes <= policy.maxEditBytes) return PASS;

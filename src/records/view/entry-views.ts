@@ -3,7 +3,7 @@ import type { Effect, Entry, Side } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Policy } from '../../model/policy.ts';
 import { byteSize } from '../../report/byte-size.ts';
-import { keysOf } from '../../store/entry-match.ts';
+import { entryKeys } from '../../store/entry-match.ts';
 import { decodeText } from '../../text/decode.ts';
 import { isSecretPath, masked } from '../../text/secrets.ts';
 import { absolutePathOf, detailOf, whatOf } from '../entry-words.ts';
@@ -104,13 +104,13 @@ export async function fileDiff(viewing: Viewing, effect: NetEffect): Promise<Fil
   const missing = [was, is].find((each) => 'missing' in each);
   if (missing !== undefined && 'missing' in missing) return { ...base, note: missing.missing };
   const [old, fresh] = [was, is].map((each) => ('text' in each ? each.text : ''));
-  const diff = diffGroups(old ?? '', fresh ?? '', (text) => shownText(viewing, path, text));
+  const diff = diffGroups(old ?? '', fresh ?? '', (text) => viewText(viewing, path, text));
   const parts = before.kind === 'file' && after.kind === 'file';
   return { ...base, ...diff, parts, ...(told === undefined ? {} : { note: told }) };
 }
 
 /** Text as people may see it: secrets are masked as in reads. */
-export function shownText({ secrets }: Pick<Viewing, 'secrets'>, path: string, text: string): string {
+export function viewText({ secrets }: Pick<Viewing, 'secrets'>, path: string, text: string): string {
   return secrets === 'show' ? text : masked(text, { secretFile: isSecretPath(path) });
 }
 
@@ -123,10 +123,10 @@ async function textOf(
   at: { readonly root: string; readonly key: string },
 ): Promise<FoundText | undefined> {
   if (side.kind === 'absent') return { text: '' };
-  return side.kind === 'file' ? findText(records, side.fingerprint, at) : undefined;
+  return side.kind === 'file' ? findTitle(records, side.fingerprint, at) : undefined;
 }
 
-export async function findText(
+export async function findTitle(
   { images }: Records,
   wanted: Fingerprint,
   at: { readonly root: string; readonly key: string },
@@ -248,7 +248,7 @@ async function nextTry({ records }: Viewing, entry: Entry): Promise<Entry | unde
   });
   return later.find(
     (each) =>
-      (each.kind === 'change' && keysOf(each).has(path)) ||
+      (each.kind === 'change' && entryKeys(each).has(path)) ||
       (each.kind === 'refusal' && absolutePathOf(each) === path),
   );
 }

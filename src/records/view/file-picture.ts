@@ -7,9 +7,9 @@ import { decodeText } from '../../text/decode.ts';
 import { lineCount } from '../../text/lines.ts';
 import { blame } from '../blame.ts';
 import { readLive } from '../path-diff.ts';
-import { findText, shownText, type Viewing } from './entry-views.ts';
+import { findTitle, type Viewing, viewText } from './entry-views.ts';
 import { feedRow } from './feed.ts';
-import { carriedView, linesBy, parseLines } from './picture.ts';
+import { carriedPicture, linesBy, parseLines } from './picture.ts';
 import type { FilePicture, Strip } from './view-data.ts';
 
 /** The most changes of the file that are read; older lines count as written before. */
@@ -37,7 +37,7 @@ export async function filePicture(
   const now = { key, text: text ?? '', sha256: 'bytes' in live ? live.fingerprint.sha256 : '' };
   const strips = await stripsOf(viewing, { root, now, history, authors });
   if (strips.length === 0) return unknownFile({ root, path });
-  const lines = shownText(viewing, path, text ?? '').split(/\r?\n/, MAX_LINES + 1);
+  const lines = viewText(viewing, path, text ?? '').split(/\r?\n/, MAX_LINES + 1);
   const totalLines = lineCount(text ?? '');
   const note = noteOf(live, text, totalLines);
   return {
@@ -153,11 +153,11 @@ async function seenBy(
   const total = lineCount(now.text);
   if (fingerprint?.sha256 === now.sha256)
     return wordsFor(sighting, { seen: rangesOf(sighting.coverage, total), stale: [] }, total);
-  const found = fingerprint && (await findText(records, fingerprint, { root, key: now.key }));
+  const found = fingerprint && (await findTitle(records, fingerprint, { root, key: now.key }));
   if (found === undefined || 'missing' in found)
     return { seen: [], stale: rangesOf(sighting.coverage, total), words: 'its view is older than the file' };
   const ranges = rangesOf(sighting.coverage, lineCount(found.text));
-  return wordsFor(sighting, carriedView(ranges, found.text, now.text), total);
+  return wordsFor(sighting, carriedPicture(ranges, found.text, now.text), total);
 }
 
 function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): SeenLines {

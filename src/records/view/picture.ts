@@ -11,7 +11,7 @@ export function linesBy(authors: readonly number[], changes: ReadonlySet<number>
 }
 
 /** The lines of an earlier text that a session was shown, in the line numbers of the current text. */
-export function carriedView(
+export function carriedPicture(
   seen: readonly LineRange[],
   then: string,
   now: string,

@@ -3,7 +3,7 @@ import { rewindJob } from '../rewind.ts';
 import type { TakenBack } from '../take-back.ts';
 import { type TurnView, turnViews } from '../turns.ts';
 import { type UndoJob, undoJobs } from '../undo-jobs.ts';
-import { shownText, type Viewing } from './entry-views.ts';
+import { type Viewing, viewText } from './entry-views.ts';
 import { unifiedRows } from './hunks.ts';
 import type { FileDiff, UndoView } from './view-data.ts';
 import { WHY } from './view-words.ts';
@@ -54,7 +54,7 @@ function section(
   viewing: Viewing,
   { root, path, text }: { readonly root: string; readonly path: string; readonly text: string },
 ): FileDiff {
-  const rows = unifiedRows(text, (line) => shownText(viewing, path, line));
+  const rows = unifiedRows(text, (line) => viewText(viewing, path, line));
   const [note] = text.match(/^[(…].*$/m) ?? [];
   return { root, path, ...rows, parts: false, ...(note === undefined ? {} : { note }) };
 }

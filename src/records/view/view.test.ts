@@ -4,7 +4,7 @@ import { fileRows, fitsFeed } from './feed.ts';
 import { diffGroups, wordMarks } from './hunks.ts';
 import { durationWords, laneAxis } from './lanes.ts';
 import { falseAlarm, numbersOf } from './numbers.ts';
-import { carriedView, linesBy, parseLines } from './picture.ts';
+import { carriedPicture, linesBy, parseLines } from './picture.ts';
 import { seenWords } from './view-words.ts';
 
 const file = (sha256: string, size = 10): Side => ({
@@ -127,7 +127,7 @@ describe('the picture of a file', () => {
     ['a removed end', [{ from: 1, to: 3 }], 'a\nb\n', [[1, 2]], [[2, 2]]],
     ['everything removed', [{ from: 1, to: 3 }], '', [], [[1, 1]]],
   ])('carries a view over %s', (_what, seen, now, still, stale) => {
-    const view = carriedView(seen, 'a\nb\nc\n', now);
+    const view = carriedPicture(seen, 'a\nb\nc\n', now);
     expect(view.seen.map(({ from, to }) => [from, to])).toEqual(still);
     expect(view.stale.map(({ from, to }) => [from, to])).toEqual(stale);
   });

@@ -11,7 +11,7 @@ const COLUMNS = 'at_ms, kind, session, root, path, change, rest, hash';
 type Bind = (value: PgValue) => string;
 
 /** Builds a query for entries and its values. With `chain`, entries are numbered within that chain. */
-export function entriesQuery(
+export function postgresEntriesQuery(
   schema: string,
   names: Names,
   filter: EntryFilter,

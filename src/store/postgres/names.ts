@@ -4,7 +4,7 @@ import { Fault } from '../../model/fault.ts';
 const PATH_FIELDS: ReadonlySet<string> = new Set(['root', 'key', 'keys', 'movedTo', 'locked']);
 
 /** A root of this machine and the name of its workspace. */
-export interface Place {
+export interface MachinePlace {
   readonly root: string;
   readonly workspace: string;
 }
@@ -18,17 +18,17 @@ export class Names {
   /** Undefined if paths are stored unchanged. */
   readonly machine: string | undefined;
   /** Longest root first, because roots may be nested. */
-  #places: readonly Place[] = [];
+  #places: readonly MachinePlace[] = [];
 
   constructor(machine?: string) {
     this.machine = machine;
   }
 
-  get places(): readonly Place[] {
+  get places(): readonly MachinePlace[] {
     return this.#places;
   }
 
-  set places(places: readonly Place[]) {
+  set places(places: readonly MachinePlace[]) {
     this.#places = [...places].sort((a, b) => b.root.length - a.root.length);
   }
 

@@ -13,10 +13,10 @@ import { type ConnectionOptions, PostgresConnection } from './connection.ts';
 import { Heart } from './heart.ts';
 import { LeasedLocks } from './leased-locks.ts';
 import { existingMachineOf, machineOf } from './machine.ts';
-import { checkWorkspaceName, Names, type Place } from './names.ts';
+import { checkWorkspaceName, type MachinePlace, Names } from './names.ts';
 import { PostgresImages } from './postgres-images.ts';
 import { PostgresStore } from './postgres-store.ts';
-import { makePartitions, migrate } from './schema.ts';
+import { makePartitions, migratePostgres } from './schema.ts';
 
 /** How long notes wait for the server to return before reads report that they are not recorded. */
 const PATIENCE_MS = 60_000;
@@ -35,7 +35,7 @@ export async function openPostgresStore(url: string, options: ConnectionOptions 
 
 /** Updates the schema and creates the partitions of the next days. */
 async function prepare(db: PostgresConnection): Promise<void> {
-  await migrate(db);
+  await migratePostgres(db);
   await makePartitions(db, Date.now());
 }
 
@@ -128,7 +128,7 @@ export async function openPostgresRecords(
  * The first root gets the workspace's name, each other root that name and its own. All machines must get the same
  * result.
  */
-function placesOf({ roots, workspace }: FleetOptions): readonly Place[] {
+function placesOf({ roots, workspace }: FleetOptions): readonly MachinePlace[] {
   if (workspace === undefined) return [];
   checkWorkspaceName(workspace);
   return roots.map((root, index) => ({
@@ -137,12 +137,16 @@ function placesOf({ roots, workspace }: FleetOptions): readonly Place[] {
   }));
 }
 
-function savePlaces(db: PostgresConnection, machine: string, places: readonly Place[]): Promise<unknown> {
+function savePlaces(
+  db: PostgresConnection,
+  machine: string,
+  places: readonly MachinePlace[],
+): Promise<unknown> {
   const body = { machine, places: places.map(({ root, workspace }) => ({ r: root, n: workspace })) };
   return db.query(`select ${db.schema}.lf_place($1::text::json)`, [JSON.stringify(body)]);
 }
 
-async function readPlaces(db: PostgresConnection, machine: string): Promise<readonly Place[]> {
+async function readPlaces(db: PostgresConnection, machine: string): Promise<readonly MachinePlace[]> {
   const rows = await db.query(`select root, workspace from ${db.schema}.places where machine = $1`, [
     machine,
   ]);

@@ -21,7 +21,7 @@ import { Names } from './names.ts';
 import { openPostgresStore } from './open.ts';
 import { PostgresImages } from './postgres-images.ts';
 import { PostgresStore } from './postgres-store.ts';
-import { makePartitions, migrate } from './schema.ts';
+import { makePartitions, migratePostgres } from './schema.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -29,7 +29,7 @@ await describePostgres('PostgreSQL', (server) => {
   const connect = async (url = server.url()): Promise<PostgresConnection> => {
     const db = await PostgresConnection.open(url);
     onTestFinished(() => db.close());
-    await migrate(db);
+    await migratePostgres(db);
     return db;
   };
 

@@ -21,7 +21,7 @@ import type {
 } from '../store.ts';
 import { closedFault, type PostgresConnection } from './connection.ts';
 import type { Row } from './driver.ts';
-import { entriesQuery } from './entries-query.ts';
+import { postgresEntriesQuery } from './entries-query.ts';
 import type { Names } from './names.ts';
 import { RecentFollower } from './recent-follower.ts';
 import { RecordWriter, type StoreContext } from './record-writer.ts';
@@ -120,7 +120,7 @@ export class PostgresStore implements Store {
   }
 
   async entries(filter: EntryFilter): Promise<readonly Entry[]> {
-    const { text, values } = entriesQuery(this.#s, this.#names, filter);
+    const { text, values } = postgresEntriesQuery(this.#s, this.#names, filter);
     const entries = (await this.#query(text, values)).map(entryFrom);
     return filter.chain === undefined ? entries.map((entry) => this.#localEntry(entry)) : entries;
   }

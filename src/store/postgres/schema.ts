@@ -72,7 +72,7 @@ insert into ${s}.meta values (1, 1, '\\x${randomBytes(32).toString('hex')}');`;
 }
 
 /** Updates the schema to the newest version. A newer schema, or missing rights to create one, is a Fault. */
-export async function migrate(db: PostgresConnection): Promise<void> {
+export async function migratePostgres(db: PostgresConnection): Promise<void> {
   const version = await versionOf(db);
   mustBeKnown(version);
   if (version === MIGRATIONS.length) return;

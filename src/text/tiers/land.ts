@@ -1,5 +1,5 @@
 import type { Span } from '../lines.ts';
-import type { Found } from '../match.ts';
+import type { FoundAnchor } from '../match.ts';
 import { type Block, blocksLike } from './block.ts';
 import { landEscaped } from './escapes.ts';
 import type { Landing, Rivals, Texts } from './landing.ts';
@@ -25,7 +25,11 @@ export function landLoosely(text: string, texts: Texts): Landing | Rivals | unde
  * Places an edit on whole lines that match except for spaces at line ends. Kept lines retain the file's trailing
  * spaces; new lines do not get the model's. Undefined if the text begins or ends inside a line.
  */
-export function landOnFound(text: string, texts: Texts, found: Pick<Found, 'spans'>): Landing | undefined {
+export function landOnFound(
+  text: string,
+  texts: Texts,
+  found: Pick<FoundAnchor, 'spans'>,
+): Landing | undefined {
   const [span] = found.spans;
   const block = blocksLike(text, texts.oldString.split(/\r?\n/)).find(({ lines: [first] }) => {
     return first !== undefined && span !== undefined && first.start >= span.start && first.start < span.end;

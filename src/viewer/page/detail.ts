@@ -9,9 +9,9 @@ import type {
 } from '../../records/view/view-data.ts';
 import { Counts, Diff } from './diff.ts';
 import { RowLink, Shape } from './feed.ts';
-import { FileView } from './file.ts';
+import { FilePage } from './file.ts';
 import { html, Path, safe, Time, tint, Who } from './html.ts';
-import { addressOf, closeDetail, detail, narrow, selected, start, tab } from './state.ts';
+import { closeDetail, detail, narrow, pageAddress, selected, start, tab } from './state.ts';
 import { offerUndo } from './undo.ts';
 
 export function DetailPane(): VNode {
@@ -28,7 +28,7 @@ function body(): VNode | null {
   if (shown.kind === 'failed') return html`<p class="bad">${safe(shown.text)}</p>`;
   if (shown.kind === 'turn') return html`<${Turn} view=${shown.view} />`;
   if (shown.kind === 'file')
-    return html`<${FileView} key=${`${shown.view.root}/${shown.view.path}`} view=${shown.view} />`;
+    return html`<${FilePage} key=${`${shown.view.root}/${shown.view.path}`} view=${shown.view} />`;
   if (shown.view.kind === 'change') return html`<${Change} key=${shown.view.row.seq} view=${shown.view} />`;
   if (shown.view.kind === 'refusal') return html`<${Refusal} key=${shown.view.row.seq} view=${shown.view} />`;
   return html`<${Plain} view=${shown.view} />`;
@@ -76,7 +76,7 @@ function Change({ view }: { readonly view: ChangeView }): VNode {
     ${files.map(
       (
         file,
-      ) => html`<section class="file"><h3><a href=${addressOf({ kind: 'file', root: file.root, path: file.path })}><${Path} path=${file.path} /></a> <${Counts} file=${file} />${canUndo && files.length > 1 ? html`<button type="button" class="small" onClick=${() => undo(`Take back what this change did to ${file.path}?`, { root: file.root, path: file.path })}>Undo this file</button>` : null}</h3>
+      ) => html`<section class="file"><h3><a href=${pageAddress({ kind: 'file', root: file.root, path: file.path })}><${Path} path=${file.path} /></a> <${Counts} file=${file} />${canUndo && files.length > 1 ? html`<button type="button" class="small" onClick=${() => undo(`Take back what this change did to ${file.path}?`, { root: file.root, path: file.path })}>Undo this file</button>` : null}</h3>
       <p class=${`known ${file.known.state}`}><span class="eye" aria-hidden="true"></span><b>Had it seen it?</b> ${KNOWN[file.known.state]} ${sentence(file.known.words)}</p>
       <${Diff} file=${file} onPart=${canUndo && file.parts ? (hunk: number) => undo('Take back these lines?', { root: file.root, path: file.path, hunk }) : undefined} /></section>`,
     )}
@@ -116,13 +116,13 @@ function Refusal({ view }: { readonly view: RefusalView }): VNode {
       <dt>Then</dt><dd>${view.after === undefined ? 'It has not tried again.' : html`${sentence(view.after.words)} <${RowLink} row=${view.after.row} />`}</dd>
     </dl>
     ${view.since === undefined ? null : html`<section class="file"><h3>What changed since it saw the file <${Counts} file=${view.since} /></h3><${Diff} file=${view.since} /></section>`}
-    ${row.path === undefined || row.path.startsWith('/') || row.path.startsWith('..') || row.path === '' ? null : html`<p><a href=${addressOf({ kind: 'file', root: view.since?.root ?? root, path: row.path })}>Who has seen which lines of this file</a></p>`}`;
+    ${row.path === undefined || row.path.startsWith('/') || row.path.startsWith('..') || row.path === '' ? null : html`<p><a href=${pageAddress({ kind: 'file', root: view.since?.root ?? root, path: row.path })}>Who has seen which lines of this file</a></p>`}`;
 }
 
 function Plain({ view }: { readonly view: PlainView }): VNode {
   const { row } = view;
   const root = start.value?.folders[0] ?? '';
-  return html`<${Head} row=${row} />${row.path === undefined || row.path === '' ? null : html`<p class="lead"><a href=${addressOf({ kind: 'file', root, path: row.path })}><${Path} path=${row.path} /></a></p>`}<p>${safe(view.words)}</p>`;
+  return html`<${Head} row=${row} />${row.path === undefined || row.path === '' ? null : html`<p class="lead"><a href=${pageAddress({ kind: 'file', root, path: row.path })}><${Path} path=${row.path} /></a></p>`}<p>${safe(view.words)}</p>`;
 }
 
 function Turn({ view }: { readonly view: TurnDetail }): VNode {
@@ -136,6 +136,6 @@ function Turn({ view }: { readonly view: TurnDetail }): VNode {
   }}>everything it did</button></p></div>
     <div class="actions">${canUndo ? html`<button type="button" class="primary" onClick=${() => rewind({}, `Return to before "${row.words}"?`)}>Rewind to before this</button><button type="button" onClick=${() => rewind({ everyone: true }, `Return to before "${row.words}", for every session?`)}>For everyone</button>` : null}</div></header>
     <p class="lead">${files.length === 0 ? 'This turn changed no file.' : `What this turn changed: ${files.length} ${files.length === 1 ? 'file' : 'files'}${row.stands ? '' : ' (taken back since)'}.`}</p>
-    ${files.map((file: FileDiff) => html`<section class="file"><h3><a href=${addressOf({ kind: 'file', root: file.root, path: file.path })}><${Path} path=${file.path} /></a> <${Counts} file=${file} /></h3><${Diff} file=${file} /></section>`)}
+    ${files.map((file: FileDiff) => html`<section class="file"><h3><a href=${pageAddress({ kind: 'file', root: file.root, path: file.path })}><${Path} path=${file.path} /></a> <${Counts} file=${file} /></h3><${Diff} file=${file} /></section>`)}
     ${view.more === 0 ? null : html`<p class="hint">${view.more} more files are not shown.</p>`}`;
 }

@@ -3,16 +3,16 @@ import type { EntryKind } from '../../model/entry.ts';
 import type { FeedRow } from '../../records/view/view-data.ts';
 import { html, Path, safe, Time, tint, Who, Windowed } from './html.ts';
 import {
-  addressOf,
   files,
   filter,
   isFiltered,
+  isSearching,
   loadOlder,
   narrow,
   older,
   open,
+  pageAddress,
   rows,
-  searching,
   selected,
   sessions,
   turns,
@@ -32,7 +32,7 @@ export function Shape({ row }: { readonly row: Pick<FeedRow, 'kind' | 'undo'> })
 }
 
 export function RowLink({ row }: { readonly row: FeedRow }): VNode {
-  return html`<a class="ref" style=${tint(row.session)} href=${addressOf({ kind: 'entry', seq: row.seq })}><${Shape} row=${row} /><${Who} id=${row.session} /> <span>${safe(row.what)}</span> ${row.code === undefined ? null : html`<span class="code">${row.code}</span>`} <${Time} ms=${row.atMs} /></a>`;
+  return html`<a class="ref" style=${tint(row.session)} href=${pageAddress({ kind: 'entry', seq: row.seq })}><${Shape} row=${row} /><${Who} id=${row.session} /> <span>${safe(row.what)}</span> ${row.code === undefined ? null : html`<span class="code">${row.code}</span>`} <${Time} ms=${row.atMs} /></a>`;
 }
 
 export function Feed(): VNode {
@@ -40,11 +40,11 @@ export function Feed(): VNode {
   const now = selected.value;
   const at = now?.kind === 'entry' ? all.findIndex(({ seq }) => seq === now.seq) : -1;
   return html`<${Filters} />
-    ${all.length === 0 && !searching.value ? html`<p class="hint">${isFiltered.value ? 'Nothing fits this filter.' : 'Nothing is recorded here yet. It appears as soon as a session reads or changes a file.'}</p>` : null}
+    ${all.length === 0 && !isSearching.value ? html`<p class="hint">${isFiltered.value ? 'Nothing fits this filter.' : 'Nothing is recorded here yet. It appears as soon as a session reads or changes a file.'}</p>` : null}
     <${Windowed} label="Entries, newest first" class="feed" count=${all.length} rowHeight=${ROW} at=${at < 0 ? undefined : at} onEnd=${() => void loadOlder()}
       row=${(i: number) => html`<${Row} key=${all[i]?.seq} row=${all[i]} place=${i} total=${all.length} />`} />
-    ${searching.value ? html`<p class="hint" role="status">searching older entries…</p>` : null}
-    ${!searching.value && older.value === undefined && all.length > 8 ? html`<p class="hint end">the journal begins here</p>` : null}`;
+    ${isSearching.value ? html`<p class="hint" role="status">isSearching older entries…</p>` : null}
+    ${!isSearching.value && older.value === undefined && all.length > 8 ? html`<p class="hint end">the journal begins here</p>` : null}`;
 }
 
 function Row({
@@ -59,7 +59,7 @@ function Row({
   const now = selected.value;
   const isOn = now?.kind === 'entry' && now.seq === row.seq;
   const target = { kind: row.kind === 'turn' ? ('turn' as const) : ('entry' as const), seq: row.seq };
-  return html`<li aria-setsize=${total} aria-posinset=${place + 1}><a class=${`row ${row.kind}${isOn ? ' on' : ''}`} href=${addressOf(target)} aria-current=${isOn ? 'true' : undefined} style=${tint(row.session)} onKeyDown=${moveFocus}>
+  return html`<li aria-setsize=${total} aria-posinset=${place + 1}><a class=${`row ${row.kind}${isOn ? ' on' : ''}`} href=${pageAddress(target)} aria-current=${isOn ? 'true' : undefined} style=${tint(row.session)} onKeyDown=${moveFocus}>
     <${Time} ms=${row.atMs} /><${Shape} row=${row} /><span class="session">${safe(row.session)}</span><span class="what">${safe(row.what)}</span>${row.path === undefined || row.path === '' ? null : html`<${Path} path=${row.path} />`}${row.code === undefined ? null : html`<span class="code">${row.code}</span>`}
   </a></li>`;
 }
@@ -102,7 +102,7 @@ function Filters(): VNode {
   </div>`;
 }
 
-export function Sessions(): VNode {
+export function SessionList(): VNode {
   const chosen = filter.value.session;
   return html`<div class="sessions" role="group" aria-label="Sessions">${sessions.value.map(
     ({ id, open: isOpen }) =>
@@ -110,13 +110,13 @@ export function Sessions(): VNode {
   )}</div>`;
 }
 
-export function Turns(): VNode {
+export function TurnList(): VNode {
   const now = selected.value;
   if (turns.value.length === 0)
     return html`<p class="hint">No turns are on record. Hooks and adapters name them: a turn is what happens between two prompts.</p>`;
   return html`<ol class="cards" aria-label="Turns, newest first">${turns.value.map((turn, i) => {
     const isOn = now?.kind === 'turn' && now.seq === turn.seq;
-    return html`<li key=${turn.seq}><a class=${`card${isOn ? ' on' : ''}`} href=${addressOf({ kind: 'turn', seq: turn.seq })} aria-current=${isOn ? 'true' : undefined} style=${tint(turn.session)} onKeyDown=${moveFocus}>
+    return html`<li key=${turn.seq}><a class=${`card${isOn ? ' on' : ''}`} href=${pageAddress({ kind: 'turn', seq: turn.seq })} aria-current=${isOn ? 'true' : undefined} style=${tint(turn.session)} onKeyDown=${moveFocus}>
       ${i === 0 ? html`<span class="tag">since the last prompt</span>` : null}
       <span class="prompt">${safe(turn.words)}</span>
       <span class="meta"><span class="session">${safe(turn.session)}</span> <${Time} ms=${turn.atMs} /> · ${turn.files.length === 0 ? 'no files changed' : `${turn.files.length} ${turn.files.length === 1 ? 'file' : 'files'} changed`}${turn.files.length > 0 && !turn.stands ? ' · taken back' : ''}</span>
@@ -130,7 +130,7 @@ export function Files(): VNode {
   return html`<ol class="cards" aria-label="Files, last touched first">${files.value.map(
     ({ root, path, changes, refusals, lastMs, writers }) => {
       const isOn = now?.kind === 'file' && now.root === root && now.path === path;
-      return html`<li key=${`${root}/${path}`}><a class=${`card${isOn ? ' on' : ''}`} href=${addressOf({ kind: 'file', root, path })} aria-current=${isOn ? 'true' : undefined} onKeyDown=${moveFocus}>
+      return html`<li key=${`${root}/${path}`}><a class=${`card${isOn ? ' on' : ''}`} href=${pageAddress({ kind: 'file', root, path })} aria-current=${isOn ? 'true' : undefined} onKeyDown=${moveFocus}>
       <${Path} path=${path} />
       <span class="meta"><${Time} ms=${lastMs} /> ${changes === 0 ? '' : `· ${changes} ${changes === 1 ? 'change' : 'changes'}`} ${refusals === 0 ? null : html`· <span class="bad">${refusals} refused</span>`} ${writers.map((id) => html`<span class="who small" style=${tint(id)}>${safe(id)}</span>`)}</span>
     </a></li>`;

@@ -4,7 +4,7 @@ import type { LineRange } from '../../model/coverage.ts';
 import type { FilePicture, Strip } from '../../records/view/view-data.ts';
 import { RowLink } from './feed.ts';
 import { clock, html, Path, safe, tint, Who, Windowed } from './html.ts';
-import { addressOf } from './state.ts';
+import { pageAddress } from './state.ts';
 
 const LINE = 20;
 const HEIGHT = 420;
@@ -13,7 +13,7 @@ const WIDTH = 34;
 type LineState = 'seen' | 'stale' | 'wrote' | '';
 
 /** A file with what each session has seen of it and written: strips over its height, and its text with one column per session. */
-export function FileView({ view }: { readonly view: FilePicture }): VNode {
+export function FilePage({ view }: { readonly view: FilePicture }): VNode {
   const [at, setAt] = useState<number | undefined>(() => newestLine(view.authors));
   const total = Math.max(1, view.totalLines);
   return html`<header class="head"><div><h2><${Path} path=${view.path} /></h2><p class="meta">${view.totalLines} lines${view.note === undefined ? '' : ` · ${safe(view.note)}`}</p></div></header>
@@ -77,7 +77,7 @@ function SourceLine({ view, index }: { readonly view: FilePicture; readonly inde
   const number = index + 1;
   const author = view.authors[index] ?? -1;
   const row = author >= 0 && view.authors[index - 1] !== author ? view.history[author] : undefined;
-  return html`<li class="source-line"><span class="no">${number}</span>${view.strips.map((strip) => html`<i class=${`cell ${stateOf(strip, number)}`} style=${tint(strip.session)} aria-hidden="true"></i>`)}<code>${safe(view.lines[index] ?? '')}</code>${row === undefined ? null : html`<a class="author" style=${tint(row.session)} href=${addressOf({ kind: 'entry', seq: row.seq })}>${safe(row.session)} <span>${clock(row.atMs)}</span></a>`}</li>`;
+  return html`<li class="source-line"><span class="no">${number}</span>${view.strips.map((strip) => html`<i class=${`cell ${stateOf(strip, number)}`} style=${tint(strip.session)} aria-hidden="true"></i>`)}<code>${safe(view.lines[index] ?? '')}</code>${row === undefined ? null : html`<a class="author" style=${tint(row.session)} href=${pageAddress({ kind: 'entry', seq: row.seq })}>${safe(row.session)} <span>${clock(row.atMs)}</span></a>`}</li>`;
 }
 
 export function stateOf({ seen, stale, wrote }: Strip, line: number): LineState {

@@ -1,6 +1,6 @@
 import { render, type VNode } from 'preact';
 import { DetailPane } from './detail.ts';
-import { Feed, Files, keys, Sessions, Turns } from './feed.ts';
+import { Feed, Files, keys, SessionList, TurnList } from './feed.ts';
 import { html, safe } from './html.ts';
 import { Lanes } from './lanes.ts';
 import { NumbersPane } from './numbers.ts';
@@ -10,7 +10,7 @@ import {
   files,
   followAddress,
   live,
-  problem,
+  problemText,
   selected,
   start,
   type Tab,
@@ -18,7 +18,7 @@ import {
   takeToken,
   turns,
 } from './state.ts';
-import { told, UndoDialog } from './undo.ts';
+import { toldText, UndoDialog } from './undo.ts';
 
 const TABS: readonly (readonly [Tab, string])[] = [
   ['activity', 'Activity'],
@@ -28,7 +28,7 @@ const TABS: readonly (readonly [Tab, string])[] = [
 ];
 
 function App(): VNode {
-  if (problem.value !== undefined) return html`<${Problem} />`;
+  if (problemText.value !== undefined) return html`<${Problem} />`;
   if (start.value === undefined) return html`<p class="loading" role="status">Opening the journal…</p>`;
   const now = tab.value;
   return html`<header class="top">
@@ -45,11 +45,11 @@ function App(): VNode {
     ${
       now === 'numbers'
         ? html`<main class="wide"><${NumbersPane} /></main>`
-        : html`<div class="strip-bar"><${Sessions} /><${Lanes} /></div>
-    <main class=${selected.value === undefined ? '' : 'has-detail'}><section class="list" aria-label=${now}>${now === 'activity' ? html`<${Feed} />` : now === 'turns' ? html`<${Turns} />` : html`<${Files} />`}</section><${DetailPane} /></main>`
+        : html`<div class="strip-bar"><${SessionList} /><${Lanes} /></div>
+    <main class=${selected.value === undefined ? '' : 'has-detail'}><section class="list" aria-label=${now}>${now === 'activity' ? html`<${Feed} />` : now === 'turns' ? html`<${TurnList} />` : html`<${Files} />`}</section><${DetailPane} /></main>`
     }
     <${UndoDialog} />
-    <div class="told" role="status">${told.value === undefined ? null : html`<p>${safe(told.value)}</p>`}</div>`;
+    <div class="told" role="status">${toldText.value === undefined ? null : html`<p>${safe(toldText.value)}</p>`}</div>`;
 }
 
 function badge(name: Tab): VNode | null {
@@ -59,9 +59,9 @@ function badge(name: Tab): VNode | null {
 
 function Problem(): VNode {
   return html`<main class="problem"><h1><img src="/icon.svg" alt="" width="32" height="32" />Lookfirst</h1>${
-    problem.value === 'no-token'
+    problemText.value === 'no-token'
       ? html`<p>This page needs the address that <code>lookfirst view</code> printed: it carries the token that opens it.</p>`
-      : html`<p>${safe(problem.value ?? '')}</p>`
+      : html`<p>${safe(problemText.value ?? '')}</p>`
   }</main>`;
 }
 
@@ -75,13 +75,13 @@ if (app !== null) {
   });
   addEventListener('keydown', keys);
   run().catch((error: Error) => {
-    problem.value ??= error.message;
+    problemText.value ??= error.message;
   });
 }
 
 async function run(): Promise<void> {
   if (!(await takeToken())) {
-    problem.value = 'no-token';
+    problemText.value = 'no-token';
     return;
   }
   await begin();

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { byteSize } from '../../report/byte-size.ts';
 import { RowLink } from './feed.ts';
 import { html } from './html.ts';
-import { ask, count, counted, narrow, tab } from './state.ts';
+import { ask, countedText, countText, narrow, tab } from './state.ts';
 
 /** About as many bytes of text as one token of a model. */
 const BYTES_PER_TOKEN = 4;
@@ -22,8 +22,8 @@ async function verify(): Promise<void> {
 }
 
 export function NumbersPane(): VNode {
-  useEffect(() => void count(), []);
-  const all = counted.value;
+  useEffect(() => void countText(), []);
+  const all = countedText.value;
   if (all === undefined) return html`<p class="hint" role="status">counting…</p>`;
   const { numbers, state } = all;
   const saved = Math.max(0, numbers.saved.rereadBytes - numbers.saved.diffBytes);

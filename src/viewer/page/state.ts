@@ -22,7 +22,7 @@ const MAX_ROWS = 20_000;
 const TOKEN = /^[\w-]{43}$/;
 
 export type Tab = 'activity' | 'turns' | 'files' | 'numbers';
-export type Selected =
+export type ViewerSelection =
   | { readonly kind: 'entry'; readonly seq: number }
   | { readonly kind: 'turn'; readonly seq: number }
   | { readonly kind: 'file'; readonly root: string; readonly path: string };
@@ -40,20 +40,20 @@ export type Detail =
   | { readonly kind: 'failed'; readonly text: string };
 
 export const start: Signal<StartView | undefined> = signal(undefined);
-export const problem: Signal<string | undefined> = signal(undefined);
+export const problemText: Signal<string | undefined> = signal(undefined);
 export const live: Signal<boolean> = signal(false);
 export const tab: Signal<Tab> = signal('activity');
 export const rows: Signal<readonly FeedRow[]> = signal([]);
 /** The cursor of older rows; undefined if there are none. */
 export const older: Signal<number | undefined> = signal(undefined);
-export const searching: Signal<boolean> = signal(false);
+export const isSearching: Signal<boolean> = signal(false);
 export const filter: Signal<FeedFilter> = signal({});
 export const sessions: Signal<readonly SessionRow[]> = signal([]);
 export const turns: Signal<readonly TurnRow[]> = signal([]);
 export const files: Signal<readonly FileRow[]> = signal([]);
-export const selected: Signal<Selected | undefined> = signal(undefined);
+export const selected: Signal<ViewerSelection | undefined> = signal(undefined);
 export const detail: Signal<Detail | undefined> = signal(undefined);
-export const counted: Signal<NumbersView | undefined> = signal(undefined);
+export const countedText: Signal<NumbersView | undefined> = signal(undefined);
 
 const HUES = [221, 158, 28, 276, 338, 190, 52, 300, 8, 120];
 const places = new Map<string, number>();
@@ -98,7 +98,7 @@ export async function ask<T>(path: string, body?: object): Promise<T> {
   const value: unknown = await answer.json();
   // 409 is an answer: an undo that does not fit, with what is in the way.
   if (answer.ok || answer.status === 409) return value as T;
-  if (answer.status === 401) problem.value = 'no-token';
+  if (answer.status === 401) problemText.value = 'no-token';
   const { error } = value as { readonly error?: string };
   throw new Error(error ?? `the server answered ${answer.status}`);
 }
@@ -147,7 +147,7 @@ async function take(came: readonly FeedRow[]): Promise<void> {
   if (has('turn', 'change')) turns.value = await ask('turns');
   if (has('change', 'refusal')) {
     files.value = await ask('files');
-    if (tab.value === 'numbers') await count();
+    if (tab.value === 'numbers') await countText();
   }
   const shown = detail.value;
   if (shown?.kind === 'file' && has('change', 'read', 'refusal')) await show();
@@ -180,13 +180,14 @@ export async function narrow(part: FeedFilter): Promise<void> {
 
 /** Fetches older rows, until a page is full or the beginning is reached. */
 export async function loadOlder(): Promise<void> {
-  if (!searching.value && older.value !== undefined && rows.value.length < MAX_ROWS) await load(older.value);
+  if (!isSearching.value && older.value !== undefined && rows.value.length < MAX_ROWS)
+    await load(older.value);
 }
 
 async function load(before: number | undefined): Promise<void> {
   request += 1;
   const mine = request;
-  searching.value = true;
+  isSearching.value = true;
   try {
     const wanted = rows.value.length + 100;
     for (let next = before; ; ) {
@@ -198,7 +199,7 @@ async function load(before: number | undefined): Promise<void> {
       if (next === undefined || rows.value.length >= wanted) return;
     }
   } finally {
-    if (mine === request) searching.value = false;
+    if (mine === request) isSearching.value = false;
   }
 }
 
@@ -211,15 +212,15 @@ function queryOf({ kinds, ...rest }: FeedFilter, before: number | undefined): st
 }
 
 /** Opens something on the right side. The address names it, so that the browser's back button works. */
-export function open(what: Selected): void {
-  location.hash = addressOf(what);
+export function open(what: ViewerSelection): void {
+  location.hash = pageAddress(what);
 }
 
 export function closeDetail(): void {
   location.hash = '#/';
 }
 
-export function addressOf(what: Selected): string {
+export function pageAddress(what: ViewerSelection): string {
   if (what.kind === 'file') return `#/file/${encodeURIComponent(what.root)}/${encodeURIComponent(what.path)}`;
   return `#/${what.kind}/${what.seq}`;
 }
@@ -231,7 +232,7 @@ export async function followAddress(): Promise<void> {
   await show();
 }
 
-function selectedIn(hash: string): Selected | undefined {
+function selectedIn(hash: string): ViewerSelection | undefined {
   const [, kind, first = '', second = ''] = hash.split('/');
   if (kind === 'file') return { kind, root: decodeURIComponent(first), path: decodeURIComponent(second) };
   if ((kind === 'entry' || kind === 'turn') && /^\d+$/.test(first)) return { kind, seq: Number(first) };
@@ -250,13 +251,13 @@ export async function show(): Promise<void> {
   }
 }
 
-async function fetchDetail(what: Selected): Promise<Detail> {
+async function fetchDetail(what: ViewerSelection): Promise<Detail> {
   if (what.kind === 'entry') return { kind: 'entry', view: await ask(`entry?seq=${what.seq}`) };
   if (what.kind === 'turn') return { kind: 'turn', view: await ask(`turn?seq=${what.seq}`) };
   const query = new URLSearchParams({ root: what.root, path: what.path });
   return { kind: 'file', view: await ask(`file?${query}`) };
 }
 
-export async function count(): Promise<void> {
-  counted.value = await ask('numbers');
+export async function countText(): Promise<void> {
+  countedText.value = await ask('numbers');
 }

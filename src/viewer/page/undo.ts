@@ -17,7 +17,7 @@ interface Undoing {
 }
 
 const undoing: Signal<Undoing | undefined> = signal(undefined);
-export const told: Signal<string | undefined> = signal(undefined);
+export const toldText: Signal<string | undefined> = signal(undefined);
 const TOLD_MS = 8000;
 
 /** Shows the preview of an undo and asks the user to confirm it. */
@@ -44,9 +44,9 @@ async function carryOut(now: Undoing): Promise<void> {
   }
   const { change, files } = done.preview;
   undoing.value = undefined;
-  told.value = `Taken back: ${files.map(({ path }) => path).join(', ')}${change === undefined ? '' : ` (${change}; this can be undone too)`}`;
+  toldText.value = `Taken back: ${files.map(({ path }) => path).join(', ')}${change === undefined ? '' : ` (${change}; this can be undone too)`}`;
   setTimeout(() => {
-    told.value = undefined;
+    toldText.value = undefined;
   }, TOLD_MS);
   await show();
 }

@@ -1,7 +1,7 @@
 import { isRecord, objectIn, parseJson, stringIn } from '../../../model/record.ts';
 
 /** The output of a command, and whether it is known to have succeeded. */
-export interface CommandOutput {
+export interface HostCommandOutput {
   readonly ok: boolean;
   readonly stdout: string;
 }
@@ -17,14 +17,14 @@ const MAX_HEADER = 1000;
  * Removes Codex's header; older versions wrote JSON. Undefined if the text is neither; the command's success is then
  * unknown.
  */
-export function codexOutput(text: string): CommandOutput | undefined {
+export function codexOutput(text: string): HostCommandOutput | undefined {
   const header = HEADER.exec(text.slice(0, MAX_HEADER))?.[0];
   if (header === undefined) return fromJson(text);
   const stdout = text.slice(header.length);
   return { ok: EXIT.exec(header)?.[1] === '0' && !TRUNCATED.test(stdout.slice(0, MAX_HEADER)), stdout };
 }
 
-function fromJson(text: string): CommandOutput | undefined {
+function fromJson(text: string): HostCommandOutput | undefined {
   const parsed = text.startsWith('{') ? parseJson(text) : undefined;
   const stdout = isRecord(parsed) ? stringIn(parsed, 'output') : undefined;
   if (!isRecord(parsed) || stdout === undefined) return undefined;
@@ -35,7 +35,7 @@ const FRAME = /^(?:<untrusted_context>\n)?Output: /;
 const GROUP = /\nProcess Group PGID: \d+(?:\n<\/untrusted_context>)?$/;
 
 /** Removes Gemini CLI's frame. It names an exit code, error or signal only if there is one. */
-export function geminiOutput(text: string): CommandOutput | undefined {
+export function geminiOutput(text: string): HostCommandOutput | undefined {
   const frame = FRAME.exec(text)?.[0];
   if (frame === undefined) return undefined;
   const stdout = text.slice(frame.length).replace(GROUP, '');

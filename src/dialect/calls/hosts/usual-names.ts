@@ -10,7 +10,7 @@ import {
   READ_PLAIN,
   SEARCH,
   SHELL,
-  TEXT_EDITOR,
+  TEXT_EDITOR_RULES,
   WRITE,
 } from './usual.ts';
 
@@ -23,7 +23,7 @@ const RULES: ReadonlyMap<string, readonly Rule[]> = new Map([
   ...named(EDIT, 'edit editfile fileedit multiedit replace strreplace searchreplace'),
   ...named(INSERT, 'insertlines fileinsert'),
   ...named(BATCH, 'applychanges'),
-  ...named(TEXT_EDITOR, 'strreplacebasededittool strreplaceeditor texteditor memory'),
+  ...named(TEXT_EDITOR_RULES, 'strreplacebasededittool strreplaceeditor texteditor memory'),
   ...named(PATCH, 'applypatch'),
   ...named(
     SHELL,

@@ -73,10 +73,10 @@ export const SHELL: readonly Rule[] = [
   },
 ];
 export const SEARCH: readonly Rule[] = [{ does: 'search', path: ['path', 'dir_path'] }];
-export const LIST: readonly Rule[] = [
+export const LIST_RULE: readonly Rule[] = [
   { does: 'look', path: ['path', 'dir_path', 'directory', 'target_directory'] },
 ];
-export const NOTHING: readonly Rule[] = [{ does: 'nothing' }];
+export const NO_RULE: readonly Rule[] = [{ does: 'nothing' }];
 /** Lookfirst's own tool for several changes in one step. */
 export const BATCH: readonly Rule[] = [
   {
@@ -112,7 +112,7 @@ export const BATCH: readonly Rule[] = [
   },
 ];
 /** The text editor tool of the Anthropic API, and its memory tool, which has the same commands. */
-export const TEXT_EDITOR: readonly Rule[] = [
+export const TEXT_EDITOR_RULES: readonly Rule[] = [
   {
     does: 'read',
     path: PATH,

@@ -6,7 +6,7 @@ import { MARK3LABS_FILESYSTEM } from './mark3labs-filesystem.ts';
 import { OFFICIAL_FILESYSTEM } from './official-filesystem.ts';
 import { RUST_FILESYSTEM } from './rust-filesystem.ts';
 import { SERENA } from './serena.ts';
-import { TEXT_EDITOR } from './text-editor.ts';
+import { TEXT_EDITOR_SERVER } from './text-editor.ts';
 
 /** Servers whose tools are known. */
 export const KNOWN_SERVERS: readonly ServerTable[] = [
@@ -17,7 +17,7 @@ export const KNOWN_SERVERS: readonly ServerTable[] = [
   J0HANZ_FILESYSTEM,
   SERENA,
   MARK3LABS_FILESYSTEM,
-  TEXT_EDITOR,
+  TEXT_EDITOR_SERVER,
 ];
 
 /** What is known about a server so far. */

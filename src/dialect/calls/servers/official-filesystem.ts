@@ -1,10 +1,10 @@
-import type { Rule, ServerTable, Shown } from '../table.ts';
+import type { Rule, ServerTable, ShownForm } from '../table.ts';
 
 const READ: readonly Rule[] = [
   { does: 'read', path: 'path', lines: { head: 'head', tail: 'tail' }, shown: { as: 'verbatim' } },
 ];
 /** `PATH:` and the text, or `PATH: Error - reason`; one result for all files. */
-export const SECTIONS: Shown = {
+export const SECTIONS: ShownForm = {
   as: 'sections',
   open: 'PATH:\n',
   failed: 'PATH: Error - ',

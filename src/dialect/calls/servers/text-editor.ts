@@ -8,7 +8,7 @@ const PATCH: readonly Rule[] = [
 ];
 
 /** `tumf/mcp-text-editor`: line ranges with its own hashes, and no workspace. */
-export const TEXT_EDITOR: ServerTable = {
+export const TEXT_EDITOR_SERVER: ServerTable = {
   id: 'mcp-text-editor',
   serverNames: ['mcp-text-editor'],
   signature: ['get_text_file_contents'],

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { mcpAnswer } from '../answer.ts';
 import { touchesOf } from '../interpret.ts';
 import { KNOWN_SERVERS } from '../servers/known-servers.ts';
-import type { Shown } from '../table.ts';
+import type { ShownForm } from '../table.ts';
 import type { AskedLines, ReadTouch } from '../touch.ts';
 import { shownLines } from './shown.ts';
 
-const read = (path: string, shown: Shown, asked?: AskedLines[]): ReadTouch => ({
+const read = (path: string, shown: ShownForm, asked?: AskedLines[]): ReadTouch => ({
   does: 'read',
   path,
   asked,

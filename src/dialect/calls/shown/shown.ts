@@ -2,7 +2,7 @@ import type { LineRange } from '../../../model/coverage.ts';
 import { fieldOf } from '../../../model/record.ts';
 import { shownBefore } from '../../../text/shown-before.ts';
 import type { Answer } from '../answer.ts';
-import type { Decoration, JsonShape, SectionMarks, Shown } from '../table.ts';
+import type { Decoration, JsonShape, SectionMarks, ShownForm } from '../table.ts';
 import type { AskedLines, ReadTouch, Touch } from '../touch.ts';
 import { delivered, type ShownLines } from './delivered.ts';
 import { readText } from './read-text.ts';
@@ -50,7 +50,7 @@ function shownOf(read: ReadTouch, answer: Answer, texts: readonly string[]): Sho
 }
 
 function blockOf(
-  form: Extract<Shown, { as: 'blocks' }>,
+  form: Extract<ShownForm, { as: 'blocks' }>,
   path: string,
   texts: readonly string[],
 ): string | undefined {

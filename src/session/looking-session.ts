@@ -1,3 +1,4 @@
+import { kindOf } from '../disk/stats.ts';
 import { counted, type Look, recordLook } from '../gate/shown-entry.ts';
 import type { World } from '../gate/world.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
@@ -18,7 +19,6 @@ import type { CallOptions, FindOptions, ListOptions, ReadOptions, SearchOptions 
 import { type Outcome, refused } from '../model/verdict.ts';
 import { whyNoOptions } from './check-options.ts';
 import { findFiles } from './find.ts';
-import { fileInfo } from './info.ts';
 import { listFolder } from './list.ts';
 import { type PathNames, pathNames, withShownPaths } from './path-names.ts';
 import { type ReadRequest, readFile } from './read-file.ts';
@@ -27,6 +27,8 @@ import { searchText } from './search.ts';
 import { SessionLife } from './session-life.ts';
 import { checkStaleness, hasBeenRead } from './staleness.ts';
 import { status } from './status.ts';
+
+const NS_PER_MS = 1_000_000n;
 
 /** The operations of a session that change nothing. */
 export class LookingSession extends SessionLife {
@@ -239,4 +241,25 @@ function startingAt<T extends { readonly path?: string | undefined }>(
 function listed(path: string, { entries }: ListResult): Look {
   const shown = entries.map((entry) => entry.path).join('\n');
   return { action: 'list', path, text: counted(entries.length, 'entry', 'entries'), shown };
+}
+
+/** The file system's data about a path. No content is read, so nothing counts as seen. */
+function fileInfo(world: World, path: string): Outcome<InfoResult> {
+  const outcome = world.workspace.locate(path, 'status');
+  if (!outcome.ok) return outcome;
+  const { located } = outcome;
+  located.place.dir.close();
+  if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'status', path, next: 'list' });
+  const { stats, place } = located;
+  return {
+    ok: true,
+    path,
+    absolute: place.path.absolute,
+    kind: kindOf(stats),
+    sizeBytes: Number(stats.size),
+    createdMs: Number(stats.birthtimeNs / NS_PER_MS),
+    modifiedMs: Number(stats.mtimeNs / NS_PER_MS),
+    accessedMs: Number(stats.atimeNs / NS_PER_MS),
+    mode: Number(stats.mode & 0o777n),
+  };
 }

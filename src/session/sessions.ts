@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { parsePolicyFile } from '../config/policy-file.ts';
 import { resolvePolicy } from '../config/resolve-policy.ts';
 import type { World } from '../gate/world.ts';
+import { idleSessions } from '../journal/idle-sessions.ts';
 import { Fault } from '../model/fault.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import { openSessions, runInSession } from './ambient.ts';
-import { expireSessions } from './expire.ts';
 import { GatedSession } from './gated-session.ts';
 import { type OpenWorld, openWorld } from './open-world.ts';
 import { checkOpening, type WorkspaceOptions } from './opening.ts';
@@ -208,4 +208,15 @@ export class Sessions implements SessionHost {
 function checkFolder({ workspace }: World, cwd: unknown): void {
   if (cwd === undefined || (typeof cwd === 'string' && workspace.pathOf(cwd) !== undefined)) return;
   throw new Fault('MISUSE', `cwd must be a folder inside a root, not ${JSON.stringify(cwd)}`);
+}
+
+/** Forgets the sessions of this workspace that were idle longer than the policy allows, and journals each. */
+async function expireSessions({ store, policy, workspace, now }: World): Promise<void> {
+  const atMs = now();
+  // Only this workspace's sessions: other workspaces may have other policies.
+  const { roots } = workspace;
+  for (const { id, root } of await idleSessions(store, atMs - policy.sessionIdleMs, { roots })) {
+    const entry = { kind: 'session', atMs, session: id, root, text: 'expired' } as const;
+    await store.record({ dropSession: id, entries: [entry] });
+  }
 }

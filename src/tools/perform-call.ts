@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
-import type { RenderContext } from '../dialect/render.ts';
+import { type ReadStyle, styledText } from '../dialect/read-style.ts';
+import type { RenderContext, Rendered } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
 import { runAsTool } from '../gate/calling-tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
@@ -13,9 +14,7 @@ import { refusalOutcome, type SuccessOutcome, successOutcome } from '../report/j
 import type { GatedSession } from '../session/gated-session.ts';
 import { type PathNames, withShownPaths } from '../session/path-names.ts';
 import { performChange } from './perform-change.ts';
-import { paced, running, searching } from './progress-notes.ts';
-import { showRead, showText } from './show-read.ts';
-import { type Performed, rendered, withText } from './tool-answer.ts';
+import { type EscapedText, type Performed, rendered, withText } from './tool-answer.ts';
 import type { ToolContext } from './tool-context.ts';
 
 /** The session, tool and output form of a call. */
@@ -31,6 +30,16 @@ export interface Performing {
   /** `bytes`: file text may be returned as escaped bytes, for a transport that writes JSON. */
   readonly form: 'bytes' | 'text';
 }
+
+/** Often enough for a user who watches, rare enough to cost nothing. */
+const PACE_MS = 100;
+
+type Progress = ToolContext['progress'];
+
+/** How often a client is notified while a command prints nothing. */
+const SILENCE_MS = 1000;
+
+const NEWLINE = 10;
 
 /** Performs a call and renders its result with the call's own renderer. Small reads complete synchronously. */
 export function performCall(call: Call, performing: Performing): Awaitable<Performed> {
@@ -235,4 +244,99 @@ function statusOutcome({ files }: { readonly files: readonly FileStatus[] }): Su
     complete: fresh && seen === 'whole',
     ...(fresh && revision !== undefined ? { revision } : {}),
   });
+}
+
+/** Passes the first note on immediately and later ones at most every 100 ms; drops the rest. */
+export function paced(progress: Progress, now: () => number = () => performance.now()): Progress {
+  let nextMs = Number.NEGATIVE_INFINITY;
+  return (done, total, message) => {
+    const atMs = now();
+    if (atMs < nextMs) return;
+    nextMs = atMs + PACE_MS;
+    progress(done, total, message);
+  };
+}
+
+/**
+ * Progress notes for a command. It may print nothing for minutes, so the progress value is the
+ * elapsed time in milliseconds. Sends a note immediately, then on output and every second without
+ * output, until `stop`.
+ */
+function running(progress: Progress): {
+  readonly onProgress: (bytes: number) => void;
+  readonly stop: () => void;
+} {
+  const startMs = performance.now();
+  const note = paced(progress);
+  let bytes = 0;
+  const tell = (): void =>
+    note(Math.round(performance.now() - startMs), undefined, `running: ${bytes} bytes of output so far`);
+  const timer = setInterval(tell, SILENCE_MS);
+  note(0, undefined, 'running');
+  return {
+    onProgress: (printed) => {
+      bytes = printed;
+      tell();
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+/**
+ * Progress notes for a search. Its total is unknown and it may find nothing for seconds, so the
+ * progress value is the elapsed time in milliseconds. Sends the first note immediately.
+ */
+export function searching(
+  progress: Progress,
+  now: () => number = () => performance.now(),
+): (files: number) => void {
+  const startMs = now();
+  progress(0, undefined, 'searching');
+  return (files) => progress(Math.round(now() - startMs), undefined, `searching: ${files} files so far`);
+}
+
+/** Renders a file in its dialect's style, as text. */
+function showText(result: ReadResult, style: ReadStyle, context: RenderContext): Rendered {
+  return result.media === undefined ? styledText(result, style, context) : style.other(result, context);
+}
+
+/** Like `showText`, but sends the file's bytes without decoding them where that is possible. */
+export function showRead(
+  result: ReadResult,
+  style: ReadStyle,
+  context: RenderContext,
+): Rendered | EscapedText {
+  const { bytes, encoding, media } = result;
+  if (media !== undefined || bytes === undefined || encoding !== 'utf-8' || style.lines === 'padded')
+    return showText(result, style, context);
+  const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (style.lines !== 'numbered')
+    return escaped(style.lines === 'raw' ? lines : joined(lines), style.foot(result, context));
+  // Use text for CRLF, because the return is not part of the line, and for an empty file, which has no line to number.
+  if (lines.length === 0 || lines.includes('\r\n')) return styledText(result, style, context);
+  return numbered(lines, result.from, style.foot(result, context));
+}
+
+function numbered(lines: Buffer, first: number, foot: string): EscapedText {
+  const end = lines[lines.length - 1] === NEWLINE ? lines.length - 1 : lines.length;
+  const shown = lines.subarray(0, end);
+  return {
+    escaped: {
+      expectedBytes: lines.length + (lines.length >> 2) + foot.length,
+      writeTo: (out) => void out.numberedLines(shown, first).text(foot),
+    },
+  };
+}
+
+function joined(bytes: Buffer): Buffer {
+  return bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes;
+}
+
+function escaped(bytes: Uint8Array, foot: string): EscapedText {
+  return {
+    escaped: {
+      expectedBytes: bytes.length + (bytes.length >> 3) + foot.length,
+      writeTo: (out) => void out.bytes(bytes).text(foot),
+    },
+  };
 }

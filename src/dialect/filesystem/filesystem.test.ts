@@ -3,7 +3,7 @@ import { RENDER_CONTEXT as W } from '../../../test/support/render-context.ts';
 import type { ListedEntry } from '../../model/results.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { FILESYSTEM } from './dialect.ts';
-import { jsonTree, matchingPaths } from './globs.ts';
+import { jsonTree, matchingPaths } from './listing-tools.ts';
 import { mediaBlock } from './reading-tools.ts';
 import { diffText, formatSize, infoText, officialListing, sizesText } from './shapes.ts';
 

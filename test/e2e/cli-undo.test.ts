@@ -132,7 +132,7 @@ describe('lookfirst undo', () => {
     ['an unknown change', ['undo', 'c0000000000'], 2, 'there is no change c0000000000 [NOT_FOUND]'],
     ['nothing left', ['undo', '--session', 'agent-8'], 2, 'there is no change here to take back [NOT_FOUND]'],
     ['a folder', ['undo', '--path', 'new'], 64, 'new is a folder'],
-    ['an unknown flag', ['undo', '--mrge'], 64, '(Did you mean --merge?)'],
+    ['an unknown flag', ['undo', '--mrge'], 64, 'Did you mean --merge?'],
   ])('says no to %s', async (_what, args, code, words) => {
     const work = await changedDesk();
     const ran = await lookfirst(work, args);

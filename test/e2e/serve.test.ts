@@ -83,7 +83,7 @@ describe('a server process', () => {
       /lies in the workspace/,
     ],
     ['a policy that makes no sense', ['serve', 'root', '--policy', 'bad.json'], 1, /unknown key "sen"/],
-    ['an option that makes no sense', ['serve', 'root', '--dialekt', 'x'], 64, /did you mean --dialect/],
+    ['an option that makes no sense', ['serve', 'root', '--dialekt', 'x'], 64, /Did you mean --dialect/],
   ])('refuses to start with %s', async (_what, args, code, error) => {
     const places = scratch();
     writeFileSync(join(places.base, 'file.txt'), '');

@@ -187,7 +187,7 @@ describe('lookfirst sessions', () => {
     [['sessions', 'forget', 'nobody'], 2, 'there is no session "nobody" [NOT_FOUND]'],
     [['sessions', 'forget'], 64, 'which session is to be forgotten?'],
     [['sessions', 'list', 'agent-7'], 64, "unexpected argument 'agent-7'"],
-    [['sessions', 'destroy'], 64, 'Allowed choices are list, forget, compacted'],
+    [['sessions', 'destroy'], 64, 'Choose from list, forget, compacted'],
   ])('says no to %j', async (args, code, words) => {
     const ran = await lookfirst(scratch(), args);
     expect(ran).toMatchObject({ code, stderr: expect.stringContaining(words) });

@@ -3,6 +3,9 @@ import { patchText } from './lookfirst/change-text.ts';
 import { LOOKING_TOOLS } from './lookfirst/looking-tools.ts';
 import { DESTROYS, type Dialect, tool } from './tool.ts';
 
+// This dialect offers neither tool, so no sentence may name them.
+const { delete: _delete, undo: _undo, ...OFFERED } = LOOKFIRST_TOOLS;
+
 const PATCH_TOOL = tool({
   name: 'apply_patch',
   title: 'Apply a patch',
@@ -30,7 +33,7 @@ const PATCH_TOOL = tool({
 export const APPLY_PATCH: Dialect = {
   name: 'apply-patch',
   tools: [...LOOKING_TOOLS, PATCH_TOOL],
-  names: { ...LOOKFIRST_TOOLS, write: 'apply_patch', edit: 'apply_patch', insert: 'apply_patch' },
+  names: { ...OFFERED, write: 'apply_patch', edit: 'apply_patch', insert: 'apply_patch' },
   unknownArguments: 'refuse',
   terms: {},
   instructions:

@@ -48,7 +48,7 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a workspace folder that is no 
     mkdirSync(t.root);
     writeFileSync(join(t.root, 'a.txt'), 'two\n');
     const { detail } = await refusal(t.session.read('a.txt'), 'UNVERIFIABLE');
-    expect(detail?.reason).toMatch(/deleted since it was opened/);
+    expect(detail?.reason).toMatch(/deleted after it was opened/);
     await refusal(t.session.list('.'), 'UNVERIFIABLE');
     expect(treeOf(t.root)).toEqual(['a.txt: two\n']);
   });

@@ -59,7 +59,7 @@ async function judgeConfirmed<T extends { readonly ok: true }>(
   return judge({ ...world, policy: { ...world.policy, staleness: 'warn' } });
 }
 
-/** The warning for the first try, and the record of it. Undefined if there is notPrepared sighting to store the record in. */
+/** The warning for the first try, and the record of it. Undefined if there is no sighting to store the record in. */
 async function holdBack(
   world: World,
   ledger: Ledger,

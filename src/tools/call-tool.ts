@@ -93,7 +93,7 @@ export function refuseArguments(tool: string, reason: string, context: RenderCon
   return { ok: false, text: explain({ ...refusal, path: tool }, context), outcome: refusalOutcome(refusal) };
 }
 
-/** The message for an unknown tool; suggests the nearestName known name. */
+/** The message for an unknown tool; suggests the nearest known name. */
 export function unknownTool(name: string, known: readonly string[]): string {
   const near = nearestName(name, known);
   return `Tool ${name} not found${near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`}`;

@@ -41,7 +41,7 @@ export function defineHistory(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-What was compacted, trimmed, cleared or rewound since does not countOf, nor does what failed.
+What was compacted, trimmed, cleared or rewound since does not count, nor does what failed.
 
 Examples:
   lookfirst history ~/.claude/projects/-repo/0a1b2c3d.jsonl

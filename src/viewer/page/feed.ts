@@ -43,7 +43,7 @@ export function Feed(): VNode {
     ${all.length === 0 && !isSearching.value ? html`<p class="hint">${isFiltered.value ? 'Nothing fits this filter.' : 'Nothing is recorded here yet. It appears as soon as a session reads or changes a file.'}</p>` : null}
     <${Windowed} label="Entries, newest first" class="feed" count=${all.length} rowHeight=${ROW} at=${at < 0 ? undefined : at} onEnd=${() => void loadOlder()}
       row=${(i: number) => html`<${Row} key=${all[i]?.seq} row=${all[i]} place=${i} total=${all.length} />`} />
-    ${isSearching.value ? html`<p class="hint" role="status">isSearching older entries…</p>` : null}
+    ${isSearching.value ? html`<p class="hint" role="status">searching older entries…</p>` : null}
     ${!isSearching.value && older.value === undefined && all.length > 8 ? html`<p class="hint end">the journal begins here</p>` : null}`;
 }
 

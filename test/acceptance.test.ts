@@ -16,7 +16,7 @@ it.each([
     timeout: 170_000,
     // One scenario sends a read and a write together. If the machine pauses the client between the two, the server answers
     // the read before the write arrives, and no server can tell this from a client that waited.
-    retry: 2,
+    retry: 1,
   },
   async (_version, flags) => {
     if (!existsSync(runner)) {

@@ -23,11 +23,20 @@ export interface Caller {
   readonly canElicit: boolean;
 }
 
+export interface CallsOptions {
+  readonly host: ToolHost;
+  readonly send: (parts: Parts) => void;
+  readonly log: (line: string) => void;
+  /** Resolves when all input that arrived before the call of this function has been received. */
+  readonly inputRead?: (() => Promise<void>) | undefined;
+}
+
 /** The running tool calls of one connection. Each can be cancelled, and all can be awaited. */
 export class Calls {
   readonly #host: ToolHost;
   readonly #send: (parts: Parts) => void;
   readonly #log: (line: string) => void;
+  readonly #inputRead: (() => Promise<void>) | undefined;
   readonly #running = new Map<RequestId, RunningCall>();
   /** When the bytes of the current messages arrived, as a `performance.now()` time; undefined: now. */
   arrivedAt: number | undefined;
@@ -37,10 +46,11 @@ export class Calls {
   #count = 0;
   #waiting: (() => void)[] = [];
 
-  constructor(io: { host: ToolHost; send: (parts: Parts) => void; log: (line: string) => void }) {
+  constructor(io: CallsOptions) {
     this.#host = io.host;
     this.#send = io.send;
     this.#log = io.log;
+    this.#inputRead = io.inputRead;
     this.#questions = new Questions(io.send);
   }
 
@@ -65,9 +75,12 @@ export class Calls {
       answer = this.#failed(name, call, error);
     }
     if (answer instanceof Promise) answer = answer.catch((error: unknown) => this.#failed(name, call, error));
-    return andThen(answer, (done) =>
-      this.#answer(call, 'inputRequests' in done ? done : toolResult(done, formOf(tool))),
-    );
+    return andThen(answer, (done) => {
+      const result = 'inputRequests' in done ? done : toolResult(done, formOf(tool));
+      // Writes that have already arrived were sent without knowledge of this answer. They must get an earlier time.
+      const read = call.times.showsMore === true ? this.#inputRead?.() : undefined;
+      return andThen(read, () => this.#answer(call, result));
+    });
   }
 
   #answer(call: RunningCall, result: ToolResult | InputRequired): Parts | undefined {

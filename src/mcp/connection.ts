@@ -4,7 +4,7 @@ import { isRecord } from '../model/record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-events.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { canElicit } from './approval.ts';
-import { type Caller, Calls } from './calls.ts';
+import { type Caller, Calls, type CallsOptions } from './calls.ts';
 import { type ClientRoots, RootsDialogue } from './client-roots.ts';
 import { type Envelope, envelopeOf, implementationOf, metaOf } from './envelope.ts';
 import {
@@ -55,10 +55,7 @@ const MODERN_METHODS: ReadonlySet<string> = new Set([
   'subscriptions/listen',
 ]);
 
-export interface ClientConnectionOptions {
-  readonly host: ToolHost;
-  readonly send: (parts: Parts) => void;
-  readonly log: (line: string) => void;
+export interface ClientConnectionOptions extends CallsOptions {
   /** Receives the client's roots, if the server uses them. */
   readonly roots?: ClientRoots | undefined;
 }

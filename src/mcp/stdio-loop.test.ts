@@ -1,10 +1,12 @@
 import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import type { ToolHost } from '../tools/tool-host.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
+import type { ToolDefinition, ToolHost } from '../tools/tool-host.ts';
 import { Output, runStdioLoop } from './stdio-loop.ts';
 
 const MEGABYTE = 'm'.repeat(1 << 20);
@@ -80,6 +82,35 @@ describe('serveStdio', () => {
     signals.emit('SIGTERM', 'SIGTERM');
     expect(await served).toBe('SIGINT');
     expect(signals.eventNames()).toEqual([]);
+  });
+
+  it('gives a call that arrived during a read an earlier time than the answer of the read', async () => {
+    const listener = createServer().listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const client = connect((listener.address() as AddressInfo).port, '127.0.0.1');
+    const [input] = (await once(listener, 'connection')) as [Socket];
+    const times: CallTimes[] = [];
+    const reading: ToolHost = {
+      ...host,
+      tools: () => ['read', 'write'].map((name) => ({ ...host.tools()[0], name }) as ToolDefinition),
+      call: (name, _args, context) => {
+        if (context.times !== undefined) times.push(context.times);
+        if (name === 'read') {
+          Object.assign(context.times ?? {}, { showsMore: true });
+          // The bytes are in the server's socket when this returns, and have not been received yet.
+          client.write(call('write', 2));
+        }
+        return { ok: true, shown: '', outcome: { ok: true } };
+      },
+    };
+    const output = new PassThrough();
+    const served = runStdioLoop({ host: reading, input, output, signals: new EventEmitter(), log: () => {} });
+    client.write(call('read', 1));
+    while (times.length < 2) await new Promise(setImmediate);
+    client.end();
+    await served;
+    listener.close();
+    expect(times[1]?.arrivedAt).toBeLessThan(times[0]?.answeredAt ?? 0);
   });
 
   it('loads no package: neither the SDK nor zod is on the stdio path', () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { LineFrames } from '../text/frame.ts';
@@ -60,6 +61,7 @@ export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
     send: (parts) => output.send(parts),
     log,
     roots: options.roots,
+    inputRead,
   });
   const frames = new LineFrames({
     maxBytes: maxMessageBytes,
@@ -85,6 +87,15 @@ export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
   signals.close();
   input.destroy();
   return end;
+}
+
+/**
+ * Resolves when the input that has already arrived has been received. The round trip through a worker thread lets a
+ * client finish that writes two messages one after the other and was interrupted between them. After it the event loop
+ * polls its descriptors once more: one immediate may run before that poll, the second one, which it requests, cannot.
+ */
+function inputRead(): Promise<void> {
+  return new Promise((resolve) => randomBytes(1, () => setImmediate(() => setImmediate(resolve))));
 }
 
 /** Resolves when the client has disconnected. */

@@ -66,6 +66,8 @@ export interface CallTimes {
   readonly arrivedAt: number;
   /** Infinity until the call is answered. */
   answeredAt: number;
+  /** True if the answer shows lines that the session had not seen. */
+  showsMore?: boolean;
 }
 
 export type ForeignPlace = Outcome<{ readonly key: string }>;

@@ -87,7 +87,10 @@ function readLocated(
       return unlessStoreFails(
         () => {
           const { times } = watching;
-          if (times !== undefined) ledger.views.add(shown.sighting.key, { by: times, before: earlier });
+          if (times !== undefined) {
+            ledger.views.add(shown.sighting.key, { by: times, before: earlier });
+            times.showsMore ||= !sawWhole(earlier, shown.sighting);
+          }
           const noted = ledger.note(shown.sighting, earlier, entryOf(reading, shown));
           return andThen(noted, (known) => withClaims(reading, shown, readResult(reading, shown, known)));
         },
@@ -95,6 +98,16 @@ function readLocated(
       );
     });
   });
+}
+
+/** True if the session had already seen every line of these bytes. */
+function sawWhole(earlier: Sighting | undefined, now: Sighting): boolean {
+  return (
+    earlier?.coverage.kind === 'whole' &&
+    earlier.fingerprint !== undefined &&
+    now.fingerprint !== undefined &&
+    sameFingerprint(earlier.fingerprint, now.fingerprint)
+  );
 }
 
 /** A read destroys nothing, so it works without a store. It then does not count as seen, and its result says so. */

@@ -2,8 +2,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import { Sessions } from '../session/sessions.ts';
-import type { Servers } from './serve-command.ts';
-import { runServe } from './serve-command.ts';
+import { runServe, type Servers } from './serve-command.ts';
 
 /** What a server that ends at once says to people. */
 async function said(isTTY: boolean): Promise<string> {

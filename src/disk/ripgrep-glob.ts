@@ -1,5 +1,4 @@
-import { expandBraces } from '../text/glob/braces.ts';
-import { type GlobPart, matchParts, type PathMatch, readParts } from '../text/glob/glob.ts';
+import { expandBraces, type GlobPart, matchParts, type PathMatch, readParts } from '../text/glob/glob.ts';
 
 const MAX_GLOB_CHARS = 4000;
 const MAX_ALTERNATIVES = 256;

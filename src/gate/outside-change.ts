@@ -13,9 +13,8 @@ import { carryLine, carryRanges } from '../text/carry.ts';
 import { decodeText } from '../text/decode.ts';
 import { diffLines, type Hunk } from '../text/diff.ts';
 import { lineCount } from '../text/lines.ts';
-import { type MaskedDiffOptions, maskedDiff } from '../text/masked-diff.ts';
-import { samePlace } from '../text/same-place.ts';
-import type { UnifiedDiff } from '../text/unified.ts';
+import { samePlace } from '../text/match.ts';
+import { type MaskedDiffOptions, maskedDiff, type UnifiedDiff } from '../text/unified.ts';
 import type { World } from './world.ts';
 
 /** What changed in a file since a session saw it. */

@@ -10,7 +10,7 @@ import type { Outcome } from '../model/verdict.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import { decodeText } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
-import { sameLines } from '../text/same-lines.ts';
+import { sameLines } from '../text/lines.ts';
 import { hasUtf16Mark, looksBinary } from '../text/unicode.ts';
 import { changedFiles } from './changed-outside.ts';
 import type { World } from './world.ts';

@@ -15,7 +15,7 @@ import type { Place } from '../model/path.ts';
 import type { MatchTier, Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
-import { maskedDiff } from '../text/masked-diff.ts';
+import { maskedDiff } from '../text/unified.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { ABSENT, fileSide, sideOf } from './sides.ts';
 import type { Done, Step } from './step.ts';

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { JsonRecord } from '../model/record.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { ToolAnswer } from '../tools/tool-answer.ts';
 import type { ToolContext } from '../tools/tool-context.ts';
 import type { ToolHost } from '../tools/tool-host.ts';

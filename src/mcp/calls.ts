@@ -1,7 +1,6 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
-import type { JsonRecord } from '../model/record.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import { unknownTool } from '../tools/call-tool.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolAnswer } from '../tools/tool-answer.ts';
@@ -11,8 +10,7 @@ import { askingCall, HeldCalls, type InputRequired, Questions } from './approval
 import { metaOf } from './envelope.ts';
 import { isRequestId, type Request, type RequestId } from './message.ts';
 import { inputRequiredMessage, notificationMessage, type Parts, toolMessage } from './outgoing.ts';
-import type { Era, Implementation } from './protocol.ts';
-import { invalidParams } from './protocol.ts';
+import { type Era, type Implementation, invalidParams } from './protocol.ts';
 import { formOf, type ToolResult, toolResult } from './tool-result.ts';
 
 /** The client of one call: its protocol era, and its name and version if given. */

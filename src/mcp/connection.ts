@@ -1,6 +1,5 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
-import type { JsonRecord } from '../model/record.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-events.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { canElicit } from './approval.ts';
@@ -24,10 +23,10 @@ import {
   type Parts,
   resultMessage,
 } from './outgoing.ts';
-import type { Implementation } from './protocol.ts';
 import {
   BATCH_VERSION,
   CAPABILITIES,
+  type Implementation,
   internalError,
   invalidParams,
   invalidRequest,

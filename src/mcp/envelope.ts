@@ -1,10 +1,9 @@
-import type { JsonRecord } from '../model/record.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import { canElicit } from './approval.ts';
-import type { Implementation } from './protocol.ts';
 import {
   CLIENT_CAPABILITIES_KEY,
   CLIENT_INFO_KEY,
+  type Implementation,
   invalidParams,
   MODERN_VERSIONS,
   PROTOCOL_VERSION_KEY,

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { JsonRecord } from '../model/record.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import { invalidParams, invalidRequest, parseError, type RpcError } from './protocol.ts';
 
 export type RequestId = string | number;

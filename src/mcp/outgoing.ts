@@ -1,8 +1,7 @@
 import type { JsonRecord } from '../model/record.ts';
 import type { Escaped, JsonText } from '../wire/json-text.ts';
 import type { RequestId } from './message.ts';
-import type { Era, Implementation } from './protocol.ts';
-import { type RpcError, SERVER_INFO_KEY } from './protocol.ts';
+import { type Era, type Implementation, type RpcError, SERVER_INFO_KEY } from './protocol.ts';
 import type { TextResult, ToolResult } from './tool-result.ts';
 
 /** An outgoing message in pieces that are written in order: JSON text, or objects that write it. */

@@ -5,8 +5,7 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import type { JsonRecord } from '../model/record.ts';
-import { isRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
 import { unknownTool } from '../tools/call-tool.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolContext } from '../tools/tool-context.ts';
@@ -15,8 +14,13 @@ import { JsonText } from '../wire/json-text.ts';
 import { approvalForm, approvalOf, canElicit, type HeldCalls, QUESTION_MS } from './approval.ts';
 import { implementationOf, metaOf } from './envelope.ts';
 import { isRequestId } from './message.ts';
-import type { Era } from './protocol.ts';
-import { CAPABILITIES, CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LEGACY_VERSIONS } from './protocol.ts';
+import {
+  CAPABILITIES,
+  CLIENT_CAPABILITIES_KEY,
+  CLIENT_INFO_KEY,
+  type Era,
+  LEGACY_VERSIONS,
+} from './protocol.ts';
 import { formOf, type ToolResult, toolResult } from './tool-result.ts';
 
 /** A tool result in the SDK's form, always an object. */

@@ -1,8 +1,7 @@
 import { accessSync, constants, mkdirSync, readFileSync, statfsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { makeLayer, removeLayer, upperFolder } from './layer.ts';
-import type { AttributeReader } from './layer-entries.ts';
-import { layerEntries } from './layer-entries.ts';
+import { type AttributeReader, layerEntries } from './layer-entries.ts';
 import { runSandboxed } from './run-sandboxed.ts';
 import type { SandboxTools } from './sandbox.ts';
 

@@ -8,7 +8,7 @@ import type { Policy } from '../model/policy.ts';
 import { pathText } from '../report/bounded.ts';
 import { byteSize } from '../report/byte-size.ts';
 import type { Images } from '../store/images.ts';
-import { maskedDiff } from '../text/masked-diff.ts';
+import { maskedDiff } from '../text/unified.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import type { NetEffect } from './net-effects.ts';
 

@@ -4,8 +4,7 @@ import type { ReadResult } from '../model/results.ts';
 import { viewOf } from '../text/buffer-view.ts';
 import { sliceLineBytes } from '../text/byte-lines.ts';
 import { decodeText } from '../text/decode.ts';
-import { sliceLines, toLf } from '../text/lines.ts';
-import { clampLines } from '../text/number-lines.ts';
+import { clampLines, sliceLines, toLf } from '../text/lines.ts';
 import { hasNul } from '../text/unicode.ts';
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);

@@ -1,6 +1,7 @@
-import { splitLines } from './lines.ts';
-import { type Content, type Middle, middleOf } from './middle.ts';
-import { equalRuns } from './myers.ts';
+import { diff_core as myers } from 'fast-myers-diff';
+import { viewOf } from './buffer-view.ts';
+import { countNewlineBytes } from './byte-lines.ts';
+import { countNewlines, splitLines } from './lines.ts';
 
 /** Lines replaced by other lines, as 0-based indexes with exclusive ends. Either side may be empty. */
 export interface Hunk {
@@ -20,7 +21,7 @@ export interface LineDiff {
   readonly rough: boolean;
 }
 
-export interface DiffOptions {
+interface DiffOptions {
   /** Number of comparisons after which the diff becomes rough. */
   readonly maxCost?: number;
 }
@@ -60,4 +61,234 @@ function shifted(hunk: Hunk, by: number): Hunk {
     afterStart: hunk.afterStart + by,
     afterEnd: hunk.afterEnd + by,
   };
+}
+
+/** A run of `length` equal items, starting at `before` in one sequence and at `after` in the other. */
+export interface EqualRun {
+  readonly before: number;
+  readonly after: number;
+  readonly length: number;
+}
+
+/** Number of comparisons after which a diff is aborted; they take 0.1 to 0.2 seconds. */
+const DEFAULT_MAX_COST = 4_000_000;
+
+/**
+ * The longest common subsequence of two sequences, as runs in order. Undefined if it would cost more than
+ * `maxCost` comparisons. The limit counts work, not time, so that every machine returns the same result.
+ */
+export function equalRuns(
+  before: readonly string[],
+  after: readonly string[],
+  maxCost: number = DEFAULT_MAX_COST,
+): EqualRun[] | undefined {
+  const head = commonHead(before, after);
+  const tail = commonTail(before, after, head);
+  const [left, right] = shared(
+    before.slice(head, before.length - tail),
+    after.slice(head, after.length - tail),
+  );
+  const matches = matchKept(left, right, maxCost);
+  if (matches === undefined) return undefined;
+  const runs: EqualRun[] = [];
+  append(runs, { before: 0, after: 0, length: head });
+  for (const [before, after] of matches)
+    append(runs, { before: before + head, after: after + head, length: 1 });
+  append(runs, { before: before.length - tail, after: after.length - tail, length: tail });
+  return runs;
+}
+
+/** Items as numbers, without the items that the other side lacks. Those cannot match and would cost most. */
+interface Kept {
+  readonly ids: Int32Array;
+  /** Original index of each item. */
+  readonly at: Int32Array;
+}
+
+function shared(before: readonly string[], after: readonly string[]): [Kept, Kept] {
+  const ids = new Map<string, number>();
+  for (const item of before) if (!ids.has(item)) ids.set(item, ids.size);
+  const afterIds = after.map((item) => ids.get(item) ?? -1);
+  const present = new Set(afterIds);
+  const beforeIds = before.map((item) => ids.get(item) ?? -1);
+  return [keep(beforeIds, (id) => present.has(id)), keep(afterIds, (id) => id >= 0)];
+}
+
+function keep(ids: readonly number[], wanted: (id: number) => boolean): Kept {
+  const at = Int32Array.from(ids.keys()).filter((index) => wanted(ids[index] ?? -1));
+  return { at, ids: at.map((index) => ids[index] ?? -1) };
+}
+
+class OverBudget extends Error {}
+
+function matchKept(left: Kept, right: Kept, maxCost: number): [number, number][] | undefined {
+  let cost = 0;
+  const same = (i: number, j: number): boolean => {
+    cost += 1;
+    if (cost > maxCost) throw new OverBudget();
+    return left.ids[i] === right.ids[j];
+  };
+  try {
+    return matchesBetween([...myers(0, left.ids.length, 0, right.ids.length, same)], left, right);
+  } catch (error) {
+    if (error instanceof OverBudget) return undefined;
+    throw error;
+  }
+}
+
+/** Pairs the items between two differences; they are equal one by one. */
+function matchesBetween(
+  differences: readonly (readonly [number, number, number, number])[],
+  left: Kept,
+  right: Kept,
+): [number, number][] {
+  const matches: [number, number][] = [];
+  let i = 0;
+  let j = 0;
+  for (const [start, end, , afterEnd] of [...differences, [left.at.length, 0, 0, 0] as const]) {
+    for (; i < start; i += 1, j += 1) matches.push([left.at[i] ?? 0, right.at[j] ?? 0]);
+    i = end;
+    j = afterEnd;
+  }
+  return matches;
+}
+
+function append(runs: EqualRun[], run: EqualRun): void {
+  if (run.length === 0) return;
+  const last = runs.at(-1);
+  if (
+    last !== undefined &&
+    last.before + last.length === run.before &&
+    last.after + last.length === run.after
+  ) {
+    runs[runs.length - 1] = { ...last, length: last.length + run.length };
+  } else runs.push(run);
+}
+
+function commonHead(before: readonly string[], after: readonly string[]): number {
+  const limit = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < limit && before[head] === after[head]) head += 1;
+  return head;
+}
+
+function commonTail(before: readonly string[], after: readonly string[], head: number): number {
+  const limit = Math.min(before.length, after.length) - head;
+  let tail = 0;
+  while (tail < limit && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail += 1;
+  return tail;
+}
+
+/**
+ * A text, or its bytes if `
+ * ` is the byte 0A. Lengths and offsets are in characters or bytes accordingly.
+ */
+export type Content = string | Uint8Array;
+
+/** Two different contents without the whole lines that they share at the beginning and the end. */
+export interface Middle {
+  readonly head: number;
+  readonly headLines: number;
+  readonly tail: number;
+  /** The differing part; bytes are read as Latin-1, one character each. */
+  readonly before: string;
+  readonly after: string;
+}
+
+const NEWLINE = 10;
+/** Block sizes for comparing: large blocks for speed, smaller ones to find the exact position. */
+const STEPS = [65536, 4096, 256, 16, 1];
+
+/**
+ * Removes the equal beginning and end; undefined if the contents are equal. Nothing is decoded or split, so that
+ * one changed line in a large file costs little more than a comparison.
+ */
+export function middleOf<T extends Content>(before: T, after: T): Middle | undefined {
+  const a = readerOf(before);
+  const b = readerOf(after);
+  const limit = Math.min(a.length, b.length);
+  const same = advance(limit, (at, size) => a.same(after, { at, otherAt: at, size }));
+  if (same === a.length && same === b.length) return undefined;
+  const head = a.newlineBefore(same) + 1;
+  const tailMatch = advance(limit - head, (at, size) =>
+    a.same(after, { at: a.length - at - size, otherAt: b.length - at - size, size }),
+  );
+  const newline = a.newlineFrom(a.length - tailMatch);
+  const tail = newline === -1 ? 0 : a.length - newline - 1;
+  return {
+    head,
+    headLines: a.newlines(head),
+    tail,
+    before: a.slice(head, a.length - tail),
+    after: b.slice(head, b.length - tail),
+  };
+}
+
+/** The last `count` lines before an offset at the beginning of a line. */
+export function linesBefore(content: Content, offset: number, count: number): string {
+  const reader = readerOf(content);
+  let start = offset;
+  for (let passed = 0; passed < count && start > 0; passed += 1) start = reader.newlineBefore(start - 1) + 1;
+  return reader.slice(start, offset);
+}
+
+/** The first `count` lines from an offset at the beginning of a line. */
+export function linesFrom(content: Content, offset: number, count: number): string {
+  const reader = readerOf(content);
+  let end = offset;
+  for (let passed = 0; passed < count && end < reader.length; passed += 1) {
+    const newline = reader.newlineFrom(end);
+    end = newline === -1 ? reader.length : newline + 1;
+  }
+  return reader.slice(offset, end);
+}
+
+/** Operations that text and bytes have in common. */
+interface Reader {
+  readonly length: number;
+  same(
+    other: Content,
+    piece: { readonly at: number; readonly otherAt: number; readonly size: number },
+  ): boolean;
+  newlineFrom(offset: number): number;
+  /** Offset of the last newline before an offset, or -1. */
+  newlineBefore(offset: number): number;
+  /** Number of newlines before an offset. */
+  newlines(offset: number): number;
+  slice(start: number, end: number): string;
+}
+
+function readerOf(content: Content): Reader {
+  return typeof content === 'string' ? textReader(content) : byteReader(viewOf(content));
+}
+
+function textReader(text: string): Reader {
+  return {
+    length: text.length,
+    same: (other, { at, otherAt, size }) =>
+      typeof other === 'string' && text.slice(at, at + size) === other.slice(otherAt, otherAt + size),
+    newlineFrom: (offset) => text.indexOf('\n', offset),
+    newlineBefore: (offset) => (offset === 0 ? -1 : text.lastIndexOf('\n', offset - 1)),
+    newlines: (offset) => countNewlines(text, offset),
+    slice: (start, end) => text.slice(start, end),
+  };
+}
+
+function byteReader(bytes: Buffer): Reader {
+  return {
+    length: bytes.length,
+    same: (other, { at, otherAt, size }) =>
+      typeof other !== 'string' && bytes.compare(other, otherAt, otherAt + size, at, at + size) === 0,
+    newlineFrom: (offset) => bytes.indexOf(NEWLINE, offset),
+    newlineBefore: (offset) => (offset === 0 ? -1 : bytes.lastIndexOf(NEWLINE, offset - 1)),
+    newlines: (offset) => countNewlineBytes(bytes.subarray(0, offset)),
+    slice: (start, end) => bytes.toString('latin1', start, end),
+  };
+}
+
+/** The length of the equal stretch of two contents, at most `limit`. */
+function advance(limit: number, same: (at: number, size: number) => boolean): number {
+  let at = 0;
+  for (const size of STEPS) while (at + size <= limit && same(at, size)) at += size;
+  return at;
 }

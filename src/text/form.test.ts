@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bytesInFormOf } from './form.ts';
+import { bytesInFormOf } from './decode.ts';
 
 const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { insertAfterLine } from './insert.ts';
+import { insertAfterLine } from './change.ts';
 
 describe('insertAfterLine', () => {
   it.each([

@@ -81,3 +81,109 @@ export function countNewlines(text: string, end: number, from = 0): number {
   for (let at = text.indexOf('\n', from); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) count += 1;
   return count;
 }
+
+/** Compares lines regardless of their endings. The last line of either side may lack its ending. */
+export function sameLines(shown: Buffer, there: Buffer): boolean {
+  return shown.equals(there) || plain(shown) === plain(there);
+}
+
+function plain(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  const unix = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
+  return unix.endsWith('\n') ? unix.slice(0, -1) : unix;
+}
+
+/** Rewrites every line ending of a text as `ending`; undefined leaves the text unchanged. */
+export function withEnding(text: string, ending: Ending | undefined): string {
+  if (!ending || !text.includes('\n')) return text;
+  return text.replaceAll(/\r?\n/g, () => ending);
+}
+
+/** The line ending a text uses: `mixed` if there are several kinds, undefined if it has none. */
+export function endingUsed(text: string): Ending | 'mixed' | undefined {
+  if (!text.includes('\n')) return undefined;
+  if (!text.includes('\r\n')) return '\n';
+  return /(?:^|[^\r])\n/.test(text) ? 'mixed' : '\r\n';
+}
+
+/**
+ * Returns a function that finds the ending of the line in which a span ends, or else of the previous line.
+ * Spans must be passed in ascending order, so that the text is searched only once.
+ */
+export function neighbourEndings(text: string): (span: Span) => Ending | undefined {
+  let next = -1;
+  return (span) => {
+    if (next < span.end && next !== text.length) {
+      const found = text.indexOf('\n', span.end);
+      next = found === -1 ? text.length : found;
+    }
+    if (next < text.length) return endingAt(text, next);
+    const previous = span.start === 0 ? -1 : text.lastIndexOf('\n', span.start - 1);
+    return previous === -1 ? undefined : endingAt(text, previous);
+  };
+}
+
+function endingAt(text: string, newline: number): Ending {
+  return newline > 0 && text[newline - 1] === '\r' ? '\r\n' : '\n';
+}
+
+/** A line cut to a maximum length, with a mark if it was cut. */
+interface ClampedLine {
+  readonly text: string;
+  readonly clamped: boolean;
+}
+
+/** Matches the mark that {@link clampLine} puts at the end of a line it cut. */
+export const CLAMP_MARK: RegExp = /… \[\+\d+ characters\]$/;
+
+/**
+ * Cuts a line to `maxChars` UTF-16 units, never inside a surrogate pair, and appends the number of missing
+ * characters. A shorter line is returned unchanged. `missing`: characters of the line beyond the given text, for
+ * callers that have only its beginning.
+ */
+export function clampLine(line: string, maxChars: number, missing = 0): ClampedLine {
+  if (line.length <= maxChars && missing === 0) return { text: line, clamped: false };
+  const last = line.charCodeAt(maxChars - 1);
+  const end = last >= 0xd800 && last <= 0xdbff ? maxChars - 1 : maxChars;
+  const shown = line.slice(0, end);
+  return { text: `${shown}… [+${line.length + missing - shown.length} characters]`, clamped: true };
+}
+
+/** Lines in the form in which a read shows them. */
+interface NumberedLines {
+  /**
+   * The lines joined with `
+   * `, without one at the end.
+   */
+  readonly text: string;
+  /** Numbers of the lines that are shown only in part. */
+  readonly clamped: readonly number[];
+}
+
+/**
+ * Numbers the lines of a text, starting at `first`, as `N<TAB>line`. Lines longer than `maxLineChars` are cut and
+ * marked.
+ */
+export function numberLines(text: string, first: number, maxLineChars: number): NumberedLines {
+  return showLines(text, { first, maxLineChars }, (line, number) => `${number}\t${line}`);
+}
+
+/** Like {@link numberLines}, but without the numbers. */
+export function clampLines(text: string, first: number, maxLineChars: number): NumberedLines {
+  return showLines(text, { first, maxLineChars }, (line) => line);
+}
+
+function showLines(
+  text: string,
+  bounds: { readonly first: number; readonly maxLineChars: number },
+  show: (line: string, number: number) => string,
+): NumberedLines {
+  const clamped: number[] = [];
+  const lines = splitLines(text).map((line, index) => {
+    const number = bounds.first + index;
+    const bounded = clampLine(withoutEnding(line), bounds.maxLineChars);
+    if (bounded.clamped) clamped.push(number);
+    return show(bounded.text, number);
+  });
+  return { text: lines.join('\n'), clamped };
+}

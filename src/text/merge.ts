@@ -1,6 +1,5 @@
 import { diffLines, type Hunk } from './diff.ts';
-import { endingUsed } from './endings.ts';
-import { splitLines } from './lines.ts';
+import { endingUsed, splitLines } from './lines.ts';
 
 /** A merge result: clean, or with conflicts between markers that show both sides and the base. */
 export type Merged =

@@ -1,6 +1,5 @@
-import { clampLine } from './clamp.ts';
 import { asTyped } from './fold.ts';
-import { type Span, splitLines, toLf, withoutEnding } from './lines.ts';
+import { clampLine, type Span, splitLines, toLf, withoutEnding } from './lines.ts';
 
 const MAX_LINES = 12;
 const MAX_CHARS = 1024;

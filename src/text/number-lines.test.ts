@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CLAMP_MARK, clampLine } from './clamp.ts';
-import { clampLines, numberLines } from './number-lines.ts';
+import { CLAMP_MARK, clampLine, clampLines, numberLines } from './lines.ts';
 
 describe('numberLines', () => {
   it.each([

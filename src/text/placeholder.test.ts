@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clampLine } from './clamp.ts';
-import { numberLines } from './number-lines.ts';
+import { clampLine, numberLines } from './lines.ts';
 import { findPlaceholder, stubIn } from './placeholder.ts';
 
 const FILE = 'import a\n\nfunction f() {\n  return 1;\n}\n';

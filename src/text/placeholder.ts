@@ -1,10 +1,8 @@
 import type { LineRange } from '../model/coverage.ts';
-import { CLAMP_MARK } from './clamp.ts';
-import { lineCount, splitLines, withoutEnding } from './lines.ts';
-import { type SuspectLine, suspectLines } from './suspect-lines.ts';
+import { CLAMP_MARK, lineCount, splitLines, withoutEnding } from './lines.ts';
 
 /** A line that replaces omitted text and must not be written literally. */
-export interface Placeholder {
+interface Placeholder {
   /** 1-based line number in the content. */
   readonly line: number;
   /** The text of the line, cut if it is long. */
@@ -16,7 +14,7 @@ const MAX_TEXT_CHARS = 120;
 const RECEIPT = /^\[read .+ lines \d+-\d+(?: of \d+)?(?: revision \w+)?\]$/;
 const REDACTION = /\[(?:REDACTED|secret):[A-Za-z][\w.-]*(?:#\d+)?\]/g;
 
-export interface PlaceholderOptions {
+interface PlaceholderOptions {
   /** The lines of the file that the session was shown, if known. */
   readonly shown?: LineRange;
   /** The line of the file where the content is inserted, if it is one contiguous piece. */
@@ -268,4 +266,66 @@ function withoutDots(core: string, signs: { comment: string; dots: boolean }): s
 
 function whole(alternatives: readonly string[]): RegExp {
   return new RegExp(`^(?:${alternatives.join('|')})$`);
+}
+
+/** A line of a content, without its ending. */
+interface SuspectLine {
+  /** 0-based line index. */
+  readonly index: number;
+  /** Offset of the line. */
+  readonly start: number;
+  readonly line: string;
+}
+
+/**
+ * First characters of lines with comments, dots, brackets, fences and numbers. With a second string, the next character
+ * must be one of it.
+ */
+const BEGINNINGS: readonly (readonly [string, string?])[] = [
+  ...[...'#;%[…0123456789'].map((first): readonly [string] => [first]),
+  ['/', '/*'],
+  ['<', '!.…'],
+  ['-', '-'],
+  ['{', '/ '],
+  ['.', '.'],
+  ['(', '.…'],
+  ['`', '`'],
+  ['~', '~'],
+];
+const FIRST: ReadonlyMap<number, string | undefined> = new Map(
+  BEGINNINGS.map(([first, second]) => [first.charCodeAt(0), second]),
+);
+/**
+ * Beginnings of Lookfirst's own marks within a line. They are short because the engine finds short strings twenty times
+ * faster.
+ */
+const MARKS = ['[REDAC', '[secre', '… [+'];
+
+/**
+ * Selects the lines that placeholder.ts must check: by their first characters, or all lines if any of Lookfirst's marks
+ * occurs. This runs on every write, so it must reject most lines cheaply.
+ */
+export function suspectLines(content: string): SuspectLine[] {
+  const marked = MARKS.some((mark) => content.includes(mark));
+  const suspects: SuspectLine[] = [];
+  let start = 0;
+  for (let index = 0; start < content.length; index += 1) {
+    const newline = content.indexOf('\n', start);
+    const end = newline === -1 ? content.length : newline;
+    if (marked || isSuspect(content, start, end)) {
+      suspects.push({ index, start, line: content.slice(start, content[end - 1] === '\r' ? end - 1 : end) });
+    }
+    start = end + 1;
+  }
+  return suspects;
+}
+
+function isSuspect(content: string, start: number, end: number): boolean {
+  let at = start;
+  while (at < end && content.charCodeAt(at) <= 32) at += 1;
+  if (at === end) return false;
+  const first = content.charCodeAt(at);
+  if (!FIRST.has(first)) return false;
+  const second = FIRST.get(first);
+  return second === undefined || second.includes(content.charAt(at + 1));
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sameLines } from './same-lines.ts';
+import { sameLines } from './lines.ts';
 
 it.each<[string, string, boolean]>([
   ['a\nb\n', 'a\nb\n', true],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { samePlace } from './same-place.ts';
+import { samePlace } from './match.ts';
 
 describe('samePlace', () => {
   it.each([

@@ -1,5 +1,5 @@
 import type { LineRange } from '../model/coverage.ts';
-import { CLAMP_MARK } from './clamp.ts';
+import { CLAMP_MARK } from './lines.ts';
 import { MASK } from './secrets.ts';
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@/;

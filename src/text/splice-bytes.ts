@@ -1,8 +1,7 @@
 import type { Edit } from '../model/intent.ts';
 import { viewOf } from './buffer-view.ts';
 import { type Change, changesOf, composeChanges } from './change.ts';
-import { endingUsed, withEnding } from './endings.ts';
-import type { Ending, Span } from './lines.ts';
+import { type Ending, endingUsed, type Span, withEnding } from './lines.ts';
 import { deletesLines } from './splice.ts';
 import { hasNul, hasUtf16Mark } from './unicode.ts';
 

@@ -2,15 +2,23 @@ import type { Edit } from '../model/intent.ts';
 import { MATCH_TIERS, type MatchTier } from '../model/results.ts';
 import type { MatchPlace } from '../model/verdict.ts';
 import { type Change, changesOf, composeChanges } from './change.ts';
-import { clampLine } from './clamp.ts';
-import { endingUsed, neighbourEndings, withEnding } from './endings.ts';
+import { type EqualRun, equalRuns } from './diff.ts';
 import { asTyped, fold, foldedOffset, sourceSpan } from './fold.ts';
-import { countNewlines, type Ending, lineAt, type Span, toLf } from './lines.ts';
+import {
+  clampLine,
+  countNewlines,
+  type Ending,
+  endingUsed,
+  lineAt,
+  neighbourEndings,
+  type Span,
+  toLf,
+  withEnding,
+} from './lines.ts';
 import { type FoldTier, type FoundAnchor, findAnchor } from './match.ts';
-import { type EqualRun, equalRuns } from './myers.ts';
 import { type Nearest, nearest } from './nearest.ts';
+import type { Landing, Rivals } from './tiers/block.ts';
 import { landLoosely, landOnFound } from './tiers/land.ts';
-import type { Landing, Rivals } from './tiers/landing.ts';
 
 export interface EditsApplied {
   readonly ok: true;

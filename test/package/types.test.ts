@@ -8,8 +8,7 @@ const project = join(import.meta.dirname, '../..');
 
 /** A program that passes `undefined` for every option, as programs do that hand options on. */
 const CONSUMER = `
-import { currentSession, openJournal, openSession, Sessions, toolset, explain, straightenQuotes } from 'lookfirst';
-import type { CallOptions, FileIntent, Outcome, ReadResult, Session, SessionOptions, ToolsetOptions } from 'lookfirst';
+import { currentSession, openJournal, openSession, Sessions, toolset, explain, straightenQuotes, type CallOptions, type FileIntent, type Outcome, type ReadResult, type Session, type SessionOptions, type ToolsetOptions } from 'lookfirst';
 import { serveStdio, type StdioServerOptions } from 'lookfirst/mcp';
 
 declare const signal: AbortSignal | undefined;

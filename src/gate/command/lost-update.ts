@@ -4,7 +4,7 @@ import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import type { ResolvedPath } from '../../model/path.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { lostChanges } from '../../text/lost-change.ts';
-import { maskedDiff } from '../../text/masked-diff.ts';
+import { maskedDiff } from '../../text/unified.ts';
 import { siblingOf } from '../sibling.ts';
 import type { World } from '../world.ts';
 import { plainText } from './file-bytes.ts';

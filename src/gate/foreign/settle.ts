@@ -3,7 +3,7 @@ import type { Effect, NewEntry, PendingChange, Side } from '../../model/entry.ts
 import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { endingUsed } from '../../text/endings.ts';
+import { endingUsed } from '../../text/lines.ts';
 import { settle } from '../announce.ts';
 import { foundAt, sideAt } from '../side-at.ts';
 import { ABSENT } from '../sides.ts';

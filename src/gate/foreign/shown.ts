@@ -10,7 +10,7 @@ import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
 import { formatRanges } from '../../report/ranges.ts';
 import { countLines, sliceLineBytes } from '../../text/byte-lines.ts';
-import { sameLines } from '../../text/same-lines.ts';
+import { sameLines } from '../../text/lines.ts';
 import { looksBinary } from '../../text/unicode.ts';
 import { trusted } from '../look.ts';
 import type { World } from '../world.ts';

@@ -1,6 +1,6 @@
 import { listNames } from '../../disk/list.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
-import { maskedDiff } from '../../text/masked-diff.ts';
+import { maskedDiff } from '../../text/unified.ts';
 import type { World } from '../world.ts';
 import { presentBytes } from './check.ts';
 import type { FoundChange } from './found.ts';

@@ -1,6 +1,5 @@
-import { diffLines, type Hunk } from '../../text/diff.ts';
+import { diffLines, equalRuns, type Hunk } from '../../text/diff.ts';
 import { splitLines, withoutEnding } from '../../text/lines.ts';
-import { equalRuns } from '../../text/myers.ts';
 import type { DiffRow, FileDiff } from './view-data.ts';
 
 /** Unchanged lines around a hunk. */

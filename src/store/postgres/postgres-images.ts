@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import type { BigIntStats } from 'node:fs';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { type BigIntStats, readFileSync, writeFileSync } from 'node:fs';
 import { Fault } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Durability } from '../../model/policy.ts';

@@ -9,8 +9,7 @@ import { changeEntry, effect, file, pendingChange, readEntry } from '../../../te
 import { describePostgres, type PostgresServer } from '../../../test/support/postgres.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { verifyChain } from '../../journal/verify.ts';
-import type { Locks } from '../../lock/locks.ts';
-import { LocalLocks } from '../../lock/locks.ts';
+import { LocalLocks, type Locks } from '../../lock/locks.ts';
 import { FileImages } from '../images/file-images.ts';
 import { localOwner } from '../owner.ts';
 import type { Store } from '../store.ts';

@@ -1,9 +1,6 @@
-import type { Span } from '../lines.ts';
-import type { FoundAnchor } from '../match.ts';
-import { type Block, blocksLike } from './block.ts';
-import { landEscaped } from './escapes.ts';
-import type { Landing, Rivals, Texts } from './landing.ts';
-import { landNumbered } from './line-numbers.ts';
+import { endingUsed, lineAt, type Span, splitLines, withEnding } from '../lines.ts';
+import { type FoundAnchor, findAnchor } from '../match.ts';
+import { type Block, blocksLike, type Landing, type Rivals, type Texts } from './block.ts';
 import { landOnBlock } from './lines.ts';
 
 /**
@@ -40,4 +37,137 @@ export function landOnFound(
 
 function spanOf({ lines }: Block): Span {
   return { start: lines[0]?.start ?? 0, end: lines.at(-1)?.end ?? 0 };
+}
+
+/** One way in which a text may have been escaped once too often: escaped forms and the characters they mean. */
+type Escapes = Readonly<Record<string, string>>;
+
+const QUOTES: Escapes = { '\\"': '"', "\\'": "'", '\\`': '`' };
+const BACKSLASH: Escapes = { '\\\\': '\\' };
+const LINES: Escapes = { '\\n': '\n', '\\t': '\t', '\\r\\n': '\n' };
+const ENTITIES: Escapes = {
+  '&lt;': '<',
+  '&gt;': '>',
+  '&amp;': '&',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&#x27;': "'",
+  '&apos;': "'",
+  '&nbsp;': ' ',
+};
+
+/** Ordered from the strictest; each one reverts only the escapes it names. */
+const WAYS: readonly Escapes[] = [
+  QUOTES,
+  ENTITIES,
+  LINES,
+  BACKSLASH,
+  { ...QUOTES, ...BACKSLASH },
+  { ...LINES, ...QUOTES },
+  { ...LINES, ...QUOTES, ...BACKSLASH },
+];
+
+/**
+ * Matches an anchor that was escaped once too often: reverting one way of escaping must give text that occurs exactly
+ * once. The new text is unescaped the same way, but only by escapes that the anchor contains too. If it contains others
+ * of that way, their meaning is unknown and the edit is refused. HTML escapes every character or none.
+ */
+function landEscaped(text: string, { oldString, newString }: Texts): Landing | Rivals | undefined {
+  for (const way of WAYS) {
+    const anchor = undone(oldString, way);
+    if (anchor.used.size === 0) continue;
+    const found = findAnchor(text, anchor.text, { loosest: 'line-endings' });
+    if (found === undefined) continue;
+    if (found.count > 1) return { spans: found.spans };
+    const [span] = found.spans;
+    const replacement = undone(newString, way);
+    if (span === undefined || (way !== ENTITIES && hasMore(replacement.used, anchor.used))) return undefined;
+    const used = endingUsed(text.slice(span.start, span.end)) ?? endingUsed(text);
+    return {
+      tier: 'escapes',
+      span,
+      replacement: withEnding(replacement.text, used === 'mixed' ? undefined : used),
+    };
+  }
+  return undefined;
+}
+
+function hasMore(these: ReadonlySet<string>, those: ReadonlySet<string>): boolean {
+  return [...these].some((each) => !those.has(each));
+}
+
+/** The text with these escapes reverted, and the escapes that it contained. */
+function undone(text: string, way: Escapes): { readonly text: string; readonly used: ReadonlySet<string> } {
+  const used = new Set<string>();
+  const pattern = way['&lt;'] === undefined ? /\\(?:r\\n|[\s\S])/g : /&(?:#?\w{2,5});/g;
+  const plain = text.replace(pattern, (written) => {
+    const meant = way[written];
+    if (meant === undefined) return written;
+    used.add(written);
+    return meant;
+  });
+  return { text: plain, used };
+}
+
+/** Formats in which tools print a numbered line: with a tab (Lookfirst), an arrow, a colon (grep). */
+const FORMS: readonly RegExp[] = [/^ *(\d{1,7})\t/, /^ *(\d{1,7})→/, /^(\d{1,7}):/, /^ *(\d{1,7}): /];
+
+/**
+ * Matches an anchor that was copied with the line numbers of a read. Every line must have a number in one format, and
+ * the numbers must be correct for the only place of the remaining text. The numbers never choose between two places.
+ */
+function landNumbered(text: string, { oldString, newString }: Texts): Landing | Rivals | undefined {
+  for (const form of FORMS) {
+    const anchor = unnumbered(oldString, form);
+    if (anchor === undefined) continue;
+    const found = findAnchor(text, anchor.text, { loosest: 'trailing-space' });
+    if (found === undefined) continue;
+    if (found.count > 1) return { spans: found.spans };
+    const [span] = found.spans;
+    if (span === undefined || !isAt(text, span, anchor.first)) continue;
+    const replacement = withoutNumbers(newString, form, anchor.first);
+    const used = endingUsed(text.slice(span.start, span.end)) ?? endingUsed(text);
+    return {
+      tier: 'line-numbers',
+      span,
+      replacement: withEnding(replacement, used === 'mixed' ? undefined : used),
+    };
+  }
+  return undefined;
+}
+
+/** Whether the span begins at the start of this line. A read numbers only whole lines. */
+function isAt(text: string, span: Span, line: number): boolean {
+  const begins = span.start === 0 || text[span.start - 1] === '\n';
+  return begins && lineAt(text, span.start) === line;
+}
+
+/** Returns undefined unless every line has a number and the numbers are consecutive. */
+function unnumbered(
+  text: string,
+  form: RegExp,
+): { readonly text: string; readonly first: number } | undefined {
+  let first: number | undefined;
+  const lines: string[] = [];
+  for (const [index, line] of splitLines(text).entries()) {
+    const [mark, digits] = form.exec(line) ?? [];
+    if (mark === undefined) return undefined;
+    first ??= Number(digits);
+    if (Number(digits) !== first + index) return undefined;
+    lines.push(line.slice(mark.length));
+  }
+  return first === undefined ? undefined : { text: lines.join(''), first };
+}
+
+/** The new text without numbers that count up from the first one. Lines without a number are the model's own. */
+function withoutNumbers(text: string, form: RegExp, first: number): string {
+  let last = first - 1;
+  return splitLines(text)
+    .map((line) => {
+      const [mark, digits] = form.exec(line) ?? [];
+      if (mark === undefined || Number(digits) <= last) return line;
+      last = Number(digits);
+      return line.slice(mark.length);
+    })
+    .join('');
 }

@@ -1,11 +1,7 @@
 import type { MatchTier } from '../../model/results.ts';
-import { endingUsed } from '../endings.ts';
-import { equalRuns } from '../myers.ts';
-import type { Block, FileLine } from './block.ts';
-import { type Reindent, reindentRule } from './indentation.ts';
-import type { Landing, Texts } from './landing.ts';
-import { type Paired, pairUp } from './pairs.ts';
-import { collapsed, onlyWidens, respaced } from './spacing.ts';
+import { equalRuns } from '../diff.ts';
+import { endingUsed } from '../lines.ts';
+import { type Block, type FileLine, type Landing, type Paired, pairUp, type Texts } from './block.ts';
 
 const MAX_EDGE_BLANKS = 2;
 
@@ -232,4 +228,150 @@ function withEnds(
     span: { start: span.start, end: whole ? span.end + own.length : span.end },
     replacement: closes ? joined + own : joined,
   };
+}
+
+/** Converts the model's indentation to the file's; undefined if the rule does not cover it. */
+type Reindent = (indent: string) => string | undefined;
+
+/** The indentation of one line as the model wrote it and as in the file. */
+interface IndentPair {
+  readonly written: string;
+  readonly there: string;
+}
+
+const MAX_TAB_WIDTH = 8;
+
+/**
+ * The single rule that explains all pairs: a shift by the same white space, or one tab width. Undefined if there is no
+ * such rule, or no difference.
+ */
+function reindentRule(pairs: readonly IndentPair[]): Reindent | undefined {
+  if (pairs.every(({ written, there }) => written === there)) return undefined;
+  return addedShift(pairs) ?? removedShift(pairs) ?? tabRule(pairs) ?? spaceRule(pairs);
+}
+
+/** Returns undefined if tabs and spaces would mix, because that is neither the file's style nor the model's. */
+function joined(shift: string, indent: string): string | undefined {
+  const mixed = (shift + indent).includes('\t') && (shift + indent).includes(' ');
+  return mixed ? undefined : shift + indent;
+}
+
+function addedShift(pairs: readonly IndentPair[]): Reindent | undefined {
+  const [first] = pairs;
+  if (first === undefined || !first.there.endsWith(first.written)) return undefined;
+  const shift = first.there.slice(0, first.there.length - first.written.length);
+  if (shift === '' || !pairs.every(({ written, there }) => shift + written === there)) return undefined;
+  return (indent) => joined(shift, indent);
+}
+
+function removedShift(pairs: readonly IndentPair[]): Reindent | undefined {
+  const [first] = pairs;
+  if (first === undefined || !first.written.startsWith(first.there)) return undefined;
+  const shift = first.written.slice(0, first.written.length - first.there.length);
+  if (shift === '' || !pairs.every(({ written, there }) => shift + there === written)) return undefined;
+  return (indent) => (indent.startsWith(shift) ? indent.slice(shift.length) : undefined);
+}
+
+/**
+ * Tabs for a fixed number of spaces each, or the reverse. One extra space aligns the stars of a block comment and is
+ * kept.
+ */
+function tabRule(pairs: readonly IndentPair[]): Reindent | undefined {
+  for (let width = 1; width <= MAX_TAB_WIDTH; width += 1) {
+    for (const rule of [toTabs(width), toSpaces(width)])
+      if (pairs.every(({ written, there }) => rule(written) === there)) return rule;
+  }
+  return undefined;
+}
+
+function toTabs(width: number): Reindent {
+  return (indent) => {
+    const rest = indent.length % width;
+    if (!/^ *$/.test(indent) || rest > 1) return undefined;
+    return '\t'.repeat((indent.length - rest) / width) + ' '.repeat(rest);
+  };
+}
+
+function toSpaces(width: number): Reindent {
+  return (indent) => {
+    const [, tabs = '', rest = ''] = /^(\t*)( ?)$/.exec(indent) ?? [];
+    return tabs + rest === indent ? ' '.repeat(tabs.length * width) + rest : undefined;
+  };
+}
+
+function isMultiple(indent: string, width: number): boolean {
+  return /^ *$/.test(indent) && indent.length % width === 0;
+}
+
+/** A different number of spaces per level, for example two instead of four. At least two levels must show it. */
+function spaceRule(pairs: readonly IndentPair[]): Reindent | undefined {
+  if (!pairs.every(({ written, there }) => /^ *$/.test(written + there))) return undefined;
+  const levels = new Map(pairs.map(({ written, there }) => [written.length, there.length]));
+  const unit = Math.min(...[...levels.keys()].filter((length) => length > 0));
+  const target = levels.get(unit);
+  if (target === undefined || target === 0 || levels.size < 2) return undefined;
+  const convert = (length: number): number => (length / unit) * target;
+  if (!pairs.every(({ written, there }) => convert(written.length) === there.length)) return undefined;
+  return (indent) => (isMultiple(indent, unit) ? ' '.repeat(convert(indent.length)) : undefined);
+}
+
+/** Collapses every run of spaces and tabs to one space, except inside string literals. */
+function collapsed(line: string): string {
+  return pieces(line)
+    .map(({ text, blank }) => (blank ? ' ' : text))
+    .join('');
+}
+
+interface Piece {
+  readonly text: string;
+  /** True for white space outside string literals. */
+  readonly blank: boolean;
+}
+
+/**
+ * Matches whole string literals, runs of white space, words, and other single characters. An unclosed quote extends to
+ * the end.
+ */
+const PIECE =
+  /"(?:\\.|[^"\\])*(?:"|$)|'(?:\\.|[^'\\])*(?:'|$)|`(?:\\.|[^`\\])*(?:`|$)|[ \t]+|[\p{L}\p{N}_]+|./gu;
+
+function pieces(line: string): Piece[] {
+  return (line.match(PIECE) ?? []).map((text) => ({ text, blank: /^[ \t]+$/.test(text) }));
+}
+
+/** The three forms of a line that a spacing correction needs. */
+interface SpacedLine {
+  /** The line in the model's anchor. */
+  readonly written: string;
+  /** The line in the file. */
+  readonly there: string;
+  /** The line in the model's new text. */
+  readonly wanted: string;
+}
+
+/**
+ * The wanted line with the file's spacing wherever anchor and wanted line agree. If the model only doubled spaces,
+ * those between its new words become single.
+ */
+function respaced({ written, there, wanted }: SpacedLine): string {
+  if (written === there) return wanted;
+  const from = pieces(written);
+  const file = pieces(there);
+  const to = pieces(wanted);
+  const plain = (piece: Piece): string => (piece.blank ? ' ' : piece.text);
+  const runs = equalRuns(from.map(plain), to.map(plain)) ?? [];
+  const kept = new Map<number, string>();
+  for (const run of runs)
+    for (let i = 0; i < run.length; i += 1) kept.set(run.after + i, file[run.before + i]?.text ?? '');
+  const single = onlyWidens({ written, there });
+  return to.map((piece, i) => kept.get(i) ?? (piece.blank && single ? ' ' : piece.text)).join('');
+}
+
+/** Whether the model's runs of white space differ from the file's single spaces only by being longer. */
+function onlyWidens({ written, there }: Pick<SpacedLine, 'written' | 'there'>): boolean {
+  const file = pieces(there);
+  return pieces(written).every((piece, i) => {
+    if (!piece.blank || piece.text === file[i]?.text) return true;
+    return file[i]?.text === ' ' && piece.text.length > 1;
+  });
 }

@@ -1,6 +1,5 @@
 import type { LineRange } from '../../../model/coverage.ts';
-import { CLAMP_MARK } from '../../../text/clamp.ts';
-import { lineCount } from '../../../text/lines.ts';
+import { CLAMP_MARK, lineCount } from '../../../text/lines.ts';
 import type { RecordedPage } from '../answer.ts';
 import type { AskedLines } from '../touch.ts';
 

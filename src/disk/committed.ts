@@ -3,7 +3,7 @@ import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import type { DiskContext } from './context.ts';
-import { fingerprintOf } from './hash.ts';
+import { fingerprintOf } from './read.ts';
 import { modeOf, stampOf } from './stats.ts';
 import type { Staged, TempFile } from './temp-file.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Bench, bench } from '../../test/support/disk.ts';
 import { strongestGuarantee } from '../workspace/guarantee.ts';
 import { create } from './create.ts';
-import { fingerprintOf } from './hash.ts';
+import { fingerprintOf } from './read.ts';
 import { stampOf } from './stats.ts';
 
 describe('create', () => {

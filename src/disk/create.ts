@@ -1,4 +1,5 @@
-import { closeSync } from 'node:fs';
+import { closeSync, symlinkSync } from 'node:fs';
+import { isTaken } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
 import { type Committed, committed, mayHideWrites, type NewContent } from './committed.ts';
 import type { DiskContext } from './context.ts';
@@ -9,7 +10,7 @@ import { discardOurs, type New, withdraw } from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
 import { openStaged, type Staged, stageTemp, writeTemp } from './temp-file.ts';
 
-export interface NewFile extends NewContent {
+interface NewFile extends NewContent {
   /** Default: 0666 minus the process's umask. */
   readonly mode?: number;
 }
@@ -67,5 +68,21 @@ function publish(context: DiskContext, created: New): boolean {
   } catch (error) {
     withdraw(context, created);
     throw error;
+  }
+}
+
+/** Creates a symbolic link if its name is free. Only undo uses it, to restore a link. */
+export function makeLink(
+  context: DiskContext,
+  place: Place,
+  target: string,
+): { readonly ok: true } | Conflict {
+  try {
+    symlinkSync(target, at(place));
+    syncFolder(context, place.dir);
+    return { ok: true };
+  } catch (error) {
+    if (isTaken(error)) return conflict('exists');
+    throw changeFailed(context, error, place.path);
   }
 }

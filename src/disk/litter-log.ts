@@ -1,8 +1,16 @@
-import { closeSync, constants, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { isMissing } from '../model/errno.ts';
 import type { Durability } from '../model/policy.ts';
-import { unlinkIfThere } from './unlink-if-there.ts';
 
 /** The prefix of all our temporary names; the owner follows it. */
 export const TEMP_PREFIX = '.lookfirst-';
@@ -115,4 +123,13 @@ export function readLitter(path: string): LitterLine[] {
       return [];
     }
   });
+}
+
+/** Removes one of our own files. No error if another process has already removed it. */
+export function unlinkIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
 }

@@ -21,8 +21,7 @@ import { bench } from '../../test/support/disk.ts';
 import { asNobody } from '../../test/support/nobody.ts';
 import type { Place } from '../model/path.ts';
 import { FileSystemClock } from './clock.ts';
-import { fingerprintOf } from './hash.ts';
-import { openRegular, type ReadLimits, readSnapshot, type Snapshot } from './read.ts';
+import { fingerprintOf, openRegular, type ReadLimits, readSnapshot, type Snapshot } from './read.ts';
 
 /** Trusts every stamp, so that only the reader itself can report a racy one. */
 class TrustingClock extends FileSystemClock {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   type BigIntStats,
   chmodSync,
@@ -18,7 +19,6 @@ import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts
 import { at, type FileKind, type Place } from '../model/path.ts';
 import { type LegacyCodecs, provideLegacyCodecs } from '../text/decode.ts';
 import type { FileSystemClock } from './clock.ts';
-import { fingerprintOf } from './hash.ts';
 import { kindOf, stampOf } from './stats.ts';
 
 const readAsync = promisify(read);
@@ -265,4 +265,8 @@ function grown(buffer: Buffer): Buffer {
   const larger = Buffer.allocUnsafeSlow(buffer.byteLength * 2);
   buffer.copy(larger);
   return larger;
+}
+
+export function fingerprintOf(bytes: Uint8Array): Fingerprint {
+  return { sha256: hash('sha256', bytes, 'hex'), size: bytes.byteLength };
 }

@@ -4,9 +4,8 @@ import { errnoOf, isMissing } from '../model/errno.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
-import { type LitterLine, logFolder, readLitter, TEMP_PREFIX } from './litter-log.ts';
+import { type LitterLine, logFolder, readLitter, TEMP_PREFIX, unlinkIfThere } from './litter-log.ts';
 import { retain, retainFolder } from './retain.ts';
-import { unlinkIfThere } from './unlink-if-there.ts';
 
 export interface Recovery {
   readonly home: string;

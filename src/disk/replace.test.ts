@@ -23,8 +23,8 @@ import { recoverAll } from '../../test/support/recovery.ts';
 import { IN_MEMORY, scratch, treeOf } from '../../test/support/tree.ts';
 import type { Committed } from './committed.ts';
 import type { CommitStep } from './context.ts';
-import { fingerprintOf } from './hash.ts';
 import { loadNative } from './native.ts';
+import { fingerprintOf } from './read.ts';
 import { type Conflict, replace } from './replace.ts';
 import { stampOf } from './stats.ts';
 

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, lstatSync } from 'node:fs';
+import { closeSync, fchmodSync, fstatSync, lstatSync } from 'node:fs';
 import { errnoOf, isMissing } from '../model/errno.ts';
 import { at, type FileKind, type Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
@@ -56,7 +56,7 @@ export function conflict(reason: Conflict['reason'], more: Partial<Conflict> = {
   return { retained: [], ...more, ok: false, reason };
 }
 
-export interface Replacement extends NewContent {
+interface Replacement extends NewContent {
   readonly expected: Expected;
   /** Permission bits of the new file; default: those of the old one. */
   readonly mode?: number;
@@ -284,4 +284,21 @@ function swapOrMove(native: NativeFiles, from: string, to: string): Returned['ho
     if (!isMissing(error)) throw error;
   }
   return moveIfFree(from, to) ? 'free' : 'retry';
+}
+
+/** Changes a file's permission bits if it holds the expected bytes. */
+export function setFileMode(
+  place: Place,
+  mode: number,
+  expected: Expected,
+): { readonly ok: true } | Conflict {
+  const file = openRegular(place);
+  if ('problem' in file) return unreadable(file);
+  try {
+    if (!holds(file.fd, expected)) return conflict('changed');
+    fchmodSync(file.fd, mode & 0o777);
+    return { ok: true };
+  } finally {
+    closeSync(file.fd);
+  }
 }

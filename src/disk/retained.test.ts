@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bench } from '../../test/support/disk.ts';
-import { fingerprintOf } from './hash.ts';
+import { fingerprintOf } from './read.ts';
 import { dropRetained, fingerprintOfRetained, listRetained, type RetainedFile } from './retained.ts';
 
 /** The entries `listRetained` finds after `make` has filled the folder. */

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { errnoOf, isMissing } from '../model/errno.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { DiskContext } from './context.ts';
-import { fingerprintOf } from './hash.ts';
+import { unlinkIfThere } from './litter-log.ts';
+import { fingerprintOf } from './read.ts';
 import { KEPT_FOLDER } from './retain.ts';
-import { unlinkIfThere } from './unlink-if-there.ts';
 
 export interface RetainedFile {
   readonly file: string;

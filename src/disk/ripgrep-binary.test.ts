@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
 import { describe, expect, it } from 'vitest';
 import { type Scratch, scratch } from '../../test/support/tree.ts';
-import { findRipgrep } from './ripgrep-binary.ts';
+import { findRipgrep } from './ripgrep.ts';
 
 async function notInstalled(): Promise<string> {
   throw new Error('Could not find @vscode/ripgrep-linux-x64.');

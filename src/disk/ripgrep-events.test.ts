@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { excerpt, readEvent } from './ripgrep-events.ts';
+import { excerpt, readEvent } from './ripgrep-records.ts';
 
 describe('an excerpt', () => {
   it.each([

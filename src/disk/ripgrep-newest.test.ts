@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import { NamedDirectory } from '../workspace/pinned.ts';
-import { NewestFiles } from './ripgrep-newest.ts';
+import { NewestFiles } from './ripgrep-records.ts';
 
 describe('the newest files', () => {
   it('are kept out of any number, in whatever order they come', () => {

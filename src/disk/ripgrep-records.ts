@@ -1,3 +1,8 @@
+import { closeSync, lstatSync } from 'node:fs';
+import { errnoOf } from '../model/errno.ts';
+import { at, type PinnedDirectory, type Place } from '../model/path.ts';
+import { openRegular, type Unreadable } from './read.ts';
+
 const MAX_RECORD_BYTES = 64 << 20;
 
 /**
@@ -42,5 +47,210 @@ export class RipgrepRecords {
     this.#waiting = [];
     this.#dropping = true;
     this.dropped += 1;
+  }
+}
+
+const MAX_LINE_CHARS = 500;
+/** How many characters of a cut line are shown before its match. */
+const LEAD_CHARS = 150;
+
+/** The parts of `rg --json` output that we show. */
+export type RipgrepEvent =
+  | {
+      readonly kind: 'line';
+      readonly file: string;
+      readonly line: number;
+      readonly text: string;
+      readonly context: boolean;
+      /** Byte offset after the line, in the text as ripgrep decoded it. */
+      readonly end: number;
+    }
+  | { readonly kind: 'end'; readonly file: string; readonly binaryOffset: number | undefined };
+
+/** UTF-8 text, or base64 for other bytes. */
+type Data = { readonly text: string } | { readonly bytes: string };
+
+interface Message {
+  readonly type: string;
+  readonly data: {
+    readonly path?: Data;
+    readonly lines?: Data;
+    readonly line_number?: number;
+    readonly absolute_offset?: number;
+    readonly binary_offset?: number | null;
+    readonly submatches?: readonly { readonly start: number }[];
+  };
+}
+
+/** Parses one line of `rg --json`; undefined for message types we do not use. */
+export function readEvent(record: string): RipgrepEvent | undefined {
+  // Ripgrep documents the format; it has been stable since version 11.
+  const { type, data } = JSON.parse(record) as Message;
+  const file = data.path === undefined ? '' : bytesOf(data.path).toString('utf8');
+  if (type === 'end') return { kind: 'end', file, binaryOffset: data.binary_offset ?? undefined };
+  if ((type !== 'match' && type !== 'context') || data.lines === undefined) return undefined;
+  const bytes = bytesOf(data.lines);
+  return {
+    kind: 'line',
+    file,
+    line: data.line_number ?? 0,
+    text: excerpt(bytes, data.submatches?.[0]?.start ?? 0),
+    context: type === 'context',
+    end: (data.absolute_offset ?? 0) + bytes.byteLength,
+  };
+}
+
+function bytesOf(data: Data): Buffer {
+  return 'text' in data ? Buffer.from(data.text, 'utf8') : Buffer.from(data.bytes, 'base64');
+}
+
+/** A line without its ending, or the part around byte `around`, with `…` where text is cut. */
+export function excerpt(bytes: Buffer, around: number): string {
+  // A UTF-8 character has at most four bytes, so bytes further away need no decoding.
+  const start = characterStart(bytes, around - 4 * LEAD_CHARS);
+  const end = characterStart(bytes, around + 4 * MAX_LINE_CHARS);
+  const before = bytes.subarray(start, around).toString('utf8');
+  const text = withoutEnding(before + bytes.subarray(around, end).toString('utf8'));
+  if (start === 0 && end === bytes.byteLength && text.length <= MAX_LINE_CHARS) return text;
+  const from = wholeFrom(
+    text,
+    Math.max(0, Math.min(before.length - LEAD_CHARS, text.length - MAX_LINE_CHARS)),
+  );
+  const to = wholeFrom(text, Math.min(text.length, from + MAX_LINE_CHARS));
+  const cutBefore = start > 0 || from > 0;
+  const cutAfter = end < bytes.byteLength || to < text.length;
+  return `${cutBefore ? '…' : ''}${text.slice(from, to)}${cutAfter ? '…' : ''}`;
+}
+
+/** The start of the UTF-8 character at or before a byte, clamped to the line. */
+function characterStart(bytes: Buffer, at: number): number {
+  if (at <= 0) return 0;
+  if (at >= bytes.byteLength) return bytes.byteLength;
+  let start = at;
+  while (start > at - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;
+  return start;
+}
+
+function withoutEnding(text: string): string {
+  return text.replace(/\r?\n$/, '');
+}
+
+/** Moves an index back if it would split a surrogate pair. */
+function wholeFrom(text: string, at: number): number {
+  const unit = text.charCodeAt(at);
+  return unit >= 0xdc00 && unit <= 0xdfff ? at - 1 : at;
+}
+
+/** Files kept beyond those wanted, because some of them may turn out not to be shown. */
+const SPARE = 1000;
+
+/**
+ * Keeps the newest of any number of files, by modification time, then name. Only the order comes
+ * from here: a stat below the pinned folder may follow a link on its path.
+ */
+export class NewestFiles {
+  /** The number of existing files that were not kept. */
+  cut = 0;
+  /** The number of existing files. */
+  found = 0;
+  readonly #dir: PinnedDirectory;
+  readonly #keep: number;
+  #files: Dated[] = [];
+  #oldestMs = Number.NEGATIVE_INFINITY;
+
+  constructor(dir: PinnedDirectory, wanted: number, spare: number = SPARE) {
+    this.#dir = dir;
+    this.#keep = wanted + spare;
+  }
+
+  /** Adds files by their paths relative to the folder. */
+  add(paths: readonly string[]): void {
+    const prefix = this.#dir.prefix;
+    for (const path of paths) {
+      const mtimeMs = mtimeOf(`${prefix}/${path}`);
+      if (mtimeMs === 'gone') continue;
+      this.found += 1;
+      if (mtimeMs !== undefined && mtimeMs >= this.#oldestMs) this.#files.push({ path, mtimeMs });
+      else this.cut += 1;
+    }
+    if (this.#files.length > 4 * this.#keep) this.#trim();
+  }
+
+  /** The kept paths, newest first. */
+  newest(): readonly string[] {
+    this.#trim();
+    return this.#files.map(({ path }) => path);
+  }
+
+  #trim(): void {
+    this.#files.sort((a, b) => b.mtimeMs - a.mtimeMs || (a.path < b.path ? -1 : 1));
+    this.cut += Math.max(0, this.#files.length - this.#keep);
+    this.#files.length = Math.min(this.#files.length, this.#keep);
+    if (this.#files.length === this.#keep) this.#oldestMs = this.#files.at(-1)?.mtimeMs ?? this.#oldestMs;
+  }
+}
+
+interface Dated {
+  readonly path: string;
+  readonly mtimeMs: number;
+}
+
+/**
+ * Undefined for a path that cannot be reached, such as one that is not UTF-8: a caller could not
+ * request it by its displayed name.
+ */
+function mtimeOf(path: string): number | 'gone' | undefined {
+  try {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    return stats?.mtimeMs ?? (path.includes('\uFFFD') ? undefined : 'gone');
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+const FIRST_FD = 3;
+
+/**
+ * Files held open for a search, so that ripgrep reads exactly these files even if their names
+ * change. `handles`: ripgrep gets the descriptors; `paths`: it gets the names, where the system
+ * does not support descriptors.
+ */
+export class OpenedFiles {
+  readonly #how: 'handles' | 'paths';
+  readonly #descriptors: number[] = [];
+  readonly #shown = new Map<string, string>();
+
+  constructor(how: 'handles' | 'paths') {
+    this.#how = how;
+  }
+
+  /** Opens one more file. `shown` is its name in the results. */
+  open(place: Place, shown: string): Unreadable | undefined {
+    const opened = openRegular(place);
+    if ('problem' in opened) return opened;
+    const argument =
+      this.#how === 'handles' ? `/proc/self/fd/${FIRST_FD + this.#descriptors.length}` : at(place);
+    this.#descriptors.push(opened.fd);
+    this.#shown.set(argument, shown);
+    return undefined;
+  }
+
+  /** The paths to pass to ripgrep, in the order of opening. */
+  get arguments(): readonly string[] {
+    return [...this.#shown.keys()];
+  }
+
+  get descriptors(): readonly number[] {
+    return this.#how === 'handles' ? this.#descriptors : [];
+  }
+
+  /** The displayed name of the file that ripgrep names by its argument. */
+  shown(argument: string): string | undefined {
+    return this.#shown.get(argument);
+  }
+
+  close(): void {
+    for (const fd of this.#descriptors.splice(0)) closeSync(fd);
   }
 }

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
+import { accessSync, constants, readFileSync, realpathSync, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
-import { DEFAULT_LIMITS, type RunLimits, watch } from './ripgrep-watch.ts';
 
 const MAX_COMPLAINT_CHARS = 4000;
 
@@ -110,4 +111,109 @@ function cannotStart(binary: string, error: Error): Fault {
       reason: broken ? 'ripgrep' : errno,
     },
   );
+}
+
+/** The time and memory after which a run is stopped. */
+export interface RunLimits {
+  readonly timeMs: number;
+  readonly memoryBytes: number;
+}
+
+/**
+ * Limits are necessary: a `.gitignore` that is a FIFO blocks ripgrep forever, and a link to an
+ * endless device fills memory. Most clients time out after a minute, so a truncated answer must
+ * arrive earlier.
+ */
+export const DEFAULT_LIMITS: RunLimits = { timeMs: 45_000, memoryBytes: 1 << 30 };
+
+const LOOK_MS = 100;
+const PAGE_BYTES = 4096;
+
+/** Callbacks of a watch. */
+interface Watcher {
+  /** The process exceeds a limit. */
+  onOverrun(): void;
+  /** The process is still running; called a few times per second. */
+  onLook(): void;
+}
+
+/** Watches a process. Returns a function that stops watching. */
+function watch(pid: number, limits: RunLimits, watcher: Watcher): () => void {
+  const deadline = setTimeout(() => watcher.onOverrun(), limits.timeMs);
+  const looks = setInterval(() => {
+    if (residentBytes(pid) > limits.memoryBytes) watcher.onOverrun();
+    else watcher.onLook();
+  }, LOOK_MS);
+  return () => {
+    clearTimeout(deadline);
+    clearInterval(looks);
+  };
+}
+
+/** Memory in use; 0 if the system does not report it or the process has ended. */
+function residentBytes(pid: number): number {
+  try {
+    const pages = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1];
+    return Number(pages) * PAGE_BYTES;
+  } catch {
+    return 0;
+  }
+}
+
+/** Where to find ripgrep; defaults to the npm package, then PATH. */
+export interface RipgrepSource {
+  /** Returns the path of the packaged binary; throws if the package for this platform is not installed. */
+  readonly packaged?: () => Promise<string>;
+  /** Folders to search otherwise, in PATH syntax. */
+  readonly searchPath?: string;
+}
+
+/**
+ * Finds ripgrep: the packaged binary, else `rg` on PATH. Skips relative folders and folders below
+ * `roots`, where an agent could have put its own program.
+ */
+export async function findRipgrep(source: RipgrepSource, roots: readonly string[]): Promise<string> {
+  const packaged = await packagedBinary(source.packaged ?? packagedPath);
+  if (packaged !== undefined) return packaged;
+  const name = process.platform === 'win32' ? 'rg.exe' : 'rg';
+  for (const folder of (source.searchPath ?? process.env['PATH'] ?? '').split(delimiter)) {
+    if (!isAbsolute(folder)) continue;
+    const found = executable(join(folder, name));
+    if (found !== undefined && !roots.some((root) => isBelow(root, found))) return found;
+  }
+  throw new Fault(
+    'CONFIG_INVALID',
+    'finding files and searching text need ripgrep, which is not installed: ' +
+      'install lookfirst with its optional packages (npm install --include=optional), ' +
+      'or put ripgrep 13 or newer on PATH as rg',
+    { reason: 'ripgrep' },
+  );
+}
+
+/** Imported on demand: the package throws on import if its optional binary is missing. */
+async function packagedPath(): Promise<string> {
+  return (await import('@vscode/ripgrep')).rgPath;
+}
+
+async function packagedBinary(load: () => Promise<string>): Promise<string | undefined> {
+  try {
+    return executable(await load());
+  } catch {
+    return undefined;
+  }
+}
+
+/** The real path of an executable file, with all links resolved; undefined if it cannot be run. */
+function executable(path: string): string | undefined {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile() ? realpathSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isBelow(root: string, path: string): boolean {
+  const slashes = path.replaceAll('\\', '/');
+  return slashes.startsWith(root.endsWith('/') ? root : `${root}/`);
 }

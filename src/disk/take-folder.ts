@@ -1,5 +1,17 @@
-import { lstatSync, mkdirSync, renameSync } from 'node:fs';
-import { basename } from 'node:path';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  symlinkSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import { at, type PinnedDirectory, type Place } from '../model/path.ts';
 import { claimName } from './claim.ts';
@@ -79,4 +91,98 @@ export function publishFolder(context: DiskContext, place: Place, temp: string):
     if (errnoOf(error) !== undefined) renameSync(at(place), `${place.dir.prefix}/${temp}`);
     throw error;
   }
+}
+
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const SPECIAL_BITS = 0o7000;
+
+/** An entry to create in a new folder. */
+export type NewNode =
+  | {
+      readonly kind: 'file';
+      readonly name: string;
+      readonly mode: number;
+      readonly bytes: () => Promise<Uint8Array>;
+      /**
+       * A file of our own with these bytes and this mode that no process writes to any more. It is
+       * hard-linked instead of copied.
+       */
+      readonly file?: string | undefined;
+    }
+  | { readonly kind: 'link'; readonly name: string; readonly target: string }
+  | NewFolder;
+
+export interface NewFolder {
+  readonly kind: 'folder';
+  readonly name: string;
+  readonly mode: number;
+  readonly nodes: readonly NewNode[];
+}
+
+/**
+ * Builds a folder and its contents under a temporary name beside the target, and returns that name.
+ * Syncs nothing: the caller syncs before it publishes the folder. On failure, moves the partial
+ * folder out of the workspace.
+ */
+export async function buildFolder(context: DiskContext, place: Place, folder: NewFolder): Promise<string> {
+  context.trace?.('temp-open');
+  const temp = context.litter.tempName(dirname(place.path.absolute));
+  try {
+    await buildIn(place.dir, { ...folder, name: temp });
+    return temp;
+  } catch (error) {
+    dropBuilt(context, place, temp);
+    throw changeFailed(context, error, place.path);
+  }
+}
+
+async function buildIn(parent: PinnedDirectory, { name, mode, nodes }: NewFolder): Promise<void> {
+  mkdirSync(`${parent.prefix}/${name}`, 0o700);
+  const dir = parent.enter(name);
+  try {
+    for (const node of nodes) {
+      if (node.kind === 'folder') await buildIn(dir, node);
+      else if (node.kind === 'link') symlinkSync(node.target, `${dir.prefix}/${node.name}`);
+      else await makeFile(`${dir.prefix}/${node.name}`, node);
+    }
+    // Set the mode last: it may deny writing even to the owner.
+    chmodSync(`${dir.prefix}/.`, mode & ~SPECIAL_BITS);
+  } finally {
+    dir.close();
+  }
+}
+
+async function makeFile(path: string, node: Extract<NewNode, { kind: 'file' }>): Promise<void> {
+  // A linked file has its mode already. Setting it by this name could reach whatever took the name meanwhile.
+  if (node.file === undefined || !isLinked(node.file, path)) writeNew(path, node.mode, await node.bytes());
+}
+
+/**
+ * Tries to hard-link a file: a new inode costs ten times as much. False if linking is impossible,
+ * for example across file systems.
+ */
+function isLinked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return false;
+  }
+}
+
+function writeNew(path: string, mode: number, bytes: Uint8Array): void {
+  const fd = openSync(path, CREATE, 0o600);
+  try {
+    for (let done = 0; done < bytes.byteLength; ) done += writeSync(fd, bytes, done);
+    fchmodSync(fd, mode & ~SPECIAL_BITS);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Discards a folder that was built but not published: one rename moves it out of the workspace. */
+export function dropBuilt(context: DiskContext, { dir }: Place, temp: string): void {
+  const path = `${dir.prefix}/${temp}`;
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) retainFolder(context, path);
 }

@@ -1,6 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
-import { fingerprintOf } from '../disk/hash.ts';
-import { type ReadLimits, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
+import {
+  fingerprintOf,
+  type ReadLimits,
+  readSnapshot,
+  type Snapshot,
+  type Unreadable,
+} from '../disk/read.ts';
 import { isReadOnly, kindOf } from '../disk/stats.ts';
 import { grantCovers } from '../journal/grants.ts';
 import type { Facts, JudgedAction, Target } from '../judge/facts.ts';

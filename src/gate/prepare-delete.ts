@@ -1,7 +1,6 @@
-import { create } from '../disk/create.ts';
+import { create, makeLink } from '../disk/create.ts';
 import { moveIfFree } from '../disk/free-name.ts';
 import { fingerprintIfStill } from '../disk/hash-file.ts';
-import { makeLink } from '../disk/links.ts';
 import { linkTarget, listNames } from '../disk/list.ts';
 import type { Snapshot } from '../disk/read.ts';
 import { remove, removeLink } from '../disk/remove.ts';

@@ -1,5 +1,4 @@
-import { fingerprintOf } from '../disk/hash.ts';
-import { readSnapshot, type Snapshot } from '../disk/read.ts';
+import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
 import { modeOf } from '../disk/stats.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';

@@ -1,4 +1,4 @@
-import { fingerprintOf } from '../disk/hash.ts';
+import { fingerprintOf } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';

@@ -1,5 +1,4 @@
-import { fingerprintOf } from '../disk/hash.ts';
-import { readSnapshot } from '../disk/read.ts';
+import { fingerprintOf, readSnapshot } from '../disk/read.ts';
 import { isStub } from '../judge/knowledge.ts';
 import type { Coverage } from '../model/coverage.ts';
 import type { NewEntry, SeenFile } from '../model/entry.ts';

@@ -1,8 +1,14 @@
-import { buildFolder, dropBuilt, type NewFolder, type NewNode } from '../disk/build-folder.ts';
 import { inspect, listUnsorted } from '../disk/list.ts';
 import { conflict } from '../disk/replace.ts';
 import { isReadOnly } from '../disk/stats.ts';
-import { isTakeable, publishFolder } from '../disk/take-folder.ts';
+import {
+  buildFolder,
+  dropBuilt,
+  isTakeable,
+  type NewFolder,
+  type NewNode,
+  publishFolder,
+} from '../disk/take-folder.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import type { Stamp } from '../model/fingerprint.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';

@@ -1,12 +1,10 @@
 import { unbatched } from '../disk/batch.ts';
 import type { Expected } from '../disk/compare.ts';
-import { create, stageNew } from '../disk/create.ts';
-import { setFileMode } from '../disk/file-mode.ts';
+import { create, makeLink, stageNew } from '../disk/create.ts';
 import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
-import { makeLink } from '../disk/links.ts';
 import { move } from '../disk/move.ts';
 import { remove, removeLink } from '../disk/remove.ts';
-import { type Conflict, conflict, replace, stageReplacement } from '../disk/replace.ts';
+import { type Conflict, conflict, replace, setFileMode, stageReplacement } from '../disk/replace.ts';
 import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import { sameContent, sameSide } from '../journal/side.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';

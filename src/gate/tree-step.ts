@@ -1,6 +1,5 @@
-import { create } from '../disk/create.ts';
+import { create, makeLink } from '../disk/create.ts';
 import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
-import { makeLink } from '../disk/links.ts';
 import { readSnapshot } from '../disk/read.ts';
 import { releaseHandles } from '../disk/release.ts';
 import { remove, removeLink } from '../disk/remove.ts';

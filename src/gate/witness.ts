@@ -1,5 +1,4 @@
-import { fingerprintOf } from '../disk/hash.ts';
-import { readSnapshot, type Snapshot } from '../disk/read.ts';
+import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
 import { carryCoverage } from '../ledger/carry-coverage.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { movedSightings, sightingsBelow } from '../ledger/moved-sightings.ts';

@@ -1,9 +1,8 @@
 import { isRecord, parseJson } from '../model/record.ts';
 import type { FormatName, Skipped, Transcript } from '../model/transcript.ts';
 import { viewOf } from '../text/buffer-view.ts';
-import type { HistoryIndexOptions } from './check-options.ts';
 import { HistoryIndex } from './history-index.ts';
-import type { HistorySighting } from './history-sighting.ts';
+import type { HistoryIndexOptions, HistorySighting } from './history-sighting.ts';
 import { MAX_LINE_BYTES, NEWLINE } from './line-scanner.ts';
 
 export interface DerivedHistory {

@@ -1,4 +1,4 @@
-import type { Access } from './access.ts';
+import type { Access } from './accesses-of.ts';
 import type { HistorySighting } from './history-sighting.ts';
 import type { View } from './view.ts';
 

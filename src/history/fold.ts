@@ -1,13 +1,11 @@
 import { isBlanked } from '../dialect/calls/shown/blanked.ts';
-import type { Access } from './access.ts';
-import { accessesOf, type RecordedCall } from './accesses-of.ts';
+import { type Access, accessesOf, type RecordedCall, viewsOf } from './accesses-of.ts';
 import { carriedView } from './edit-view.ts';
 import type { SeenEntry, WaitingCall } from './entry.ts';
 import type { HistoryOptions } from './history-sighting.ts';
 import { isInside, locate } from './paths.ts';
 import type { RecordedResult } from './tool-result.ts';
 import { bareView, type View } from './view.ts';
-import { viewsOf } from './views-of.ts';
 
 /** The state of a fold, as plain JSON. */
 export interface FoldState {

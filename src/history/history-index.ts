@@ -3,12 +3,11 @@ import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { FormatName, Skipped } from '../model/transcript.ts';
 import { viewOf } from '../text/buffer-view.ts';
-import { checkHistoryOptions, type HistoryIndexOptions } from './check-options.ts';
 import { detectFormat, formatNamed, formatOfRecord } from './detect.ts';
 import { sightingOf } from './entry.ts';
 import { Fold, type FoldState } from './fold.ts';
 import type { Reader } from './format.ts';
-import type { HistorySighting } from './history-sighting.ts';
+import { checkHistoryOptions, type HistoryIndexOptions, type HistorySighting } from './history-sighting.ts';
 import { LineScanner } from './line-scanner.ts';
 import { locate } from './paths.ts';
 

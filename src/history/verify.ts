@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto';
-import type { LineRange } from '../model/coverage.ts';
+import { type Coverage, type LineRange, linesCoverage, unionCoverage } from '../model/coverage.ts';
+import { type Fingerprint, type Stamp, sameFingerprint } from '../model/fingerprint.ts';
+import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import { decodeText } from '../text/decode.ts';
 import { lineCount, splitLines, toLf } from '../text/lines.ts';
-import type { ShownText } from './history-sighting.ts';
+import type { HistorySighting, ShownText } from './history-sighting.ts';
 import type { View } from './view.ts';
 
 /** A text that can be compared with shown texts any number of times. */
@@ -81,4 +84,120 @@ function isShown(shown: ShownText, { text, size }: SizedText): boolean {
   if (lf.length === text.length || lf.includes('\r\n')) return false;
   const bare = text.endsWith('\r\n') ? [text.slice(0, -2)] : [];
   return [lf, ...bare].some((other) => isShown(shown, sizedText(other)));
+}
+
+/** A file as it is on the disk now. */
+interface DiskFile {
+  /** The file's key; default: the path in the transcript. */
+  readonly key?: string;
+  readonly fingerprint: Fingerprint;
+  /** The revision of these bytes in this state; without it, receipts confirm nothing. */
+  readonly revision?: string;
+  readonly totalLines: number;
+  /** Without the bytes only receipts and hashes of the whole file can be compared. */
+  readonly bytes?: Uint8Array;
+  readonly stamp?: Stamp;
+  readonly racy?: boolean;
+}
+
+/**
+ * Combines the views of one file in a transcript into a sighting. A view is confirmed by a receipt's revision, by the
+ * hash of the whole content, or by the hash of the shown lines. Other views are unverified and never license an
+ * overwrite. Confirmed views add up; views of other bytes never add to them. Undefined if no lines were shown.
+ */
+export function joinSightings(history: readonly HistorySighting[], disk: DiskFile): Sighting | undefined {
+  const compared = comparedOf(disk);
+  const confirmed = history.flatMap((sighting) => confirm(sighting, disk, compared));
+  const { totalLines } = disk;
+  if (confirmed.length > 0) {
+    const coverage = union(confirmed, totalLines);
+    return sightingOf(history, disk, {
+      coverage,
+      flags: {
+        ...NO_FLAGS,
+        clamped: taints('clamped', confirmed, coverage, totalLines),
+        redacted: taints('redacted', confirmed, coverage, totalLines),
+      },
+    });
+  }
+  const shown = history.filter(({ coverage }) => coverage.kind !== 'none');
+  if (shown.length === 0) return undefined;
+  const flags = {
+    ...NO_FLAGS,
+    unverified: true,
+    clamped: shown.some((sighting) => sighting.clamped),
+    redacted: shown.some((sighting) => sighting.redacted),
+  };
+  return sightingOf(history, disk, { coverage: union(shown, totalLines), flags });
+}
+
+interface Confirmed {
+  readonly coverage: Coverage;
+  readonly clamped: boolean;
+  readonly redacted: boolean;
+}
+
+/**
+ * Checks a view against the disk. Compared text equals the file, so marks in it are the file's own; a revision proves
+ * nothing about marks.
+ */
+function confirm(sighting: HistorySighting, disk: DiskFile, compared: ComparedText | undefined): Confirmed[] {
+  const { fingerprint, revision, coverage, clamped, redacted } = sighting;
+  const { totalLines } = disk;
+  const clean = { clamped: false, redacted: false };
+  if (fingerprint !== undefined && sameFingerprint(fingerprint, disk.fingerprint))
+    return [{ coverage: linesCoverage([{ from: 1, to: totalLines }], totalLines), ...clean }];
+  const ranges = compared === undefined ? [] : compared.rangesShown(sighting);
+  if (ranges.length > 0) return [{ coverage: linesCoverage(ranges, totalLines), ...clean }];
+  if (revision === undefined || revision !== disk.revision) return [];
+  return coverage.kind === 'none' ? [] : [{ coverage: bounded(coverage, totalLines), clamped, redacted }];
+}
+
+function comparedOf(disk: DiskFile): ComparedText | undefined {
+  const text = disk.bytes === undefined ? undefined : decodeText(disk.bytes)?.text;
+  return text === undefined ? undefined : new ComparedText(text);
+}
+
+function sightingOf(
+  history: readonly HistorySighting[],
+  disk: DiskFile,
+  found: Pick<Sighting, 'coverage' | 'flags'>,
+): Sighting {
+  const { unverified } = found.flags;
+  const times = history.map((sighting) => sighting.atMs ?? 0);
+  return {
+    key: disk.key ?? history[0]?.path ?? '',
+    fingerprint: unverified ? undefined : disk.fingerprint,
+    stamp: unverified ? undefined : disk.stamp,
+    racy: disk.racy ?? disk.stamp === undefined,
+    ...found,
+    totalLines: disk.totalLines,
+    how: 'history',
+    atMs: Math.max(0, ...times),
+  };
+}
+
+function union(views: readonly { readonly coverage: Coverage }[], totalLines: number): Coverage {
+  return views
+    .map((view) => bounded(view.coverage, totalLines))
+    .reduce((sum, coverage) => unionCoverage(sum, coverage, totalLines));
+}
+
+/** Whether a clamped or redacted view still matters. It does not if clean views show as much without it. */
+function taints(
+  flag: 'clamped' | 'redacted',
+  views: readonly Confirmed[],
+  coverage: Coverage,
+  totalLines: number,
+): boolean {
+  const clean = views.filter((view) => !view[flag]);
+  if (clean.length === views.length) return false;
+  return clean.length === 0 || JSON.stringify(union(clean, totalLines)) !== JSON.stringify(coverage);
+}
+
+/** Limits coverage to existing lines; some hosts number an empty line after a final newline. */
+function bounded(coverage: Coverage, totalLines: number): Coverage {
+  if (coverage.kind !== 'lines') return coverage;
+  const ranges = coverage.ranges.map(({ from, to }): LineRange => ({ from, to: Math.min(to, totalLines) }));
+  return linesCoverage(ranges, totalLines);
 }

@@ -1,8 +1,8 @@
+import { hash } from 'node:crypto';
 import type { ShownLines } from '../dialect/calls/shown/delivered.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { lineCount } from '../text/lines.ts';
-import type { HistorySighting } from './history-sighting.ts';
-import { shownText } from './shown-text.ts';
+import type { HistorySighting, ShownText } from './history-sighting.ts';
 
 /** A sighting without the call that it belongs to. */
 export type View = Omit<HistorySighting, 'callId' | 'atMs'>;
@@ -34,4 +34,9 @@ export function bareView(path: string, extra: Partial<View>): View {
 function coverageOf({ ranges, totalLines = Number.POSITIVE_INFINITY }: ShownLines): Coverage {
   if (ranges === undefined || totalLines === 0) return WHOLE;
   return ranges.some(({ from, to }) => from < 1 || to < from) ? NOTHING : linesCoverage(ranges, totalLines);
+}
+
+/** Hashes a text that begins at a line. Only the hash is kept, so memory does not grow with the shown text. */
+export function shownText(text: string, lines: { readonly from: number; readonly to: number }): ShownText {
+  return { from: lines.from, to: lines.to, sha256: hash('sha256', text), size: Buffer.byteLength(text) };
 }

@@ -1,9 +1,6 @@
-import { runRipgrep } from '../disk/ripgrep.ts';
-import { findRipgrep } from '../disk/ripgrep-binary.ts';
-import { type FileGlob, readGlob } from '../disk/ripgrep-glob.ts';
-import { NewestFiles } from '../disk/ripgrep-newest.ts';
-import { RipgrepRecords } from '../disk/ripgrep-records.ts';
-import { scopeOf } from '../disk/ripgrep-scope.ts';
+import { findRipgrep, runRipgrep } from '../disk/ripgrep.ts';
+import { type FileGlob, readGlob, scopeOf } from '../disk/ripgrep-glob.ts';
+import { NewestFiles, RipgrepRecords } from '../disk/ripgrep-records.ts';
 import { Fault } from '../model/fault.ts';
 import type { FindResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';

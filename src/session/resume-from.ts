@@ -2,7 +2,7 @@ import { readSnapshot } from '../disk/read.ts';
 import type { World } from '../gate/world.ts';
 import { deriveSightings } from '../history/derive.ts';
 import type { HistorySighting } from '../history/history-sighting.ts';
-import { joinSightings } from '../history/join.ts';
+import { joinSightings } from '../history/verify.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { Fault } from '../model/fault.ts';
 import type { Sighting } from '../model/sighting.ts';

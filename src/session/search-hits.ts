@@ -1,6 +1,4 @@
-import { type RipgrepEvent, readEvent } from '../disk/ripgrep-events.ts';
-import type { OpenedFiles } from '../disk/ripgrep-opened.ts';
-import { RipgrepRecords } from '../disk/ripgrep-records.ts';
+import { type OpenedFiles, type RipgrepEvent, RipgrepRecords, readEvent } from '../disk/ripgrep-records.ts';
 import type { SearchResult } from '../model/results.ts';
 
 type Hit = SearchResult['hits'][number];

@@ -1,5 +1,4 @@
-import type { RipgrepSource } from '../disk/ripgrep-binary.ts';
-import { DEFAULT_LIMITS, type RunLimits } from '../disk/ripgrep-watch.ts';
+import { DEFAULT_LIMITS, type RipgrepSource, type RunLimits } from '../disk/ripgrep.ts';
 import { kindOf } from '../disk/stats.ts';
 import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';

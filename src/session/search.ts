@@ -1,10 +1,6 @@
-import { type RipgrepEnd, runRipgrep } from '../disk/ripgrep.ts';
-import { findRipgrep } from '../disk/ripgrep-binary.ts';
-import { type FileGlob, readGlob } from '../disk/ripgrep-glob.ts';
-import { OpenedFiles } from '../disk/ripgrep-opened.ts';
-import { RipgrepRecords } from '../disk/ripgrep-records.ts';
-import { protectedScope, scopeOf } from '../disk/ripgrep-scope.ts';
-import type { RunLimits } from '../disk/ripgrep-watch.ts';
+import { findRipgrep, type RipgrepEnd, type RunLimits, runRipgrep } from '../disk/ripgrep.ts';
+import { type FileGlob, protectedScope, readGlob, scopeOf } from '../disk/ripgrep-glob.ts';
+import { OpenedFiles, RipgrepRecords } from '../disk/ripgrep-records.ts';
 import { Fault } from '../model/fault.ts';
 import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findRipgrep } from '../disk/ripgrep-binary.ts';
+import { findRipgrep } from '../disk/ripgrep.ts';
 import { Fault } from '../model/fault.ts';
 import { failureAnswer } from './failure.ts';
 

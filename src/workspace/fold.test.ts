@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EXACT, foldPath, platformFolding } from './fold.ts';
+import { EXACT, foldPath, platformFolding } from './lexical.ts';
 
 const COMPOSED = 'caf\u00e9';
 const DECOMPOSED = 'cafe\u0301';

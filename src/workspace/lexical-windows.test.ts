@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readWindowsPath, windowsPrefix, windowsTrap } from './lexical-windows.ts';
+import { readWindowsPath, windowsPrefix, windowsTrap } from './lexical.ts';
 
 const DIGITS = [...'0123456789', '¹', '²', '³'];
 const DEVICES = [

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EXACT, platformFolding } from './fold.ts';
-import { partsBelow, readPath } from './lexical.ts';
+import { EXACT, partsBelow, platformFolding, readPath } from './lexical.ts';
 
 describe('readPath', () => {
   it.each<[string, string[]]>([

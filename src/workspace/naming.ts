@@ -1,8 +1,6 @@
 import { Fault } from '../model/fault.ts';
 import type { ResolvedPath } from '../model/path.ts';
-import { type Folding, foldPath } from './fold.ts';
-import { type Lexical, partsBelow, readPath } from './lexical.ts';
-import { readWindowsPath } from './lexical-windows.ts';
+import { type Folding, foldPath, type Lexical, partsBelow, readPath, readWindowsPath } from './lexical.ts';
 import type { Protection } from './protection.ts';
 import { type Root, rootOf } from './walk.ts';
 

@@ -3,10 +3,8 @@ import { isAbsolute } from 'node:path';
 import { errnoOf, isMissing } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { Guarantee } from './guarantee.ts';
-import { readPath } from './lexical.ts';
-import { readWindowsPath } from './lexical-windows.ts';
-import { HeldDirectory, NamedDirectory } from './pinned.ts';
-import { whereIs } from './standing.ts';
+import { readPath, readWindowsPath } from './lexical.ts';
+import { HeldDirectory, NamedDirectory, whereIs } from './pinned.ts';
 import type { Root } from './walk.ts';
 
 /** The roots of a workspace, pinned. */

@@ -2,10 +2,8 @@ import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory } from '../model/path.ts';
-import type { Folding } from './fold.ts';
-import { partsBelow } from './lexical.ts';
-import { SharedDirectory } from './pinned.ts';
-import type { StandingFolders } from './standing.ts';
+import { type Folding, partsBelow } from './lexical.ts';
+import { SharedDirectory, type StandingFolders } from './pinned.ts';
 
 /** The number of links that the kernel follows. */
 const MAX_LINKS = 40;

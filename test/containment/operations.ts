@@ -14,14 +14,12 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DiskContext } from '../../src/disk/context.ts';
-import { create } from '../../src/disk/create.ts';
+import { create, makeLink } from '../../src/disk/create.ts';
 import { makeFolders, removeFolder } from '../../src/disk/folders.ts';
-import { fingerprintOf } from '../../src/disk/hash.ts';
-import { makeLink } from '../../src/disk/links.ts';
 import { inspect, listNames } from '../../src/disk/list.ts';
 import { move } from '../../src/disk/move.ts';
 import { readPage } from '../../src/disk/page.ts';
-import { openRegular, readSnapshot } from '../../src/disk/read.ts';
+import { fingerprintOf, openRegular, readSnapshot } from '../../src/disk/read.ts';
 import { remove, removeLink } from '../../src/disk/remove.ts';
 import { replace } from '../../src/disk/replace.ts';
 import type { Located, Workspace } from '../../src/workspace/workspace.ts';

@@ -1,6 +1,6 @@
-import { fingerprintOf } from '../../src/disk/hash.ts';
+import { fingerprintOf } from '../../src/disk/read.ts';
 import { deriveSightings } from '../../src/history/derive.ts';
-import { joinSightings } from '../../src/history/join.ts';
+import { joinSightings } from '../../src/history/verify.ts';
 import { rangesOf } from '../../src/model/coverage.ts';
 import type { Transcript } from '../../src/model/transcript.ts';
 import { lineCount, splitLines } from '../../src/text/lines.ts';

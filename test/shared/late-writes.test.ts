@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { fingerprintOf } from '../../src/disk/hash.ts';
+import { fingerprintOf } from '../../src/disk/read.ts';
 import { noteLateWrites } from '../../src/gate/late-writes.ts';
 import { oldLeftovers } from '../../src/gate/leftovers.ts';
 import { collectGarbage } from '../../src/journal/gc.ts';

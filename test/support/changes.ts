@@ -1,7 +1,7 @@
 import type { DiskContext } from '../../src/disk/context.ts';
 import { create } from '../../src/disk/create.ts';
-import { fingerprintOf } from '../../src/disk/hash.ts';
 import { move } from '../../src/disk/move.ts';
+import { fingerprintOf } from '../../src/disk/read.ts';
 import { remove, removeLink } from '../../src/disk/remove.ts';
 import { replace } from '../../src/disk/replace.ts';
 import type { Workspace } from '../../src/workspace/workspace.ts';

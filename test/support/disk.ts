@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type DiskContext, type DiskOptions, openDisk } from '../../src/disk/context.ts';
-import { fingerprintOf } from '../../src/disk/hash.ts';
+import { fingerprintOf } from '../../src/disk/read.ts';
 import type { Place } from '../../src/model/path.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { makeTree, type Scratch, scratch } from './tree.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Command } from 'commander';
-import { findRipgrep } from '../../disk/ripgrep-binary.ts';
+import { findRipgrep } from '../../disk/ripgrep.ts';
 import { jsonText } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import type { StateFlags } from '../../session/configured.ts';

@@ -1,4 +1,4 @@
-import { fingerprintOf } from '../../disk/hash.ts';
+import { fingerprintOf } from '../../disk/read.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Refusal } from '../../model/verdict.ts';

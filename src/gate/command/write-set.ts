@@ -1,6 +1,5 @@
-import { fingerprintOf } from '../../disk/hash.ts';
 import { inspect, linkTarget, listNames } from '../../disk/list.ts';
-import { readSnapshot } from '../../disk/read.ts';
+import { fingerprintOf, readSnapshot } from '../../disk/read.ts';
 import { isReadOnly, kindOf, modeOf } from '../../disk/stats.ts';
 import { sameSide } from '../../journal/side.ts';
 import type { Side } from '../../model/entry.ts';

@@ -1,4 +1,4 @@
-import { fingerprintOf } from '../../disk/hash.ts';
+import { fingerprintOf } from '../../disk/read.ts';
 import { modeOf, stampOf } from '../../disk/stats.ts';
 import { sameSide } from '../../journal/side.ts';
 import type {

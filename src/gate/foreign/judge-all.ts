@@ -1,4 +1,4 @@
-import { fingerprintOf } from '../../disk/hash.ts';
+import { fingerprintOf } from '../../disk/read.ts';
 import { judge } from '../../judge/judge.ts';
 import type { LineRange } from '../../model/coverage.ts';
 import type { Effect, ForeignWrite, Side } from '../../model/entry.ts';

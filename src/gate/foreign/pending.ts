@@ -1,4 +1,4 @@
-import { fingerprintOf } from '../../disk/hash.ts';
+import { fingerprintOf } from '../../disk/read.ts';
 import type { Effect, ForeignWrite, NewEntry, PendingChange } from '../../model/entry.ts';
 import type { ForeignIntent } from '../../model/intent.ts';
 import type { AnnounceOptions } from '../../model/session.ts';

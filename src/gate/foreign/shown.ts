@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { linesShownIn } from '../../dialect/calls/shown/output-lines.ts';
-import { fingerprintOf } from '../../disk/hash.ts';
-import { readSnapshot, type Snapshot } from '../../disk/read.ts';
+import { fingerprintOf, readSnapshot, type Snapshot } from '../../disk/read.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type Coverage, type LineRange, linesCoverage, WHOLE } from '../../model/coverage.ts';
 import type { CallTimes, GuessedEvent } from '../../model/foreign-session.ts';

@@ -1,5 +1,4 @@
-import { fingerprintOf } from '../../disk/hash.ts';
-import type { Snapshot } from '../../disk/read.ts';
+import { fingerprintOf, type Snapshot } from '../../disk/read.ts';
 import { sameContent } from '../../journal/side.ts';
 import { isUnder } from '../../journal/undo-events.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';

@@ -1,4 +1,4 @@
-import { fingerprintOf } from '../../disk/hash.ts';
+import { fingerprintOf } from '../../disk/read.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { LineRange } from '../../model/coverage.ts';
 import type { Effect, Side } from '../../model/entry.ts';

@@ -2,10 +2,8 @@ import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../
 import type { Fold } from '../fold.ts';
 import type { Format, FormatClaim } from '../format.ts';
 import { textOf, timeIn } from '../json-value.ts';
-import { outcomeIn } from '../outcome.ts';
-import type { RecordedResult } from '../tool-result.ts';
-import { messageFormat } from './message-format.ts';
-import type { NamedMessages } from './named-messages.ts';
+import { outcomeIn, type RecordedResult } from '../tool-result.ts';
+import { messageFormat, type NamedMessages } from './message-format.ts';
 
 const PARTS = new Set(['tool-call', 'tool-result', 'tool-error', 'tool-invocation', 'dynamic-tool']);
 

@@ -1,5 +1,4 @@
-import { keyAt, type NameKey } from './name-table.ts';
-import type { LinkKind } from './record-chain.ts';
+import { keyAt, type LinkKind, type NameKey } from './record-chain.ts';
 
 /** A line that may be skipped: a record without a uuid, or one of which only the position matters. */
 export type SkippedLine = 'nameless' | LinkedLine;

@@ -4,7 +4,7 @@ import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
 import { timeIn } from '../json-value.ts';
 import { enterDirectory } from '../paths.ts';
-import { readItem } from './openai-items.ts';
+import { readItem } from './openai-agents.ts';
 
 const TYPES = new Set([
   'session_meta',

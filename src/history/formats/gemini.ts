@@ -1,11 +1,10 @@
 import { geminiOutput } from '../../dialect/calls/hosts/command-output.ts';
 import { geminiPage } from '../../dialect/calls/hosts/recorded-page.ts';
 import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
-import { type Edited, editedBetween } from '../edited.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
 import { timeIn } from '../json-value.ts';
-import type { RecordedResult } from '../tool-result.ts';
+import { type Edited, editedBetween, type RecordedResult } from '../tool-result.ts';
 
 /** Chats of Gemini CLI: a log of messages in which a later line with the same id replaces the earlier one. */
 export const GEMINI: Format = {

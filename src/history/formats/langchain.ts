@@ -2,8 +2,7 @@ import { type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/reco
 import type { Fold } from '../fold.ts';
 import type { Format, FormatClaim } from '../format.ts';
 import { textOf } from '../json-value.ts';
-import { messageFormat } from './message-format.ts';
-import type { NamedMessages } from './named-messages.ts';
+import { messageFormat, type NamedMessages } from './message-format.ts';
 
 const REMOVE_ALL = '__remove_all__';
 const TYPES: ReadonlyMap<string, string> = new Map([

@@ -2,7 +2,7 @@ import { type JsonRecord, objectIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
 import { textOf, timeIn } from '../json-value.ts';
-import { outcomeIn } from '../outcome.ts';
+import { outcomeIn } from '../tool-result.ts';
 
 /**
  * Messages between an MCP client and a file server, one per line, either bare or in the field `message` of a log

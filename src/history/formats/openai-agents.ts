@@ -1,8 +1,9 @@
+import { codexOutput } from '../../dialect/calls/hosts/command-output.ts';
 import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import { type Format, type FormatClaim, type Reader, strongest } from '../format.ts';
 import { textOf, timeIn } from '../json-value.ts';
-import { ITEM_TYPES, readItem } from './openai-items.ts';
+import { outcomeIn } from '../tool-result.ts';
 
 /** Items of the Responses API and the Agents SDK, and messages of Chat Completions, one by one or as whole lists. */
 export const OPENAI_AGENTS: Format = {
@@ -88,4 +89,132 @@ class ItemsReader implements Reader {
     const name = stringIn(made, 'name');
     if (id !== undefined && name !== undefined) this.#fold.call({ id, name, args: made['arguments'], atMs });
   }
+}
+
+/** Working directory and time of items. */
+interface ItemPlace {
+  readonly cwd?: string | undefined;
+  readonly atMs?: number | undefined;
+}
+
+/** Types of items that are calls and results of file tools, or that clear earlier content. */
+const ITEM_TYPES: ReadonlySet<string> = new Set([
+  'function_call',
+  'function_call_output',
+  'function_call_result',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'local_shell_call',
+  'local_shell_call_output',
+  'shell_call',
+  'shell_call_output',
+  'apply_patch_call',
+  'apply_patch_call_output',
+  'mcp_call',
+  'compaction',
+]);
+
+/** Reads one item of the Responses API, in its own form or in that of the Agents SDK. */
+export function readItem(fold: Fold, item: JsonRecord, place: ItemPlace): void {
+  const type = stringIn(item, 'type') ?? '';
+  if (!ITEM_TYPES.has(type)) return;
+  if (type === 'compaction') {
+    fold.compact();
+    return;
+  }
+  const id = stringIn(item, 'call_id') ?? stringIn(item, 'callId') ?? stringIn(item, 'id');
+  if (id === undefined) return;
+  if (type === 'mcp_call') {
+    readRemoteCall(fold, item, { id, place });
+    return;
+  }
+  if (type.endsWith('_call')) readCall(fold, item, { id, place });
+  else readResult(fold, item, { id, place });
+}
+
+interface Identified {
+  readonly id: string;
+  readonly place: ItemPlace;
+}
+
+function readCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
+  const type = stringIn(item, 'type');
+  if (type === 'apply_patch_call') {
+    readPatchCall(fold, item, { id, place });
+    return;
+  }
+  if (type === 'local_shell_call' || type === 'shell_call') {
+    const action = objectIn(item, 'action') ?? {};
+    // Only one command per call, because several share one output.
+    const commands = action['commands'];
+    const command =
+      action['command'] ?? (Array.isArray(commands) && commands.length === 1 ? commands[0] : undefined);
+    const args = { command, cwd: action['working_directory'] };
+    fold.call({ id, name: 'shell', args, ...place });
+    return;
+  }
+  const name = stringIn(item, 'name');
+  if (name !== undefined) fold.call({ id, name, args: item['arguments'] ?? item['input'], ...place });
+}
+
+/** The diff of a new file consists of its lines, each with a leading `+`. */
+function readPatchCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
+  const operation = objectIn(item, 'operation') ?? {};
+  const path = stringIn(operation, 'path');
+  const verb = operation['type'] === 'create_file' ? 'Add' : 'Update';
+  if (path === undefined || operation['type'] === 'delete_file') return;
+  const patch = `*** ${verb} File: ${path}\n${stringIn(operation, 'diff') ?? ''}`;
+  fold.call({ id, name: 'apply_patch', args: { input: patch }, ...place });
+}
+
+/** These items have no flag for a failed tool; only the text can prove success. */
+function readResult(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
+  const { atMs } = place;
+  const status = stringIn(item, 'status') ?? 'completed';
+  if (status !== 'completed') {
+    fold.result({ id, ok: false, flagged: true, atMs });
+    return;
+  }
+  if (item['type'] === 'apply_patch_call_output') {
+    fold.result({ id, ok: true, flagged: true, atMs });
+    return;
+  }
+  const remote = remoteText(item['output']);
+  if (remote !== undefined) {
+    fold.result({ id, ok: true, flagged: false, text: remote, atMs });
+    return;
+  }
+  const text = textOf(item['output']);
+  const command = shellOutput(item) ?? (text === undefined ? undefined : codexOutput(text));
+  const flagged = command !== undefined;
+  fold.result({ id, ok: command?.ok ?? true, flagged, text, stdout: command?.stdout, atMs });
+}
+
+const WALL_TIME = /^Wall time: [^\n]*\nOutput:\s*$/;
+
+/** Codex puts an extra block before the blocks of an MCP server's result: `Wall time: … Output:`. */
+function remoteText(output: unknown): string | undefined {
+  const [first, ...blocks] = Array.isArray(output) ? output : [];
+  return isRecord(first) && WALL_TIME.test(stringIn(first, 'text') ?? '') ? textOf(blocks) : undefined;
+}
+
+/** `output: [{stdout, stderr, outcome: {type: 'exit', exit_code}}]` */
+function shellOutput(item: JsonRecord): { ok: boolean; stdout: string } | undefined {
+  if (item['type'] !== 'shell_call_output') return undefined;
+  const outputs = objectsIn(item, 'output');
+  const [output] = outputs;
+  const stdout = output === undefined ? undefined : stringIn(output, 'stdout');
+  if (output === undefined || stdout === undefined || outputs.length > 1) return { ok: false, stdout: '' };
+  const outcome = objectIn(output, 'outcome') ?? {};
+  const exit = outcome['exit_code'] ?? outcome['exitCode'];
+  return { ok: exit === 0 && (stringIn(output, 'stderr') ?? '') === '', stdout };
+}
+
+/** Reads an item that contains both a call to a remote server and its result. */
+function readRemoteCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
+  const name = stringIn(item, 'name');
+  if (name === undefined) return;
+  fold.call({ id, name, args: item['arguments'], ...place });
+  const ok = (item['error'] ?? null) === null;
+  fold.result({ id, ok, flagged: true, text: textOf(item['output']), atMs: place.atMs, ...outcomeIn(item) });
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { keyOf } from './name-table.ts';
+import { keyOf } from './record-chain.ts';
 
 it('names of any length have keys of their own', () => {
   const names = Array.from({ length: 50_000 }, (_, number) => `u${number}`);

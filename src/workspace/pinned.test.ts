@@ -4,8 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDescriptors } from '../../test/support/descriptors.ts';
 import { makeTree, scratch } from '../../test/support/tree.ts';
 import { strongestGuarantee } from './guarantee.ts';
-import { HeldDirectory } from './pinned.ts';
-import { StandingFolders } from './standing.ts';
+import { HeldDirectory, StandingFolders } from './pinned.ts';
 import { Workspace } from './workspace.ts';
 
 interface Places {

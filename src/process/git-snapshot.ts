@@ -11,6 +11,8 @@ export interface Candidate {
   readonly blob?: string;
   /** Permission bits before, if `blob` is given. */
   readonly mode?: number;
+  /** The blob is the target of a symbolic link. */
+  readonly link?: true;
 }
 
 export interface Unavailable {
@@ -203,6 +205,14 @@ async function looseFiles(
 }
 
 const SUBMODULE = '160000';
+const KIND_BITS = 0o170000;
+const LINK_KIND = 0o120000;
+
+/** What an index says about a tracked path. */
+export function trackedAs(blob: string, mode: number): Required<Pick<Candidate, 'blob' | 'mode'>> {
+  const link = (mode & KIND_BITS) === LINK_KIND ? { link: true as const } : {};
+  return { blob, mode: mode & 0o777, ...link };
+}
 
 /** Tracked files whose stat fields differ from the index. */
 async function changedTracked(
@@ -220,7 +230,7 @@ async function changedTracked(
     const [modeBefore = '', , blob = ''] = (fields[at] ?? '').slice(1).split(' ');
     const path = fields[at + 1] ?? '';
     if (modeBefore === SUBMODULE) submodules.push(path);
-    else files.push({ path, blob, mode: Number.parseInt(modeBefore, 8) & 0o777 });
+    else files.push({ path, ...trackedAs(blob, Number.parseInt(modeBefore, 8)) });
   }
   return { files, submodules };
 }

@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { errnoOf } from '../model/errno.ts';
 import { ignoredByGit, repositoryAround } from './git.ts';
-import { type Candidate, dropSnapshot } from './git-snapshot.ts';
+import { type Candidate, dropSnapshot, trackedAs } from './git-snapshot.ts';
 
 /** Smaller work trees are compared in full: that is fast, and sees what no watcher reports. */
 const MIN_TRACKED = 5_000;
@@ -28,10 +28,7 @@ const HASH_AT = 40;
 const NAME_AT = 62;
 const HASH_BYTES = 20;
 
-interface Tracked {
-  readonly blob: string;
-  readonly mode: number;
-}
+type Tracked = ReturnType<typeof trackedAs>;
 
 /**
  * Watches a large git work tree after its first snapshot, so that later snapshots need not stat every file. It keeps the
@@ -272,7 +269,7 @@ function readIndex(file: string): ReadonlyMap<string, Tracked> | undefined {
     const mode = bytes.readUInt32BE(at + MODE_AT);
     const isFile = (mode & 0o170000) !== 0o160000 && (flags & 0x3000) === 0;
     const blob = bytes.toString('hex', at + HASH_AT, at + HASH_AT + HASH_BYTES);
-    if (isFile) tracked.set(bytes.toString('utf8', nameAt, end), { blob, mode: mode & 0o777 });
+    if (isFile) tracked.set(bytes.toString('utf8', nameAt, end), trackedAs(blob, mode));
     at += (end - at + 8) & ~7;
   }
   return tracked;

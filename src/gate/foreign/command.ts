@@ -14,7 +14,7 @@ import { Fault } from '../../model/fault.ts';
 import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { convertedPaths, dropSnapshot, readBlobs } from '../../process/git-snapshot.ts';
+import { type Candidate, convertedPaths, dropSnapshot, readBlobs } from '../../process/git-snapshot.ts';
 import { lostUpdate } from '../command/lost-update.ts';
 import { type FoundSide, foundAt } from '../side-at.ts';
 import { ABSENT, fileSide } from '../sides.ts';
@@ -139,7 +139,7 @@ async function looseFiles(
   const found: Effect[] = [];
   for (const path of loose) {
     if (signal.aborted) return { unavailable: 'the time limit was reached' };
-    const effect = await effectAt(world, `${root}/${path}`);
+    const effect = await effectAt(world, `${root}/${path}`, 'parents');
     if (effect === undefined || effects.has(effect.key)) continue;
     bytes += effect.before.kind === 'file' ? effect.before.fingerprint.size : 0;
     if (bytes > MAX_LOOSE_BYTES) return { unavailable: 'the files that are not committed are too large' };
@@ -158,11 +158,20 @@ async function keepAll(world: World, effects: readonly Effect[]): Promise<void> 
     await Promise.all(effects.slice(at, at + KEPT_AT_ONCE).map((effect) => keepBefore(world, effect)));
 }
 
-/** The present state of a path, or undefined if it is protected or cannot be read. */
-export async function effectAt(world: World, path: string): Promise<Effect | undefined> {
-  const resolved = world.workspace.resolve(path, 'undo');
-  if (!resolved.ok) return undefined;
-  const { key, relative } = resolved.path;
+/**
+ * The present state of a path, or undefined if it is protected or cannot be read. With `parents`, the state of a link itself,
+ * and not of its target.
+ */
+export async function effectAt(
+  world: World,
+  path: string,
+  links: 'all' | 'parents' = 'all',
+): Promise<Effect | undefined> {
+  const outcome = world.workspace.locate(path, 'undo', links);
+  if (!outcome.ok) return undefined;
+  const { place } = outcome.located;
+  place.dir.close();
+  const { key, relative } = place.path;
   try {
     const { side } = await foundAt(world, key);
     return { key, relative, before: side, after: side };
@@ -215,16 +224,9 @@ async function snapshotTurnouts(
   const signal = AbortSignal.timeout(SNAPSHOT_MS.git);
   const candidates = await world.processes.candidates(snapshot, signal);
   if ('unavailable' in candidates) return [];
-  const found: {
-    path: string;
-    blob?: string;
-    mode?: number;
-    key: string;
-    relative: string;
-    now: FoundSide;
-  }[] = [];
+  const found: (Candidate & { key: string; relative: string; now: FoundSide })[] = [];
   for (const candidate of candidates) {
-    const effect = await effectAt(world, `${snapshot.root}/${candidate.path}`);
+    const effect = await effectAt(world, `${snapshot.root}/${candidate.path}`, 'parents');
     if (effect === undefined || known.has(effect.key)) continue;
     const { key, relative } = effect;
     found.push({ ...candidate, key, relative, now: await foundAt(world, key) });
@@ -239,24 +241,25 @@ async function snapshotTurnouts(
   );
   const bytes = new Map(paths.map((path, at) => [path, 'unavailable' in blobs ? undefined : blobs[at]]));
   const turnouts: Turnout[] = [];
-  for (const { path, blob, mode, key, relative, now } of found) {
-    const raw = !('unavailable' in converted) && !converted.has(path);
-    const before =
-      blob === undefined ? ABSENT : await blobSide(world, bytes.get(path), { mode: mode ?? 0o644, raw });
+  for (const { key, relative, now, ...candidate } of found) {
+    const raw = !('unavailable' in converted) && !converted.has(candidate.path);
+    const before = await sideBefore(world, candidate, { bytes: bytes.get(candidate.path), raw });
     turnouts.push({ effect: { key, relative, before, after: before }, now });
   }
   return turnouts;
 }
 
 /**
- * The state of a tracked file before the command. Its bytes are known only if git stores them as they are in the work
- * tree.
+ * The state of a candidate before the command. The bytes of a tracked file are known only if git stores them as they are in
+ * the work tree.
  */
-async function blobSide(
+async function sideBefore(
   world: World,
-  bytes: Buffer | undefined,
-  { mode, raw }: { readonly mode: number; readonly raw: boolean },
+  { blob, mode = 0o644, link }: Candidate,
+  { bytes, raw }: { readonly bytes: Buffer | undefined; readonly raw: boolean },
 ): Promise<Side> {
+  if (blob === undefined) return ABSENT;
+  if (link === true && bytes !== undefined) return { kind: 'link', target: bytes.toString('utf8') };
   const content = bytes ?? Buffer.alloc(0);
   const fingerprint = fingerprintOf(content);
   const kept = raw && bytes !== undefined;

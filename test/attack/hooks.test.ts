@@ -1,0 +1,2 @@
+// Longer replayed sessions per client.
+import '../hooks/coverage.test.ts';

@@ -1,0 +1,289 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { answerHook } from '../../src/hooks/answer-hook.ts';
+import type { HostName, JsonObject } from '../../src/hooks/event.ts';
+import { HookDoor } from '../../src/hooks/hook-door.ts';
+import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
+import { outputOf } from './hooked.ts';
+import type { Scratch } from './tree.ts';
+
+export const REPLAYED = ['claude-code', 'codex', 'gemini', 'cursor', 'vscode', 'opencode'] as const;
+export type Replayed = (typeof REPLAYED)[number];
+
+interface ToolUse {
+  readonly tool: string;
+  readonly input: JsonObject;
+}
+
+/** The tools of one client and the shapes of their results, as in the captures and the client's documentation. */
+interface Tools {
+  /** A client without a read tool reads through its shell. */
+  readonly read?: (path: string, text: string) => ToolUse & { readonly response: unknown };
+  write(path: string, content: string): ToolUse;
+  edit(path: string, from: string, to: string): ToolUse;
+  shell(command: string): ToolUse;
+  printed(output: string): unknown;
+}
+
+const patch = (text: string): ToolUse => ({
+  tool: 'apply_patch',
+  input: { command: `*** Begin Patch\n${text}*** End Patch\n` },
+});
+const marked = (mark: string, text: string): string =>
+  text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => `${mark}${line}\n`)
+    .join('');
+
+const TOOLS: Readonly<Record<Replayed, Tools>> = {
+  'claude-code': {
+    read: (path, text) => {
+      const lines = text.split('\n').length;
+      const file = { filePath: path, content: text, numLines: lines, startLine: 1, totalLines: lines };
+      return { tool: 'Read', input: { file_path: path }, response: { type: 'text', file } };
+    },
+    write: (path, content) => ({ tool: 'Write', input: { file_path: path, content } }),
+    edit: (path, from, to) => ({
+      tool: 'Edit',
+      input: { file_path: path, old_string: from, new_string: to },
+    }),
+    shell: (command) => ({ tool: 'Bash', input: { command } }),
+    printed: (stdout) => ({ stdout, stderr: '', interrupted: false, isImage: false }),
+  },
+  codex: {
+    write: (path, content) => patch(`*** Add File: ${path}\n${marked('+', content)}`),
+    edit: (path, from, to) => patch(`*** Update File: ${path}\n@@\n${marked('-', from)}${marked('+', to)}`),
+    shell: (command) => ({ tool: 'Bash', input: { command } }),
+    printed: (output) => output,
+  },
+  gemini: {
+    read: (path, text) => ({
+      tool: 'read_file',
+      input: { file_path: path },
+      response: { llmContent: text, returnDisplay: '' },
+    }),
+    write: (path, content) => ({ tool: 'write_file', input: { file_path: path, content } }),
+    edit: (path, from, to) => ({
+      tool: 'replace',
+      input: { file_path: path, instruction: 'x', old_string: from, new_string: to },
+    }),
+    shell: (command) => ({ tool: 'run_shell_command', input: { command, description: 'x' } }),
+    printed: (output) => ({
+      llmContent: `<untrusted_context>\nOutput: ${output === '' ? '(empty)' : output}\nProcess Group PGID: 1\n</untrusted_context>`,
+      returnDisplay: output,
+    }),
+  },
+  cursor: {
+    read: (path, text) => ({ tool: 'Read', input: { path }, response: JSON.stringify({ content: text }) }),
+    write: (path, content) => ({ tool: 'Write', input: { path, content } }),
+    edit: (path, from, to) => ({
+      tool: 'StrReplace',
+      input: { path, old_string: from, new_string: to },
+    }),
+    shell: (command) => ({ tool: 'Shell', input: { command } }),
+    printed: (output) => JSON.stringify({ output }),
+  },
+  vscode: {
+    read: (path, text) => ({ tool: 'read_file', input: { filePath: path }, response: text }),
+    write: (path, content) => ({ tool: 'create_file', input: { filePath: path, content } }),
+    edit: (path, from, to) => ({
+      tool: 'replace_string_in_file',
+      input: { filePath: path, oldString: from, newString: to },
+    }),
+    shell: (command) => ({ tool: 'run_in_terminal', input: { command } }),
+    printed: (output) => output,
+  },
+  opencode: {
+    read: (path, text) => {
+      const lines = text.replace(/\n$/, '').split('\n').length;
+      const display = { type: 'file', path, text: text.replace(/\n$/, ''), lineStart: 1, lineEnd: lines };
+      return {
+        tool: 'read',
+        input: { filePath: path },
+        response: { output: text, metadata: { display: { ...display, totalLines: lines } } },
+      };
+    },
+    write: (path, content) => ({ tool: 'write', input: { filePath: path, content } }),
+    edit: (path, from, to) => ({
+      tool: 'edit',
+      input: { filePath: path, oldString: from, newString: to },
+    }),
+    shell: (command) => ({ tool: 'bash', input: { command, description: 'x' } }),
+    printed: (output) => ({ title: '', output, metadata: { output, exit: 0, truncated: false } }),
+  },
+};
+
+/** One event of a call, before the client has put it into its own form. */
+interface CallEvent {
+  readonly kind: 'before' | 'after';
+  readonly session: string;
+  readonly cwd: string;
+  readonly mode: 'default' | 'unattended';
+  readonly use: ToolUse;
+  readonly call: string;
+  readonly response: unknown;
+}
+
+function payloadOf(client: HostName, event: CallEvent): JsonObject {
+  const { kind, session, cwd, use, call, response } = event;
+  const after = kind === 'after';
+  const named = { tool_name: use.tool, tool_input: use.input };
+  switch (client) {
+    case 'gemini':
+      return {
+        session_id: session,
+        cwd,
+        hook_event_name: after ? 'AfterTool' : 'BeforeTool',
+        ...named,
+        ...(after ? { tool_response: response } : {}),
+      };
+    case 'cursor':
+      return {
+        conversation_id: session,
+        workspace_roots: [cwd],
+        hook_event_name: after ? 'postToolUse' : 'preToolUse',
+        ...named,
+        tool_use_id: call,
+        ...(after ? { tool_output: response } : {}),
+      };
+    case 'opencode':
+      return {
+        hook: after ? 'tool.execute.after' : 'tool.execute.before',
+        directory: cwd,
+        input: { tool: use.tool, sessionID: session, callID: call, ...(after ? { args: use.input } : {}) },
+        output: after ? response : { args: use.input },
+      };
+    default:
+      return {
+        session_id: session,
+        cwd,
+        permission_mode: event.mode === 'default' ? 'default' : 'bypassPermissions',
+        hook_event_name: after ? 'PostToolUse' : 'PreToolUse',
+        ...named,
+        tool_use_id: call,
+        ...(after ? { tool_response: response } : {}),
+      };
+  }
+}
+
+/** The reply of the gate, whatever form the client reads it in. */
+export interface Replied {
+  readonly denied: boolean;
+  readonly text: string;
+}
+
+/** A client that calls its built-in tools, with the hooks before and after each call answered in this process. */
+export class ReplayedClient {
+  readonly session = 'replayed';
+  readonly #places: Scratch;
+  readonly #client: Replayed;
+  readonly #mode: 'default' | 'unattended';
+  readonly #door: HookDoor;
+  #calls = 0;
+
+  constructor(places: Scratch, client: Replayed, mode: 'default' | 'unattended' = 'default') {
+    this.#places = places;
+    this.#client = client;
+    this.#mode = mode;
+    const env = { LOOKFIRST_HOME: places.home };
+    this.#door = new HookDoor({ env, platform: process.platform, cwd: places.root }, {});
+    onTestFinished(() => this.#door.close());
+  }
+
+  /** Shows the model a file, or its first lines. */
+  async read(name: string, { lines }: { readonly lines?: number } = {}): Promise<void> {
+    const text = readFileSync(join(this.#places.root, name), 'utf8');
+    const tools = TOOLS[this.#client];
+    if (lines !== undefined) await this.shell(`head -n ${lines} ${name}`);
+    else if (tools.read === undefined) await this.shell(`cat ${name}`);
+    else {
+      const { response, ...use } = tools.read(this.#path(name), text);
+      await this.#event('after', { use, call: this.#next(), response });
+    }
+  }
+
+  write(name: string, content: string): Promise<Replied> {
+    const file = join(this.#places.root, name);
+    return this.#change(TOOLS[this.#client].write(this.#path(name), content), () => {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, content);
+    });
+  }
+
+  edit(name: string, from: string, to: string): Promise<Replied> {
+    const file = join(this.#places.root, name);
+    return this.#change(TOOLS[this.#client].edit(this.#path(name), from, to), () =>
+      writeFileSync(
+        file,
+        readFileSync(file, 'utf8').replace(from, () => to),
+      ),
+    );
+  }
+
+  async shell(command: string): Promise<Replied> {
+    const use = TOOLS[this.#client].shell(command);
+    const call = this.#next();
+    const before = await this.#event('before', { use, call });
+    if (before.denied) return before;
+    const output = await outputOf(command, this.#places.root);
+    const response = TOOLS[this.#client].printed(output);
+    return this.#event('after', { use, call, response });
+  }
+
+  /** The model's context was summarised. */
+  async compacted(): Promise<void> {
+    const { session } = this;
+    const cwd = this.#places.root;
+    switch (this.#client) {
+      case 'cursor':
+        await this.#send({ conversation_id: session, workspace_roots: [cwd], hook_event_name: 'preCompact' });
+        return;
+      case 'opencode': {
+        const input = { type: 'session.compacted', properties: { sessionID: session } };
+        await this.#send({ hook: 'event', directory: cwd, input });
+        return;
+      }
+      default: {
+        const name = this.#client === 'vscode' ? 'PreCompact' : 'PostCompact';
+        await this.#send({ session_id: session, cwd, hook_event_name: name });
+      }
+    }
+  }
+
+  async #change(use: ToolUse, make: () => void): Promise<Replied> {
+    const call = this.#next();
+    const before = await this.#event('before', { use, call });
+    if (before.denied) return before;
+    make();
+    const after = await this.#event('after', { use, call, response: 'ok' });
+    return { ...after, text: before.text + after.text };
+  }
+
+  #event(
+    kind: 'before' | 'after',
+    rest: { readonly use: ToolUse; readonly call: string; readonly response?: unknown },
+  ): Promise<Replied> {
+    const event = { kind, session: this.session, cwd: this.#places.root, mode: this.#mode, ...rest };
+    return this.#send(payloadOf(this.#client, { ...event, response: rest.response }));
+  }
+
+  async #send(payload: JsonObject): Promise<Replied> {
+    const host = HOOK_HOSTS[this.#client];
+    const settings = { host, cwd: this.#places.root, roots: [], state: {} };
+    const call = { host, text: JSON.stringify(payload), onFailure: 'deny' } as const;
+    const answer = await answerHook(call, (_host, event) => this.#door.respond(settings, event));
+    if (answer.stderr !== '') throw new Error(answer.stderr);
+    return { denied: /"deny"/.test(answer.stdout), text: answer.stdout };
+  }
+
+  #path(name: string): string {
+    return this.#client === 'codex' ? name : join(this.#places.root, name);
+  }
+
+  #next(): string {
+    this.#calls += 1;
+    return `call-${this.#calls}`;
+  }
+}

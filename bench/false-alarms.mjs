@@ -17,11 +17,11 @@ import { fileURLToPath } from 'node:url';
 import { openSession } from '../dist/index.js';
 
 const LINES = Array.from({ length: 40 }, (_, index) => `line ${index + 1}: some text`);
-const TEXT = `${LINES.join('\n')}\n`;
+export const TEXT = `${LINES.join('\n')}\n`;
 const REPEATS = Number(process.argv[process.argv.indexOf('--repeats') + 1]) || 20;
 
 /** Each mix: what happens between the read and the change, what the agent does, and whether it should go through. */
-const MIXES = [
+export const MIXES = [
   mix('formatter rewrites the same bytes', 'allow', 'overwrite', (f) => writeFileSync(f, TEXT)),
   mix('autosave of an unchanged buffer', 'allow', 'overwrite', (f) => rewriteByRename(f, TEXT)),
   mix('branch switch and back', 'allow', 'overwrite', (f) => {
@@ -82,8 +82,8 @@ function keepTimes(file, work) {
   utimesSync(file, atime, mtime);
 }
 
-const OLD = 'line 20: some text';
-const NEW = 'line 20: by the agent';
+export const OLD = 'line 20: some text';
+export const NEW = 'line 20: by the agent';
 
 /** Ours. */
 function lookfirst() {

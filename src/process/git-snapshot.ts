@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { copyFileSync, existsSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs';
+import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { isMissing } from '../model/errno.ts';
@@ -189,6 +189,25 @@ export function dropSnapshot({ index }: Pick<TreeSnapshot, 'index'>): void {
     if (!isMissing(error)) throw error;
   }
 }
+
+/** A command is settled within minutes, so the snapshot of a day ago belongs to none. */
+const MAX_SNAPSHOT_AGE_MS = 24 * 3_600_000;
+
+/** Snapshots that no command needs any more: the process that took them was killed. */
+export function expiredSnapshots(home: string, nowMs: number): readonly string[] {
+  const folder = join(home, 'snapshots');
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => SNAPSHOT.test(name))
+    .map((name) => join(folder, name))
+    .filter((path) => {
+      const stats = lstatSync(path, { throwIfNoEntry: false });
+      return stats?.isFile() === true && stats.ctimeMs < nowMs - MAX_SNAPSHOT_AGE_MS;
+    });
+}
+
+/** The id of a change and the number of the root. */
+const SNAPSHOT = /^c[0-9a-f]+-\d+$/;
 
 async function looseFiles(
   place: SnapshotPlace,

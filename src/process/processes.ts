@@ -3,7 +3,14 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { errnoOf } from '../model/errno.ts';
-import { type Candidate, candidatesSince, takeSnapshot, type Unavailable } from './git-snapshot.ts';
+import {
+  type Candidate,
+  candidatesSince,
+  dropSnapshot,
+  expiredSnapshots,
+  takeSnapshot,
+  type Unavailable,
+} from './git-snapshot.ts';
 import { expiredOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
 import {
   expiredLayers,
@@ -18,13 +25,15 @@ import type { AttributeReader } from './layer-entries.ts';
 import { type Probe, probe } from './probe.ts';
 import { type CommandEnd, runSandboxed } from './run-sandboxed.ts';
 import type { HiddenPath, Profile } from './sandbox.ts';
-import { WarmTree } from './warm-tree.ts';
+import { removeWarmLeftovers, type TaggedOwner, WarmTree } from './warm-tree.ts';
 
 export interface ProcessesOptions {
   /** Our state folder: layers and outputs are kept there, and no command sees it. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly attributes: AttributeReader | undefined;
+  /** Only a process that keeps work trees warm, or removes what others have left, needs it. */
+  readonly owner?: TaggedOwner;
 }
 
 /** One command to run on a new layer. */
@@ -132,19 +141,21 @@ export class Processes {
   /** From now on large work trees are watched between snapshots, until `close`. For a process that answers many commands. */
   keepWarm(): void {
     this.#warm ??= new Map();
+    this.#removeLeftovers();
   }
 
   /** The state of a git work tree, for commands that run without a layer. */
   async snapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
-    const { home } = this.#options;
+    const { home, owner } = this.#options;
     const folder = join(home, 'snapshots');
+    const tag = owner?.tag ?? String(process.pid);
     const known = await this.#warm?.get(root)?.snapshot(join(folder, name));
     if (known !== undefined) return known;
     this.#warm?.get(root)?.close();
     this.#warm?.delete(root);
     // Watching starts with the copied index, before the files are compared, so that no change is missed.
     const copied = async (index: string): Promise<void> => {
-      const tree = this.#warm === undefined ? undefined : await WarmTree.begin(root, { index, home });
+      const tree = this.#warm === undefined ? undefined : await WarmTree.begin(root, { index, home, tag });
       if (tree !== undefined) this.#warm?.set(root, tree);
     };
     const taken = await takeSnapshot(root, { folder, name, signal, copied });
@@ -167,6 +178,11 @@ export class Processes {
     this.#warm = undefined;
   }
 
+  #removeLeftovers(): void {
+    const { home, owner } = this.#options;
+    if (owner !== undefined) removeWarmLeftovers(join(home, 'snapshots'), owner);
+  }
+
   /** A layer that was kept after a conflict. */
   kept(id: string): (Layer & LayerRecord) | undefined {
     return openLayer(this.#options.home, id);
@@ -177,7 +193,7 @@ export class Processes {
     return readKeptOutput(this.#options.home, { id, session });
   }
 
-  /** Removes expired layers and outputs and returns their number. A dry run only counts them. */
+  /** Removes expired layers, outputs and snapshots. Returns the number of layers and outputs; a dry run only counts them. */
   expire({ nowMs, dryRun }: { readonly nowMs: number; readonly dryRun: boolean }): ExpiredWork {
     const { home } = this.#options;
     const layers = expiredLayers(home, nowMs);
@@ -185,6 +201,8 @@ export class Processes {
     if (!dryRun) {
       for (const layer of layers) removeLayer(layer);
       for (const path of outputs) rmSync(path, { force: true });
+      for (const index of expiredSnapshots(home, nowMs)) dropSnapshot({ index });
+      this.#removeLeftovers();
     }
     return { layers: layers.length, outputs: outputs.filter((path) => !path.endsWith('.json')).length };
   }

@@ -1,4 +1,5 @@
 import {
+  existsSync,
   type FSWatcher,
   linkSync,
   lstatSync,
@@ -62,13 +63,13 @@ export class WarmTree {
    */
   static async begin(
     root: string,
-    { index, home }: { readonly index: string; readonly home: string },
+    { index, home, tag }: { readonly index: string; readonly home: string; readonly tag: string },
   ): Promise<WarmTree | undefined> {
     // The paths of an index start at the top of the repository.
     const tracked = repositoryAround(root) === root ? readIndex(index) : undefined;
     if (tracked === undefined || tracked.size < MIN_TRACKED) return undefined;
     const folder = join(home, 'snapshots');
-    const name = `${process.pid}-${Date.now()}`;
+    const name = `${tag}-${Date.now()}`;
     const base = { root, index: join(folder, `warm-${name}`), loose: [], uncovered: [], atMs: 0 };
     const tree = new WarmTree(base, tracked, join(folder, `flush-${name}`));
     linkSync(index, base.index);
@@ -106,7 +107,7 @@ export class WarmTree {
   async snapshot(index: string): Promise<TreeSnapshot | undefined> {
     if (!(await this.#settled())) return undefined;
     const loose = [...new Set([...this.#loose, ...(await this.#relevant(this.#changed))])];
-    if (loose.length > MAX_LOOSE) return undefined;
+    if (loose.length > MAX_LOOSE || !existsSync(this.#base.index)) return undefined;
     linkSync(this.#base.index, index);
     this.#marks.set(index, new Set());
     return { root: this.#base.root, index, loose, uncovered: this.#uncovered, atMs: Date.now() };
@@ -228,6 +229,20 @@ export class WarmTree {
       if (files.size > MAX_EVENTS) this.#isBroken = true;
       if (this.#isBroken) return;
     }
+  }
+}
+
+/** The processes that share a state folder: the tag of this one, and whether that of another one is alive. */
+export interface TaggedOwner {
+  readonly tag: string;
+  isTagAlive(tag: string): boolean;
+}
+
+/** Removes what watching processes have left in the folder of snapshots when they were killed. */
+export function removeWarmLeftovers(folder: string, { isTagAlive }: TaggedOwner): void {
+  for (const { name } of entriesOf(folder)) {
+    const tag = /^(?:warm|flush)-(.+)-\d+$/.exec(name)?.[1];
+    if (tag !== undefined && !isTagAlive(tag)) dropSnapshot({ index: join(folder, name) });
   }
 }
 

@@ -121,7 +121,8 @@ async function assemble(
   const now = options.now ?? Date.now;
   const openedMs = now();
   opened.push(() => noteOwnLateWrites(world, openedMs));
-  const processes = new Processes({ home, env: process.env, attributes: disk.native ?? loadNative() });
+  const attributes = disk.native ?? loadNative();
+  const processes = new Processes({ home, env: process.env, attributes, owner });
   opened.push(() => processes.close());
   const world: OpenWorld = {
     workspace,

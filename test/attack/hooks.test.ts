@@ -1,2 +1,3 @@
-// Longer replayed sessions per client.
+// The same tests as in test/hooks, with longer sessions and more calls.
 import '../hooks/coverage.test.ts';
+import '../hooks/resident.test.ts';

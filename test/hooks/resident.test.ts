@@ -8,14 +8,19 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hookScript } from '../../src/config/hook-script.ts';
+import { ownerOfThisProcess } from '../../src/store/owner.ts';
 
 const PROGRAM = new URL('../../dist/bin/lookfirst.js', import.meta.url).pathname;
+
+/** `npm run attack` makes a thousand. */
+const CALLS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 1000 : 40;
 
 let base: string;
 let home: string;
@@ -143,6 +148,48 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     await expect.poll(sockets).not.toEqual([]);
     await expect.poll(residents).toEqual([]);
     expect(sockets()).toEqual([]);
+  });
+
+  it(`${CALLS} calls leave one resident, and nothing is left after its idle time`, async () => {
+    const scraps = join(base, 'tmp');
+    mkdirSync(scraps);
+    const around = { ...env(), TMPDIR: scraps, LOOKFIRST_RESIDENT_IDLE_MS: '3000' };
+    for (let made = 0; made < CALLS; made += 10) {
+      const calls = Array.from({ length: 10 }, () => callScript(blindWrite(), ['claude-code'], around));
+      for (const { code, stdout } of await Promise.all(calls)) {
+        expect(code).toBe(0);
+        expect(stdout).toContain('"deny"');
+      }
+    }
+    // Those that were started beside the first one end as soon as they find it.
+    await expect.poll(residents).toHaveLength(1);
+    await expect.poll(residents, { timeout: 20_000 }).toEqual([]);
+    expect(sockets()).toEqual([]);
+    expect(readdirSync(scraps)).toEqual([]);
+    const snapshots = join(home, 'snapshots');
+    expect(existsSync(snapshots) ? readdirSync(snapshots) : []).toEqual([]);
+  });
+
+  it('a new resident removes what a killed one has left', async () => {
+    await callScript(blindWrite(), ['claude-code'], env());
+    await expect.poll(sockets).toHaveLength(2);
+    const [pid = 0] = residents();
+    process.kill(pid, 'SIGKILL');
+    await expect.poll(residents).toEqual([]);
+    const left = sockets().find((name) => name.startsWith('r-')) ?? '';
+    // Sockets are removed only at an age at which their resident must have begun to listen.
+    const past = new Date(Date.now() - 120_000);
+    utimesSync(join(home, 'run', left), past, past);
+    mkdirSync(join(home, 'snapshots'), { recursive: true });
+    const dead = `warm-${pid}+1+abc-1`;
+    const alive = `flush-${ownerOfThisProcess().replace(':', '+')}+abc-1`;
+    for (const name of [dead, alive]) writeFileSync(join(home, 'snapshots', name), '');
+    await callScript(blindWrite(), ['claude-code'], env());
+    await expect.poll(residents).toHaveLength(1);
+    await expect.poll(sockets).not.toContain(left);
+    await expect.poll(sockets).toHaveLength(2);
+    await callScript(blindWrite(), ['claude-code'], env());
+    await expect.poll(() => readdirSync(join(home, 'snapshots'))).toEqual([alive]);
   });
 
   it('answers through Node when the resident was killed, and has a new one afterwards', async () => {

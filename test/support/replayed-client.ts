@@ -176,7 +176,7 @@ export interface Replied {
 
 /** A client that calls its built-in tools, with the hooks before and after each call answered in this process. */
 export class ReplayedClient {
-  readonly session = 'replayed';
+  session = 'replayed';
   readonly #places: Scratch;
   readonly #client: Replayed;
   readonly #mode: 'default' | 'unattended';

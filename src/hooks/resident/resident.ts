@@ -1,6 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, lstatSync, mkdirSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import type { ResidentPlace } from '../../config/resident-place.ts';
 import { errnoOf } from '../../model/errno.ts';
 import type { HookAnswer } from '../event.ts';
@@ -48,6 +58,7 @@ export async function runResident(options: ResidentOptions): Promise<'yielded' |
     return 'yielded';
   }
   publish(place.pointer, socket);
+  await removeDeadSockets();
   await untilOver(options, { calls, socket, version });
   retract(place.pointer, socket);
   await calls.drained();
@@ -164,6 +175,30 @@ export function isResidentAlive(pointer: string, program: string): Promise<boole
     probe.on('timeout', () => probe.destroy(new Error('no answer')));
     probe.on('error', () => resolve(false));
     probe.end();
+  });
+}
+
+/** A younger socket may belong to a resident that does not listen yet. */
+const MIN_SOCKET_AGE_MS = 60_000;
+
+/** Removes the sockets that killed residents have left in the current folder. */
+async function removeDeadSockets(): Promise<void> {
+  const now = Date.now();
+  for (const name of readdirSync('.')) {
+    const stats = /^r-.*\.sock/.test(name) ? lstatSync(name, { throwIfNoEntry: false }) : undefined;
+    if (stats === undefined || stats.mtimeMs > now - MIN_SOCKET_AGE_MS) continue;
+    if (stats.isSymbolicLink() || (await refuses(name))) removeIfThere(name);
+  }
+}
+
+/** Whether no process listens on a socket. */
+function refuses(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect(socket, () => {
+      probe.destroy();
+      resolve(false);
+    });
+    probe.on('error', (error) => resolve(errnoOf(error) === 'ECONNREFUSED'));
   });
 }
 

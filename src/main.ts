@@ -12,13 +12,19 @@ async function run(): Promise<number> {
   if (word === undefined || word === 'serve' || !(await isCommand(word))) {
     const { runServe } = await import('./cli/serve-command.ts');
     const args = word === 'serve' ? rest : process.argv.slice(2);
-    return runServe({ args, process, servers: () => import('./mcp/serve.ts'), viewer });
+    const help = (): Promise<number> => commandLine(['serve', '--help']);
+    return runServe({ args, process, servers: () => import('./mcp/serve.ts'), viewer, help });
   }
-  if (word === 'hook' && !rest.some((flag) => ['--help', '-h', '--version'].includes(flag))) return hook();
+  if (word === 'hook' && !rest.some((flag) => ['--help', '-h', '--version', '-v'].includes(flag)))
+    return hook();
+  return commandLine(process.argv.slice(2));
+}
+
+async function commandLine(args: readonly string[]): Promise<number> {
   const { runCli } = await import('./cli/run-cli.ts');
   const { argv, env, platform, execPath, stdin, stdout, stderr } = process;
   return runCli({
-    args: argv.slice(2),
+    args,
     streams: { stdin, stdout, stderr },
     env,
     cwd: process.cwd(),

@@ -2,6 +2,7 @@ import type { Policy } from '../model/policy.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { RunProxy } from './proxy-plan.ts';
 import type { Terminal } from './terminal.ts';
+import type { Times } from './times.ts';
 
 /** The context of every command. Commands do not use `process` directly. */
 export interface Cli {
@@ -11,6 +12,7 @@ export interface Cli {
   readonly platform: NodeJS.Platform;
   /** The moment the command began. */
   readonly nowMs: number;
+  readonly times: Times;
   /** This very program, for commands that start it once more. */
   readonly self: readonly string[];
   /** Sets the exit code of the process. */

@@ -7,11 +7,11 @@ export interface CommandEntry {
   /** For the list of commands; the arguments are part of `usage`. */
   readonly usage: string;
   readonly summary: string;
-  readonly load?: () => Promise<(cli: Cli) => Command>;
+  readonly load: () => Promise<(cli: Cli) => Command>;
   /** Its stdout belongs to a protocol, and it notices a closed stdout by itself. */
   readonly ownsStdout?: true;
   /** Its answer may be long and is only read: on a terminal it is shown page by page. */
   readonly isPaged?: true;
-  /** The help of a command that another entry point runs. */
-  readonly help?: () => Promise<string>;
+  /** Another entry point runs it, without the argument parser; `load` is for its help. */
+  readonly runsElsewhere?: true;
 }

@@ -3,14 +3,14 @@ import type { Entry } from '../model/entry.ts';
 import { absolutePathOf, detailOf, whatOf } from '../records/entry-words.ts';
 import type { FleetEntry, Records } from '../records/records.ts';
 import type { Colours, Column } from '../report/human.ts';
-import { shortTime } from '../report/relative-time.ts';
+import type { Times } from './times.ts';
 
 /** The place and time from which an entry is shown. */
 export interface Viewpoint {
   readonly cwd: string;
-  readonly nowMs: number;
-  /** Times as ISO 8601 instead of how long ago. */
-  readonly date?: 'relative' | 'iso' | undefined;
+  readonly times: Times;
+  /** The present of a command that goes on running. */
+  readonly nowMs?: number;
 }
 
 /** The columns of a table of entries. */
@@ -30,7 +30,7 @@ export function entryColumns(colours: Colours, { fleet }: Pick<Records, 'fleet'>
 /** The cells of one entry. */
 export function entryRow(entry: FleetEntry, from: Viewpoint): string[] {
   const row = [
-    from.date === 'iso' ? new Date(entry.atMs).toISOString() : shortTime(entry.atMs, from.nowMs),
+    from.times.shortAge(entry.atMs, from.nowMs),
     detailOf(entry) === undefined ? whatOf(entry) : entry.kind,
     movedPaths(entry, from.cwd) ?? entryPath(entry, from.cwd),
     entry.session,

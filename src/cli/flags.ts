@@ -3,6 +3,7 @@ import type { EntryKind } from '../model/entry.ts';
 import { PRESET_NAMES } from '../model/policy.ts';
 import type { EntryRequest } from '../records/entry-choice.ts';
 import type { Cli } from './cli.ts';
+import { dateOption } from './conventions.ts';
 
 const KINDS: Readonly<Record<EntryKind, true>> = {
   read: true,
@@ -31,9 +32,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 export function addCommonFlags(command: Command): Command {
   return command
     .option('--json', 'answer in JSON, one object a line')
-    .addOption(
-      new Option('--color <when>', 'colour the answer').choices(['auto', 'always', 'never']).default('auto'),
-    )
+    .addOption(dateOption())
     .option('--store <url>', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)')
     .addOption(new Option('--workspace <name>', 'the name of this workspace on every machine').hideHelp())
     .addOption(new Option('--shared-workspace', 'other machines write to this workspace too').hideHelp())

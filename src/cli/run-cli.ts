@@ -2,11 +2,13 @@ import { Fault } from '../model/fault.ts';
 import { harmless, phrase } from '../report/bounded.ts';
 import type { Cli, RunViewer } from './cli.ts';
 import { COMMANDS } from './command-list.ts';
+import { conventional } from './conventions.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import type { RunProxy } from './proxy-plan.ts';
 import { colourChoice, Terminal, type TerminalStreams } from './terminal.ts';
+import { Times } from './times.ts';
 import { version } from './version.ts';
-import { didYouMean, usageText } from './words.ts';
+import { didYouMean } from './words.ts';
 
 export interface CliOptions {
   /** Everything after the program's own name. */
@@ -27,10 +29,12 @@ export async function runCli(options: CliOptions): Promise<number> {
   const terminal = new Terminal(streams, options.env, colourChoice(args));
   if (isPaged(args)) terminal.page(options.env);
   let code: number = EXIT.done;
+  const nowMs = Date.now();
   const cli: Cli = {
     ...rest,
     terminal,
-    nowMs: Date.now(),
+    nowMs,
+    times: new Times(args, nowMs),
     end: (given) => {
       code = given;
     },
@@ -60,29 +64,21 @@ function isPaged(args: readonly string[]): boolean {
 
 async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
   const [word, ...rest] = args;
-  if (word === '--version' || word === '-v' || word === '-V') return cli.terminal.print(version());
+  if (word === '-V' || isVersion([word])) return cli.terminal.print(version());
   if (word === undefined || word === '--help' || word === '-h') return cli.terminal.print(generalHelp());
   if (word === 'help') {
     const [about] = rest;
     return about === undefined ? cli.terminal.print(generalHelp()) : dispatch(cli, [about, '--help']);
   }
-  const { load, help } = COMMANDS.find((command) => command.name === word) ?? {};
-  if (help !== undefined) return cli.terminal.print(rest.includes('--version') ? version() : await help());
-  if (load === undefined) return unknownCommand(cli, word);
-  const command = (await load())(cli);
-  const { terminal } = cli;
-  command.version(version(), '--version');
-  command.options.at(-1)?.hideHelp();
-  command
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => void terminal.print(text.trimEnd()),
-      writeErr: (text) => terminal.tell(harmless(usageText(text.trimEnd()))),
-      getOutHelpWidth: () => terminal.width ?? 100,
-      getErrHelpWidth: () => terminal.width ?? 100,
-    })
-    .showHelpAfterError(`(${command.name()} --help shows what there is)`);
+  const entry = COMMANDS.find((command) => command.name === word);
+  if (entry === undefined) return unknownCommand(cli, word);
+  const command = conventional((await entry.load())(cli), entry, cli.terminal);
+  if (entry.runsElsewhere === true) rest.splice(0, rest.length, isVersion(rest) ? '--version' : '--help');
   await command.parseAsync(rest, { from: 'user' });
+}
+
+function isVersion(words: readonly (string | undefined)[]): boolean {
+  return words.includes('--version') || words.includes('-v');
 }
 
 function unknownCommand(cli: Cli, word: string): void {

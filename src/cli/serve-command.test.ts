@@ -28,6 +28,7 @@ async function said(isTTY: boolean): Promise<string> {
     process: fake as never,
     servers: async () => servers,
     viewer: () => expect.fail('no viewer over stdio'),
+    help: () => expect.fail('no help'),
   });
   expect(ended).toBe(0);
   return String(stderr.read() ?? '');

@@ -10,10 +10,10 @@ import { harmless } from '../report/bounded.ts';
 import { placesOf, policyOf, policyTextOf } from '../session/configured.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';
 import type { Sessions } from '../session/sessions.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { EXIT } from './exit-code.ts';
 import { givenToken, tokenLine } from './given-token.ts';
 import { keepOutOfReach } from './policy-place.ts';
-import { parseServe, SERVE_HELP, type ServeRequest } from './serve-options.ts';
+import { parseServe, type ServeRequest } from './serve-options.ts';
 import { version } from './version.ts';
 
 /** The parts of a process that a server uses. */
@@ -22,6 +22,8 @@ export interface ServeProcess {
   readonly process: NodeJS.Process;
   readonly servers: () => Promise<Servers>;
   readonly viewer: ViewerBeside;
+  /** Prints the help and returns the exit code. */
+  readonly help: () => Promise<number>;
 }
 
 /** A user who types `lookfirst` alone in a terminal would see nothing happen. */
@@ -76,12 +78,9 @@ export interface Servers {
 }
 
 /** Serves until the client goes away or a signal comes; returns what the process ends with. stdout is the protocol's. */
-export async function runServe({ args, process, servers, viewer }: ServeProcess): Promise<ExitCode> {
+export async function runServe({ args, process, servers, viewer, help }: ServeProcess): Promise<number> {
   const request = parseServe(args);
-  if ('help' in request) {
-    process.stdout.write(`${SERVE_HELP}\n`);
-    return EXIT.done;
-  }
+  if ('help' in request) return help();
   if ('version' in request) {
     process.stdout.write(`${version()}\n`);
     return EXIT.done;
@@ -98,7 +97,9 @@ export async function runServe({ args, process, servers, viewer }: ServeProcess)
     return EXIT.done;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    log(`${error.message} [${error.code}]`);
+    const { Terminal } = await import('./terminal.ts');
+    const terminal = new Terminal(process, process.env, request.color);
+    terminal.tellFault(`lookfirst: ${harmless(error.message)} [${error.code}]`);
     return EXIT.fault;
   }
 }

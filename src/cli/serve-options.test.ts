@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseServe } from './serve-options.ts';
+import { defineServe } from './commands/serve.ts';
+import { parseServe, SERVE_FLAGS } from './serve-options.ts';
 
 const DEFAULTS = {
   folders: [],
@@ -56,5 +57,11 @@ describe('parseServe', () => {
 
   it.each([[['--help']], [['a', '-h', '--nonsense']]])('helps with %j', (args) => {
     expect(parseServe(args)).toEqual({ help: true });
+  });
+
+  it('knows the flags of the help', () => {
+    const shown = defineServe().options.map(({ long }) => long);
+    // The parser of the other commands adds these to every help.
+    expect([...SERVE_FLAGS].sort()).toEqual([...shown, '--help', '--version'].sort());
   });
 });

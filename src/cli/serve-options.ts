@@ -3,6 +3,8 @@ import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
 import { isSessionId } from '../model/session-id.ts';
 import { didYouMean, unknownChoice } from './words.ts';
 
+const COLOURS = ['auto', 'always', 'never'] as const;
+
 /** The parsed request of `lookfirst serve`. */
 export interface ServeRequest {
   /** As typed; none: the roots of the client, else the current folder. */
@@ -24,6 +26,8 @@ export interface ServeRequest {
   readonly http?: { readonly port?: number };
   /** With HTTP: print what to paste into each client's configuration. */
   readonly showConfig: boolean;
+  /** When a fault is coloured; absent: on a terminal. */
+  readonly color?: (typeof COLOURS)[number];
 }
 
 /** A usage error, or a request for help or the version. */
@@ -31,28 +35,6 @@ export type ServeProblem =
   | { readonly help: true }
   | { readonly version: true }
   | { readonly problem: string };
-
-export const SERVE_HELP: string = `Usage: lookfirst serve [DIR...] [options]
-
-MCP server on the given folders, over stdio (default: the roots of the client, else the current folder).
-
-  --dialect NAME   names and arguments of the tools: ${DIALECT_NAMES.join(', ')}
-  --preset NAME    ${PRESET_NAMES.join(', ')}
-  --policy FILE    policy file (default: lookfirst.json in the state folder)
-  --session ID     the session of every call that names none
-  --store URL      memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)
-  --workspace NAME the name of this workspace on every machine (postgres: only)
-  --shared-workspace  other machines write to these folders too (postgres: only)
-  --read-only      offer no tool that changes files
-  --read-only-root DIR  a folder that may be read and not changed (repeatable)
-  --allow-commands offer the tool that runs commands, in a sandbox
-  --http [PORT]    serve HTTP on 127.0.0.1 instead; the token is in LOOKFIRST_TOKEN or printed.
-                   The viewer is beside it, with a token of its own in the printed address
-  --allow-undo     with --http: undo in the viewer also on a store that several machines share
-  --show-config    with --http: print what to paste into each client's configuration
-  --help
-
-Example, in a client's configuration: npx -y lookfirst /path/to/project`;
 
 type Values = { -readonly [K in keyof Omit<ServeRequest, 'folders'>]?: ServeRequest[K] | undefined };
 type Take = (values: Values, value: string) => string | undefined;
@@ -83,6 +65,10 @@ const VALUED: Readonly<Record<string, Take>> = {
     values.workspace = value;
     return undefined;
   },
+  '--color': (values, value) => {
+    values.color = COLOURS.find((when) => when === value);
+    return values.color === undefined ? unknownChoice('--color', value, COLOURS) : undefined;
+  },
   '--policy': (values, value) => {
     values.policy = value;
     return undefined;
@@ -100,7 +86,13 @@ const SWITCHES: Readonly<
 };
 
 // The most frequent flags come first: they win when two names are equally near.
-const FLAGS = ['--help', '--version', '--http', ...Object.keys(VALUED), ...Object.keys(SWITCHES)];
+export const SERVE_FLAGS: readonly string[] = [
+  '--help',
+  '--version',
+  '--http',
+  ...Object.keys(VALUED),
+  ...Object.keys(SWITCHES),
+];
 
 /** Reads the arguments after `serve` without a library: loading one would take most of the start-up time. */
 export function parseServe(args: readonly string[]): ServeRequest | ServeProblem {
@@ -113,7 +105,7 @@ export function parseServe(args: readonly string[]): ServeRequest | ServeProblem
       break;
     }
     if (word === '--help' || word === '-h') return { help: true };
-    if (word === '--version') return { version: true };
+    if (word === '--version' || word === '-v') return { version: true };
     if (!word.startsWith('-') || word === '-') {
       folders.push(word);
       continue;
@@ -157,7 +149,7 @@ function takeValued(
 ): string | undefined {
   const take = Object.hasOwn(VALUED, name) ? VALUED[name] : undefined;
   if (take === undefined) {
-    return `unknown option '${name}'.${didYouMean(name, FLAGS)}`;
+    return `unknown option '${name}'.${didYouMean(name, SERVE_FLAGS)}`;
   }
   const value = attached ?? rest.shift();
   return value === undefined || value === '' ? `${name} needs a value` : take(values, value);

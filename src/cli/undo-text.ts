@@ -3,7 +3,6 @@ import type { Entry } from '../model/entry.ts';
 import { whatOf } from '../records/entry-words.ts';
 import type { TakenBack } from '../records/take-back.ts';
 import { harmless, pathText, phrase } from '../report/bounded.ts';
-import { relativeTime } from '../report/relative-time.ts';
 import type { Cli } from './cli.ts';
 import { entryPath, typeable } from './entry-row.ts';
 import { paintDiff } from './paint-diff.ts';
@@ -40,7 +39,7 @@ export function rewoundText(cli: Cli, taken: TakenBack, turn: string): string {
 
 function changeLine(cli: Cli, entry: Entry): string {
   const path = pathText(entryPath(entry, cli.cwd));
-  return `${entry.change}  ${whatOf(entry)} ${path} by ${entry.session}, ${relativeTime(entry.atMs, cli.nowMs)}`;
+  return `${entry.change}  ${whatOf(entry)} ${path} by ${entry.session}, ${cli.times.age(entry.atMs)}`;
 }
 
 function fileLines(cli: Cli, { root, result: { files } }: TakenBack): string[] {

@@ -14,15 +14,20 @@ describe('exit codes', () => {
 });
 
 describe('help', () => {
-  it('says the same as ever about every command of its own', async () => {
+  it('has one form for every command', async () => {
     const places = scratch();
     const pages: string[] = [];
-    const own = COMMANDS.filter(({ load }) => load !== undefined);
-    for (const args of [['--help'], ...own.map(({ name }) => [name, '--help'])]) {
+    for (const args of [['--help'], ...COMMANDS.map(({ name }) => [name, '--help'])]) {
       const { code, stdout, stderr } = await lookfirst(places, args);
       expect({ code, stderr }, args.join(' ')).toEqual({ code: 0, stderr: '' });
       pages.push(`$ lookfirst ${args.join(' ')}\n${stdout}`);
     }
+    expect(
+      pages
+        .join('\n')
+        .split('\n')
+        .filter((line) => line.length > 100),
+    ).toEqual([]);
     await expect(pages.join('\n')).toMatchFileSnapshot('__snapshots__/help.txt');
   });
 
@@ -36,11 +41,10 @@ describe('help', () => {
 
   it('tells the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-    const words = ['', ...COMMANDS.map(({ name }) => name)];
-    for (const word of words) {
-      const args = word === '' ? ['--version'] : [word, '--version'];
+    const words = COMMANDS.map(({ name }) => [name, '--version']);
+    for (const args of [['--version'], ['-v'], ['log', '-v'], ['serve', '-v'], ['hook', '-v'], ...words]) {
       const ran = await lookfirst(scratch(), args);
-      expect({ word, ...ran }).toEqual({ word, code: 0, stdout: `${version}\n`, stderr: '' });
+      expect({ args, ...ran }).toEqual({ args, code: 0, stdout: `${version}\n`, stderr: '' });
     }
   });
 });
@@ -83,8 +87,21 @@ describe('settings', () => {
   it('that are common to all commands are taken by every one that looks at the state', async () => {
     const places = scratch();
     writeFileSync(join(places.base, 'policy.json'), '{}');
-    const common = '--dialect lace --preset strict --policy ../policy.json --session s --read-only --json';
-    for (const command of ['status', 'log', 'diff', 'undo', 'sessions', 'gc', 'doctor']) {
+    const common =
+      '--dialect lace --preset strict --policy ../policy.json --session s --read-only --json --color never --date iso';
+    const looking = [
+      'status',
+      'log',
+      'diff',
+      'undo',
+      'sessions',
+      'gc',
+      'doctor',
+      'rewind',
+      'claims',
+      'report',
+    ];
+    for (const command of looking) {
       const { code, stderr } = await lookfirst(places, [command, ...common.split(' ')]);
       expect(code, `${command}: ${stderr}`).not.toBe(EXIT.usage);
     }

@@ -4,7 +4,6 @@ import { type GrantView, giveGrant, grantViews, revokeGrants } from '../../recor
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
 import { pathText, phrase } from '../../report/bounded.ts';
-import { shortTime } from '../../report/relative-time.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
@@ -87,7 +86,7 @@ async function list(cli: Cli, grants: readonly GrantView[], flags: AllowFlags): 
         { title: 'GRANT', paint: cli.terminal.colours.yellow },
       ],
       grants.map(({ id, path, session, once, atMs }) => [
-        shortTime(atMs, cli.nowMs),
+        cli.times.shortAge(atMs),
         typeable(path, cli.cwd),
         session ?? 'every session',
         once === true ? 'one' : 'any',

@@ -5,7 +5,6 @@ import { type Audit, type AuditFinding, auditTranscript } from '../../history/au
 import { Fault } from '../../model/fault.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
-import { relativeTime } from '../../report/relative-time.ts';
 import { type FoundTranscript, findTranscripts } from '../../store/find-transcripts.ts';
 import { openTranscript } from '../../store/transcript-file.ts';
 import type { Cli } from '../cli.ts';
@@ -128,7 +127,7 @@ async function printTable(cli: Cli, audited: readonly Audited[], root: string): 
     newest.map(({ client, finding: { kind, path, atMs } }) => [
       kind.replace('-', ' '),
       pathText(typeable(path, cli.cwd)),
-      atMs === undefined ? '' : relativeTime(atMs, cli.nowMs),
+      atMs === undefined ? '' : cli.times.age(atMs),
       client,
     ]),
   );

@@ -3,12 +3,12 @@ import { agentTrace } from '../../records/agent-trace.ts';
 import { type Blame, type BlamedLine, blame } from '../../records/blame.ts';
 import { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
-import { shortTime } from '../../report/relative-time.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
+import type { Times } from '../times.ts';
 import { version } from '../version.ts';
 
 interface BlameFlags extends StateFlags {
@@ -20,7 +20,7 @@ interface BlameFlags extends StateFlags {
 export function defineBlame(cli: Cli): Command {
   const command = new Command('lookfirst blame')
     .description('Which session wrote each line of a file, in which turn and when, from the journal.')
-    .argument('<files...>', 'the files');
+    .argument('<file...>', 'the files');
   return addCommonFlags(command)
     .option('--agent-trace', 'print one record in the Agent Trace format')
     .addHelpText('after', EXAMPLES)
@@ -72,7 +72,7 @@ async function printLines(
     return;
   }
   if (many) await cli.terminal.print(`${phrase(absolute)}:`);
-  const rows = lines.map((line) => [...originCells(line, cli.nowMs), String(line.line)]);
+  const rows = lines.map((line) => [...originCells(line, cli.times), String(line.line)]);
   const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)));
   for (const [index, row] of rows.entries()) {
     const cells = row.map((cell, column) =>
@@ -85,8 +85,8 @@ async function printLines(
 }
 
 /** Session and program, turn, time. */
-function originCells({ session, client, turn, atMs, outside }: BlamedLine, nowMs: number): string[] {
-  const when = atMs === undefined ? '' : shortTime(atMs, nowMs);
+function originCells({ session, client, turn, atMs, outside }: BlamedLine, times: Times): string[] {
+  const when = atMs === undefined ? '' : times.shortAge(atMs);
   if (session === undefined) return [outside === true ? 'outside' : '-', '', when];
   return [phrase(client === undefined ? session : `${session} (${client})`), phrase(turn ?? ''), when];
 }

@@ -4,7 +4,6 @@ import { claimViews, releaseClaims } from '../../records/claim-views.ts';
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
 import { phrase } from '../../report/bounded.ts';
-import { shortTime } from '../../report/relative-time.ts';
 import { openWorkspace, placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
@@ -53,8 +52,8 @@ export function defineClaims(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-A change claims its file until the turn of its session ends, at most ten minutes. Other sessions are told once, or refused
-with the policy claims: refuse.
+A change claims its file until the turn of its session ends, at most ten minutes. Other sessions get
+one notice, or are refused with the policy claims: refuse.
 
 Examples:
   lookfirst claims                                          who works on what
@@ -134,7 +133,7 @@ async function list(cli: Cli, claims: readonly Claim[], flags: ClaimsFlags): Pro
         { title: 'CLAIM' },
       ],
       claims.map((each) => [
-        shortTime(each.atMs, cli.nowMs),
+        cli.times.shortAge(each.atMs),
         each.key === undefined ? each.path : typeable(each.key, cli.cwd),
         each.session,
         each.client ?? '',

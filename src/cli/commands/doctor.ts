@@ -34,7 +34,8 @@ export function defineDoctor(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-ok: as it should be. warn: it works, with less than could be had. fail: it does not work, and the exit code is 1.
+ok: as it should be. warn: it works, with less than could be had. fail: it does not work, and the
+exit code is 1.
 
 Examples:
   lookfirst doctor

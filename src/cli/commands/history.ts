@@ -7,7 +7,6 @@ import { FORMAT_NAMES, type FormatName } from '../../model/transcript.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { formatRanges } from '../../report/ranges.ts';
-import { relativeTime } from '../../report/relative-time.ts';
 import { openTranscript, type TranscriptFile } from '../../store/transcript-file.ts';
 import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
@@ -102,7 +101,7 @@ async function printTable(cli: Cli, { format, records, skipped, sightings }: Der
     pathText(typeable(path, cli.cwd)),
     linesOf(coverage),
     how.join(', '),
-    atMs === undefined ? '' : relativeTime(atMs, cli.nowMs),
+    atMs === undefined ? '' : cli.times.age(atMs),
   ]);
   await cli.terminal.printTable(COLUMNS, rows);
 }

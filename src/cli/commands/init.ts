@@ -90,7 +90,7 @@ function clientCommand(name: string): Command {
     .addOption(
       new Option(
         '--scope <scope>',
-        "the person's file or the project's (default: the client's custom)",
+        'the user or project file (default: the one that is usual for the client)',
       ).choices(['user', 'project']),
     )
     .option('--json', 'answer in JSON, one object a line');

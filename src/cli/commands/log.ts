@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import type { Entry } from '../../model/entry.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
 import { detailOf, entryData } from '../../records/entry-words.ts';
@@ -6,7 +6,7 @@ import { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
-import { entryColumns, entryRow, type Viewpoint } from '../entry-row.ts';
+import { entryColumns, entryRow } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import {
   addCommonFlags,
@@ -22,7 +22,6 @@ interface LogFlags extends FilterFlags, StateFlags {
   readonly json?: boolean;
   readonly verify?: boolean;
   readonly follow?: boolean;
-  readonly date: 'relative' | 'iso';
 }
 
 const DEFAULT_LIMIT = 50;
@@ -37,7 +36,6 @@ export function defineLog(cli: Cli): Command {
   )
     .option('--verify', 'check that no entry of the journal was removed or altered; ends with 1 if one was')
     .option('--follow', 'keep printing new entries until interrupted; the newest last')
-    .addOption(new Option('--date <form>', 'times').choices(['relative', 'iso']).default('relative'))
     .addHelpText('after', EXAMPLES)
     .action(async (flags: LogFlags) => cli.end(await log(cli, flags)));
 }
@@ -63,9 +61,8 @@ async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
     const newest = await records.newestSeq();
     const entries = records.entries(new EntryChoice(request), newest);
     const print = flags.json === true ? printJson : printTable;
-    const from = { ...cli, date: flags.date };
     // New entries are printed below, so the newest of those already there comes last, too.
-    await print(from, isFollowing ? oldestFirst(entries) : entries, records);
+    await print(cli, isFollowing ? oldestFirst(entries) : entries, records);
     if (!isFollowing) return EXIT.done;
     // The limit is for the entries that were there before.
     const choice = new EntryChoice({ ...request, limit: 0 });
@@ -86,11 +83,7 @@ async function printJson({ terminal }: Cli, entries: AsyncIterable<Entry>): Prom
   for await (const entry of entries) await terminal.printJson(entryData(entry));
 }
 
-async function printTable(
-  cli: Cli & Viewpoint,
-  entries: AsyncIterable<Entry>,
-  records: Records,
-): Promise<void> {
+async function printTable(cli: Cli, entries: AsyncIterable<Entry>, records: Records): Promise<void> {
   const { terminal } = cli;
   const rows: string[][] = [];
   const details: (string | undefined)[] = [];
@@ -104,10 +97,7 @@ async function printTable(
 
 async function printNew(cli: Cli, entry: Entry, flags: LogFlags): Promise<void> {
   if (flags.json === true) return cli.terminal.printJson(entryData(entry));
-  const row = [
-    ...entryRow(entry, { cwd: cli.cwd, nowMs: Date.now(), date: flags.date }),
-    detailOf(entry) ?? '',
-  ];
+  const row = [...entryRow(entry, { ...cli, nowMs: Date.now() }), detailOf(entry) ?? ''];
   return cli.terminal.print(row.map(phrase).join('  ').trimEnd());
 }
 

@@ -33,7 +33,6 @@ export function defineProxy(cli: Cli): Command {
     .description(
       'Puts the gate in front of any MCP server: everything passes, except blind and stale writes and what leads out of the root.',
     )
-    .usage('--root DIR [options] -- COMMAND ARGS...')
     .argument('[command...]', 'the server to start and its arguments')
     .passThroughOptions()
     .option('--root <dir>', 'the folder the server works in (repeatable; default: the current one)', gather)
@@ -67,7 +66,8 @@ export function defineProxy(cli: Cli): Command {
 
 const EXAMPLES = `
 stdout belongs to the protocol. It ends with the exit code of the server behind it.
-In the policy file, "proxy" may hold "unknownTools", "receipts" and "servers": tables of your own servers' tools.
+In the policy file, "proxy" may hold "unknownTools", "receipts" and "servers":
+tables of your own servers' tools.
 
 Examples:
   lookfirst proxy --root . -- npx -y @modelcontextprotocol/server-filesystem .

@@ -4,7 +4,6 @@ import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
-import { relativeTime } from '../../report/relative-time.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { entryPath } from '../entry-row.ts';
@@ -33,8 +32,8 @@ export function defineReport(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-right: the call destroyed something that its session had not seen. wrong: it destroyed nothing, so the refusal would
-have been a false alarm. unknown: no change followed, or its bytes are gone.
+right: the call destroyed something that its session had not seen. wrong: it destroyed nothing, so
+the refusal would have been a false alarm. unknown: no change followed, or its bytes are gone.
 
 Examples:
   lookfirst report                 what would have been refused here
@@ -87,7 +86,7 @@ async function printTable(
   const rows = shown.map(({ refusal, verdict }) => [
     refusal.code ?? '',
     pathText(entryPath(refusal, cli.cwd)),
-    relativeTime(refusal.atMs, cli.nowMs),
+    cli.times.age(refusal.atMs),
     refusal.session,
     verdict,
   ]);

@@ -7,7 +7,6 @@ import type { TakenBack } from '../../records/take-back.ts';
 import { type TurnView, turnViews } from '../../records/turns.ts';
 import type { UndoJob } from '../../records/undo-jobs.ts';
 import { jsonText } from '../../report/bounded.ts';
-import { shortTime } from '../../report/relative-time.ts';
 import { placesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -50,9 +49,9 @@ export function defineRewind(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-A turn is what happened between two user prompts, or since a checkpoint. On a terminal it shows what would
-happen and asks. If a file was changed since by someone else, it changes nothing and ends with 2.
-lookfirst undo takes a rewind back.
+A turn is what happened between two user prompts, or since a checkpoint. On a terminal it shows what
+would happen and asks. If another session or program changed a file since, it changes nothing and
+ends with 2. lookfirst undo takes a rewind back.
 
 Examples:
   lookfirst rewind                       the last 20 turns here
@@ -143,7 +142,7 @@ function turnRow(cli: Cli, { turn, label, prompt, session, atMs, files, stands }
   const more = files.length > MAX_NAMED ? ` and ${files.length - MAX_NAMED} more` : '';
   const gone = files.length > 0 && !stands ? ' (taken back)' : '';
   const named = `${files.slice(0, MAX_NAMED).join(', ')}${more}${gone}`;
-  return [shortTime(atMs, cli.nowMs), turn, session, label ?? prompt ?? '', named];
+  return [cli.times.shortAge(atMs), turn, session, label ?? prompt ?? '', named];
 }
 
 async function tellAmbiguous(

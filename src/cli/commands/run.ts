@@ -39,7 +39,6 @@ export function defineRun(cli: Cli): Command {
     .description(
       'Runs a command on a copy-on-write layer over the workspace, shows what it changed, and commits it as one change that can be undone.',
     )
-    .usage('[options] -- COMMAND ARGS...')
     .argument('[command...]', 'the program and its arguments')
     .passThroughOptions();
   return addCommonFlags(command)
@@ -75,8 +74,9 @@ export function defineRun(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-It ends with the command's own exit code. If nothing was run or committed, it ends with 2 and the reason on stderr.
-A file that another program changed meanwhile is merged, or the command is refused and its writes are kept for 7 days.
+It ends with the command's own exit code. If nothing was run or committed, it ends with 2 and the
+reason on stderr. A file that another program changed meanwhile is merged, or the command is refused
+and its writes are kept for 7 days.
 
 Examples:
   lookfirst run -- npm test

@@ -8,7 +8,6 @@ import {
   sessionViews,
 } from '../../records/session-views.ts';
 import { jsonText } from '../../report/bounded.ts';
-import { relativeTime } from '../../report/relative-time.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
@@ -64,8 +63,9 @@ const WHICH = {
 } as const;
 
 const EXAMPLES = `
-Forgetting a session takes away what it has seen, so that it has to read again. The journal keeps what it did.
-After a compaction the model no longer has what it read: it must read again before it overwrites a file.
+Forgetting a session takes away what it has seen, so that it has to read again. The journal keeps
+what it did. After a compaction the model no longer has what it read: it must read again before it
+overwrites a file.
 
 Examples:
   lookfirst sessions
@@ -95,7 +95,7 @@ const COLUMNS = [
 
 function row(cli: Cli, { id, root, lastMs, parent, seen, state }: SessionView): string[] {
   const of = parent === undefined ? '' : `, of ${parent}`;
-  return [id, typeable(root, cli.cwd), relativeTime(lastMs, cli.nowMs), String(seen), `${state}${of}`];
+  return [id, typeable(root, cli.cwd), cli.times.age(lastMs), String(seen), `${state}${of}`];
 }
 
 function json({ state, seen, ...record }: SessionView): string {

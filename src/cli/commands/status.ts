@@ -15,7 +15,6 @@ import {
 import { pathText } from '../../report/bounded.ts';
 import type { Colours, Column } from '../../report/human.ts';
 import { lineWords } from '../../report/ranges.ts';
-import { relativeTime } from '../../report/relative-time.ts';
 import { openWorkspace, placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import type { Cli } from '../cli.ts';
@@ -23,6 +22,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { overview } from '../status/overview.ts';
+import type { Times } from '../times.ts';
 
 interface StatusFlags extends ScopeFlags, StateFlags {
   readonly json?: boolean;
@@ -140,10 +140,10 @@ async function printText(
   const by =
     last === undefined
       ? 'no recorded change'
-      : `last change ${last.change}: ${whatOf(last)} by ${last.session}, ${relativeTime(last.atMs, cli.nowMs)}`;
+      : `last change ${last.change}: ${whatOf(last)} by ${last.session}, ${cli.times.age(last.atMs)}`;
   await cli.terminal.print(`${pathText(path)}${exists ? '' : ' (not there now)'}: ${by}`);
   if (seenBy.length === 0) return cli.terminal.print('no session has seen it');
-  const rows = seenBy.map(({ session, file }) => [session, ...seenCells(file, cli.nowMs)]);
+  const rows = seenBy.map(({ session, file }) => [session, ...seenCells(file, cli.times)]);
   const columns = [{ title: 'SESSION', cut: 'end' } as const, ...seenColumns(cli.terminal.colours)];
   await cli.terminal.printTable(columns, rows);
 }
@@ -163,7 +163,7 @@ async function sessionReport(
     cli.terminal.tell(`session ${session} has seen no file here`);
     return EXIT.done;
   }
-  const rows = files.map((file) => [file.path, ...seenCells(file, cli.nowMs)]);
+  const rows = files.map((file) => [file.path, ...seenCells(file, cli.times)]);
   await cli.terminal.printTable(
     [{ title: 'PATH', cut: 'front' }, ...seenColumns(cli.terminal.colours)],
     rows,
@@ -181,9 +181,9 @@ function seenColumns(colours: Colours): readonly Column[] {
   ];
 }
 
-function seenCells(file: FileStatus, nowMs: number): string[] {
+function seenCells(file: FileStatus, times: Times): string[] {
   const { freshness, seenAtMs, how } = file;
-  const when = seenAtMs === undefined ? '' : relativeTime(seenAtMs, nowMs);
+  const when = seenAtMs === undefined ? '' : times.age(seenAtMs);
   return [STATES[freshness], seenWords(file), when, HOW[how ?? ''] ?? how ?? ''];
 }
 

@@ -38,8 +38,8 @@ export function defineUndo(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-On a terminal it asks before it takes back more than one change. If a file was changed since, it refuses
-with the difference and ends with 2; --merge keeps both where they do not overlap.
+On a terminal it asks before it takes back more than one change. If a file was changed since, it
+refuses with the difference and ends with 2; --merge keeps both where they do not overlap.
 If LOOKFIRST_SESSION is set, the newest change is that session's.
 
 Examples:

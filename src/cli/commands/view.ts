@@ -24,7 +24,7 @@ export function defineView(cli: Cli): Command {
     )
     .argument('[dir]', 'the workspaces in, around and below this folder', '.');
   return addCommonFlags(command)
-    .addOption(new Option('--port <n>', 'port (0: any free one)').default(0).argParser(portNumber))
+    .addOption(new Option('--port <n>', 'port; 0 is any free one').default(0).argParser(portNumber))
     .option('--no-open', 'print the address and open no browser')
     .option('--allow-undo', 'allow undo also on a store that several machines share')
     .addOption(unusedSessionOption())

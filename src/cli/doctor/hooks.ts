@@ -2,7 +2,6 @@ import { spawn, spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';
 import { Records } from '../../records/records.ts';
 import { unjudgedCalls } from '../../records/status-views.ts';
-import { relativeTime } from '../../report/relative-time.ts';
 import { placesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { CLIENT_NAMES, type ClientName, type ClientPlaces, type ConfigScope } from '../clients/client.ts';
@@ -153,7 +152,7 @@ export async function* checkUnjudged(cli: Cli): AsyncGenerator<DoctorCheck> {
   try {
     const { count, newest } = await unjudgedCalls(records, { nowMs: cli.nowMs });
     if (newest === undefined) return;
-    const last = `the last ${relativeTime(newest.atMs, cli.nowMs)} in ${newest.root} (session ${newest.session})`;
+    const last = `the last ${cli.times.age(newest.atMs)} in ${newest.root} (session ${newest.session})`;
     const cure =
       'are the hooks trusted and switched on? Codex: /hooks; Claude Code: /hooks and the trust of the folder';
     yield warn('unjudged calls', `${count} in the last 7 days, ${last}: ${cure}`);

@@ -12,7 +12,6 @@ import {
 import { jsonText, pathText } from '../../report/bounded.ts';
 import { byteSize } from '../../report/byte-size.ts';
 import type { Column } from '../../report/human.ts';
-import { relativeTime } from '../../report/relative-time.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import type { Cli } from '../cli.ts';
 import { entryPath, typeable } from '../entry-row.ts';
@@ -50,14 +49,7 @@ export async function overview(cli: Cli, open: Sessions, question: Question): Pr
     const { seen, outOfDate, lastMs } = await sessionFreshness(open, record);
     const { id, root } = record;
     if (json) await cli.terminal.printJson({ type: 'session', id, root, lastMs, seen, outOfDate });
-    else
-      rows.push([
-        id,
-        typeable(root, cli.cwd),
-        relativeTime(lastMs, cli.nowMs),
-        String(seen),
-        String(outOfDate),
-      ]);
+    else rows.push([id, typeable(root, cli.cwd), cli.times.age(lastMs), String(seen), String(outOfDate)]);
   }
   if (rows.length > 0) await cli.terminal.print('');
   if (rows.length > 0) await cli.terminal.printTable(COLUMNS, rows);
@@ -100,7 +92,7 @@ function stateText(cli: Cli, { world }: Sessions, { home, size, last, unjudged }
   const change =
     last === undefined
       ? 'none'
-      : `${whatOf(last)} ${pathText(entryPath(last, cli.cwd))} by ${last.session}, ${relativeTime(last.atMs, cli.nowMs)} (${last.change})`;
+      : `${whatOf(last)} ${pathText(entryPath(last, cli.cwd))} by ${last.session}, ${cli.times.age(last.atMs)} (${last.change})`;
   return [
     `workspace    ${world.workspace.roots.map(pathText).join(', ')}`,
     `last change  ${change}`,
@@ -109,9 +101,9 @@ function stateText(cli: Cli, { world }: Sessions, { home, size, last, unjudged }
   ].join('\n');
 }
 
-function unjudgedText({ nowMs }: Cli, { count: calls, newest }: UnjudgedCalls): readonly string[] {
+function unjudgedText({ times }: Cli, { count: calls, newest }: UnjudgedCalls): readonly string[] {
   if (newest === undefined) return [];
-  const when = relativeTime(newest.atMs, nowMs);
+  const when = times.age(newest.atMs);
   return [
     `unjudged     ${countOf(calls, 'call')} passed without being judged, the last ${when}; see lookfirst doctor`,
   ];

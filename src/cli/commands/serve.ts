@@ -1,0 +1,45 @@
+import { Argument, Command, Option } from 'commander';
+import { DIALECT_NAMES } from '../../dialect/dialect-name.ts';
+import { PRESET_NAMES } from '../../model/policy.ts';
+import { colourOption } from '../conventions.ts';
+
+/** The help of `lookfirst serve`. The server itself reads its arguments without a library, see `serve-options.ts`. */
+export function defineServe(): Command {
+  return new Command('lookfirst serve')
+    .description('Serves the given folders to an MCP client, over stdio or HTTP.')
+    .addArgument(
+      new Argument('[dir...]', "folders to serve (default: the client's roots, else the current folder)"),
+    )
+    .option(
+      '--http [port]',
+      'serve HTTP and the viewer on 127.0.0.1 instead of stdio, each with its own token',
+    )
+    .option('--show-config', "with --http: print what to paste into each client's configuration")
+    .option('--allow-undo', 'with --http: undo in the viewer also on a store that several machines share')
+    .addOption(
+      new Option('--dialect <name>', 'names and arguments of the tools')
+        .choices(DIALECT_NAMES)
+        .default('lookfirst'),
+    )
+    .option('--session <id>', 'the session of every call that names none (LOOKFIRST_SESSION)')
+    .option('--read-only', 'offer no tool that changes files')
+    .option('--read-only-root <dir>', 'a folder that may be read and not changed (repeatable)')
+    .option('--allow-commands', 'offer the tool that runs commands, in a sandbox')
+    .addOption(new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES))
+    .addOption(colourOption())
+    .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)')
+    .option('--store <url>', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)')
+    .option('--workspace <name>', 'with postgres: the name of this workspace on every machine')
+    .option('--shared-workspace', 'with postgres: other machines write to these folders too')
+    .addHelpText('after', EXAMPLES);
+}
+
+const EXAMPLES = `
+stdout belongs to the protocol. The token of --http is in LOOKFIRST_TOKEN or printed.
+The word serve may be left out before a folder or an option.
+
+Examples:
+  lookfirst serve ~/project
+  lookfirst serve . ../library --read-only-root ../library
+  lookfirst serve --http 4000 --show-config
+  npx -y lookfirst ~/project             in a client's configuration`;

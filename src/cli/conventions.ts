@@ -1,0 +1,94 @@
+import { type Argument, type Command, Option } from 'commander';
+import { harmless } from '../report/bounded.ts';
+import type { CommandEntry } from './command-entry.ts';
+import type { Terminal } from './terminal.ts';
+import { version } from './version.ts';
+import { usageText } from './words.ts';
+
+/** Shown last in every help, in this order; a command's own options come first. */
+const SHARED = ['--json', '--color', '--date', '--store', '--policy', '--help'];
+/** Help that goes to a file or another program has the width of the documents. */
+const WIDTH = 100;
+
+/** Gives a command the help, the shared flags and the error style that every command has. */
+export function conventional(command: Command, entry: CommandEntry, terminal: Terminal): Command {
+  if (entry.runsElsewhere !== true) addMissing(command, colourOption(), dateOption().hideHelp());
+  return command
+    .version(version(), '-v, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .usage(usageOf(entry))
+    .configureHelp({
+      visibleOptions: (shown) => sharedLast(shown),
+      optionTerm: ({ flags }) => upperNames(flags),
+      optionDescription: (option) => described(option, option.argChoices, option.defaultValue),
+      visibleArguments: (shown) => shown.registeredArguments.filter(({ description }) => description !== ''),
+      argumentTerm: (argument) => argument.name().toUpperCase(),
+      argumentDescription: (argument: Argument) =>
+        described(argument, argument.argChoices, argument.defaultValue),
+    })
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void terminal.print(text.trimEnd()),
+      writeErr: (text) => terminal.tell(harmless(usageText(text.trimEnd()))),
+      getOutHelpWidth: () => terminal.width ?? WIDTH,
+      getErrHelpWidth: () => terminal.width ?? WIDTH,
+    })
+    .showHelpAfterError(`(${command.name()} --help shows what there is)`);
+}
+
+/** `init CLIENT [options]`, with the options before a command line that ends it. */
+function usageOf({ name, usage }: CommandEntry): string {
+  const [own = '', command] = usage.slice(name.length).split(' -- ');
+  return [own.trim(), '[options]', command === undefined ? '' : `-- ${command}`].join(' ').trim();
+}
+
+/** `--color`. Its value is read before the arguments are parsed, so that parse errors obey it. */
+export function colourOption(): Option {
+  return new Option('--color <when>', 'colour the answer')
+    .choices(['auto', 'always', 'never'])
+    .default('auto');
+}
+
+/** `--date`. Its value is read before the arguments are parsed, together with that of `--color`. */
+export function dateOption(): Option {
+  return new Option('--date <form>', 'times as an age or in full')
+    .choices(['relative', 'iso'])
+    .default('relative');
+}
+
+function addMissing(command: Command, ...options: readonly Option[]): void {
+  for (const option of options)
+    if (!command.options.some(({ long }) => long === option.long)) command.addOption(option);
+}
+
+function sharedLast(command: Command): Option[] {
+  const help = new Option('-h, --help', 'show this help');
+  const shown = command.options.filter(({ hidden, long }) => !hidden && long !== '--version');
+  const rank = ({ long = '' }: Option): number => SHARED.indexOf(long);
+  return [...shown, help].sort((one, other) => rank(one) - rank(other));
+}
+
+/** `--root <dir>` as `--root DIR`. */
+function upperNames(flags: string): string {
+  return flags
+    .replace(/<([^>]+)>/g, (_all, name: string) => name.toUpperCase())
+    .replace(/\[[^\]]+\]/g, upper);
+}
+
+function upper(text: string): string {
+  return text.toUpperCase();
+}
+
+/** A description with the choices and the default behind it. */
+function described(
+  { description }: { readonly description: string },
+  choices: readonly string[] | undefined,
+  value: unknown,
+): string {
+  // A note in brackets at the end of a description comes after the choices.
+  const [, what = '', note = ''] = /^(.*?)( \([^()]*\))?$/s.exec(description) ?? [];
+  const listed = choices?.map((choice) => (choice === value ? `${choice} (default)` : choice)).join(', ');
+  const isListed = choices?.includes(String(value)) ?? false;
+  const other = value === undefined || isListed ? '' : ` (default: ${String(value)})`;
+  return `${what}${listed === undefined ? '' : `: ${listed}`}${note}${other}`;
+}

@@ -24,6 +24,11 @@ execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconf
 await bundle({
   input: { 'bin/lookfirst': 'build/main.js', ...files('.js') },
   chunkFileNames: 'chunks/[name].js',
+  // Every entry point needs most of the lowest layers; apart, they would be thirty files of a few lines.
+  codeSplitting: {
+    groups: [{ name: 'base', test: /\/build\/(model|report|text)\// }],
+    includeDependenciesRecursively: false,
+  },
   // Names stay, so that a stack trace can be read.
   minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
 });

@@ -1,11 +1,12 @@
 // Compiles src/ into build/, which tests and benchmarks use, and bundles it into dist/, which the package ships: one
 // file for each entry point, its types rolled up, and the chunks that entry points share. The viewer's page is bundled into
-// dist/viewer/page/ with everything it needs.
+// dist/viewer/page/ with everything it needs. The manual page is made from the help of the commands.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { rolldown } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
+import { manualPage } from './man.mjs';
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
 const packages = Object.keys({
@@ -40,13 +41,21 @@ await bundle({
 chmodSync('dist/bin/lookfirst.js', 0o755);
 
 await bundlePage('dist/viewer/page');
+mkdirSync('dist/man');
+writeFileSync('dist/man/lookfirst.1', await manualPage(manifest));
 
 function files(extension) {
   return Object.fromEntries(entries.map((name) => [name, `build/${name}${extension}`]));
 }
 
 async function bundle({ input, plugins, ...output }) {
-  const made = await rolldown({ input, plugins, platform: 'node', external: isPackage });
+  const made = await rolldown({
+    input,
+    plugins,
+    platform: 'node',
+    external: isPackage,
+    preserveEntrySignatures: 'allow-extension',
+  });
   await made.write({ dir: 'dist', format: 'esm', ...output });
   await made.close();
 }

@@ -68,7 +68,7 @@ describe('lookfirst version and --color', () => {
 });
 
 describe('lookfirst completion', () => {
-  it('completes commands and flags in bash', async () => {
+  it('completes commands, flags and choices in bash', async () => {
     const { stdout } = await lookfirst(scratch(), ['completion', 'bash']);
     const complete = (words: string): string[] => {
       const count = words.split(' ').length;
@@ -77,12 +77,15 @@ describe('lookfirst completion', () => {
     };
     expect(complete('lookfirst re')).toEqual(expect.arrayContaining(['remove', 'rewind']));
     expect(complete('lookfirst undo --dr')).toEqual(['--dry-run']);
+    expect(complete('lookfirst serve --dial')).toEqual(['--dialect']);
+    expect(complete('lookfirst init claude')).toEqual(['claude-code', 'claude-desktop']);
+    expect(complete("lookfirst log --color ''")).toEqual(['auto', 'always', 'never']);
   });
 
   it.each(['zsh', 'fish', 'pwsh'])('has a script for %s', async (shell) => {
     const { code, stdout } = await lookfirst(scratch(), ['completion', shell]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/lookfirst[\s\S]*rewind[\s\S]*dry-run/);
+    expect(stdout).toMatch(/lookfirst[\s\S]*claude-desktop[\s\S]*rewind[\s\S]*dry-run/);
   });
 });
 

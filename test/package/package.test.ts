@@ -2,9 +2,11 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/command-list.ts';
 import { scratch } from '../support/tree.ts';
 
 const project = join(import.meta.dirname, '../..');
+const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string };
 const read = (name: string): unknown => JSON.parse(readFileSync(join(project, name), 'utf8'));
 
 interface Packed {
@@ -32,8 +34,18 @@ describe('the package', () => {
     expect(papers).toEqual(['LICENSE', 'README.md', 'package.json']);
     expect(paths.filter((path) => /\.test\.|\.map$|fixtures|children/.test(path))).toEqual([]);
     expect(paths).toContain('dist/bin/lookfirst.js');
-    expect(paths.length).toBeLessThanOrEqual(220);
+    expect(paths.length).toBeLessThanOrEqual(200);
     expect(size).toBeLessThanOrEqual(600_000);
+  });
+
+  it('has a manual page with every command and its flags', () => {
+    const page = readFileSync(join(project, 'dist/man/lookfirst.1'), 'utf8');
+    for (const { usage } of COMMANDS)
+      expect(page).toContain(`.SS "lookfirst ${usage.replaceAll('-', '\\-')}"`);
+    expect(page).toContain('.B \\-\\-read\\-only\\-root DIR\n');
+    const groff = spawnSync('groff', ['-man', '-Tutf8', '-ww'], { input: page, encoding: 'utf8' });
+    // Machines without groff have no way to show it either.
+    if (groff.error === undefined) expect(groff.stderr).toBe('');
   });
 
   it('loads the packages for older encodings at the first file that needs them', () => {
@@ -75,7 +87,7 @@ describe('the package', () => {
     execFileSync('npm', install, { cwd: root, stdio: 'ignore' });
     const env = { ...process.env, LOOKFIRST_HOME: home };
     const command = join(root, 'node_modules/.bin/lookfirst');
-    expect(execFileSync(command, ['--version'], { env, encoding: 'utf8' })).toContain('0.1.0');
+    expect(execFileSync(command, ['--version'], { env, encoding: 'utf8' })).toBe(`${version}\n`);
     const hello = {
       jsonrpc: '2.0',
       id: 1,

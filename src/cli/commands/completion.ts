@@ -1,17 +1,24 @@
 import { Argument, Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import type { CommandEntry } from '../command-entry.ts';
+import { conventional } from '../conventions.ts';
 
 type Shell = 'bash' | 'zsh' | 'fish' | 'pwsh';
 
-/** A command with the long flags it takes. */
+/** A command with what may follow it. */
 interface Completed {
   readonly name: string;
   readonly summary: string;
-  readonly flags: readonly string[];
+  /** The choices of its first argument, then its long flags. */
+  readonly words: readonly string[];
+  /** The choices of its flags. */
+  readonly values: readonly (readonly [flag: string, choices: readonly string[]])[];
 }
 
-/** `lookfirst completion`: a script that completes commands and flags; file names are the shell's own. */
+/**
+ * `lookfirst completion`: a script that completes commands, flags and their choices; file names are the shell's own.
+ * The libraries for this start the program at every Tab, which takes as long as `lookfirst --help`; the script takes none.
+ */
 export function completionOf(commands: readonly CommandEntry[]): (cli: Cli) => Command {
   return (cli) => defineCompletion(cli, commands);
 }
@@ -35,12 +42,26 @@ Examples:
 
 async function completed(cli: Cli, commands: readonly CommandEntry[]): Promise<Completed[]> {
   const found: Completed[] = [];
-  for (const { name, summary, load } of commands) {
-    const options = load === undefined ? [] : (await load())(cli).options;
-    const flags = options.filter((option) => !option.hidden).flatMap(({ long }) => long ?? []);
-    found.push({ name, summary, flags: [...new Set([...flags, '--help'])] });
+  for (const entry of commands) {
+    const command = conventional((await entry.load())(cli), entry, cli.terminal);
+    const options = command.options.filter(({ hidden }) => !hidden);
+    const flags = options.flatMap(({ long }) => long ?? []);
+    const choices = command.registeredArguments[0]?.argChoices ?? [];
+    found.push({
+      name: entry.name,
+      summary: entry.summary,
+      words: [...choices, ...new Set([...flags, '--help'])],
+      values: options.flatMap(({ long, argChoices }) =>
+        long === undefined || argChoices === undefined ? [] : [[long, argChoices] as const],
+      ),
+    });
   }
   return found;
+}
+
+/** Flags with choices mean the same in every command. */
+function sharedValues(commands: readonly Completed[]): (readonly [string, readonly string[]])[] {
+  return [...new Map(commands.flatMap(({ values }) => values))];
 }
 
 const SCRIPTS: Readonly<Record<Shell, (commands: readonly Completed[]) => string>> = {
@@ -49,8 +70,15 @@ const SCRIPTS: Readonly<Record<Shell, (commands: readonly Completed[]) => string
   if [ "$COMP_CWORD" -eq 1 ]; then
     words="${commands.map(({ name }) => name).join(' ')}"
   else
+    case "\${COMP_WORDS[COMP_CWORD-1]}" in
+${sharedValues(commands)
+  .map(([flag, choices]) => `      ${flag}) words="${choices.join(' ')}" ;;`)
+  .join('\n')}
+    esac
+  fi
+  if [ "$COMP_CWORD" -gt 1 ] && [ -z "$words" ]; then
     case "\${COMP_WORDS[1]}" in
-${commands.map(({ name, flags }) => `      ${name}) words="${flags.join(' ')}" ;;`).join('\n')}
+${commands.map(({ name, words }) => `      ${name}) words="${words.join(' ')}" ;;`).join('\n')}
     esac
   fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
@@ -67,8 +95,13 @@ ${commands.map(({ name, summary }) => `    '${name}:${quoted(summary)}'`).join('
     _describe 'command' commands
     return
   fi
+  case "$words[CURRENT-1]" in
+${sharedValues(commands)
+  .map(([flag, choices]) => `    ${flag}) compadd -- ${choices.join(' ')}; return ;;`)
+  .join('\n')}
+  esac
   case "$words[2]" in
-${commands.map(({ name, flags }) => `    ${name}) compadd -- ${flags.join(' ')} ;;`).join('\n')}
+${commands.map(({ name, words }) => `    ${name}) compadd -- ${words.join(' ')} ;;`).join('\n')}
   esac
   _files
 }
@@ -76,26 +109,40 @@ compdef _lookfirst lookfirst`,
 
   fish: (commands) =>
     commands
-      .flatMap(({ name, summary, flags }) => [
+      .flatMap(({ name, summary, words, values }) => [
         `complete -c lookfirst -n __fish_use_subcommand -a ${name} -d '${summary.replace(/'/g, "\\'")}'`,
-        ...flags.map(
-          (flag) => `complete -c lookfirst -n '__fish_seen_subcommand_from ${name}' -l ${flag.slice(2)}`,
-        ),
+        ...words.map((word) => {
+          const choices = new Map(values).get(word);
+          const what = word.startsWith('--') ? `-l ${word.slice(2)}` : `-a ${word}`;
+          const value = choices === undefined ? '' : ` -x -a '${choices.join(' ')}'`;
+          return `complete -c lookfirst -n '__fish_seen_subcommand_from ${name}' ${what}${value}`;
+        }),
       ])
       .join('\n'),
 
   pwsh: (commands) => `Register-ArgumentCompleter -Native -CommandName lookfirst -ScriptBlock {
   param($wordToComplete, $commandAst, $cursorPosition)
-  $flags = @{
-${commands.map(({ name, flags }) => `    '${name}' = @(${flags.map((flag) => `'${flag}'`).join(', ')})`).join('\n')}
+  $commands = @{
+${commands.map(({ name, words }) => `    '${name}' = ${listed(words)}`).join('\n')}
+  }
+  $values = @{
+${sharedValues(commands)
+  .map(([flag, choices]) => `    '${flag}' = ${listed(choices)}`)
+  .join('\n')}
   }
   $words = @($commandAst.CommandElements | ForEach-Object { $_.ToString() })
   $isFirst = $words.Count -lt 2 -or ($words.Count -eq 2 -and $wordToComplete -ne '')
-  $found = if ($isFirst) { $flags.Keys | Sort-Object } else { $flags[$words[1]] }
+  $before = if ($wordToComplete -eq '') { $words[-1] } else { $words[-2] }
+  $found = if ($isFirst) { $commands.Keys | Sort-Object }
+    elseif ($values.ContainsKey($before)) { $values[$before] } else { $commands[$words[1]] }
   $found | Where-Object { $_ -like "$wordToComplete*" } |
     ForEach-Object { [System.Management.Automation.CompletionResult]::new($_) }
 }`,
 };
+
+function listed(words: readonly string[]): string {
+  return `@(${words.map((word) => `'${word}'`).join(', ')})`;
+}
 
 /** Escapes a word for zsh's single quotes, where the text before a colon is the command. */
 function quoted(text: string): string {

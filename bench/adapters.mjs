@@ -1,20 +1,26 @@
-// What an adapter adds to a call: its tool, called as the framework calls it, beside the session's own method.
+// What an adapter adds to a call. Each tool is called as its framework calls it. The base is the same work without the
+// adapter: the session's own method, with the numbering of lines that its caller would have to do; for LangChain, a tool
+// of the framework with that work in it, so that the framework's own share is on both sides.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { lookfirstTools as aiTools } from '../dist/ai-sdk.js';
-import { lookfirstTools as anthropicTools } from '../dist/anthropic.js';
-import { openSession, toolset } from '../dist/index.js';
-import { lookfirstTools as openaiTools } from '../dist/openai.js';
+import { pathToFileURL } from 'node:url';
+import { prepare } from '../test/adapters/prepare.mjs';
 import { interleaved } from './measure.mjs';
 
-const ROUNDS = 300;
+const READS = 2000;
+const EDITS = 600;
+/** On a busy machine more than half of the edits are interrupted. */
+const QUANTILE = 0.25;
 const TEXT = `${'some text of a line\n'.repeat(400)}count 0\n`;
 
 export async function rows() {
+  await prepare();
   const base = mkdtempSync(join(tmpdir(), 'lookfirst-bench-'));
   const [root, home] = ['root', 'home'].map((name) => join(base, name));
   for (const folder of [root, home]) mkdirSync(folder);
+  const { openSession } = await framework('lookfirst');
   const session = await openSession({ roots: [root], home });
   try {
     return await measured(session, root);
@@ -24,64 +30,133 @@ export async function rows() {
   }
 }
 
-/** Each door reads and edits a file of its own, as the model's framework would let it. */
-async function measured(session, root) {
-  const own = new Map(toolset(session).tools.map((tool) => [tool.name, tool]));
-  const ai = aiTools(session);
-  const anthropic = new Map(anthropicTools(session).map((tool) => [tool.name, tool]));
-  const openai = new Map(openaiTools(session).map((tool) => [tool.name, tool]));
-  const doors = [
-    [
-      'session',
-      (path) => session.read(path),
-      (path, from, to) => session.edit(path, [{ oldString: from, newString: to }]),
-    ],
-    ...Object.entries({
-      toolset: (name, args) => own.get(name).call(args),
-      'ai-sdk': async (name, args) => {
-        const answer = ai[name].execute(args, {});
-        if (answer instanceof Promise) return answer;
-        let last;
-        for await (const each of answer) last = each;
-        return last;
-      },
-      anthropic: (name, args) => anthropic.get(name).run(args, {}),
-      openai: (name, args) => openai.get(name).invoke(undefined, JSON.stringify(args), {}),
-    }).map(([door, call]) => [
-      door,
-      (path) => call('read_file', { path }),
-      (path, from, to) => call('edit_file', { path, old_string: from, new_string: to }),
-    ]),
-  ];
-  for (const [door] of doors) writeFileSync(join(root, `${door}.txt`), TEXT);
-  for (const [door, read] of doors) await read(`${door}.txt`);
-  const counts = doors.map(() => 0);
-  const edits = doors.map(([door, , edit], index) => async () => {
-    const count = counts[index]++;
-    await edit(`${door}.txt`, `count ${count}\n`, `count ${count + 1}\n`);
-  });
-  const reads = doors.map(
-    ([door, read]) =>
-      () =>
-        read(`${door}.txt`),
-  );
-  const edited = await interleaved(edits, { rounds: ROUNDS });
-  const shown = await interleaved(reads, { rounds: ROUNDS });
-  const [direct, tool] = shown;
-  return [
-    ...doors
-      .slice(1)
-      .map(([door], index) => row('edit', door, edited[index + 1] / edited[0], 'session.edit')),
-    // A tool numbers the lines for the model, which `session.read` leaves to its caller.
-    { ...row('read', 'toolset', tool / direct, 'session.read'), bar: undefined },
-    ...doors.slice(2).map(([door], index) => row('read', door, shown[index + 2] / tool, 'toolset')),
-  ];
+/** A package beside the frameworks, where the adapters find them. */
+function framework(name) {
+  const require = createRequire(new URL('../test/adapters/package.json', import.meta.url));
+  return import(pathToFileURL(require.resolve(name)));
 }
 
-function row(what, door, ratio, against) {
+async function measured(session, root) {
+  const doors = await allDoors(session);
+  const names = Object.keys(doors);
+  const file = (door) => `${door}.txt`;
+  for (const door of names) writeFileSync(join(root, file(door)), TEXT);
+  for (const door of names) await doors[door].read(file(door));
+  const counts = new Map(names.map((door) => [door, 0]));
+  const edits = names.map((door) => async () => {
+    const count = counts.get(door);
+    counts.set(door, count + 1);
+    await doors[door].edit(file(door), `count ${count}\n`, `count ${count + 1}\n`);
+  });
+  const reads = names.map((door) => async () => {
+    const answer = await doors[door].read(file(door));
+    // The bytes of the text, as for sending it: a text that was put together may be copied only now.
+    const text = doors[door].text?.(answer) ?? answer;
+    if (Buffer.byteLength(text) < TEXT.length) throw new Error(`not all was read through ${door}`);
+  });
+  const edited = await interleaved(edits, { rounds: EDITS, quantile: QUANTILE });
+  const shown = await interleaved(reads, { rounds: READS, warmup: 500, quantile: QUANTILE });
+  return Object.entries(doors).flatMap(([door, { base, told }], index) => {
+    if (base === undefined) return [];
+    const at = names.indexOf(base);
+    return [
+      row(`read through ${door} ÷ ${told ?? 'session.read with numbering'}`, shown[index] / shown[at]),
+      row(`edit through ${door} ÷ ${told ?? 'session.edit'}`, edited[index] / edited[at]),
+    ];
+  });
+}
+
+/** `base`: the door that does the same work without the adapter. */
+async function allDoors(session) {
+  const { toolset } = await framework('lookfirst');
+  const byName = (tools) => new Map(tools.map((tool) => [tool.name, tool]));
+  const own = byName(toolset(session).tools);
+  const [ai, anthropic, openai, langchain, claude] = await Promise.all(
+    ['ai-sdk', 'anthropic', 'openai', 'langchain', 'claude-agent-sdk'].map((name) =>
+      framework(`lookfirst/${name}`),
+    ),
+  );
+  const aiTools = ai.lookfirstTools(session);
+  const anthropicTools = byName(anthropic.lookfirstTools(session));
+  const openaiTools = byName(openai.lookfirstTools(session));
+  const langchainTools = byName(langchain.lookfirstTools(session));
+  const claudeTools = byName(claude.lookfirstTools(session));
+  const backend = new langchain.LookfirstBackend(session);
+  const { tool: structured } = await framework('@langchain/core/tools');
+  const plain = new Map(
+    Object.entries({
+      read_file: ({ path }) => numbered(session, path),
+      edit_file: ({ path, old_string, new_string }) => edit(session, path, old_string, new_string),
+    }).map(([name, work]) => {
+      const { description, inputSchema: schema } = own.get(name);
+      return [name, structured(work, { name, description, schema })];
+    }),
+  );
+  const invoke = (tool, args) => tool.invoke({ type: 'tool_call', id: 'call-1', name: tool.name, args });
+  const through = (call, more) => ({
+    base: 'session',
+    ...more,
+    read: (path) => call('read_file', { path }),
+    edit: (path, from, to) => call('edit_file', { path, old_string: from, new_string: to }),
+  });
   return {
-    name: `adapters: ${what} through ${door} ÷ ${against}`,
-    ratio: Number(ratio.toFixed(3)),
-    bar: 1.05,
+    session: {
+      read: (path) => numbered(session, path),
+      edit: (path, from, to) => edit(session, path, from, to),
+    },
+    'session.read': {
+      read: async (path) => {
+        // The fields that the framework's protocol demands; they are computed on first use.
+        const { text, from, to, totalLines } = await session.read(path);
+        return { content: text, startLine: from, endLine: to, totalLines };
+      },
+      text: ({ content }) => content,
+      edit: (path, from, to) => edit(session, path, from, to),
+    },
+    'langchain itself': through((name, args) => invoke(plain.get(name), args), {
+      base: undefined,
+      text: ({ content }) => content,
+    }),
+    toolset: through((name, args) => own.get(name).call(args), { text: ({ text }) => text }),
+    'ai-sdk': through((name, args) => lastOf(aiTools[name].execute(args, {})), { text: ({ text }) => text }),
+    anthropic: through((name, args) => anthropicTools.get(name).run(args, {})),
+    openai: through((name, args) => openaiTools.get(name).invoke(undefined, JSON.stringify(args), {})),
+    'claude-agent-sdk': through((name, args) => claudeTools.get(name).handler(args, {}), {
+      text: ({ content }) => content[0].text,
+    }),
+    langchain: through((name, args) => invoke(langchainTools.get(name), args), {
+      base: 'langchain itself',
+      told: 'the same in a tool of LangChain',
+      text: ({ content }) => content,
+    }),
+    deepagents: {
+      base: 'session.read',
+      told: 'the session',
+      text: ({ content }) => content,
+      read: (path) => backend.read(`/${path}`),
+      edit: (path, from, to) => backend.edit(`/${path}`, from, to),
+    },
   };
+}
+
+async function numbered(session, path) {
+  const { text, from, to, totalLines, revision } = await session.read(path);
+  const lines = text.split('\n').map((line, index) => `${from + index}\t${line}`);
+  return `${lines.join('\n')}\n[read ${path} lines ${from}-${to} of ${totalLines} revision ${revision}]`;
+}
+
+async function edit(session, path, oldString, newString) {
+  const { revision, replaced } = await session.edit(path, [{ oldString, newString }]);
+  return `replaced ${replaced} occurrence(s) in ${path}\nrevision ${revision}`;
+}
+
+async function lastOf(answer) {
+  if (answer instanceof Promise) return answer;
+  let last;
+  for await (const each of answer) last = each;
+  return last;
+}
+
+function row(name, ratio) {
+  return { name: `adapters: ${name}`, ratio: Number(ratio.toFixed(3)), bar: 1.05 };
 }

@@ -1,11 +1,11 @@
 // How everything here is measured: side by side in one run, in turns, as medians; only ratios are worth quoting.
 
 /**
- * Median time of each task in microseconds. The tasks take turns in another order each round, so that what the machine
+ * Median time (or another quantile) of each task in microseconds. The tasks take turns in another order each round, so that what the machine
  * does besides, and what one leaves to the next to clean up, falls on all of them. `before` runs ahead of every task
  * and is not counted.
  */
-export async function interleaved(tasks, { rounds, before, warmup = Math.min(rounds, 50) }) {
+export async function interleaved(tasks, { rounds, before, warmup = Math.min(rounds, 50), quantile = 0.5 }) {
   const times = tasks.map(() => []);
   for (let round = -warmup; round < rounds; round += 1) {
     for (const index of shuffled(tasks.length)) {
@@ -17,7 +17,7 @@ export async function interleaved(tasks, { rounds, before, warmup = Math.min(rou
       if (round >= 0) times[index].push(elapsed);
     }
   }
-  return times.map(median);
+  return times.map((each) => quantileOf(each, quantile));
 }
 
 function shuffled(count) {
@@ -27,6 +27,11 @@ function shuffled(count) {
     [order[left], order[other]] = [order[other], order[left]];
   }
   return order;
+}
+
+function quantileOf(values, quantile) {
+  if (quantile === 0.5) return median(values);
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * quantile)];
 }
 
 export function median(values) {

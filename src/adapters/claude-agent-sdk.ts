@@ -28,7 +28,7 @@ export function lookfirstTools(
     // The cast is safe: a tool's schema is always an object.
     inputSchema: (fromJSONSchema(tool.inputSchema) as ZodObject).shape,
     annotations: annotationsOf(tool),
-    handler: async (args) => resultOf(await answered(tool, args)),
+    handler: async (args, extra) => resultOf(await answered(tool, args, { signal: signalIn(extra) })),
   }));
 }
 
@@ -61,6 +61,12 @@ function prefixed(names: ToolNames): ToolNames {
   ]);
   // The cast is safe: the members are the same, with other strings.
   return Object.fromEntries(entries) as unknown as ToolNames;
+}
+
+/** The signal in what the SDK passes beside the arguments, whose type it leaves open. */
+function signalIn(extra: unknown): AbortSignal | undefined {
+  const signal = isRecord(extra) ? extra['signal'] : undefined;
+  return signal instanceof AbortSignal ? signal : undefined;
 }
 
 function annotationsOf({ title, readOnly, destructive }: ToolsetTool): object {

@@ -27,6 +27,8 @@ const DEEPAGENTS_TOOLS: ToolNames = {
 const MAX_SHOWN_CHARS = 70_000;
 const LINE_NUMBER_CHARS = 10;
 const DEFAULT_LINES = 500;
+/** With less room than this for the text, count the characters of the lines instead of reserving space for numbers. */
+const MIN_ROOM_BYTES = 40_000;
 
 interface FileInfo {
   path: string;
@@ -152,17 +154,7 @@ export class LookfirstBackend {
     replaceAll = false,
   ): Promise<Changed & { occurrences?: number }> {
     const edits = [{ oldString, newString, replaceAll }];
-    return this.#change('edit_file', path, async (session, real) => {
-      const vetted = await session.vet({ kind: 'edit', path: real, edits });
-      if (!vetted.ok) return session.edit(real, edits);
-      const outside = vetted.notices.find((notice) => notice.kind === 'changed-elsewhere');
-      if (outside === undefined) return session.edit(real, edits);
-      const detail = { diff: outside.diff };
-      return {
-        ok: false,
-        refusal: { code: 'STALE', action: 'edit', path: real, next: 'read_again', detail },
-      };
-    });
+    return this.#change('edit_file', path, (session, real) => session.editUnmerged(real, edits));
   }
 
   delete(path: string): Promise<Changed> {
@@ -210,6 +202,8 @@ interface Page {
 
 /** Reads only as many lines as deepagents shows untruncated, because only these count as seen. */
 async function readPage(session: GatedSession, path: string, page: Page): Promise<Outcome<ReadResult>> {
+  const room = MAX_SHOWN_CHARS - LINE_NUMBER_CHARS * page.limit;
+  if (room >= MIN_ROOM_BYTES) return session.readWithin(path, page, room);
   const whole = await session.read(path, { ...page, credit: false });
   if (!whole.ok || whole.media !== undefined) return session.read(path, page);
   let chars = 0;

@@ -1,4 +1,5 @@
 import type { ReadResult } from '../model/results.ts';
+import { numberLines } from '../text/lines.ts';
 import type { RenderContext, Rendered } from './render.ts';
 
 /**
@@ -26,8 +27,5 @@ function linesText(result: ReadResult, lines: ReadStyle['lines']): string {
   if (lines === 'joined') return result.text.replace(/\n$/, '');
   if (lines === 'raw' || result.to === 0) return result.text;
   const width = lines === 'padded' ? String(result.to).length : 0;
-  return result.text
-    .split('\n')
-    .map((line, index) => `${String(result.from + index).padStart(width)}\t${line}`)
-    .join('\n');
+  return numberLines(result.text, result.from, width);
 }

@@ -24,7 +24,7 @@ import { isRelocation, trafficOf } from './prepare-relocation.ts';
 import type { Denied, Prepared } from './prepared.ts';
 import { lockKeys } from './recover.ts';
 import { Refusals } from './refusals.ts';
-import { shownUnread, worldFor } from './run-steps.ts';
+import { type CallSettings, withSettings, worldFor } from './run-steps.ts';
 import type { Step } from './step.ts';
 import { witness } from './witness.ts';
 import type { World } from './world.ts';
@@ -117,8 +117,8 @@ export class Gate {
     {
       arrivedAt = Number.POSITIVE_INFINITY,
       signal,
-      unread,
-    }: { readonly arrivedAt?: number } & Partial<Pick<Trying, 'signal' | 'unread'>> = {},
+      settings,
+    }: { readonly arrivedAt?: number } & Partial<Pick<Trying, 'signal' | 'settings'>> = {},
   ): Promise<Outcome<ApplyResult>> {
     const wrong = whyNoIntent(intent);
     if (wrong !== undefined) return this.#refuse(wrong);
@@ -129,7 +129,7 @@ export class Gate {
     const met: Refusal[] = [];
     const approved: Approved = new Map();
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const outcome = await this.#attempt(intent, changes, { locked, signal, unread, approved, arrivedAt });
+      const outcome = await this.#attempt(intent, changes, { locked, signal, settings, approved, arrivedAt });
       if (outcome === undefined) break;
       if ('ok' in outcome) return this.#withMet(outcome, met);
       if ('needs' in outcome) locked = [...locked, ...outcome.needs];
@@ -243,9 +243,9 @@ export class Gate {
   async #performLocked(
     intent: Intent,
     changes: readonly FileIntent[],
-    { locked, signal, unread, approved }: Trying,
+    { locked, signal, settings, approved }: Trying,
   ): Promise<Attempt> {
-    const world = await worldFor(unread === 'show' ? shownUnread(this.#world) : this.#world, changes.length);
+    const world = await worldFor(withSettings(this.#world, settings), changes.length);
     const prepared: Prepared[] = [];
     try {
       prepared.push(...(await prepareAll(world, this.#ledger, changes)));
@@ -278,8 +278,8 @@ function evidenceIn({ evidence }: Pick<Denied, 'evidence'>): Pick<Denied, 'evide
 interface Trying {
   readonly locked: readonly string[];
   readonly signal: AbortSignal | undefined;
-  /** Only for a dry run: files that were not read are judged as if reading were optional. */
-  readonly unread?: 'show' | undefined;
+  /** Policy settings of this call alone. */
+  readonly settings?: CallSettings | undefined;
   /** The user's approvals so far. The user is asked without holding locks, because the answer may take minutes. */
   readonly approved: Approved;
 }

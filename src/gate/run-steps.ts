@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { BATCH_FILES, batchContext, severalContext } from '../disk/batch.ts';
+import type { Policy } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { conflictRefusal } from './conflict-refusal.ts';
 import type { Done, Step } from './step.ts';
@@ -68,7 +69,9 @@ async function syncAll({ disk }: World, steps: readonly Step[]): Promise<void> {
   await disk.sync.sync([disk.retained, ...new Set(steps.map(({ path }) => path.root))]);
 }
 
-/** The world for a dry run that may show files that were not read. */
-export function shownUnread(world: World): World {
-  return { ...world, policy: { ...world.policy, seen: 'optional' } };
+/** Policy settings that one call may change for itself. */
+export type CallSettings = Partial<Pick<Policy, 'seen' | 'staleness'>>;
+
+export function withSettings(world: World, settings: CallSettings | undefined): World {
+  return settings === undefined ? world : { ...world, policy: { ...world.policy, ...settings } };
 }

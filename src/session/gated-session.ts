@@ -1,5 +1,6 @@
 import { noteOutsideChanges, outsideChangesOfTurn } from '../gate/changed-outside.ts';
 import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
+import type { CallSettings } from '../gate/run-steps.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { Fault } from '../model/fault.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
@@ -56,6 +57,11 @@ export class GatedSession extends LookingSession implements Session {
     return this.#one({ kind: 'edit', path, edits }, options);
   }
 
+  /** Like `edit`, but refuses as STALE instead of merging, for callers that cannot show notices to the model. */
+  async editUnmerged(path: string, edits: readonly Edit[]): Promise<Outcome<ChangeResult>> {
+    return onlyResult(await this.#perform({ kind: 'edit', path, edits }, {}, { staleness: 'refuse' }));
+  }
+
   append(path: string, content: string, options: CallOptions = {}): Promise<Outcome<ChangeResult>> {
     return this.#one({ kind: 'insert', path, content }, options);
   }
@@ -78,7 +84,7 @@ export class GatedSession extends LookingSession implements Session {
     return this.called({ signal }, async (names) => {
       const intent: Intent = { kind: 'apply', changes, dryRun: true };
       const meant = names === undefined ? intent : withRealPaths(intent, names);
-      const outcome = await this.gate.perform(meant, { arrivedAt, signal, unread: 'show' });
+      const outcome = await this.gate.perform(meant, { arrivedAt, signal, settings: { seen: 'optional' } });
       for (const { path, diff = '' } of outcome.ok ? outcome.results : []) {
         const shown = shownBefore(diff);
         if (shown.ranges.length > 0) await this.gate.witness({ kind: 'read', path, ...shown });
@@ -162,10 +168,14 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   perform(intent: Intent, options: CallOptions = {}): Promise<Outcome<ApplyResult>> {
+    return this.#perform(intent, options);
+  }
+
+  #perform(intent: Intent, options: CallOptions, settings?: CallSettings): Promise<Outcome<ApplyResult>> {
     const arrivedAt = this.#arrivedAt;
     return this.called(options, (names) => {
       const meant = names === undefined ? intent : withRealPaths(intent, names);
-      return this.gate.perform(meant, { arrivedAt, signal: options.signal });
+      return this.gate.perform(meant, { arrivedAt, signal: options.signal, settings });
     });
   }
 

@@ -59,11 +59,25 @@ export class LookingSession extends SessionLife {
   }
 
   read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
+    return this.#readCalled(path, options);
+  }
+
+  /** Like `read`, with at most `maxAnswerBytes` bytes of lines, for callers that would cut a longer answer. */
+  readWithin(
+    path: string,
+    options: Pick<ReadOptions, 'offset' | 'limit'>,
+    maxAnswerBytes: number,
+  ): Promise<Outcome<ReadResult>> {
+    return this.#readCalled(path, options, maxAnswerBytes);
+  }
+
+  #readCalled(path: string, options: ReadOptions, maxAnswerBytes?: number): Promise<Outcome<ReadResult>> {
     return this.called(options, (names) => {
       const wrong = whyNoOptions(options, { of: 'read', path });
       if (wrong !== undefined) return this.noted(refused(wrong));
       const meant = names === undefined ? path : names.real(path);
-      return this.#read({ path: meant, options, watching: options, from: 'disk', pageEnds: this.#pageEnds });
+      const pageEnds = this.#pageEnds;
+      return this.#read({ path: meant, options, watching: options, from: 'disk', pageEnds, maxAnswerBytes });
     });
   }
 

@@ -37,7 +37,10 @@ const MAX_MEDIA_BYTES = 5 << 20;
 const STRIDE = 100;
 
 /** The path and options of a read. */
-export type ReadRequest = Pick<Reading, 'path' | 'options' | 'watching' | 'from' | 'pageEnds'>;
+export interface ReadRequest extends Pick<Reading, 'path' | 'options' | 'watching' | 'from' | 'pageEnds'> {
+  /** Default: the policy's setting. */
+  readonly maxAnswerBytes?: number | undefined;
+}
 
 /**
  * Shows a file to the session, whole or in part, and records exactly what was shown. A small file is read
@@ -77,8 +80,19 @@ function readLocated(
   if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
   return andThen(recallIfPossible(ledger, located.place.path.key), (earlier) => {
     // Written out, because spreading the request takes longer than locating the file.
-    const { watching, from, pageEnds } = request;
-    const reading: Reading = { world, ledger, path, options, watching, from, located, earlier, pageEnds };
+    const { watching, from, pageEnds, maxAnswerBytes = world.policy.maxAnswerBytes } = request;
+    const reading: Reading = {
+      world,
+      ledger,
+      path,
+      options,
+      watching,
+      from,
+      located,
+      earlier,
+      pageEnds,
+      maxAnswerBytes,
+    };
     return andThen(show(reading, sizeBytes), (shown) => {
       if ('code' in shown) return refused(shown);
       // The text is shown to a program, not to the model, so nothing counts as seen.
@@ -221,8 +235,12 @@ function showing({ options, world }: Reading, range: LineRange | 'all'): Showing
 }
 
 /** The lines that fit into one answer, at least one. Their size is measured as shown, with long lines cut. */
-function fitting({ options, world }: Reading, text: FileText, range: LineRange): LineRange {
-  const { maxAnswerBytes: room, maxLineChars } = world.policy;
+function fitting(
+  { options, world, maxAnswerBytes: room }: Reading,
+  text: FileText,
+  range: LineRange,
+): LineRange {
+  const { maxLineChars } = world.policy;
   if (options.raw === true || text.whole.byteLength <= room) return range;
   let used = 0;
   let to = range.from - 1;
@@ -241,11 +259,11 @@ function fitting({ options, world }: Reading, text: FileText, range: LineRange):
 }
 
 /** Whether the whole file is requested. A file has no more lines than bytes; lines are counted only in small files. */
-function asksForAll({ options, world }: Reading, snapshot: Snapshot): boolean {
+function asksForAll({ options, world, maxAnswerBytes }: Reading, snapshot: Snapshot): boolean {
   const { offset = 1, limit = world.policy.maxReadLines, last } = options;
   const { byteLength } = snapshot.bytes;
   return (
-    (options.raw === true || byteLength <= world.policy.maxAnswerBytes) &&
+    (options.raw === true || byteLength <= maxAnswerBytes) &&
     last === undefined &&
     offset === 1 &&
     Number.isInteger(limit) &&

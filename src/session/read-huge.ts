@@ -29,7 +29,7 @@ export async function readHuge(reading: Reading): Promise<Shown | Refusal> {
     from: range.from,
     limit: range.to - range.from + 1,
     maxLineBytes: options.raw === true ? MAX : world.policy.maxLineChars * 4,
-    ...(options.raw === true ? {} : { maxBytes: world.policy.maxAnswerBytes }),
+    ...(options.raw === true ? {} : { maxBytes: reading.maxAnswerBytes }),
     deadline: deadlineOf(reading),
     ...startFor(reading, range.from),
     ...watched(reading),

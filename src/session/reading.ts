@@ -27,6 +27,8 @@ export interface Reading {
   readonly located: Found;
   readonly earlier: Sighting | undefined;
   readonly pageEnds: PageEnds;
+  /** Bytes of lines that the answer shows at most. */
+  readonly maxAnswerBytes: number;
 }
 
 /** Progress and cancellation of a long read. Set only by callers that need them. */

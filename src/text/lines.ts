@@ -149,41 +149,43 @@ export function clampLine(line: string, maxChars: number, missing = 0): ClampedL
   return { text: `${shown}… [+${line.length + missing - shown.length} characters]`, clamped: true };
 }
 
-/** Lines in the form in which a read shows them. */
-interface NumberedLines {
-  /**
-   * The lines joined with `
-   * `, without one at the end.
-   */
+/** Lines cut to a maximum length. */
+export interface ClampedLines {
+  /** The lines, separated by newlines, without one at the end. */
   readonly text: string;
   /** Numbers of the lines that are shown only in part. */
   readonly clamped: readonly number[];
 }
 
 /**
- * Numbers the lines of a text, starting at `first`, as `N<TAB>line`. Lines longer than `maxLineChars` are cut and
- * marked.
+ * Numbers the lines of a text as `N<TAB>line`, starting at `first`; `width` right-aligns the
+ * numbers. Every newline starts a line, so a text that ends with one gets a last, empty line.
  */
-export function numberLines(text: string, first: number, maxLineChars: number): NumberedLines {
-  return showLines(text, { first, maxLineChars }, (line, number) => `${number}\t${line}`);
+export function numberLines(text: string, first: number, width = 0): string {
+  let number = first;
+  let numbered = prefix(number, width);
+  let at = 0;
+  // Appending to one string takes half the time of splitting and joining, and every read needs it.
+  for (;;) {
+    const next = text.indexOf('\n', at) + 1;
+    if (next === 0) return numbered + text.slice(at);
+    number += 1;
+    numbered += text.slice(at, next) + prefix(number, width);
+    at = next;
+  }
 }
 
-/** Like {@link numberLines}, but without the numbers. */
-export function clampLines(text: string, first: number, maxLineChars: number): NumberedLines {
-  return showLines(text, { first, maxLineChars }, (line) => line);
+function prefix(number: number, width: number): string {
+  return width === 0 ? `${number}\t` : `${String(number).padStart(width)}\t`;
 }
 
-function showLines(
-  text: string,
-  bounds: { readonly first: number; readonly maxLineChars: number },
-  show: (line: string, number: number) => string,
-): NumberedLines {
+/** Cuts lines longer than `maxLineChars` and marks them. The first line has the number `first`. */
+export function clampLines(text: string, first: number, maxLineChars: number): ClampedLines {
   const clamped: number[] = [];
   const lines = splitLines(text).map((line, index) => {
-    const number = bounds.first + index;
-    const bounded = clampLine(withoutEnding(line), bounds.maxLineChars);
-    if (bounded.clamped) clamped.push(number);
-    return show(bounded.text, number);
+    const bounded = clampLine(withoutEnding(line), maxLineChars);
+    if (bounded.clamped) clamped.push(first + index);
+    return bounded.text;
   });
   return { text: lines.join('\n'), clamped };
 }

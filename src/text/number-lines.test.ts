@@ -3,25 +3,23 @@ import { CLAMP_MARK, clampLine, clampLines, numberLines } from './lines.ts';
 
 describe('numberLines', () => {
   it.each([
-    ['a\nb\n', 1, '1\ta\n2\tb'],
-    ['a\r\nb', 9, '9\ta\n10\tb'],
-    ['', 1, ''],
-    ['\n', 5, '5\t'],
-    ['a\rb\n', 1, '1\ta\rb'],
+    ['a\nb', 1, '1\ta\n2\tb'],
+    ['a\n\nb', 9, '9\ta\n10\t\n11\tb'],
+    ['a\n', 5, '5\ta\n6\t'],
+    ['a\rb', 1, '1\ta\rb'],
   ])('numbers %j from %i', (text, first, numbered) => {
-    expect(numberLines(text, first, 100)).toEqual({ text: numbered, clamped: [] });
+    expect(numberLines(text, first)).toBe(numbered);
   });
 
+  it('right-aligns the numbers', () => {
+    expect(numberLines('a\nb', 9, 2)).toBe(' 9\ta\n10\tb');
+  });
+});
+
+describe('clampLines', () => {
   it('cuts long lines, marks them and names them', () => {
-    expect(numberLines('abc\nabcdefgh\nabcd\r\n', 7, 4)).toEqual({
-      text: '7\tabc\n8\tabcd… [+4 characters]\n9\tabcd',
-      clamped: [8],
-    });
-  });
-
-  it('shows the same without numbers', () => {
-    expect(clampLines('abc\r\nabcdefgh\n', 7, 4)).toEqual({
-      text: 'abc\nabcd… [+4 characters]',
+    expect(clampLines('abc\nabcdefgh\nabcd\r\n', 7, 4)).toEqual({
+      text: 'abc\nabcd… [+4 characters]\nabcd',
       clamped: [8],
     });
   });

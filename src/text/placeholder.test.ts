@@ -6,7 +6,7 @@ const FILE = 'import a\n\nfunction f() {\n  return 1;\n}\n';
 
 describe('findPlaceholder', () => {
   it('knows a read pasted back, wherever it begins', () => {
-    expect(findPlaceholder(numberLines(FILE, 1, 100).text, FILE)).toEqual({
+    expect(findPlaceholder(numberLines(FILE, 1), FILE)).toEqual({
       line: 1,
       text: '1\timport a',
       kind: 'line-numbers',

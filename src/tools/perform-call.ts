@@ -26,7 +26,7 @@ export interface Performing {
   /** Translates the caller's paths; absent if the caller uses the session's paths. */
   readonly names?: PathNames | undefined;
   /** The caller's signal, progress callback and times. */
-  readonly watch: Pick<ToolContext, 'signal' | 'progress' | 'times'>;
+  readonly watch: Pick<ToolContext, 'progress' | 'times'> & { readonly signal?: AbortSignal | undefined };
   /** `bytes`: file text may be returned as escaped bytes, for a transport that writes JSON. */
   readonly form: 'bytes' | 'text';
 }
@@ -122,7 +122,7 @@ async function performLater(
       return rendered({ ok: true, roots: context.roots }, performing, { render: call.render, summary: done });
     default:
       // Do not begin a change that was cancelled while it waited.
-      watch.signal.throwIfAborted();
+      watch.signal?.throwIfAborted();
       return session.asOf(watch.times?.arrivedAt ?? Number.POSITIVE_INFINITY, () =>
         performChange(call, session, performing),
       );
@@ -168,7 +168,7 @@ class Watching {
     this.#watch = watch;
   }
 
-  get signal(): AbortSignal {
+  get signal(): AbortSignal | undefined {
     return this.#watch.signal;
   }
 
@@ -193,7 +193,7 @@ async function readMany(
   // Report progress by files, not within one file.
   const within = { ...performing, watch: { ...performing.watch, signal, progress: () => {} } };
   for (const [index, path] of paths.entries()) {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     note(index, paths.length);
     const bounded = together === Number.POSITIVE_INFINITY ? {} : { maxBytes: Math.max(0, left) };
     const outcome = await read({ ...each, ...bounded, path }, within);

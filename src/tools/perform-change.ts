@@ -16,7 +16,7 @@ export type ChangeCall = Extract<
 export async function performChange(
   call: ChangeCall,
   session: GatedSession,
-  performing: Audience & { readonly watch: { readonly signal: AbortSignal } },
+  performing: Audience & { readonly watch: { readonly signal?: AbortSignal | undefined } },
 ): Promise<Performed> {
   const audience: Audience = performing;
   const { signal } = performing.watch;

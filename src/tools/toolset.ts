@@ -127,8 +127,8 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot }: Offer): ToolsetTo
     strictSchema: strictSchema(inputSchema),
     readOnly: annotations.readOnlyHint,
     destructive: annotations.destructiveHint,
-    call: async (args, { signal = new AbortController().signal, onProgress = () => {} } = {}) => {
-      signal.throwIfAborted();
+    call: async (args, { signal, onProgress = () => {} } = {}) => {
+      signal?.throwIfAborted();
       const session = current();
       const names = virtualRoot === undefined ? undefined : virtualNames(session, virtualRoot);
       const roots = virtualRoot === undefined ? session.roots : [virtualRoot];

@@ -3,7 +3,7 @@ import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scratch } from '../support/tree.ts';
-import { prepare } from './prepare.ts';
+import { prepare } from './prepare.mjs';
 
 await prepare();
 const examples = join(import.meta.dirname, '../../examples');

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../support/tree.ts';
-import { prepare } from './prepare.ts';
+import { prepare } from './prepare.mjs';
 
 await prepare();
 

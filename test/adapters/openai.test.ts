@@ -1,4 +1,4 @@
-import { prepare } from './prepare.ts';
+import { prepare } from './prepare.mjs';
 
 await prepare();
 const { conformance } = await import('./conformance.ts');

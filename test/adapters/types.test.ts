@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { prepare } from './prepare.ts';
+import { prepare } from './prepare.mjs';
 
 await prepare();
 const compiler = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');

@@ -4,7 +4,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { toolIn } from '../support/tools.ts';
+import { toolIn } from '../support/tools.mjs';
 import { scratch } from '../support/tree.ts';
 
 const project = join(import.meta.dirname, '../..');

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { toolIn } from '../support/tools.ts';
+import { toolIn } from '../support/tools.mjs';
 import { TestGate } from './gate.ts';
 import { scratch, startProxy } from './harness.ts';
 

@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { OFFICIAL_FILESYSTEM } from '../../src/dialect/calls/servers/official-filesystem.ts';
 import type { ProxyOptions } from '../../src/proxy/run-proxy.ts';
-import { toolIn } from '../support/tools.ts';
+import { toolIn } from '../support/tools.mjs';
 import { OFFICIAL, scratch, startProxy } from './harness.ts';
 
 const NAMES = ['a.txt', 'b.txt', 'sub/c.txt'];

@@ -12,17 +12,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { toolIn } from '../support/tools.ts';
+import { toolIn } from '../support/tools.mjs';
 
 const project = join(import.meta.dirname, '../..');
 const modules = join(import.meta.dirname, 'node_modules');
 const STALE_MS = 120_000;
 
-/**
- * Installs the frameworks, and beside them a copy of the build: the adapters then find the frameworks as they do in a program that
- * installed both. A link would not do, for Node resolves imports from a link's target.
- */
-export async function prepare(): Promise<void> {
+export async function prepare() {
   await alone(() => {
     toolIn('adapters', 'ai/package.json');
     const built = String(statSync(join(project, 'dist/bin/lookfirst.js')).mtimeMs);
@@ -38,7 +34,7 @@ export async function prepare(): Promise<void> {
 }
 
 /** Runs one process at a time; a lock that a dead process left is removed after two minutes. */
-async function alone(work: () => void): Promise<void> {
+async function alone(work) {
   const name = createHash('sha256').update(modules).digest('hex').slice(0, 16);
   const lock = join(tmpdir(), `lookfirst-prepare-${name}`);
   while (!taken(lock)) {
@@ -53,7 +49,7 @@ async function alone(work: () => void): Promise<void> {
   }
 }
 
-function taken(lock: string): boolean {
+function taken(lock) {
   try {
     mkdirSync(lock);
     return true;

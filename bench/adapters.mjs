@@ -1,6 +1,6 @@
 // What an adapter adds to a call. Each tool is called as its framework calls it. The base is the same work without the
-// adapter: the session's own method, with the numbering of lines that its caller would have to do; for LangChain, a tool
-// of the framework with that work in it, so that the framework's own share is on both sides.
+// adapter: the session's own method, with the numbering of lines that its caller would have to do. For LangChain, a tool of
+// the framework with that work in it, so that the framework's own share is on both sides; for deepagents, a minimal backend.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -104,14 +104,10 @@ async function allDoors(session) {
       read: (path) => numbered(session, path),
       edit: (path, from, to) => edit(session, path, from, to),
     },
-    'session.read': {
-      read: async (path) => {
-        // The fields that the framework's protocol demands; they are computed on first use.
-        const { text, from, to, totalLines } = await session.read(path);
-        return { content: text, startLine: from, endLine: to, totalLines };
-      },
-      text: ({ content }) => content,
+    'plain backend': {
+      read: (path) => plainBackend(session).read(`/${path}`),
       edit: (path, from, to) => edit(session, path, from, to),
+      text: ({ content }) => content,
     },
     'langchain itself': through((name, args) => invoke(plain.get(name), args), {
       base: undefined,
@@ -130,8 +126,8 @@ async function allDoors(session) {
       text: ({ content }) => content,
     }),
     deepagents: {
-      base: 'session.read',
-      told: 'the session',
+      base: 'plain backend',
+      told: 'a plain backend on the session',
       text: ({ content }) => content,
       read: (path) => backend.read(`/${path}`),
       edit: (path, from, to) => backend.edit(`/${path}`, from, to),
@@ -143,6 +139,18 @@ async function numbered(session, path) {
   const { text, from, to, totalLines, revision } = await session.read(path);
   const lines = text.split('\n').map((line, index) => `${from + index}\t${line}`);
   return `${lines.join('\n')}\n[read ${path} lines ${from}-${to} of ${totalLines} revision ${revision}]`;
+}
+
+/** What deepagents demands of a backend's read, with the least code. */
+function plainBackend(session) {
+  return {
+    read: async (path, offset = 0, limit = 500) => {
+      const outcome = await session.read(path.replace(/^\/+/, ''), { offset: offset + 1, limit });
+      if (!outcome.ok) return { error: outcome.refusal.code };
+      const { text, from, to, totalLines } = outcome;
+      return { content: text, mimeType: 'text/plain', startLine: from, endLine: to, totalLines };
+    },
+  };
 }
 
 async function edit(session, path, oldString, newString) {

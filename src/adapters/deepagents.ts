@@ -83,13 +83,9 @@ export class LookfirstBackend {
     if (!outcome.ok) return { error: this.#explain(outcome.refusal, names) };
     const { text, from, to, totalLines, media } = outcome;
     if (media !== undefined) return { content: media.base64 ?? '', mimeType: media.mimeType };
-    return {
-      content: text,
-      mimeType: 'text/plain',
-      startLine: from,
-      endLine: to,
-      ...(totalLines === undefined ? {} : { totalLines, ...(to < totalLines ? { nextOffset: to } : {}) }),
-    };
+    const page = { content: text, mimeType: 'text/plain', startLine: from, endLine: to };
+    if (totalLines === undefined) return page;
+    return to < totalLines ? { ...page, totalLines, nextOffset: to } : { ...page, totalLines };
   }
 
   /** A read for the framework itself: the model does not see it, so it does not count as seen. */
@@ -201,9 +197,12 @@ interface Page {
 }
 
 /** Reads only as many lines as deepagents shows untruncated, because only these count as seen. */
-async function readPage(session: GatedSession, path: string, page: Page): Promise<Outcome<ReadResult>> {
+function readPage(session: GatedSession, path: string, page: Page): Promise<Outcome<ReadResult>> {
   const room = MAX_SHOWN_CHARS - LINE_NUMBER_CHARS * page.limit;
-  if (room >= MIN_ROOM_BYTES) return session.readWithin(path, page, room);
+  return room >= MIN_ROOM_BYTES ? session.readWithin(path, page, room) : readCounted(session, path, page);
+}
+
+async function readCounted(session: GatedSession, path: string, page: Page): Promise<Outcome<ReadResult>> {
   const whole = await session.read(path, { ...page, credit: false });
   if (!whole.ok || whole.media !== undefined) return session.read(path, page);
   let chars = 0;

@@ -66,16 +66,15 @@ function fromFolder({ root, cwd = '.' }: Placement): PathNames {
 
 function belowVirtual({ root, cwd = '.' }: Placement, virtualRoot: string): PathNames {
   const virtual = withoutSlash(virtualRoot);
-  const folder = below(root, cwd);
   const home = withoutSlash(root);
   return {
     real: (path) => {
       if (path === virtual || path.startsWith(`${virtual}/`))
         return `${home}/${path.slice(virtual.length + 1)}`;
-      return isAbsolute(path) ? path : below(folder, path);
+      return isAbsolute(path) ? path : below(below(root, cwd), path);
     },
     shown: (path) => {
-      const absolute = posix.normalize(below(folder, path));
+      const absolute = posix.normalize(below(below(root, cwd), path));
       if (absolute === posix.normalize(root)) return virtual === '' ? '/' : virtual;
       return absolute.startsWith(`${home}/`) ? `${virtual}/${absolute.slice(home.length + 1)}` : path;
     },
@@ -93,7 +92,7 @@ function below(folder: string, path: string): string {
 }
 
 function withoutSlash(path: string): string {
-  return path.replace(/\/+$/, '');
+  return path.endsWith('/') ? path.replace(/\/+$/, '') : path;
 }
 
 /** Members of results and refusals that are paths, lists of paths, or objects with such members. */

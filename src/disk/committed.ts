@@ -2,21 +2,16 @@ import { fstatSync } from 'node:fs';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
+import { type Content, fingerprintOfContent } from './content.ts';
 import type { DiskContext } from './context.ts';
-import { fingerprintOf } from './read.ts';
 import { modeOf, stampOf } from './stats.ts';
 import type { Staged, TempFile } from './temp-file.ts';
 
 /** Writing and comparing this many bytes takes about one tick of the clock. */
 const WORTH_ASKING_BYTES = 1n << 19n;
 
-/** New bytes, with their fingerprint if the caller already has it. */
-export interface NewContent {
-  readonly bytes: Uint8Array;
-  readonly fingerprint?: Fingerprint;
-  /** A temporary file beside the target that already holds the bytes. */
-  readonly staged?: Staged;
-}
+/** New content, and a temporary file beside the target if one already holds it. */
+export type NewContent = Content & { readonly staged?: Staged };
 
 export interface Committed {
   readonly ok: true;
@@ -46,12 +41,12 @@ export function mayHideWrites(context: DiskContext, { dir }: Place, { stats }: T
  */
 export function committed(
   temp: TempFile,
-  { content, hidesWrites }: { readonly content: NewContent; readonly hidesWrites: boolean },
+  { content, hidesWrites }: { readonly content: Content; readonly hidesWrites: boolean },
 ): Committed {
   const stats = fstatSync(temp.fd, { bigint: true });
   return {
     ok: true,
-    fingerprint: content.fingerprint ?? fingerprintOf(content.bytes),
+    fingerprint: fingerprintOfContent(content),
     stamp: stampOf(stats),
     racy: hidesWrites || stats.mtimeNs !== temp.stats.mtimeNs || stats.size !== temp.stats.size,
     mode: modeOf(stats),

@@ -2,6 +2,7 @@ import { closeSync, symlinkSync } from 'node:fs';
 import { isTaken } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
 import { type Committed, committed, mayHideWrites, type NewContent } from './committed.ts';
+import type { Content } from './content.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed } from './failure.ts';
 import { syncFolder } from './folders.ts';
@@ -10,10 +11,10 @@ import { discardOurs, type New, withdraw } from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
 import { openStaged, type Staged, stageTemp, writeTemp } from './temp-file.ts';
 
-interface NewFile extends NewContent {
+type NewFile = NewContent & {
   /** Default: 0666 minus the process's umask. */
   readonly mode?: number;
-}
+};
 
 /**
  * Creates a file if its name is free. Of several concurrent creators one wins, and readers never
@@ -27,16 +28,18 @@ export async function create(
 ): Promise<Committed | Conflict> {
   const like = { kind: 'new', ...(file.mode === undefined ? {} : { mode: file.mode }) } as const;
   try {
-    const { staged, bytes } = file;
-    const temp = staged ? openStaged(place, staged) : await writeTemp(context, place, { bytes, like });
+    const { staged } = file;
+    const temp = staged
+      ? openStaged(place, staged)
+      : await writeTemp(context, place, { content: file, like });
     if (temp === undefined) return conflict('changed');
     try {
       const hidesWrites = mayHideWrites(context, place, temp);
-      return publish(context, { place, temp, intended: file.bytes })
+      return publish(context, { place, temp, intended: file })
         ? committed(temp, { content: file, hidesWrites })
         : conflict('exists');
     } finally {
-      discardOurs(context, { place, temp, intended: file.bytes });
+      discardOurs(context, { place, temp, intended: file });
       closeSync(temp.fd);
     }
   } catch (error) {
@@ -48,11 +51,11 @@ export async function create(
 export async function stageNew(
   context: DiskContext,
   place: Place,
-  { bytes, mode }: Pick<NewFile, 'bytes' | 'mode'>,
+  { content, mode }: { readonly content: Content; readonly mode?: number },
 ): Promise<Staged> {
   const like = { kind: 'new', ...(mode === undefined ? {} : { mode }) } as const;
   try {
-    return await stageTemp(context, place, { bytes, like });
+    return await stageTemp(context, place, { content, like });
   } catch (error) {
     throw changeFailed(context, error, place.path);
   }

@@ -10,6 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { errnoOf } from '../model/errno.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
 import { readAllSync } from './read.ts';
 
 /** Grace period: an editor that had the file open before we displaced it has saved by then. */
@@ -82,7 +83,7 @@ function keepLate(fd: number, { path, sha256 }: Copied): void {
   const to = `${path}-late-${sha256}`;
   let bytes: Buffer;
   try {
-    if (hashOf(fd) === sha256) return;
+    if (fingerprintOfOpen(fd).sha256 === sha256) return;
     const { size } = fstatSync(fd);
     if (size > IN_MEMORY_BYTES) {
       copyOut(fd, to);
@@ -101,7 +102,7 @@ export function copyOut(from: number, path: string): Copied {
   const to = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {
     fchmodSync(to, fstatSync(from).mode & 0o777);
-    const sha256 = hashOf(from, (chunk) => {
+    const { sha256 } = fingerprintOfOpen(from, (chunk) => {
       for (let done = 0; done < chunk.byteLength; ) done += writeSync(to, chunk, done);
     });
     return { path, sha256 };
@@ -110,12 +111,13 @@ export function copyOut(from: number, path: string): Copied {
   }
 }
 
-function hashOf(fd: number, each: (chunk: Buffer) => void = () => {}): string {
+/** Hashes an open file from its beginning, in bounded memory. */
+export function fingerprintOfOpen(fd: number, each: (chunk: Buffer) => void = () => {}): Fingerprint {
   const digest = createHash('sha256');
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   for (let at = 0; ; ) {
     const count = readSync(fd, chunk, 0, CHUNK_BYTES, at);
-    if (count === 0) return digest.digest('hex');
+    if (count === 0) return { sha256: digest.digest('hex'), size: at };
     const part = chunk.subarray(0, count);
     digest.update(part);
     each(part);

@@ -9,10 +9,11 @@ import {
 } from 'node:fs';
 import { isMissing } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
-import { type Expected, holds } from './compare.ts';
+import type { Expected } from './compare.ts';
+import { type Content, holdsContent } from './content.ts';
 import type { DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
-import { fingerprintOf, readAllSync } from './read.ts';
+import { readAllSync } from './read.ts';
 import { retain, retainBytes } from './retain.ts';
 import { modeOf } from './stats.ts';
 import type { TempFile } from './temp-file.ts';
@@ -23,7 +24,7 @@ export interface Publication {
   readonly temp: TempFile;
   readonly old: { readonly fd: number; readonly stats: BigIntStats };
   readonly expected: Expected;
-  readonly intended: Uint8Array;
+  readonly intended: Content;
   /** The replaced file is our own, written just now. */
   readonly ours?: true;
 }
@@ -71,7 +72,7 @@ export function withdraw(context: DiskContext, publication: New): void {
 export function keepOurs(context: DiskContext, publication: New): string[] {
   const { temp, intended } = publication;
   const named = lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.stats.ino;
-  const touched = !holds(temp.fd, { fingerprint: fingerprintOf(intended), bytes: intended });
+  const touched = !holdsContent(temp.fd, intended);
   if (named) {
     const kept = touched ? retain(context, temp.path) : retainOrDrop(context, temp.path);
     return touched ? [kept] : [];
@@ -87,7 +88,7 @@ export function keepOurs(context: DiskContext, publication: New): string[] {
  */
 export function discardOurs(context: DiskContext, { temp, intended }: New): void {
   if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino !== temp.stats.ino) return;
-  if (holds(temp.fd, { fingerprint: fingerprintOf(intended), bytes: intended })) unlinkSync(temp.path);
+  if (holdsContent(temp.fd, intended)) unlinkSync(temp.path);
   else context.litter.doubt();
 }
 

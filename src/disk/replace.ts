@@ -5,6 +5,7 @@ import type { Notice } from '../model/results.ts';
 import { publishByClaim } from './claim.ts';
 import { type Committed, committed, mayHideWrites, type NewContent } from './committed.ts';
 import { type Expected, holds } from './compare.ts';
+import type { Content } from './content.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed } from './failure.ts';
 import { syncFolder } from './folders.ts';
@@ -56,7 +57,7 @@ export function conflict(reason: Conflict['reason'], more: Partial<Conflict> = {
   return { retained: [], ...more, ok: false, reason };
 }
 
-interface Replacement extends NewContent {
+type Replacement = NewContent & {
   readonly expected: Expected;
   /** Permission bits of the new file; default: those of the old one. */
   readonly mode?: number;
@@ -64,7 +65,7 @@ interface Replacement extends NewContent {
   readonly looked?: true;
   /** The replaced bytes are ours, written just now: they are deleted if there is no room to keep them. */
   readonly ours?: true;
-}
+};
 
 /**
  * Replaces a file if it holds the expected bytes. Compares just before publishing and verifies the
@@ -81,12 +82,12 @@ export async function replace(
   if ('problem' in old) return unreadable(old);
   try {
     if (isReadOnly(old.stats) && change.expected.evenReadOnly !== true) return conflict('read-only');
-    const temp = await tempFor(context, place, { ...change, old });
+    const temp = await tempFor(context, place, { change, old });
     if (temp === undefined) return conflict('changed');
     try {
-      const { expected, bytes: intended, ours } = change;
-      const publication = { place, temp, old: { ...old }, expected, intended, ...(ours ? { ours } : {}) };
-      return publish(context, publication, change);
+      const { expected, ours } = change;
+      const common = { place, temp, old: { ...old }, expected, intended: change };
+      return publish(context, { ...common, ...(ours ? { ours } : {}) });
     } finally {
       closeSync(temp.fd);
     }
@@ -100,28 +101,25 @@ export async function replace(
 async function tempFor(
   context: DiskContext,
   place: Place,
-  { bytes, mode, old, staged }: Pick<Replacement, 'bytes' | 'mode' | 'staged'> & { readonly old: Opened },
+  { change, old }: { readonly change: Replacement; readonly old: Opened },
 ): Promise<TempFile | undefined> {
+  const { mode, staged } = change;
   if (staged !== undefined) return openStaged(place, staged);
   const like = { kind: 'replaces', ...old, ...(mode === undefined ? {} : { mode }) } as const;
-  return writeTemp(context, place, { bytes, like });
+  return writeTemp(context, place, { content: change, like });
 }
 
 /** Writes the temporary file for a later `replace`; undefined if the old file cannot be read. */
 export async function stageReplacement(
   context: DiskContext,
   place: Place,
-  content: Pick<Replacement, 'bytes' | 'mode'>,
+  { content, mode }: { readonly content: Content; readonly mode?: number },
 ): Promise<Staged | undefined> {
   const old = openRegular(place);
   if ('problem' in old) return undefined;
   try {
-    const like = {
-      kind: 'replaces',
-      ...old,
-      ...(content.mode === undefined ? {} : { mode: content.mode }),
-    } as const;
-    return await stageTemp(context, place, { bytes: content.bytes, like });
+    const like = { kind: 'replaces', ...old, ...(mode === undefined ? {} : { mode }) } as const;
+    return await stageTemp(context, place, { content, like });
   } catch (error) {
     throw changeFailed(context, error, place.path);
   } finally {
@@ -129,8 +127,8 @@ export async function stageReplacement(
   }
 }
 
-function publish(context: DiskContext, publication: Publication, content: NewContent): Committed | Conflict {
-  const { place, temp, old, expected } = publication;
+function publish(context: DiskContext, publication: Publication): Committed | Conflict {
+  const { place, temp, old, expected, intended } = publication;
   let hidesWrites: boolean;
   let published: Published;
   try {
@@ -151,7 +149,7 @@ function publish(context: DiskContext, publication: Publication, content: NewCon
   const others = Number(old.stats.nlink) - 1;
   const broken: Notice[] = others > 0 ? [{ kind: 'hard-links-broken', count: others }] : [];
   const notices = [...temp.notices, ...broken];
-  return { ...committed(temp, { content, hidesWrites }), displaced: published.displaced, notices };
+  return { ...committed(temp, { content: intended, hidesWrites }), displaced: published.displaced, notices };
 }
 
 function exchangeOrClaim(context: DiskContext, publication: Publication): Published {

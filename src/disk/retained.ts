@@ -1,10 +1,10 @@
-import { type Dirent, lstatSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { closeSync, constants, type Dirent, lstatSync, openSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, isMissing } from '../model/errno.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { DiskContext } from './context.ts';
+import { fingerprintOfOpen } from './held-files.ts';
 import { unlinkIfThere } from './litter-log.ts';
-import { fingerprintOf } from './read.ts';
 import { KEPT_FOLDER } from './retain.ts';
 
 export interface RetainedFile {
@@ -82,11 +82,17 @@ function entriesIn(folder: string): Dirent[] {
 
 /** The file's fingerprint; undefined if another process has taken the file since it was listed. */
 export function fingerprintOfRetained({ file }: RetainedFile): Fingerprint | undefined {
+  let fd: number;
   try {
-    return fingerprintOf(readFileSync(file));
+    fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
+  }
+  try {
+    return fingerprintOfOpen(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -9,12 +9,12 @@ import {
   openSync,
   renameSync,
   symlinkSync,
-  writeSync,
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import { at, type PinnedDirectory, type Place } from '../model/path.ts';
 import { claimName } from './claim.ts';
+import { type Content, writeContent } from './content.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed } from './failure.ts';
 import { syncFolder } from './folders.ts';
@@ -102,7 +102,7 @@ export type NewNode =
       readonly kind: 'file';
       readonly name: string;
       readonly mode: number;
-      readonly bytes: () => Promise<Uint8Array>;
+      readonly content: () => Promise<Content>;
       /**
        * A file of our own with these bytes and this mode that no process writes to any more. It is
        * hard-linked instead of copied.
@@ -154,7 +154,8 @@ async function buildIn(parent: PinnedDirectory, { name, mode, nodes }: NewFolder
 
 async function makeFile(path: string, node: Extract<NewNode, { kind: 'file' }>): Promise<void> {
   // A linked file has its mode already. Setting it by this name could reach whatever took the name meanwhile.
-  if (node.file === undefined || !isLinked(node.file, path)) writeNew(path, node.mode, await node.bytes());
+  if (node.file === undefined || !isLinked(node.file, path))
+    await writeNew(path, node.mode, await node.content());
 }
 
 /**
@@ -171,10 +172,10 @@ function isLinked(from: string, to: string): boolean {
   }
 }
 
-function writeNew(path: string, mode: number, bytes: Uint8Array): void {
+async function writeNew(path: string, mode: number, content: Content): Promise<void> {
   const fd = openSync(path, CREATE, 0o600);
   try {
-    for (let done = 0; done < bytes.byteLength; ) done += writeSync(fd, bytes, done);
+    await writeContent(fd, content);
     fchmodSync(fd, mode & ~SPECIAL_BITS);
   } finally {
     closeSync(fd);

@@ -10,19 +10,17 @@ import {
   lstatSync,
   openSync,
   unlinkSync,
-  write,
-  writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf } from '../model/errno.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
+import { type Content, sizeOfContent, writeContent } from './content.ts';
 import type { DiskContext } from './context.ts';
 import type { NativeFiles } from './native.ts';
 import { modeOf } from './stats.ts';
 
-const writeAsync = promisify(write);
 const fsyncAsync = promisify(fsync);
 
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -53,26 +51,32 @@ export type Likeness =
   | { readonly kind: 'replaces'; readonly stats: BigIntStats; readonly fd: number; readonly mode?: number }
   | { readonly kind: 'new'; readonly mode?: number };
 
+/** The content of a temporary file, and the attributes to set. */
+interface NewTemp {
+  readonly content: Content;
+  readonly like: Likeness;
+}
+
 /** Writes a complete temporary file beside the target. On failure removes it and throws the error. */
 export async function writeTemp(
   context: DiskContext,
   place: Place,
-  content: { readonly bytes: Uint8Array; readonly like: Likeness },
+  { content, like }: NewTemp,
 ): Promise<TempFile> {
   context.trace?.('temp-open');
   const name = context.litter.tempName(dirname(place.path.absolute));
   const path = `${place.dir.prefix}/${name}`;
-  const replaces = content.like.kind === 'replaces';
+  const replaces = like.kind === 'replaces';
   // Keep the file private until it gets its final mode: a 0600 secret is never readable, even briefly.
   const fd = openSync(path, CREATE, replaces ? 0o600 : 0o666);
   try {
     context.trace?.('temp-write');
-    await writeAll(fd, content.bytes);
+    await writeContent(fd, content);
     context.trace?.('temp-attributes');
     const made = { fd, stats: fstatSync(fd, { bigint: true }) };
-    const notices = applyLikeness(context, made, content.like);
+    const notices = applyLikeness(context, made, like);
     context.trace?.('temp-sync');
-    await sync(context, fd, content.bytes.byteLength);
+    await sync(context, fd, sizeOfContent(content));
     return { path, name, fd, stats: made.stats, notices };
   } catch (error) {
     closeSync(fd);
@@ -88,12 +92,8 @@ export async function writeTemp(
 export type Staged = Pick<TempFile, 'name' | 'stats' | 'notices'>;
 
 /** Writes a temporary file beside its target and closes it. Continue with `openStaged` or `dropStaged`. */
-export async function stageTemp(
-  context: DiskContext,
-  place: Place,
-  content: { readonly bytes: Uint8Array; readonly like: Likeness },
-): Promise<Staged> {
-  const { fd, name, stats, notices } = await writeTemp(context, place, content);
+export async function stageTemp(context: DiskContext, place: Place, temp: NewTemp): Promise<Staged> {
+  const { fd, name, stats, notices } = await writeTemp(context, place, temp);
   closeSync(fd);
   return { name, stats, notices };
 }
@@ -134,14 +134,6 @@ function removeQuietly(context: DiskContext, path: string): void {
 export function discard(temp: TempFile): void {
   if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.stats.ino)
     unlinkSync(temp.path);
-}
-
-async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
-  const small = bytes.byteLength <= SYNC_BYTES;
-  for (let done = 0; done < bytes.byteLength; ) {
-    const left = bytes.byteLength - done;
-    done += small ? writeSync(fd, bytes, done, left) : (await writeAsync(fd, bytes, done, left)).bytesWritten;
-  }
 }
 
 async function sync(context: DiskContext, fd: number, size: number): Promise<void> {

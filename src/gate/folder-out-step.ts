@@ -9,6 +9,7 @@ import { type Stamp, sameStamp } from '../model/fingerprint.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { Action } from '../model/verdict.ts';
 import { atPath } from './at-path.ts';
+import { keptContent } from './keep-images.ts';
 import { ABSENT } from './sides.ts';
 import type { Displaced, Done, Step } from './step.ts';
 import type { World } from './world.ts';
@@ -123,9 +124,8 @@ async function putBack(world: World, { place, folder, doomed, path }: Taken): Pr
 async function isBack(world: World, item: Doomed, side: Extract<Side, { kind: 'file' }>): Promise<boolean> {
   const back = await atPath(world, item.path, async (place) => {
     if (inspect(place.dir, place.name) !== undefined) return true;
-    const { fingerprint, mode } = side;
-    const bytes = await world.images.read(fingerprint);
-    return (await create(world.disk, place, { bytes, fingerprint, mode })).ok;
+    const content = await keptContent(world, side.fingerprint);
+    return (await create(world.disk, place, { ...content, mode: side.mode })).ok;
   });
   return back === true;
 }

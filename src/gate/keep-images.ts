@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { BATCH_FILES } from '../disk/batch.ts';
+import type { Content } from '../disk/content.ts';
 import { readSnapshot } from '../disk/read.ts';
 import type { Effect } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
@@ -18,6 +19,13 @@ export async function keepImages(world: World, displaced: readonly Displaced[]):
     world.baselines.kept(sha256);
   }
   if (world.policy.durability === 'full') await syncImages(world, displaced);
+}
+
+/** The content of an image, for a file to be written. Files too large to load come in chunks. */
+export async function keptContent({ images, policy }: World, fingerprint: Fingerprint): Promise<Content> {
+  if (fingerprint.size > policy.maxEditBytes)
+    return { fingerprint, chunks: () => images.chunks(fingerprint) };
+  return { fingerprint, bytes: await images.read(fingerprint) };
 }
 
 /** Makes stored images durable. Many local files are synced together. */

@@ -4,6 +4,7 @@ import type { UndoStep } from '../journal/undo-steps.ts';
 import { movedSightings } from '../ledger/moved-sightings.ts';
 import { NOTHING } from '../model/coverage.ts';
 import type { Effect, Side } from '../model/entry.ts';
+import type { Stamp } from '../model/fingerprint.ts';
 import type { Place, ResolvedPath } from '../model/path.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
@@ -22,6 +23,8 @@ export interface RestoreContext {
   readonly moving?: readonly Sighting[];
   /** Reads the bytes to restore. Default: from the images. */
   readonly bytes?: () => Promise<Uint8Array>;
+  /** The stamp of a file that moves back; see `RestoreHow`. */
+  readonly stamp?: Stamp | undefined;
   /** A file owned by the gate that holds these bytes, for folders restored as a whole; see `NewNode`. */
   readonly file?: string | undefined;
   /** The action that messages name. Default: undo. */
@@ -35,7 +38,7 @@ export interface RestoreContext {
  * have to create the parent.
  */
 export function restoreStep(world: World, step: UndoStep, context: RestoreContext): Step {
-  const { path, bytes } = context;
+  const { path, bytes, stamp } = context;
   let staged: Staged | undefined;
   let displaced: readonly Displaced[] = [];
   return {
@@ -49,7 +52,7 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
       if (staged !== undefined) unstage(world, step, staged);
     },
     run: async () => {
-      const outcome = await restore(world, step, { bytes, staged });
+      const outcome = await restore(world, step, { bytes, staged, stamp });
       if (!outcome.ok) return outcome;
       staged = undefined;
       displaced = outcome.displaced;

@@ -1,3 +1,4 @@
+import type { Content } from '../disk/content.ts';
 import { inspect, listUnsorted } from '../disk/list.ts';
 import { conflict } from '../disk/replace.ts';
 import { isReadOnly } from '../disk/stats.ts';
@@ -14,6 +15,7 @@ import type { Stamp } from '../model/fingerprint.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import { atPath } from './at-path.ts';
 import { folderOutStep } from './folder-out-step.ts';
+import { keptContent } from './keep-images.ts';
 import { effectsOf, type RestoreContext, restoreStep, sightingsOf } from './restore-step.ts';
 import type { Done, Step } from './step.ts';
 import type { World } from './world.ts';
@@ -258,8 +260,11 @@ function nodeOf(world: World, { step, context }: Restoration, inside: Map<string
   const name = relative.slice(relative.lastIndexOf('/') + 1);
   if (after.kind === 'link') return { kind: 'link', name, target: after.target };
   if (after.kind === 'file') {
-    const bytes = context.bytes ?? ((): Promise<Uint8Array> => world.images.read(after.fingerprint));
-    return { kind: 'file', name, mode: after.mode, bytes, file: context.file };
+    const { bytes } = context;
+    const { fingerprint } = after;
+    const content = async (): Promise<Content> =>
+      bytes === undefined ? keptContent(world, fingerprint) : { bytes: await bytes(), fingerprint };
+    return { kind: 'file', name, mode: after.mode, content, file: context.file };
   }
   const nodes: NewNode[] = [];
   inside.set(key, nodes);

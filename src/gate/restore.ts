@@ -1,5 +1,6 @@
 import { unbatched } from '../disk/batch.ts';
-import type { Expected } from '../disk/compare.ts';
+import { type Expected, holdsAt } from '../disk/compare.ts';
+import type { Content } from '../disk/content.ts';
 import { create, makeLink, stageNew } from '../disk/create.ts';
 import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { move } from '../disk/move.ts';
@@ -9,9 +10,10 @@ import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import { sameContent, sameSide } from '../journal/side.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import type { Effect, Side } from '../model/entry.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
+import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
-import type { Located } from '../workspace/workspace.ts';
+import type { Found, Located } from '../workspace/workspace.ts';
+import { keptContent } from './keep-images.ts';
 import { ABSENT } from './sides.ts';
 import type { Displaced } from './step.ts';
 import type { World } from './world.ts';
@@ -36,6 +38,8 @@ export interface RestoreHow {
   readonly bytes?: (() => Promise<Uint8Array>) | undefined;
   /** The temporary file next to the target that already holds the bytes. */
   readonly staged?: Staged | undefined;
+  /** The stamp of a file that moves back, if an equal stamp proves that it still holds its bytes. */
+  readonly stamp?: Stamp | undefined;
 }
 type Taking = UndoStep & RestoreHow;
 
@@ -53,7 +57,7 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
   try {
     // A link has replaced a parent folder: the file behind it is another file.
     if (located.place.path.key !== step.key) return conflict('changed');
-    if (step.from !== undefined) return moveBack(world, step.from.key, located);
+    if (step.from !== undefined) return moveBack(world, { ...step, ...how }, located);
     if (sameContent(step.expect, step.restore)) return changeMode(located, step);
     if (isFolderAsMeant(located, step)) return { ...RESTORED, idle: true };
     const taken = takeAway(world, located, { ...step, ...how });
@@ -65,11 +69,11 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
   }
 }
 
-function moveBack(world: World, from: string, to: Located): Restored {
-  const source = world.workspace.locate(from, 'undo', 'parents');
+function moveBack(world: World, step: Taking, to: Located): Restored {
+  const source = world.workspace.locate(step.from?.key ?? '', 'undo', 'parents');
   if (!source.ok) return conflict('changed');
   try {
-    if (!source.located.exists || to.exists) return conflict('changed');
+    if (!source.located.exists || to.exists || !isMoving(source.located, step)) return conflict('changed');
     const folders = makeFolders(world.disk, to.place, to.missing.slice(0, -1));
     try {
       const place = { ...to.place, dir: folders.dir, name: to.missing.at(-1) ?? to.place.name };
@@ -82,6 +86,12 @@ function moveBack(world: World, from: string, to: Located): Restored {
   } finally {
     source.located.place.dir.close();
   }
+}
+
+/** Whether a folder, or the file with the bytes to restore, is at the place it moves back from. */
+function isMoving({ place, stats }: Found, { restore: after, stamp }: Taking): boolean {
+  if (after.kind !== 'file') return true;
+  return (stamp !== undefined && sameStamp(stamp, stats)) || holdsAt(place, after.fingerprint);
 }
 
 /**
@@ -203,8 +213,10 @@ async function putFile(world: World, place: Place, step: Taking): Promise<Restor
   const { fingerprint, mode } = after;
   // A file that was not staged with its batch is synced on its own.
   const disk = staged === undefined ? unbatched(world.disk) : world.disk;
-  const bytes = await bytesFor(world, step, fingerprint);
-  const content = { bytes, fingerprint, ...(staged === undefined ? {} : { staged }) };
+  const content = {
+    ...(await contentFor(world, step, fingerprint)),
+    ...(staged === undefined ? {} : { staged }),
+  };
   if (expect.kind !== 'file') {
     const made = await create(disk, place, { ...content, mode });
     return made.ok ? RESTORED : made;
@@ -222,8 +234,8 @@ function newMode({ expect, restore: after }: UndoStep): { readonly mode?: number
     : {};
 }
 
-function bytesFor(world: World, { bytes }: RestoreHow, fingerprint: Fingerprint): Promise<Uint8Array> {
-  return bytes === undefined ? world.images.read(fingerprint) : bytes();
+async function contentFor(world: World, { bytes }: RestoreHow, fingerprint: Fingerprint): Promise<Content> {
+  return bytes === undefined ? keptContent(world, fingerprint) : { bytes: await bytes(), fingerprint };
 }
 
 /**
@@ -244,12 +256,12 @@ export async function stage(
     if (located.place.path.key !== key) return undefined;
     if (located.exists) {
       if (expect.kind !== 'file') return undefined;
-      const bytes = await bytesFor(world, how, after.fingerprint);
-      return await stageReplacement(world.disk, located.place, { bytes, ...newMode(step) });
+      const content = await contentFor(world, how, after.fingerprint);
+      return await stageReplacement(world.disk, located.place, { content, ...newMode(step) });
     }
     if (expect.kind !== 'absent' || located.missing.length > 1) return undefined;
-    const bytes = await bytesFor(world, how, after.fingerprint);
-    return await stageNew(world.disk, located.place, { bytes, mode: after.mode });
+    const content = await contentFor(world, how, after.fingerprint);
+    return await stageNew(world.disk, located.place, { content, mode: after.mode });
   } finally {
     located.place.dir.close();
   }

@@ -1,16 +1,22 @@
 import { fingerprintIfStill } from '../disk/hash-file.ts';
-import { linkTarget } from '../disk/list.ts';
-import { readSnapshot, type Snapshot } from '../disk/read.ts';
+import { inspect, linkTarget } from '../disk/list.ts';
+import { readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { modeOf, stampOf } from '../disk/stats.ts';
 import type { Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
-import type { Found, Located } from '../workspace/workspace.ts';
+import type { Stamp } from '../model/fingerprint.ts';
+import { at, type Place } from '../model/path.ts';
+import type { Refusal } from '../model/verdict.ts';
+import type { Located } from '../workspace/workspace.ts';
 import { ABSENT, fileSide, sideOf } from './sides.ts';
 import type { World } from './world.ts';
 
 export interface FoundSide {
   readonly side: Side;
+  /** The bytes of a file, unless it is too large to load. */
   readonly snapshot?: Snapshot;
+  /** The stamp of a file, if an equal stamp proves equal bytes. */
+  readonly stamp?: Stamp;
 }
 
 /**
@@ -36,28 +42,64 @@ export async function foundAt(world: World, key: string): Promise<FoundSide> {
   }
 }
 
-/** The state of a located path, with the bytes of a file. */
-export async function sideOfLocated(world: World, located: Located): Promise<FoundSide> {
+/**
+ * The state of a located path, with the bytes of a file of up to `maxBytes` (default: the most that can be loaded).
+ * Larger files are hashed in bounded memory.
+ */
+export async function sideOfLocated(world: World, located: Located, maxBytes?: number): Promise<FoundSide> {
   if (!located.exists) return { side: ABSENT };
   const { stats, place } = located;
   if (stats.isDirectory()) return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) } };
   if (stats.isSymbolicLink()) return { side: { kind: 'link', target: linkTarget(place) ?? '' } };
-  const snapshot = await readSnapshot(place, { clock: world.disk.clock });
-  const isLarge = 'problem' in snapshot && snapshot.problem === 'too-large';
-  const large = isLarge ? await largeSide(located) : undefined;
-  if (large !== undefined) return { side: large };
-  if ('problem' in snapshot) {
-    throw new Fault('IO_FAILED', `cannot read ${place.path.given}: ${snapshot.problem}`, {
-      path: place.path.given,
-    });
-  }
-  return { side: sideOf(snapshot), snapshot };
+  const file = await fileAt(world, place, maxBytes);
+  if (!('problem' in file)) return file;
+  const reason = file.problem === 'slow' ? slowReason(world) : file.problem;
+  throw new Fault('IO_FAILED', `cannot read ${place.path.given}: ${reason}`, { path: place.path.given });
 }
 
-/**
- * The state of a file too large to load, hashed in bounded memory. Undefined if it cannot be read or changes meanwhile.
- */
-export async function largeSide({ place, stats }: Found): Promise<Side | undefined> {
-  const fingerprint = await fingerprintIfStill(place, stampOf(stats));
-  return fingerprint && fileSide(fingerprint, modeOf(stats), true);
+/** `slow`: the file could not be hashed within `maxReadMs`. `changing`: other programs write it. */
+export type UnknownFile = Unreadable | { readonly problem: 'slow' | 'changing' };
+
+/** Like `sideOfLocated`, for a regular file. Returns the reason if its state cannot be determined. */
+export async function fileAt(
+  world: World,
+  place: Place,
+  maxBytes?: number,
+): Promise<FoundSide | UnknownFile> {
+  const limits = { clock: world.disk.clock, ...(maxBytes === undefined ? {} : { maxBytes }) };
+  const snapshot = await readSnapshot(place, limits);
+  if ('problem' in snapshot) return snapshot.problem === 'too-large' ? largeFileAt(world, place) : snapshot;
+  const { racy, stamp } = snapshot;
+  return { side: sideOf(snapshot), snapshot, ...(racy ? {} : { stamp }) };
+}
+
+async function largeFileAt(world: World, place: Place): Promise<FoundSide | UnknownFile> {
+  const stats = inspect(place.dir, place.name);
+  if (stats === undefined) return { problem: 'missing' };
+  const racy = world.disk.clock.isRacy(stats, at(place));
+  const stamp = stampOf(stats);
+  try {
+    const fingerprint = await fingerprintIfStill(place, stamp, AbortSignal.timeout(world.policy.maxReadMs));
+    if (fingerprint === undefined) return { problem: 'changing' };
+    return { side: fileSide(fingerprint, modeOf(stats), true), ...(racy ? {} : { stamp }) };
+  } catch (error) {
+    if (error instanceof Error && error.name === 'TimeoutError') return { problem: 'slow' };
+    throw error;
+  }
+}
+
+/** The refusal of a change of a file whose state cannot be determined. */
+export function unknownFile(
+  world: World,
+  { action, path }: Pick<Refusal, 'action' | 'path'>,
+  problem: UnknownFile,
+): Refusal {
+  const refusal = { code: 'UNVERIFIABLE', action, path, next: 'read_again' } as const;
+  if (problem.problem === 'slow')
+    return { ...refusal, next: 'ask_human', detail: { reason: slowReason(world) } };
+  return problem.problem === 'denied' ? { ...refusal, detail: { errno: problem.errno } } : refusal;
+}
+
+function slowReason({ policy }: World): string {
+  return `its bytes could not be read within ${policy.maxReadMs} ms (maxReadMs)`;
 }

@@ -1,6 +1,5 @@
 import { create, makeLink } from '../disk/create.ts';
 import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
-import { readSnapshot } from '../disk/read.ts';
 import { releaseHandles } from '../disk/release.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
@@ -11,7 +10,9 @@ import type { Place } from '../model/path.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { atPath } from './at-path.ts';
 import { type Doomed, folderOutStep } from './folder-out-step.ts';
-import { ABSENT, sideOf } from './sides.ts';
+import { keptContent } from './keep-images.ts';
+import { fileAt } from './side-at.ts';
+import { ABSENT } from './sides.ts';
 import type { Displaced, Step } from './step.ts';
 import type { TreeNode } from './tree.ts';
 import type { World } from './world.ts';
@@ -36,12 +37,10 @@ async function sideOfNode(world: World, node: TreeNode): Promise<Pick<Doomed, 's
     case 'other':
       return conflict('kind', { kind: 'device' });
     case 'file': {
-      const snapshot = await atPath(world, node.path, (place) =>
-        readSnapshot(place, { clock: world.disk.clock }),
-      );
-      if ('reason' in snapshot) return snapshot;
-      if ('problem' in snapshot) return conflict('changed');
-      return { side: sideOf(snapshot), stamp: snapshot.racy ? undefined : snapshot.stamp };
+      const { maxEditBytes } = world.policy;
+      const found = await atPath(world, node.path, (place) => fileAt(world, place, maxEditBytes));
+      if ('reason' in found) return found;
+      return 'problem' in found ? conflict('changed') : found;
     }
     default:
       return node satisfies never;
@@ -179,7 +178,7 @@ function putOneBack(world: World, place: Place, { side, displaced }: Removed): b
 }
 
 /** Moves the inode back, or writes a copy if the inode is already an image: other entries may rely on that image. */
-async function putFileBack(
+export async function putFileBack(
   world: World,
   place: Place,
   { side, displaced }: { readonly side: Extract<Side, { kind: 'file' }>; readonly displaced: string },
@@ -189,7 +188,6 @@ async function putFileBack(
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
-  const { fingerprint, mode } = side;
-  const bytes = await world.images.read(fingerprint);
-  return (await create(world.disk, place, { bytes, fingerprint, mode })).ok;
+  const content = await keptContent(world, side.fingerprint);
+  return (await create(world.disk, place, { ...content, mode: side.mode })).ok;
 }

@@ -132,8 +132,8 @@ interface Committing {
 
 /** Writes the bytes to a temporary file. Undefined if the file to replace is gone; running the step will refuse. */
 function stage(world: World, { before, bytes, mode }: NewBytes, place: Place): Promise<Staged | undefined> {
-  if (before !== undefined) return stageReplacement(world.disk, place, { bytes });
-  return stageNew(world.disk, place, { bytes, ...(mode === undefined ? {} : { mode }) });
+  if (before !== undefined) return stageReplacement(world.disk, place, { content: { bytes } });
+  return stageNew(world.disk, place, { content: { bytes }, ...(mode === undefined ? {} : { mode }) });
 }
 
 function commit(

@@ -8,6 +8,8 @@ import type { AnnouncedImages } from './store.ts';
  * only then does a concurrent clean-up know that the bytes are needed.
  */
 export interface Images {
+  /** Larger files cannot be stored. Absent if there is no limit. */
+  readonly maxBytes?: number;
   /**
    * Where to store the before-image of a file: `shared` with other machines, in the record that announces the change,
    * or `here`, in the state folder. Absent if there is only one machine; images are then kept after the change.

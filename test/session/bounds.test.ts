@@ -1,4 +1,12 @@
-import { closeSync, ftruncateSync, openSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  openSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { desk, ok, refusal } from '../support/desk.ts';
@@ -64,18 +72,42 @@ describe('maxReadMs', () => {
 });
 
 describe('files that are too large to be loaded', () => {
-  it('of 2 GB and more are moved', { timeout: 600_000 }, async () => {
-    const t = await desk();
-    const path = join(t.root, 'large');
-    writeFileSync(path, 'first line\n');
-    truncateSync(path, 2 ** 31 + 10);
-    await ok(t.session.move('large', 'moved'));
-    expect(statSync(join(t.root, 'moved')).size).toBe(2 ** 31 + 10);
-    await ok(t.session.move('moved', 'large'));
-    expect(statSync(path).size).toBe(2 ** 31 + 10);
+  it('are neither moved nor deleted if they cannot be hashed within maxReadMs', async () => {
+    const t = await desk({ policy: { maxReadMs: 300 } });
+    writeFileSync(join(t.root, 'large'), 'first line\n');
+    truncateSync(join(t.root, 'large'), 2 ** 36);
+    await ok(t.session.read('large', { limit: 1 }));
+    for (const change of [t.session.move('large', 'moved'), t.session.delete('large')])
+      expect((await refusal(change, 'UNVERIFIABLE')).detail?.reason).toContain('maxReadMs');
+    expect(statSync(join(t.root, 'large')).size).toBe(2 ** 36);
   });
 
-  it('are deleted once they were seen, not after a change, and come back', async () => {
+  const SMALL = { hugeBytes: 500, maxEditBytes: 1000, maxAnswerBytes: 100_000 };
+
+  it('issue 14, point 32: move back, and only as they were', async () => {
+    const t = await desk({ policy: SMALL });
+    await t.put('a.txt', LINE.repeat(3));
+    await ok(t.session.move('a.txt', 'b.txt'));
+    await t.put('b.txt', LINE.repeat(4));
+    await refusal(t.session.undo({}), 'STALE');
+    await t.put('b.txt', LINE.repeat(3));
+    const { change } = await ok(t.session.undo({}));
+    expect(t.text('a.txt')).toBe(LINE.repeat(3));
+    await ok(t.session.undo({ change: change ?? '' }));
+    expect(t.text('b.txt')).toBe(LINE.repeat(3));
+  });
+
+  it('go and come back with their folder', async () => {
+    const t = await desk({ policy: SMALL });
+    for (let n = 0; n < 10; n += 1) await t.put(`d/${n}.txt`, `${n}\n${LINE.repeat(n)}`);
+    await ok(t.session.list('.', { depth: 3 }));
+    await ok(t.session.delete('d', { recursive: true }));
+    expect(existsSync(join(t.root, 'd'))).toBe(false);
+    await ok(t.session.undo({}));
+    for (let n = 0; n < 10; n += 1) expect(t.text(`d/${n}.txt`)).toBe(`${n}\n${LINE.repeat(n)}`);
+  });
+
+  it('issue 14, point 32: are deleted once they were seen, not after a change, and come back', async () => {
     const t = await desk({ policy: { hugeBytes: 500, maxEditBytes: 1000, maxAnswerBytes: 100_000 } });
     await t.put('a.txt', LINE.repeat(3));
     await t.put('b.txt', LINE.repeat(3));

@@ -3,6 +3,7 @@ import { sameContent } from '../../journal/side.ts';
 import { isUnder } from '../../journal/undo-events.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import type { Side } from '../../model/entry.ts';
+import type { Stamp } from '../../model/fingerprint.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, type Refusal, refused, type UndoCall } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
@@ -11,13 +12,15 @@ import { unifiedDiff } from '../../text/unified.ts';
 import { sideOfLocated } from '../side-at.ts';
 import { ABSENT } from '../sides.ts';
 import type { World } from '../world.ts';
-import { type FoundChange, joinSteps } from './found.ts';
+import { type FoundChange, joinSteps, moveLargeFiles } from './found.ts';
 
 /** The state of a path at some point of an undo. */
 interface State {
   readonly side: Side;
   /** The file on the disk, if this is the present state. */
   readonly snapshot?: Snapshot | undefined;
+  /** The stamp of that file, if an equal stamp proves equal bytes. */
+  readonly stamp?: Stamp | undefined;
   /** The bytes of a file, if they are in memory. */
   readonly bytes?: Uint8Array | undefined;
 }
@@ -40,7 +43,7 @@ export async function checkSteps(
     rehearsal.done(outcome);
     checked.push(outcome);
   }
-  const found = joinSteps(checked);
+  const found = moveLargeFiles(joinSteps(checked), world.policy.maxEditBytes);
   const present = presentBytes(found);
   for (const { step } of found) if (!(await canRestore(world, step, present))) return refused(notKept(step));
   return { ok: true, found };
@@ -66,7 +69,7 @@ async function check(
   if (!outcome.ok) return outcome;
   const { state } = outcome;
   if (state === undefined || sameContent(state.side, step.expect))
-    return { ok: true, step, snapshot: state?.snapshot };
+    return { ok: true, step, snapshot: state?.snapshot, stamp: state?.stamp };
   const { side, snapshot } = state;
   // The path already has its earlier state: the user or another program has reverted the change.
   if (sameContent(side, step.restore)) return { ok: true, step: { ...step, expect: side }, snapshot };
@@ -79,10 +82,10 @@ async function check(
 
 async function canRestore(
   world: World,
-  { expect, restore }: UndoStep,
+  { expect, restore, from }: UndoStep,
   present: ReadonlyMap<string, Uint8Array>,
 ): Promise<boolean> {
-  if (restore.kind !== 'file' || sameContent(expect, restore)) return true;
+  if (restore.kind !== 'file' || from !== undefined || sameContent(expect, restore)) return true;
   return present.has(restore.fingerprint.sha256) || world.images.has(restore.fingerprint.sha256);
 }
 
@@ -180,8 +183,9 @@ class Rehearsal {
     const outcome = this.world.workspace.locate(lookAt, 'undo', 'parents');
     if (!outcome.ok) return outcome;
     try {
-      const { side, snapshot } = await sideOfLocated(this.world, outcome.located);
-      return { ok: true, state: { side, snapshot, bytes: snapshot?.bytes } };
+      const { maxEditBytes } = this.world.policy;
+      const found = await sideOfLocated(this.world, outcome.located, maxEditBytes);
+      return { ok: true, state: { ...found, bytes: found.snapshot?.bytes } };
     } finally {
       outcome.located.place.dir.close();
     }

@@ -1,10 +1,14 @@
 import type { Snapshot } from '../../disk/read.ts';
+import { sameSide } from '../../journal/side.ts';
 import { inOrder, type UndoStep } from '../../journal/undo-steps.ts';
+import type { Stamp } from '../../model/fingerprint.ts';
 
 /** A step that can run, and the present bytes of its file. */
 export interface FoundChange {
   readonly step: UndoStep;
   readonly snapshot?: Snapshot | undefined;
+  /** The stamp of its file, if an equal stamp proves equal bytes. */
+  readonly stamp?: Stamp | undefined;
   /** The bytes to restore, if they are the result of a merge and thus neither present nor earlier bytes. */
   readonly merged?: Uint8Array | undefined;
 }
@@ -39,5 +43,47 @@ function joinStretch(found: readonly FoundChange[]): readonly FoundChange[] {
 function join(first: FoundChange, last: FoundChange): FoundChange {
   const { expect, lookAt } = first.step;
   const step = { ...last.step, expect, ...(lookAt === undefined ? {} : { lookAt }) };
-  return { step, snapshot: first.snapshot, merged: last.merged };
+  return { step, snapshot: first.snapshot, stamp: first.stamp, merged: last.merged };
+}
+
+/**
+ * Pairs of steps that together are a move: a file restored to a free path, and the step that removes the same bytes
+ * elsewhere.
+ */
+export function fileMoves(found: readonly FoundChange[]): ReadonlyMap<FoundChange, FoundChange> {
+  const going = new Map<string, FoundChange[]>();
+  for (const each of found) {
+    const { expect, restore } = each.step;
+    if (expect.kind !== 'file' || restore.kind !== 'absent') continue;
+    const { sha256 } = expect.fingerprint;
+    going.set(sha256, [...(going.get(sha256) ?? []), each]);
+  }
+  const moves = new Map<FoundChange, FoundChange>();
+  for (const each of found) {
+    const { expect, restore } = each.step;
+    const from =
+      expect.kind === 'absent' && restore.kind === 'file'
+        ? going.get(restore.fingerprint.sha256)?.shift()
+        : undefined;
+    if (from !== undefined) moves.set(each, from);
+  }
+  return moves;
+}
+
+/**
+ * Replaces the two steps of a move by one that renames the file back, for files too large to load. Such a file is not
+ * among the images, because a move displaces no bytes.
+ */
+export function moveLargeFiles(found: readonly FoundChange[], maxBytes: number): readonly FoundChange[] {
+  const renames = new Map<FoundChange, FoundChange>();
+  const merged = new Set<FoundChange>();
+  for (const [coming, going] of fileMoves(found)) {
+    const { expect } = going.step;
+    const isLarge = expect.kind === 'file' && expect.fingerprint.size > maxBytes;
+    if (!isLarge || !sameSide(expect, coming.step.restore)) continue;
+    const { key, relative } = going.step;
+    renames.set(going, { step: { ...coming.step, from: { key, relative } }, stamp: going.stamp });
+    merged.add(coming);
+  }
+  return found.flatMap((each) => (merged.has(each) ? [] : [renames.get(each) ?? each]));
 }

@@ -1,9 +1,10 @@
 import { listNames } from '../../disk/list.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
+import type { Side } from '../../model/entry.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import type { World } from '../world.ts';
 import { presentBytes } from './check.ts';
-import type { FoundChange } from './found.ts';
+import { type FoundChange, fileMoves } from './found.ts';
 
 /** Diffs of at most this many files are shown, the rest is counted: an answer with more would not be read. */
 const MAX_DIFFS = 100;
@@ -16,38 +17,14 @@ export async function previewDiff(world: World, found: readonly FoundChange[]): 
   const diffs: string[] = [];
   let more = 0;
   for (const each of found) {
-    const from = moves.get(each);
+    const from =
+      each.step.restore.kind === 'file' ? (each.step.from ?? moves.get(each)?.step)?.relative : undefined;
     if (left.has(each)) continue;
     if (diffs.length >= MAX_DIFFS) more += 1;
-    else if (from !== undefined)
-      diffs.push(`${each.step.relative}\n(moved back from ${from.step.relative}, same content)`);
+    else if (from !== undefined) diffs.push(`${each.step.relative}\n(moved back from ${from}, same content)`);
     else diffs.push(...(await diffOf(world, each, present)));
   }
   return [...diffs, ...(more === 0 ? [] : [`(and ${more} more files)`])].join('\n');
-}
-
-/**
- * Pairs of steps that together are a move: a file restored to a free path, and the step that removes the same bytes
- * elsewhere.
- */
-function fileMoves(found: readonly FoundChange[]): ReadonlyMap<FoundChange, FoundChange> {
-  const going = new Map<string, FoundChange[]>();
-  for (const each of found) {
-    const { expect, restore } = each.step;
-    if (expect.kind !== 'file' || restore.kind !== 'absent') continue;
-    const { sha256 } = expect.fingerprint;
-    going.set(sha256, [...(going.get(sha256) ?? []), each]);
-  }
-  const moves = new Map<FoundChange, FoundChange>();
-  for (const each of found) {
-    const { expect, restore } = each.step;
-    const from =
-      expect.kind === 'absent' && restore.kind === 'file'
-        ? going.get(restore.fingerprint.sha256)?.shift()
-        : undefined;
-    if (from !== undefined) moves.set(each, from);
-  }
-  return moves;
 }
 
 async function diffOf(
@@ -55,7 +32,9 @@ async function diffOf(
   { step, snapshot }: FoundChange,
   present: ReadonlyMap<string, Uint8Array>,
 ): Promise<string[]> {
-  const { restore } = step;
+  const { expect, restore } = step;
+  if (isTooLarge(world, expect) || isTooLarge(world, restore))
+    return [`${step.relative}\n(too large for a difference)`];
   if (snapshot === undefined && restore.kind !== 'file') return [];
   const now = snapshot?.bytes ?? Buffer.alloc(0);
   const then =
@@ -65,6 +44,10 @@ async function diffOf(
   const { maxDiffLines: maxLines, secrets } = world.policy;
   const { text } = maskedDiff<Uint8Array>(now, then, { maxLines, secrets, path: step.relative });
   return text === '' ? [] : [`${step.relative}\n${text}`];
+}
+
+function isTooLarge({ policy }: World, side: Side): boolean {
+  return side.kind === 'file' && side.fingerprint.size > policy.maxEditBytes;
 }
 
 /** The folders to be removed that hold more than the steps remove. */

@@ -79,7 +79,7 @@ async function plan(
 ): Promise<Outcome<Planned>> {
   if (before.kind !== 'file' || after.kind !== 'file')
     return refused(missing(relative, 'the change made or removed the file: undo the whole change'));
-  const { side, snapshot } = await foundAt(world, key);
+  const { side, snapshot, stamp } = await foundAt(world, key);
   if (side.kind !== 'file' || snapshot === undefined)
     return refused({ ...missing(relative, 'it is no file any more'), code: 'DELETED', next: 'ask_human' });
   const then = await textOf(world, before.fingerprint);
@@ -100,7 +100,7 @@ async function plan(
   const { text: diff } = maskedDiff(now.text, merged.text, diffOptions(world, relative));
   return {
     ok: true,
-    found: { step: { key, relative, expect: side, restore, lookAt: key }, snapshot, merged: bytes },
+    found: { step: { key, relative, expect: side, restore, lookAt: key }, snapshot, stamp, merged: bytes },
     lines: { from: hunk.afterStart + 1, to: hunk.afterEnd },
     diff: `${relative}\n${diff}`,
   };

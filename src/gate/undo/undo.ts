@@ -273,11 +273,10 @@ export async function stepsFor(
     found.map(({ step }) => step),
   );
   const items: RestorePlace[] = [];
-  for (const { step, snapshot } of found) {
+  for (const { step, stamp } of found) {
     // The path is for messages. The step locates its place again when it runs.
     const path = world.workspace.named(step.key, step.relative);
-    const stamp = snapshot?.racy === false ? snapshot.stamp : undefined;
-    items.push({ step, context: { path, ...(await seen.of(step)) }, stamp });
+    items.push({ step, context: { path, stamp, ...(await seen.of(step)) }, stamp });
   }
   return restoreSteps(world, items);
 }

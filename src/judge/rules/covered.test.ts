@@ -25,6 +25,8 @@ describe('covered', () => {
     ['delete', 'of a part', view(HEAD), {}, 'PARTIALLY_READ'],
     ['delete', 'of a described binary', view(NOTHING, { notText: true }), {}, 'pass'],
     ['delete', 'of cut lines, for undo brings them back', view(WHOLE, { clamped: true }), {}, 'pass'],
+    ['delete', 'of a part of a file too large to load', view(HEAD), { maxEditBytes: 1 }, 'pass'],
+    ['delete', 'of a file too large to load, after compaction', GONE, { maxEditBytes: 1 }, 'PARTIALLY_READ'],
     ['delete', 'of a part, where any view will do', view(HEAD), { overwrite: 'any' }, 'pass'],
     ['edit', 'in seen lines', { ...view(HEAD), touched: [{ from: 2, to: 3 }] }, { partial: 'lines' }, 'pass'],
     ['edit', 'in unseen lines', { ...view(HEAD), touched: [{ from: 4, to: 5 }] }, {}, 'unseen-lines'],

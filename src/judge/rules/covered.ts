@@ -7,7 +7,7 @@ import { type JudgeRule, no, note, PASS, type Ruling } from '../rule.ts';
 
 /**
  * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked. A delete needs every
- * line, or the description of a binary. An insert needs the lines next to it. An edit needs the lines it touches or any
+ * line, or the description of a binary; of a file too large to load, a current view. An insert needs the lines next to it. An edit needs the lines it touches or any
  * view (with a notice), by policy.
  */
 export const covered: JudgeRule = (facts, policy) => {
@@ -20,6 +20,7 @@ export const covered: JudgeRule = (facts, policy) => {
       return policy.overwrite === 'any' ? PASS : overwrite(facts, sighting);
     case 'delete':
       if (policy.overwrite === 'any' || sighting.flags.notText) return PASS;
+      if (facts.target.sizeBytes > policy.maxEditBytes && sighting.coverage.kind === 'lines') return PASS;
       return sighting.coverage.kind === 'whole' ? PASS : partial(facts, sighting);
     case 'edit':
     case 'insert':

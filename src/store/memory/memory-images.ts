@@ -9,6 +9,8 @@ import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateIm
 export class MemoryImages implements Images {
   readonly #images = new Map<string, { readonly bytes: Uint8Array; readonly sinceMs: number }>();
   readonly #now: () => number;
+  /** The most that one read call accepts, on every Node version. */
+  readonly maxBytes: number = 2 ** 31 - 1;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;

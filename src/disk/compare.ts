@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, readSync } from 'node:fs';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
-import { openRegular } from './read.ts';
+import { openRegular, readAllSync } from './read.ts';
 
 /** The bytes a file must have. `bytes` saves hashing if the caller still has them. */
 export interface Expected {
@@ -32,6 +32,18 @@ export function holdsAt(place: Pick<Place, 'dir' | 'name'>, fingerprint: Fingerp
   if ('problem' in opened) return false;
   try {
     return holds(opened.fd, { fingerprint });
+  } finally {
+    closeSync(opened.fd);
+  }
+}
+
+/** True if the place is a regular file of at most `maxBytes` that contains the text. */
+export function containsAt(place: Pick<Place, 'dir' | 'name'>, text: string, maxBytes: number): boolean {
+  const opened = openRegular(place);
+  if ('problem' in opened) return false;
+  try {
+    const size = Number(opened.stats.size);
+    return size <= maxBytes && readAllSync(opened.fd, size).includes(text);
   } finally {
     closeSync(opened.fd);
   }

@@ -1,37 +1,54 @@
 import { listUnsorted } from '../disk/list.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { guardOf } from './guard.ts';
+import { bypassFacts } from './look.ts';
 import type { World } from './world.ts';
 
-/** A folder and its destination. */
+/** `packages/one/.claude/settings.json` is found when `packages` moves. */
+const PROJECT_LEVELS = 4;
+
+/** A folder that is deleted, or moved to `to`, by a session. */
 export interface Going {
   readonly path: ResolvedPath;
-  readonly to: ResolvedPath;
+  readonly to?: ResolvedPath;
+  readonly session: string;
 }
 
 /**
- * The first entry in a folder that prevents moving it: a root of the workspace, or a path protected only here or only
- * at the destination. A glob protects a place, so moving the folder around a file would evade the glob.
+ * The first entry in a folder that prevents moving or deleting it: a root of the workspace, a protected path, or a file
+ * that only the user may change. A move may take a path along that is protected here and at the destination; a glob
+ * protects a place, so moving the folder around any other file would evade the glob. Names inside a protected folder
+ * are not disclosed.
  */
 export function heldInside(world: World, dir: PinnedDirectory, going: Going): ResolvedPath | undefined {
-  const { workspace } = world;
-  const levels = Math.max(workspace.protectionReach(going.path), workspace.protectionReach(going.to));
-  return levels === 0 ? undefined : heldBelow(world, dir, { ...going, levels });
+  return heldBelow(world, dir, { ...going, levels: levelsOf(world, going) });
+}
+
+/**
+ * A delete reads the whole folder anyway. A move is one rename, so it searches as deep as a protection may reach, and
+ * as deep as the folder of a project usually is.
+ */
+function levelsOf({ workspace }: World, { path, to }: Going): number {
+  if (to === undefined) return Number.POSITIVE_INFINITY;
+  return Math.max(PROJECT_LEVELS, workspace.protectionReach(path), workspace.protectionReach(to));
 }
 
 function heldBelow(
   world: World,
   dir: PinnedDirectory,
-  { path, to, levels }: Going & { readonly levels: number },
+  going: Going & { readonly levels: number },
 ): ResolvedPath | undefined {
   const { workspace } = world;
+  const levels = going.levels - 1;
   for (const { name, kind } of listUnsorted(dir)) {
-    const child = { path: workspace.child(path, name), to: workspace.child(to, name) };
-    if (isHeld(world, child)) return child.path;
-    if (kind !== 'directory' || levels === 1) continue;
+    const path = workspace.child(going.path, name);
+    const child = { ...going, path, levels, ...(going.to && { to: workspace.child(going.to, name) }) };
+    if (isHeld(world, child) || isGuarded(world, { dir, name, path }, going)) return path;
+    if (kind !== 'directory' || levels === 0) continue;
     const inner = dir.enter(name);
     try {
-      const held = heldBelow(world, inner, { ...child, levels: levels - 1 });
+      const held = heldBelow(world, inner, child);
       if (held !== undefined) return held;
     } finally {
       inner.close();
@@ -41,9 +58,14 @@ function heldBelow(
 }
 
 function isHeld({ workspace }: World, { path, to }: Going): boolean {
+  if (workspace.isRoot(path)) return true;
+  const isProtected = workspace.protects(path) !== undefined;
+  return to === undefined ? isProtected : isProtected !== (workspace.protects(to) !== undefined);
+}
+
+function isGuarded(world: World, entry: Parameters<typeof guardOf>[1], { session }: Going): boolean {
   return (
-    workspace.isRoot(path) ||
-    (workspace.protects(path) === undefined) !== (workspace.protects(to) === undefined)
+    guardOf(world, entry) !== undefined && bypassFacts(world, entry.path, session).bypassedBy === undefined
   );
 }
 

@@ -9,7 +9,6 @@ import {
 import { isReadOnly, kindOf } from '../disk/stats.ts';
 import { grantCovers } from '../journal/grants.ts';
 import type { Facts, JudgedAction, Target } from '../judge/facts.ts';
-import { toolGuard } from '../judge/guarded-configuration.ts';
 import { isStub } from '../judge/knowledge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
@@ -23,14 +22,13 @@ import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { callingTool } from './calling-tool.ts';
+import { guardOf } from './guard.ts';
 import { siblingOf } from './sibling.ts';
 import type { World } from './world.ts';
 
 /** A file that became empty within this time may be in the middle of a save by another program. */
 const JUST_MS = 500;
 const LOOK_AGAIN_MS = 10;
-/** In every entry that `lookfirst init` writes. */
-const OWN_NAME = 'lookfirst';
 const MAX_LOOKS = 15;
 
 /** The present state of a path, and the session's sighting of it. The owner must close `located.place.dir`. */
@@ -111,7 +109,7 @@ async function viewOf(world: World, session: string, looking: Looking<Located>):
   const { request, located, sighting } = looking;
   const facts = glanceFacts(world, looking, session);
   const view = { path: located.place.path, located, sighting, snapshot: undefined, facts };
-  const protectedBy = await guardOf(world, located, facts);
+  const protectedBy = facts.bypassedBy === undefined ? guardOf(world, located.place) : undefined;
   if (protectedBy !== undefined) return { ...view, facts: { ...facts, protectedBy } };
   if (!located.exists || !located.stats.isFile()) return view;
   if (request.depth === 'glance' && facts.freshness === 'same' && request.expectedRevision === undefined)
@@ -153,7 +151,7 @@ export function glanceFacts(
 
 const NO_BYPASS = { bypassedBy: undefined } as const;
 
-function bypassFacts(
+export function bypassFacts(
   { policy, granted }: World,
   { key, relative }: { readonly key: string; readonly relative: string },
   session: string,
@@ -176,20 +174,6 @@ function targetOf(found: Found): Target {
     empty: found.stats.size === 0n,
     mtimeMs: Number(found.stats.mtimeMs),
   };
-}
-
-/** Why only the user may change a file that decides which programs run; undefined if a session may. */
-async function guardOf(world: World, located: Located, facts: Facts): Promise<string | undefined> {
-  const { place } = located;
-  const { relative } = place.path;
-  const guard = toolGuard(relative);
-  if (guard === undefined || facts.bypassedBy !== undefined) return undefined;
-  if (matchingGlob(world.policy.commands.trust, relative) !== undefined) return undefined;
-  if (guard === 'always') return `${relative}, because it decides which programs run`;
-  if (!located.exists || !located.stats.isFile()) return undefined;
-  const snapshot = await readSnapshot(place, { clock: undefined, maxBytes: world.policy.maxEditBytes });
-  const isOurs = !('problem' in snapshot) && snapshot.bytes.includes(OWN_NAME);
-  return isOurs ? `${relative}, because it holds the configuration of Lookfirst` : undefined;
 }
 
 function countingSighting(sighting: Sighting | undefined): Sighting | undefined {

@@ -1,6 +1,4 @@
 import { create, makeLink } from '../disk/create.ts';
-import { moveIfFree } from '../disk/free-name.ts';
-import { fingerprintIfStill } from '../disk/hash-file.ts';
 import { linkTarget, listNames } from '../disk/list.ts';
 import type { Snapshot } from '../disk/read.ts';
 import { remove, removeLink } from '../disk/remove.ts';
@@ -11,22 +9,23 @@ import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
-import { at, type ResolvedPath } from '../model/path.ts';
+import type { ResolvedPath } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { cure } from './cure.ts';
 import type { Doomed } from './folder-out-step.ts';
 import { removeFolderStep } from './folder-step.ts';
-import { heldRefusal } from './held.ts';
+import { heldInside, heldRefusal } from './held.ts';
 import { type LookedFile, look } from './look.ts';
 import { unverifiable } from './prepare-write.ts';
 import { closedUnlessOk, notPrepared, type Prepared } from './prepared.ts';
-import { ABSENT, fileSide, sideOf } from './sides.ts';
+import { fileAt, type UnknownFile, unknownFile } from './side-at.ts';
+import { ABSENT, sideOf } from './sides.ts';
 import type { Done, Step } from './step.ts';
 import { told } from './told.ts';
 import { type FolderNode, readTree, type TreeNode } from './tree.ts';
-import { doom, removeTreeStep } from './tree-step.ts';
+import { doom, putFileBack, removeTreeStep } from './tree-step.ts';
 import type { World } from './world.ts';
 
 type DeleteIntent = Extract<FileIntent, { kind: 'delete' }>;
@@ -50,36 +49,25 @@ async function judged(
   { intent, view }: { intent: DeleteIntent; view: LookedFile },
 ): Promise<Prepared> {
   const { located, snapshot } = view;
-  if (intent.only === 'file' && located.exists && located.stats.isDirectory()) {
-    const detail = { kind: 'directory' } as const;
-    return notPrepared({
-      code: 'NOT_A_FILE',
-      action: 'delete',
-      path: intent.path,
-      next: 'other_path',
-      detail,
-    });
-  }
-  const folder =
-    located.exists && located.stats.isDirectory()
-      ? await lookInside(world, ledger, { intent, located })
-      : undefined;
-  const held = located.exists ? heldAmong(world, folder?.nodes ?? []) : undefined;
-  if (held !== undefined) return notPrepared(heldRefusal('delete', located.place.path, held));
+  const isFolder = located.exists && located.stats.isDirectory();
+  if (intent.only === 'file' && isFolder) return notPrepared(notAFile(intent));
+  const folder = isFolder ? await lookInside(world, ledger, { intent, located }) : undefined;
+  if (folder?.held !== undefined) return notPrepared(heldRefusal('delete', located.place.path, folder.held));
   const large = await largeFile(world, view);
+  if (large !== undefined && 'problem' in large)
+    return notPrepared(unknownFile(world, { action: 'delete', path: intent.path }, large));
   const verdict = judge(
     { ...view.facts, ...large?.facts, ...(folder === undefined ? {} : { folder: folder.facts }) },
     world.policy,
   );
   if (verdict.outcome === 'refuse') {
     const { refusal } = verdict;
-    return refusal.code === 'STALE' && folder === undefined
-      ? cure(world, view, { refusal })
-      : notPrepared(refusal);
+    const isStale = refusal.code === 'STALE' && !isFolder;
+    return isStale ? cure(world, view, { refusal }) : notPrepared(refusal);
   }
   if (!located.exists)
     return notPrepared({ code: 'NOT_FOUND', action: 'delete', path: intent.path, next: 'other_path' });
-  const seen = verdict.licence === 'seen' ? await seenFiles(world, ledger, folder) : NOTHING_SEEN;
+  const seen = await seenFiles(world, ledger, verdict.licence === 'seen' ? folder : undefined);
   const prepared = await prepareGoing(world, {
     located,
     snapshot,
@@ -91,31 +79,41 @@ async function judged(
   return prepared.ok ? { ok: true, step: told(prepared.step, verdict.notices) } : prepared;
 }
 
-/**
- * The outermost entry that prevents deleting a folder; names inside a protected folder are not disclosed. Checked
- * before judging, because no listing can show all of such a folder.
- */
-function heldAmong({ workspace }: World, nodes: readonly TreeNode[]): ResolvedPath | undefined {
-  const held = nodes.filter(({ path }) => workspace.isRoot(path) || workspace.protects(path) !== undefined);
-  return held.reduce<ResolvedPath | undefined>(
-    (outermost, { path }) =>
-      outermost !== undefined && outermost.relative.length <= path.relative.length ? outermost : path,
-    undefined,
-  );
+function notAFile({ path }: DeleteIntent): Refusal {
+  return { code: 'NOT_A_FILE', action: 'delete', path, next: 'other_path', detail: { kind: 'directory' } };
 }
 
-/** Hashes a file too large to load, and compares it with what the session saw. */
+interface LargeFile {
+  readonly fingerprint: Fingerprint;
+  readonly facts: Pick<Facts, 'freshness'>;
+}
+
+/** Hashes a file too large to load, if the session may learn about its bytes, and compares it with what it saw. */
 async function largeFile(
-  { policy }: World,
-  { located, snapshot, sighting }: LookedFile,
-): Promise<{ readonly fingerprint: Fingerprint; readonly facts: Pick<Facts, 'freshness'> } | undefined> {
+  world: World,
+  { located, snapshot, sighting, facts }: LookedFile,
+): Promise<LargeFile | UnknownFile | undefined> {
+  const { seen, maxEditBytes } = world.policy;
   if (snapshot !== undefined || !located.exists || !located.stats.isFile()) return undefined;
-  if (sighting?.fingerprint === undefined || Number(located.stats.size) <= policy.maxEditBytes)
-    return undefined;
-  const fingerprint = await fingerprintIfStill(located.place, stampOf(located.stats));
-  if (fingerprint === undefined) return undefined;
-  const freshness = sameFingerprint(fingerprint, sighting.fingerprint) ? 'same' : 'changed';
-  return { fingerprint, facts: { freshness } };
+  if (Number(located.stats.size) <= maxEditBytes || facts.protectedBy !== undefined) return undefined;
+  if (sighting === undefined && facts.bypassedBy === undefined && seen !== 'optional') return undefined;
+  const found = await fileAt(world, located.place, maxEditBytes);
+  if ('problem' in found) return found;
+  if (found.side.kind !== 'file') return { problem: 'changing' };
+  const { fingerprint } = found.side;
+  return { fingerprint, facts: { freshness: freshnessOf(sighting, fingerprint, located) } };
+}
+
+function freshnessOf(
+  sighting: Sighting | undefined,
+  fingerprint: Fingerprint,
+  { stats }: Found,
+): Facts['freshness'] {
+  if (sighting?.fingerprint !== undefined)
+    return sameFingerprint(fingerprint, sighting.fingerprint) ? 'same' : 'changed';
+  // Pages of a huge file can only be compared by the file's stamp.
+  if (sighting?.stamp === undefined) return undefined;
+  return sameStamp(sighting.stamp, stampOf(stats)) ? 'same' : 'changed';
 }
 
 interface Leaving extends Pick<LookedFile, 'snapshot'> {
@@ -132,14 +130,30 @@ async function prepareGoing(world: World, leaving: Leaving): Promise<Prepared> {
   const { located, snapshot, folder, errno, seen, large } = leaving;
   if (located.stats.isSymbolicLink()) return { ok: true, step: removeLinkStep(world, located) };
   if (folder !== undefined) return prepareFolder(world, located, { ...folder, seen });
-  if (large !== undefined) return { ok: true, step: removeLargeStep(world, located, large) };
+  if (large !== undefined) {
+    const refusal = notKeepable(world, located, large);
+    return refusal === undefined
+      ? { ok: true, step: removeLargeStep(world, located, large) }
+      : notPrepared(refusal);
+  }
   if (snapshot === undefined) return notPrepared(unverifiable(located.place.path.given, errno));
   return { ok: true, step: removeFileStep(world, located, snapshot) };
+}
+
+/** The refusal of a delete that could not be undone, because the store cannot keep so large a file. */
+function notKeepable({ images }: World, { place }: Found, { size }: Fingerprint): Refusal | undefined {
+  const { maxBytes = Infinity } = images;
+  if (size <= maxBytes) return undefined;
+  const reason = 'it could not be brought back: a store in memory keeps files under 2 GB';
+  const detail = { sizeBytes: size, limitBytes: maxBytes, reason };
+  return { code: 'TOO_LARGE', action: 'delete', path: place.path.given, next: 'ask_human', detail };
 }
 
 interface Inside {
   readonly facts: FolderFacts;
   readonly nodes: readonly TreeNode[];
+  /** An entry that prevents the delete. Checked before judging: no listing can show all of a protected folder. */
+  readonly held?: ResolvedPath | undefined;
 }
 
 async function lookInside(
@@ -152,10 +166,12 @@ async function lookInside(
     const recursive = intent.recursive === true;
     const empty = listNames(dir).length === 0;
     if (empty || !recursive) return { facts: { empty, recursive }, nodes: [] };
-    const nodes = readTree(world, dir, located.place.path);
+    const { path } = located.place;
+    const held = heldInside(world, dir, { path, session: ledger.session });
+    const nodes = readTree(world, dir, path);
     const folders = nodes.filter((node) => node.kind === 'folder');
     const listings = await ledger.recallMany(folders.map(({ path }) => path.key));
-    return { facts: { empty, recursive, ...listingFacts(folders, listings) }, nodes };
+    return { facts: { empty, recursive, ...listingFacts(folders, listings) }, nodes, held };
   } finally {
     if (dir !== located.place.dir) dir.close();
   }
@@ -258,7 +274,7 @@ function removeFileStep(world: World, located: Found, before: Snapshot): Step {
 /** Deletes a file too large to load. The file itself becomes the image. */
 function removeLargeStep(world: World, located: Found, fingerprint: Fingerprint): Step {
   const { place, stats } = located;
-  const before = fileSide(fingerprint, modeOf(stats), true);
+  const before = { kind: 'file', fingerprint, mode: modeOf(stats), kept: true } as const;
   let displaced: string | undefined;
   return {
     action: 'delete',
@@ -275,7 +291,7 @@ function removeLargeStep(world: World, located: Found, fingerprint: Fingerprint)
         displaced === undefined ? [] : [{ file: displaced, sha256, size }],
       );
     },
-    revert: async () => displaced === undefined || moveIfFree(displaced, at(place)),
+    revert: async () => displaced === undefined || putFileBack(world, place, { side: before, displaced }),
     close: () => place.dir.close(),
   };
 }

@@ -2,7 +2,7 @@ import { create } from '../disk/create.ts';
 import { type MadeFolders, makeFolders } from '../disk/folders.ts';
 import { linkTarget } from '../disk/list.ts';
 import { move } from '../disk/move.ts';
-import { readSnapshot, type Snapshot } from '../disk/read.ts';
+import type { Snapshot } from '../disk/read.ts';
 import { remove } from '../disk/remove.ts';
 import type { Conflict } from '../disk/replace.ts';
 import { modeOf } from '../disk/stats.ts';
@@ -11,17 +11,17 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { movedSightings, sightingsBelow } from '../ledger/moved-sightings.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import type { FileIntent } from '../model/intent.ts';
-import type { Place, ResolvedPath } from '../model/path.ts';
+import type { Place } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { cure } from './cure.ts';
 import { makeFolderStep, nothingStep } from './folder-step.ts';
-import { heldInside, heldRefusal } from './held.ts';
+import { type Going, heldInside, heldRefusal } from './held.ts';
 import { type LookedFile, look } from './look.ts';
 import { unverifiable } from './prepare-write.ts';
 import { closedUnlessOk, notPrepared, type Prepared } from './prepared.ts';
-import { largeSide } from './side-at.ts';
+import { fileAt, type UnknownFile, unknownFile } from './side-at.ts';
 import { ABSENT, sideOf } from './sides.ts';
 import type { Displaced, Done, Step } from './step.ts';
 import { told } from './told.ts';
@@ -85,7 +85,8 @@ async function judged(
   if (!source.located.exists)
     return notPrepared({ code: 'NOT_FOUND', action: 'move', path: intent.source, next: 'list' });
   const blocked =
-    whyBlocked({ intent, source, destination }) ?? whyHeld(world, source.located, destination.path);
+    whyBlocked({ intent, source, destination }) ??
+    whyHeld(world, source.located, { to: destination.path, session: ledger.session });
   if (blocked !== undefined) return notPrepared(blocked);
   const arriving = judge(destination.facts, world.policy);
   if (arriving.outcome === 'refuse') {
@@ -96,7 +97,8 @@ async function judged(
   if (destination.located.exists && destination.snapshot === undefined)
     return notPrepared(unverifiable(intent.destination));
   const side = await sideOfSource(world, source.located);
-  if (side === undefined) return notPrepared(unverifiable(intent.source));
+  if ('problem' in side)
+    return notPrepared(unknownFile(world, { action: 'move', path: intent.source }, side));
   const overwrites = destination.located.exists ? destination.snapshot : undefined;
   const sightings = await sightingsOf(ledger, source);
   const step = moveStep(world, {
@@ -132,11 +134,11 @@ function whyBlocked({ intent, source, destination }: Moving): Refusal | undefine
 }
 
 /** The refusal if something in a folder prevents moving it: a folder moves with all its contents. */
-function whyHeld(world: World, { place, stats }: Found, to: ResolvedPath): Refusal | undefined {
+function whyHeld(world: World, { place, stats }: Found, going: Omit<Going, 'path'>): Refusal | undefined {
   if (!stats.isDirectory()) return undefined;
   const dir = place.dir.enter(place.name);
   try {
-    const held = heldInside(world, dir, { path: place.path, to });
+    const held = heldInside(world, dir, { path: place.path, ...going });
     return held && heldRefusal('move', place.path, held);
   } finally {
     dir.close();
@@ -153,13 +155,12 @@ function refusal(code: Refusal['code'], path: string, reason: string): Refusal {
   };
 }
 
-async function sideOfSource(world: World, source: Found): Promise<Side | undefined> {
+async function sideOfSource(world: World, source: Found): Promise<Side | UnknownFile> {
   if (source.stats.isDirectory()) return { kind: 'directory', mode: Number(source.stats.mode & 0o777n) };
   if (source.stats.isSymbolicLink()) return { kind: 'link', target: linkTarget(source.place) ?? '' };
-  const snapshot = await readSnapshot(source.place, { clock: world.disk.clock });
-  if ('problem' in snapshot && snapshot.problem !== 'too-large') return undefined;
-  const side = 'problem' in snapshot ? await largeSide(source) : sideOf(snapshot);
-  return side && ({ ...side, kept: false } as Side);
+  const found = await fileAt(world, source.place, world.policy.maxEditBytes);
+  if ('problem' in found || found.side.kind !== 'file') return 'problem' in found ? found : found.side;
+  return { ...found.side, kept: false };
 }
 
 async function sightingsOf(ledger: Ledger, source: LookedFile): Promise<readonly Sighting[]> {

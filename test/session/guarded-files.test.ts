@@ -49,6 +49,23 @@ it('a client configuration is protected only while it holds our entries', async 
   expect(await session.delete('.claude/settings.json')).toMatchObject({ refusal: { code: 'PROTECTED' } });
 });
 
+it.each([
+  ['a start-up file', 'sub/home/.bashrc', 'x\n'],
+  ['our entries in a client configuration', 'sub/.claude/settings.json', OURS],
+])('a folder with %s is neither moved nor deleted', async (_, name, text) => {
+  const { root, session, put } = await setUp();
+  mkdirSync(join(root, name, '..'), { recursive: true });
+  put(name, text);
+  await session.list('.', { depth: 9 });
+  const refused = { refusal: { code: 'PROTECTED', path: 'sub' } };
+  expect(await session.move('sub', 'other')).toMatchObject(refused);
+  expect(await session.delete('sub', { recursive: true })).toMatchObject(refused);
+  expect(readFileSync(join(root, name), 'utf8')).toBe(text);
+  put(name, '{}\n');
+  if (name.endsWith('.json'))
+    expect(await session.delete('sub', { recursive: true })).toMatchObject({ ok: true });
+});
+
 it('the policy can release each of them', async () => {
   const { session } = await setUp({ commands: { trust: ['.mcp.json'] } });
   expect(await session.write('.mcp.json', '{}\n')).toMatchObject({ ok: true });

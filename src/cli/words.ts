@@ -1,4 +1,4 @@
-import { nearestName } from '../config/nearest.ts';
+import { nearestName } from '../model/nearest-name.ts';
 
 /** `1 file`, `3 files`, `2 entries`. */
 export function countOf(amount: number, word: string): string {

@@ -1,7 +1,7 @@
 import { Fault } from '../model/fault.ts';
+import { nearestName } from '../model/nearest-name.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { isRecord } from '../model/record.ts';
-import { nearestName } from './nearest.ts';
 import { BYPASS_PARTS, POLICY_FIELDS, type PolicyField, PRESET_FIELD, PROXY_FIELD } from './policy-fields.ts';
 
 /** Single fields of a policy; `journal`, `images`, `commands` and `hooks` by their own fields. */

@@ -1,6 +1,6 @@
 import { Fault } from '../model/fault.ts';
+import { nearestName } from '../model/nearest-name.ts';
 import { type Policy, PRESET_NAMES, type PresetName } from '../model/policy.ts';
-import { nearestName } from './nearest.ts';
 import { checkOverrides, type PolicyFile, type PolicyOverrides } from './policy-file.ts';
 import { PRESETS } from './presets.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearestName } from '../config/nearest.ts';
+import { nearestName } from '../model/nearest-name.ts';
 import { checkArguments, type UnknownArguments } from './check-arguments.ts';
 import type { ObjectSchema } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearestName } from '../config/nearest.ts';
+import { nearestName } from '../model/nearest-name.ts';
 import { checkArguments } from './check-arguments.ts';
 import { DIALECT_NAMES } from './dialect-name.ts';
 import { loadDialect } from './dialects.ts';

@@ -1,4 +1,4 @@
-import { nearestName } from '../config/nearest.ts';
+import { nearestName } from '../model/nearest-name.ts';
 import { isRecord } from '../model/record.ts';
 
 /** Rule for the value of a field. `must` completes the sentence "NAME must be …". */

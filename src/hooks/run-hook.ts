@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { parseArgs } from 'node:util';
-import { nearestName } from '../config/nearest.ts';
 import { residentPlace } from '../config/resident-place.ts';
+import { nearestName } from '../model/nearest-name.ts';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
 import { type ConfigSources, placesOf } from '../session/configured.ts';
 import { answerHook } from './answer-hook.ts';

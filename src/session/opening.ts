@@ -1,6 +1,6 @@
-import { nearestName } from '../config/nearest.ts';
 import type { PolicyOverrides } from '../config/policy-file.ts';
 import { Fault } from '../model/fault.ts';
+import { nearestName } from '../model/nearest-name.ts';
 import type { PresetName } from '../model/policy.ts';
 import { isRecord } from '../model/record.ts';
 import type { WorldOptions } from './open-world.ts';

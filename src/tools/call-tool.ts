@@ -1,9 +1,9 @@
 import { homedir } from 'node:os';
-import { nearestName } from '../config/nearest.ts';
 import { checkArguments } from '../dialect/check-arguments.ts';
 import type { RenderContext } from '../dialect/render.ts';
 import type { Call, Dialect, Tool } from '../dialect/tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import { nearestName } from '../model/nearest-name.ts';
 import type { PresetName } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';

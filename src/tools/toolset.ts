@@ -1,4 +1,3 @@
-import { nearestName } from '../config/nearest.ts';
 import { DIALECTS } from '../dialect/all-dialects.ts';
 import { DIALECT_NAMES, type DialectName } from '../dialect/dialect-name.ts';
 import { type Renaming, renamedNames, renameTools } from '../dialect/rename.ts';
@@ -6,6 +5,7 @@ import type { ContentBlock, Rendered } from '../dialect/render.ts';
 import { strictSchema } from '../dialect/strict-schema.ts';
 import type { Dialect, Tool } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
+import { nearestName } from '../model/nearest-name.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import type { RefusalOutcome, SuccessOutcome } from '../report/json.ts';

@@ -1,11 +1,11 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { nearestName } from '../../src/config/nearest.ts';
 import { checkArguments } from '../../src/dialect/check-arguments.ts';
 import type { DialectName } from '../../src/dialect/dialect-name.ts';
 import { loadDialect } from '../../src/dialect/dialects.ts';
 import type { Dialect } from '../../src/dialect/tool.ts';
+import { nearestName } from '../../src/model/nearest-name.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { type Action, type NextStep, REFUSAL_CODES, type RefusalDetail } from '../../src/model/verdict.ts';
 import { explain } from '../../src/report/explain.ts';

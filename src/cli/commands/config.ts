@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
-import { nearestName } from '../../config/nearest.ts';
 import { policySchema } from '../../config/policy-schema.ts';
 import { policySettings, type Setting } from '../../config/settings.ts';
+import { nearestName } from '../../model/nearest-name.ts';
 import { jsonText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { placeSettings, policySourcesOf, type StateFlags } from '../../session/configured.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nearestName } from './nearest.ts';
+import { nearestName } from './nearest-name.ts';
 
 const NAMES = ['staleness', 'partial', 'ttlMs', 'bypass'];
 

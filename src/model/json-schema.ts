@@ -1,0 +1,69 @@
+import type { ObjectShape, Shape } from './shape.ts';
+
+/** The JSON Schema of a shape. Values that only a program can pass become the empty schema, which accepts all. */
+export function toJsonSchema(shape: Shape): Readonly<Record<string, unknown>> {
+  const { must: _, ...plain } = shape;
+  switch (plain.type) {
+    case 'array':
+      return { ...plain, items: toJsonSchema(plain.items) };
+    case 'object': {
+      const { properties, required, ...rest } = plain;
+      return {
+        ...rest,
+        properties: mapped(properties),
+        ...(required === undefined || required.length === 0 ? {} : { required }),
+      };
+    }
+    case 'map': {
+      const { values, ...rest } = plain;
+      return { ...rest, type: 'object', additionalProperties: toJsonSchema(values) };
+    }
+    case 'constant': {
+      const { type: _type, values, ...rest } = plain;
+      return values.length === 1 ? { ...rest, const: values[0] } : { ...rest, enum: values };
+    }
+    case 'either': {
+      const { type: _type, shapes, ...rest } = plain;
+      return { ...rest, anyOf: shapes.map(toJsonSchema) };
+    }
+    case 'variant': {
+      const { type: _type, tag: _tag, variants, ...rest } = plain;
+      return { ...rest, oneOf: Object.values(variants).map(toJsonSchema) };
+    }
+    case 'any': {
+      const { type: _type, ...rest } = plain;
+      return rest;
+    }
+    case 'tested': {
+      const { type: _type, is: _is, ...rest } = plain;
+      return rest;
+    }
+    default:
+      return plain;
+  }
+}
+
+function mapped(properties: ObjectShape['properties']): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, toJsonSchema(each)]));
+}
+
+/** The type of the values that a shape written as JSON Schema accepts. */
+export type ValueOf<S> = S extends { type: 'string'; enum: readonly (infer E)[] }
+  ? E
+  : S extends { type: 'string' }
+    ? string
+    : S extends { type: 'number' | 'integer' }
+      ? number
+      : S extends { type: 'boolean' }
+        ? boolean
+        : S extends { type: 'array'; items: infer I }
+          ? readonly ValueOf<I>[]
+          : S extends { type: 'object'; properties: infer P }
+            ? Members<P, S extends { required: readonly (infer R)[] } ? R : never>
+            : never;
+
+type Members<P, Required> = {
+  readonly [K in keyof P as K extends Required ? K : never]: ValueOf<P[K]>;
+} & {
+  readonly [K in keyof P as K extends Required ? never : K]?: ValueOf<P[K]>;
+};

@@ -1,0 +1,347 @@
+import { nearestName } from './nearest-name.ts';
+import { isRecord, type JsonRecord } from './record.ts';
+
+interface Described {
+  readonly description?: string;
+  readonly default?: unknown;
+  /** Completes the sentence "NAME must be …". Default: derived from the shape. */
+  readonly must?: string;
+}
+
+/**
+ * The form that a value must have, as data. The first five kinds are JSON Schema as it is written. The others are what
+ * settings and programs need in addition; `toJsonSchema` converts them.
+ */
+export type Shape =
+  | ({
+      readonly type: 'string';
+      readonly enum?: readonly string[];
+      readonly minLength?: number;
+    } & Described)
+  | ({
+      readonly type: 'number' | 'integer';
+      readonly minimum?: number;
+      readonly maximum?: number;
+    } & Described)
+  | ({ readonly type: 'boolean' } & Described)
+  | ({ readonly type: 'array'; readonly items: Shape; readonly minItems?: number } & Described)
+  | ObjectShape
+  /** An object with any names, whose values all have one shape. */
+  | ({ readonly type: 'map'; readonly values: Shape } & Described)
+  /** One of these constants, of any type. */
+  | ({ readonly type: 'constant'; readonly values: readonly unknown[] } & Described)
+  | ({ readonly type: 'either'; readonly shapes: readonly Shape[] } & Described)
+  | VariantShape
+  /** Any value: the code that uses it checks it. */
+  | ({ readonly type: 'any' } & Described)
+  /** A value that only a program can pass, such as a function or bytes. */
+  | ({
+      readonly type: 'tested';
+      readonly is: (value: unknown) => boolean;
+      readonly must: string;
+    } & Described);
+
+/** An object with these properties and no others. */
+export interface ObjectShape extends Described {
+  readonly type: 'object';
+  readonly properties: Readonly<Record<string, Shape>>;
+  readonly required?: readonly string[];
+  readonly minProperties?: number;
+  readonly additionalProperties: false;
+}
+
+/** An object whose property `tag` selects one of several object shapes. Built by `variantOf`. */
+export interface VariantShape extends Described {
+  readonly type: 'variant';
+  readonly tag: string;
+  readonly variants: Readonly<Record<string, ObjectShape>>;
+}
+
+/** One reason why a value does not have its shape. */
+export interface Mismatch {
+  readonly kind: 'unknown' | 'missing' | 'wrong';
+  /** Where the value is: `changes[0].edits`; empty for the checked value itself. */
+  readonly path: string;
+  /** Completes "must be …"; for an unknown name: the known names, or empty if they are too many to list. */
+  readonly expected: string;
+  readonly given: unknown;
+  /** The path or value that was probably meant. */
+  readonly suggestion?: string;
+}
+
+export const ANY: Shape = { type: 'any' };
+export const FLAG: Shape = { type: 'boolean' };
+export const TEXT: Shape = { type: 'string' };
+export const NAME: Shape = { type: 'string', minLength: 1, must: 'a text that is not empty' };
+
+const NO_MISMATCH: readonly Mismatch[] = [];
+const MAX_NAMES = 12;
+const MAX_QUOTED_CHARS = 40;
+const MAX_PATH_CHARS = 80;
+
+/** An object shape; `required` names the properties that must be there. */
+export function objectOf<P extends Readonly<Record<string, Shape>>>(
+  properties: P,
+  required: readonly (keyof P & string)[] = [],
+): ObjectShape {
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+/** A shape of several variants. Each variant gets the tag as a property, with its own name as the only value. */
+export function variantOf(tag: string, variants: Readonly<Record<string, ObjectShape>>): VariantShape {
+  const tagged = Object.entries(variants).map(([name, variant]) => {
+    const properties = { [tag]: { type: 'constant', values: [name] } as const, ...variant.properties };
+    return [name, { ...variant, properties, required: [tag, ...(variant.required ?? [])] }];
+  });
+  return { type: 'variant', tag, variants: Object.fromEntries(tagged) };
+}
+
+export function listOf(items: Shape, more: Described & { readonly minItems?: number } = {}): Shape {
+  return { type: 'array', items, ...more };
+}
+
+export function oneOf(...values: readonly string[]): Shape {
+  return { type: 'string', enum: values };
+}
+
+/** The shape of integers from `minimum` on. */
+export function integerFrom(minimum: number): Shape {
+  return { type: 'integer', minimum };
+}
+
+/**
+ * Every reason why a value does not have the shape; none if it has. An unknown name is a mismatch, because a misspelt
+ * setting or condition would otherwise be ignored. Undefined counts as absent. Runs on every call, vet and change.
+ */
+export function checkShape(shape: Shape, value: unknown, path: string = ''): readonly Mismatch[] {
+  switch (shape.type) {
+    case 'any':
+      return NO_MISMATCH;
+    case 'array':
+      return checkArray(shape, value, path);
+    case 'object':
+      return checkObject(shape, value, path);
+    case 'map':
+      if (!isRecord(value)) return [wrong(shape, value, path)];
+      return Object.entries(value).flatMap(([name, item]) =>
+        checkShape(shape.values, item, inside(path, name)),
+      );
+    case 'either':
+      return checkEither(shape, value, path);
+    case 'variant':
+      return checkVariant(shape, value, path);
+    default:
+      return isPlain(shape, value) ? NO_MISMATCH : [wrong(shape, value, path)];
+  }
+}
+
+type Composed = 'any' | 'array' | 'object' | 'map' | 'either' | 'variant';
+
+function isPlain(shape: Exclude<Shape, { type: Composed }>, value: unknown): boolean {
+  switch (shape.type) {
+    case 'string':
+      return (
+        typeof value === 'string' &&
+        (shape.enum === undefined || shape.enum.includes(value)) &&
+        value.length >= (shape.minLength ?? 0)
+      );
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'number':
+    case 'integer':
+      return (
+        typeof value === 'number' &&
+        (shape.type === 'integer' ? Number.isSafeInteger(value) : Number.isFinite(value)) &&
+        value >= (shape.minimum ?? value) &&
+        value <= (shape.maximum ?? value)
+      );
+    case 'constant':
+      return shape.values.includes(value);
+    case 'tested':
+      return shape.is(value);
+    default:
+      return shape satisfies never;
+  }
+}
+
+function checkArray(
+  shape: Extract<Shape, { type: 'array' }>,
+  value: unknown,
+  path: string,
+): readonly Mismatch[] {
+  if (!Array.isArray(value) || value.length < (shape.minItems ?? 0)) return [wrong(shape, value, path)];
+  if (shape.items.type === 'any') return NO_MISMATCH;
+  let found = NO_MISMATCH;
+  for (const [index, item] of value.entries())
+    found = joined(found, checkShape(shape.items, item, `${path}[${index}]`));
+  return found;
+}
+
+function checkObject(shape: ObjectShape, value: unknown, path: string): readonly Mismatch[] {
+  if (!isRecord(value)) return [wrong(shape, value, path)];
+  const { properties, minProperties = 0 } = shape;
+  let found = NO_MISMATCH;
+  let count = 0;
+  for (const name in value) {
+    const given = value[name];
+    if (given === undefined) continue;
+    count += 1;
+    const expected = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (expected === undefined) found = [...found, unknownName(properties, { name, given, path })];
+    else if (expected.type !== 'any') found = joined(found, checkShape(expected, given, inside(path, name)));
+  }
+  found = joined(found, checkRequired(shape, value, path));
+  return count < minProperties && found.length === 0 ? [wrong(shape, value, path)] : found;
+}
+
+function checkRequired(
+  { properties, required = [] }: ObjectShape,
+  value: JsonRecord,
+  path: string,
+): readonly Mismatch[] {
+  let found = NO_MISMATCH;
+  for (const name of required)
+    if (!Object.hasOwn(value, name) || value[name] === undefined)
+      found = [...found, missing(properties[name] ?? ANY, inside(path, name))];
+  return found;
+}
+
+/** If only one alternative has the value's type, its own mismatches say more than "must be A or B". */
+function checkEither(
+  shape: Extract<Shape, { type: 'either' }>,
+  value: unknown,
+  path: string,
+): readonly Mismatch[] {
+  const tried = shape.shapes.map((each) => checkShape(each, value, path));
+  if (tried.some((found) => found.length === 0)) return NO_MISMATCH;
+  const deeper = tried.filter((found) => found.some((each) => each.path !== path));
+  return deeper.length === 1 && deeper[0] !== undefined ? deeper[0] : [wrong(shape, value, path)];
+}
+
+function checkVariant(shape: VariantShape, value: unknown, path: string): readonly Mismatch[] {
+  if (!isRecord(value)) return [wrong(shape, value, path)];
+  const { tag, variants } = shape;
+  const chosen = value[tag];
+  const variant =
+    typeof chosen === 'string' && Object.hasOwn(variants, chosen) ? variants[chosen] : undefined;
+  if (variant !== undefined) return checkObject(variant, value, path);
+  return checkShape(oneOf(...Object.keys(variants)), chosen, inside(path, tag));
+}
+
+function joined(found: readonly Mismatch[], more: readonly Mismatch[]): readonly Mismatch[] {
+  if (more.length === 0) return found;
+  return found.length === 0 ? more : [...found, ...more];
+}
+
+function inside(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
+
+function unknownName(
+  properties: ObjectShape['properties'],
+  { name, given, path }: { readonly name: string; readonly given: unknown; readonly path: string },
+): Mismatch {
+  const known = Object.keys(properties);
+  const near = nearestName(name, known);
+  return {
+    kind: 'unknown',
+    path: inside(path, name),
+    expected: known.length > MAX_NAMES ? '' : known.join(', '),
+    given,
+    ...(near === undefined ? {} : { suggestion: inside(path, near) }),
+  };
+}
+
+function missing(shape: Shape, path: string): Mismatch {
+  return { kind: 'missing', path, expected: expectation(shape), given: undefined };
+}
+
+function wrong(shape: Shape, given: unknown, path: string): Mismatch {
+  const words = shape.type === 'string' ? shape.enum : undefined;
+  const near = words !== undefined && typeof given === 'string' ? nearestName(given, words) : undefined;
+  const suggestion = near === undefined ? {} : { suggestion: near };
+  return { kind: 'wrong', path, expected: expectation(shape), given, ...suggestion };
+}
+
+/** Completes the sentence "NAME must be …" for a shape. */
+export function expectation(shape: Shape): string {
+  if (shape.must !== undefined) return shape.must;
+  switch (shape.type) {
+    case 'string':
+      return shape.enum === undefined ? 'a string' : `one of ${shape.enum.map(quoted).join(', ')}`;
+    case 'boolean':
+      return 'true or false';
+    case 'number':
+      return `a number${bounds(shape)}`;
+    case 'integer':
+      return `a whole number${bounds(shape)}`;
+    case 'array':
+      return (shape.minItems ?? 0) === 0 ? 'an array' : `an array of at least ${shape.minItems}`;
+    case 'object':
+      return namesIn(Object.keys(shape.properties));
+    case 'map':
+    case 'variant':
+      return 'an object';
+    case 'constant':
+      return shape.values.map(quoted).join(' or ');
+    case 'either':
+      return shape.shapes.map(expectation).join(' or ');
+    case 'any':
+      return 'there';
+    case 'tested':
+      return shape.must;
+    default:
+      return shape satisfies never;
+  }
+}
+
+function bounds({ minimum, maximum }: { readonly minimum?: number; readonly maximum?: number }): string {
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
+  if (minimum !== undefined) return ` of at least ${minimum}`;
+  return maximum === undefined ? '' : ` of at most ${maximum}`;
+}
+
+function namesIn(names: readonly string[]): string {
+  return names.length === 0 || names.length > MAX_NAMES ? 'an object' : `an object with ${names.join(', ')}`;
+}
+
+/** The words for a mismatch: the kind of thing that a path names, and the checked value as a whole. */
+export interface MismatchWords {
+  /** `argument`, `key`, `option`, `field`. */
+  readonly noun: string;
+  /** `the arguments`, `a change`. */
+  readonly whole: string;
+}
+
+/** One sentence about a mismatch, without a full stop: place, expectation, the value given, and the suggestion. */
+export function mismatchText(mismatch: Mismatch, { noun, whole }: MismatchWords): string {
+  const { kind, path, expected, given, suggestion } = mismatch;
+  const name = path === '' ? whole : quoted(path.slice(0, MAX_PATH_CHARS));
+  const hint = suggestion === undefined ? '' : `; did you mean ${quoted(suggestion)}?`;
+  switch (kind) {
+    case 'unknown': {
+      const known = hint === '' && expected !== '' ? ` (known are ${expected})` : '';
+      return `unknown ${noun} ${name}${hint}${known}`;
+    }
+    case 'missing':
+      return `the ${noun} ${name} is missing`;
+    case 'wrong':
+      return `${name} must be ${expected}, not ${describeValue(given)}${hint}`;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** Short values are quoted. Long ones are only named: they may be content, and a sentence is bounded. */
+function describeValue(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
+  if (typeof value === 'number') return String(value);
+  if (value === null || typeof value === 'boolean') return String(value);
+  if (typeof value === 'string' && value.length <= MAX_QUOTED_CHARS) return quoted(value);
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+function quoted(value: unknown): string {
+  return JSON.stringify(value);
+}

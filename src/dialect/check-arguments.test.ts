@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { nearestName } from '../model/nearest-name.ts';
+import type { ObjectShape } from '../model/shape.ts';
 import { checkArguments, type UnknownArguments } from './check-arguments.ts';
-import type { ObjectSchema } from './schema.ts';
 
-const SCHEMA: ObjectSchema = {
+const SCHEMA: ObjectShape = {
   type: 'object',
   properties: {
     path: { type: 'string' },
@@ -26,7 +25,7 @@ const SCHEMA: ObjectSchema = {
   additionalProperties: false,
 };
 const checked = (args: unknown, unknown: UnknownArguments = 'refuse') =>
-  checkArguments(SCHEMA, args, { suggest: nearestName, unknown });
+  checkArguments(SCHEMA, args, unknown);
 const check = (args: unknown) => {
   const result = checked(args);
   return 'reason' in result ? result.reason : undefined;
@@ -52,28 +51,31 @@ describe('checkArguments', () => {
     [{ path: 'a', toString: 1 }, /^unknown argument "toString"/],
     [{}, 'the argument "path" is missing'],
     [Object.create({ path: 'a' }), 'the argument "path" is missing'],
-    [{ path: 7 }, '"path" must be a string, not a number'],
+    [{ path: 7 }, '"path" must be a string, not 7'],
     [{ path: null }, '"path" must be a string, not null'],
     [{ path: ['a'] }, '"path" must be a string, not an array'],
-    [{ path: 'a', limit: 'three' }, '"limit" must be a whole number, not a string'],
-    [{ path: 'a', limit: '1.5' }, '"limit" must be a whole number, not a string'],
-    [{ path: 'a', limit: '11' }, '"limit" must be at most 10, not 11'],
-    [{ path: 'a', edits: '{}' }, '"edits" must be an array, not a string'],
-    [{ path: 'a', edits: '[{"old":7}]' }, '"edits[0].old" must be a string, not a number'],
+    [{ path: 'a', limit: 'three' }, '"limit" must be a whole number from 1 to 10, not "three"'],
+    [{ path: 'a', limit: '1.5' }, '"limit" must be a whole number from 1 to 10, not "1.5"'],
+    [{ path: 'a', limit: '11' }, '"limit" must be a whole number from 1 to 10, not 11'],
+    [{ path: 'a', edits: '{}' }, '"edits" must be an array of at least 1, not "{}"'],
+    [{ path: 'a', edits: '[{"old":7}]' }, '"edits[0].old" must be a string, not 7'],
     [{ file_path: 'a' }, 'unknown argument "file_path"; did you mean "path"?'],
-    [{ path: 'a', limit: 1.5 }, '"limit" must be a whole number, not 1.5'],
-    [{ path: 'a', limit: 0 }, '"limit" must be at least 1, not 0'],
-    [{ path: 'a', limit: 11 }, '"limit" must be at most 10, not 11'],
+    [{ path: 'a', limit: 1.5 }, '"limit" must be a whole number from 1 to 10, not 1.5'],
+    [{ path: 'a', limit: 0 }, '"limit" must be a whole number from 1 to 10, not 0'],
+    [{ path: 'a', limit: 11 }, '"limit" must be a whole number from 1 to 10, not 11'],
     [{ path: 'a', share: Number.NaN }, '"share" must be a number, not NaN'],
-    [{ path: 'a', all: 'true' }, '"all" must be true or false, not a string'],
+    [{ path: 'a', all: 'true' }, '"all" must be true or false, not "true"'],
     [{ path: 'a', mode: 'words' }, '"mode" must be one of "lines", "files", not "words"'],
-    [{ path: 'a', edits: {} }, '"edits" must be an array, not an object'],
-    [{ path: 'a', edits: [] }, '"edits" must have at least 1 entries, not 0'],
+    [{ path: 'a', edits: {} }, '"edits" must be an array of at least 1, not an object'],
+    [{ path: 'a', edits: [] }, '"edits" must be an array of at least 1, not an empty array'],
     [{ path: 'a', edits: [{ old: 'x' }, {}] }, 'the argument "edits[1].old" is missing'],
-    [{ path: 'a', edits: [{ old: 'x', olds: 1 }] }, 'unknown argument "edits[0].olds"; did you mean "old"?'],
-    [{ path: 'a', edits: [null] }, '"edits[0]" must be an object, not null'],
-    [[], 'the arguments must be an object, not an array'],
-    [undefined, 'the arguments must be an object, not nothing'],
+    [
+      { path: 'a', edits: [{ old: 'x', olds: 1 }] },
+      'unknown argument "edits[0].olds"; did you mean "edits[0].old"?',
+    ],
+    [{ path: 'a', edits: [null] }, '"edits[0]" must be an object with old, not null'],
+    [[], /^the arguments must be an object with path, .*, not an empty array$/],
+    [undefined, /^the arguments must be an object with path, .*, not nothing$/],
   ])('refuses %j', (args, reason) => {
     expect(check(args)).toMatch(typeof reason === 'string' ? literally(reason) : reason);
   });

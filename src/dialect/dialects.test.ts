@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { nearestName } from '../model/nearest-name.ts';
+import type { ObjectShape, Shape } from '../model/shape.ts';
 import { checkArguments } from './check-arguments.ts';
 import { DIALECT_NAMES } from './dialect-name.ts';
 import { loadDialect } from './dialects.ts';
 import type { OperationKind } from './operation.ts';
-import type { JsonSchema, ObjectSchema } from './schema.ts';
 import type { Tool } from './tool.ts';
 
 const DIALECTS = await Promise.all(DIALECT_NAMES.map(loadDialect));
@@ -25,12 +24,12 @@ const CHANGES: ReadonlySet<OperationKind> = new Set([
 ]);
 
 function reasonFor(tool: Tool, args: unknown): string | undefined {
-  const checked = checkArguments(tool.inputSchema, args, { suggest: nearestName, unknown: 'refuse' });
+  const checked = checkArguments(tool.inputSchema, args, 'refuse');
   return 'reason' in checked ? checked.reason : undefined;
 }
 
 /** Sample arguments that match the schema: only the required ones, or all of them. */
-function sample(schema: JsonSchema, which: 'required' | 'all'): unknown {
+function sample(schema: Shape, which: 'required' | 'all'): unknown {
   switch (schema.type) {
     case 'string':
       return schema.enum?.[0] ?? 'text';
@@ -46,18 +45,16 @@ function sample(schema: JsonSchema, which: 'required' | 'all'): unknown {
   }
 }
 
-function sampleObject(schema: ObjectSchema, which: 'required' | 'all'): Record<string, unknown> {
+function sampleObject(schema: ObjectShape, which: 'required' | 'all'): Record<string, unknown> {
   const names = which === 'all' ? Object.keys(schema.properties) : (schema.required ?? []);
-  return Object.fromEntries(
-    names.map((name) => [name, sample(schema.properties[name] as JsonSchema, which)]),
-  );
+  return Object.fromEntries(names.map((name) => [name, sample(schema.properties[name] as Shape, which)]));
 }
 
-function choices(schema: JsonSchema): readonly string[] {
+function choices(schema: Shape): readonly string[] {
   return schema.type === 'string' ? (schema.enum ?? []) : [];
 }
 
-function objectsIn(schema: JsonSchema): ObjectSchema[] {
+function objectsIn(schema: Shape): ObjectShape[] {
   if (schema.type === 'array') return objectsIn(schema.items);
   if (schema.type !== 'object') return [];
   return [schema, ...Object.values(schema.properties).flatMap(objectsIn)];

@@ -1,11 +1,12 @@
+import { toJsonSchema } from '../model/json-schema.ts';
 import type { JsonRecord } from '../model/record.ts';
-import type { JsonSchema, ObjectSchema } from './schema.ts';
+import type { ObjectShape, Shape } from '../model/shape.ts';
 
 /**
  * Converts a schema for models that must give every argument: optional arguments become required and may be
  * null, which `checkArguments` treats as absent. Defaults are omitted, because strict modes forbid them.
  */
-export function strictSchema(schema: ObjectSchema): JsonRecord & { readonly type: 'object' } {
+export function strictSchema(schema: ObjectShape): JsonRecord & { readonly type: 'object' } {
   const { properties, required = [], description } = schema;
   const members = Object.entries(properties).map(([name, member]) => {
     const strict = strictMember(member);
@@ -20,10 +21,10 @@ export function strictSchema(schema: ObjectSchema): JsonRecord & { readonly type
   };
 }
 
-function strictMember(schema: JsonSchema): JsonRecord {
-  if (schema.type === 'object') return strictSchema(schema);
-  const { default: _, ...rest } = schema;
-  return rest.type === 'array' ? { ...rest, items: strictMember(rest.items) } : rest;
+function strictMember(shape: Shape): JsonRecord {
+  if (shape.type === 'object') return strictSchema(shape);
+  const { default: _, ...rest } = toJsonSchema(shape);
+  return shape.type === 'array' ? { ...rest, items: strictMember(shape.items) } : rest;
 }
 
 function orNull(schema: JsonRecord): JsonRecord {

@@ -1,3 +1,5 @@
+import type { ValueOf } from '../model/json-schema.ts';
+import type { ObjectShape } from '../model/shape.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import type { UnknownArguments } from './check-arguments.ts';
@@ -5,7 +7,6 @@ import type { DialectName } from './dialect-name.ts';
 import type { OperationKind, Operations, Results } from './operation.ts';
 import type { ReadStyle } from './read-style.ts';
 import type { RenderContext, Rendered } from './render.ts';
-import type { ObjectSchema, ValueOf } from './schema.ts';
 
 /** Hints for clients. Every tool sets all four, because the defaults are pessimistic. */
 export interface Annotations {
@@ -60,7 +61,7 @@ export interface Tool {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  readonly inputSchema: ObjectSchema;
+  readonly inputSchema: ObjectShape;
   readonly outputSchema?: { readonly type: 'object'; readonly [key: string]: unknown };
   readonly annotations: Annotations;
   /** Offered only if the operator has allowed commands, or if the policy enables claim tools. */
@@ -70,7 +71,7 @@ export interface Tool {
 }
 
 /** Defines a tool whose translation gets arguments with the types of its schema. */
-export function tool<const S extends ObjectSchema>(
+export function tool<const S extends ObjectShape>(
   definition: Omit<Tool, 'inputSchema' | 'call'> & {
     readonly inputSchema: S;
     readonly call: (args: ValueOf<S>) => Call | Problem;

@@ -1,19 +1,16 @@
+import type { JsonRecord } from './record.ts';
 import type { ObjectShape, Shape } from './shape.ts';
 
 /** The JSON Schema of a shape. Values that only a program can pass become the empty schema, which accepts all. */
-export function toJsonSchema(shape: Shape): Readonly<Record<string, unknown>> {
+export function toJsonSchema(shape: ObjectShape): JsonRecord & { readonly type: 'object' };
+export function toJsonSchema(shape: Shape): JsonRecord;
+export function toJsonSchema(shape: Shape): JsonRecord {
   const { must: _, ...plain } = shape;
   switch (plain.type) {
     case 'array':
       return { ...plain, items: toJsonSchema(plain.items) };
-    case 'object': {
-      const { properties, required, ...rest } = plain;
-      return {
-        ...rest,
-        properties: mapped(properties),
-        ...(required === undefined || required.length === 0 ? {} : { required }),
-      };
-    }
+    case 'object':
+      return { ...plain, properties: mapped(plain.properties) };
     case 'map': {
       const { values, ...rest } = plain;
       return { ...rest, type: 'object', additionalProperties: toJsonSchema(values) };
@@ -24,11 +21,11 @@ export function toJsonSchema(shape: Shape): Readonly<Record<string, unknown>> {
     }
     case 'either': {
       const { type: _type, shapes, ...rest } = plain;
-      return { ...rest, anyOf: shapes.map(toJsonSchema) };
+      return { ...rest, anyOf: shapes.map((each) => toJsonSchema(each)) };
     }
     case 'variant': {
       const { type: _type, tag: _tag, variants, ...rest } = plain;
-      return { ...rest, oneOf: Object.values(variants).map(toJsonSchema) };
+      return { ...rest, oneOf: Object.values(variants).map((each) => toJsonSchema(each)) };
     }
     case 'any': {
       const { type: _type, ...rest } = plain;
@@ -43,7 +40,7 @@ export function toJsonSchema(shape: Shape): Readonly<Record<string, unknown>> {
   }
 }
 
-function mapped(properties: ObjectShape['properties']): Readonly<Record<string, unknown>> {
+function mapped(properties: ObjectShape['properties']): JsonRecord {
   return Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, toJsonSchema(each)]));
 }
 

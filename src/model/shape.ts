@@ -82,9 +82,14 @@ const MAX_PATH_CHARS = 80;
 /** An object shape; `required` names the properties that must be there. */
 export function objectOf<P extends Readonly<Record<string, Shape>>>(
   properties: P,
-  required: readonly (keyof P & string)[] = [],
+  required?: readonly (keyof P & string)[],
 ): ObjectShape {
-  return { type: 'object', properties, required, additionalProperties: false };
+  return {
+    type: 'object',
+    properties,
+    ...(required === undefined ? {} : { required }),
+    additionalProperties: false,
+  };
 }
 
 /** A shape of several variants. Each variant gets the tag as a property, with its own name as the only value. */

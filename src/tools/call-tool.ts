@@ -52,10 +52,7 @@ export function translateCall(
   args: unknown,
   dialect: Dialect,
 ): Call | { readonly reason: string } {
-  const checked = checkArguments(tool.inputSchema, args, {
-    suggest: nearestName,
-    unknown: dialect.unknownArguments,
-  });
+  const checked = checkArguments(tool.inputSchema, args, dialect.unknownArguments);
   if ('reason' in checked) return checked;
   const call = tool.call(checked.args);
   return dialect.expandsHome === true && !('reason' in call) ? withPaths(call, withHome) : call;

@@ -90,7 +90,7 @@ describe('every result', () => {
     ],
     ['write_file', { path: 'a.txt', contents: 'x' }, /did you mean "content"\?/],
     ['write_file', { path: 'a.txt' }, /the argument "content" is missing/],
-    ['delete_path', { path: 'a.txt', recursive: 'yes' }, /"recursive" must be true or false, not a string/],
+    ['delete_path', { path: 'a.txt', recursive: 'yes' }, /"recursive" must be true or false, not "yes"/],
     ['apply_changes', { changes: [{ path: 'a.txt' }] }, /changes\[0\] needs exactly one of/],
   ])('of %s %j is refused before anything happens', async (name, args, text) => {
     const { call, put, text: now } = await setUp();

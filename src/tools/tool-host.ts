@@ -3,6 +3,7 @@ import type { Dialect, Tool } from '../dialect/tool.ts';
 import { runWithApprover } from '../gate/approval.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
+import { toJsonSchema } from '../model/json-schema.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
@@ -187,8 +188,7 @@ async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
 }
 
 function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
-  // The cast widens the type: the protocol's type for JSON Schema has no fixed members.
-  return { ...tool, inputSchema: { ...tool.inputSchema }, _meta: ALWAYS_LOADED };
+  return { ...tool, inputSchema: toJsonSchema(tool.inputSchema), _meta: ALWAYS_LOADED };
 }
 
 /** Logs for the user how to approve a change; the agent is only told to ask the user. */

@@ -5,6 +5,7 @@ import type { ContentBlock, Rendered } from '../dialect/render.ts';
 import { strictSchema } from '../dialect/strict-schema.ts';
 import type { Dialect, Tool } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
+import { toJsonSchema } from '../model/json-schema.ts';
 import { nearestName } from '../model/nearest-name.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
@@ -123,7 +124,7 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot }: Offer): ToolsetTo
     name,
     title,
     description,
-    inputSchema: { ...inputSchema },
+    inputSchema: toJsonSchema(inputSchema),
     strictSchema: strictSchema(inputSchema),
     readOnly: annotations.readOnlyHint,
     destructive: annotations.destructiveHint,

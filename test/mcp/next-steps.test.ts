@@ -5,7 +5,6 @@ import { checkArguments } from '../../src/dialect/check-arguments.ts';
 import type { DialectName } from '../../src/dialect/dialect-name.ts';
 import { loadDialect } from '../../src/dialect/dialects.ts';
 import type { Dialect } from '../../src/dialect/tool.ts';
-import { nearestName } from '../../src/model/nearest-name.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { type Action, type NextStep, REFUSAL_CODES, type RefusalDetail } from '../../src/model/verdict.ts';
 import { explain } from '../../src/report/explain.ts';
@@ -110,7 +109,7 @@ function callsIn(text: string): Call[] {
 function whyNotCallable({ tools }: Dialect, [name, args]: Call): string | undefined {
   const tool = tools.find((candidate) => candidate.name === name);
   if (tool === undefined) return `there is no ${name}`;
-  const checked = checkArguments(tool.inputSchema, args, { suggest: nearestName, unknown: 'refuse' });
+  const checked = checkArguments(tool.inputSchema, args, 'refuse');
   return 'reason' in checked ? checked.reason : undefined;
 }
 

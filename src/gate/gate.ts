@@ -4,7 +4,6 @@ import { asOf } from '../ledger/as-of.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
-import { isRecord } from '../model/record.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
 import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
@@ -14,8 +13,7 @@ import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
 import { runAsTool } from './calling-tool.ts';
 import { carryOutTold } from './carry-out-told.ts';
-import { ANYTHING, CONTENT, type Fields, FLAG, fieldsOf, LINES, TEXT, whyNoFields } from './check-fields.ts';
-import { whyNoAnnouncement, whyNoEnding, whyNoIntent } from './check-intent.ts';
+
 import { Announcements } from './foreign/announcements.ts';
 import { keysOf, notLocked, pathsOf } from './keys.ts';
 import { glanceFacts, type LookRequest } from './look.ts';
@@ -26,6 +24,7 @@ import { lockKeys } from './recover.ts';
 import { Refusals } from './refusals.ts';
 import { type CallSettings, withSettings, worldFor } from './run-steps.ts';
 import type { Step } from './step.ts';
+import { validateAnnouncement, validateEnding, validateEvent, validateIntent } from './validate.ts';
 import { witness } from './witness.ts';
 import type { World } from './world.ts';
 
@@ -38,21 +37,6 @@ const MAX_TRIES = 5;
 const MAX_CONFLICTS = 6;
 /** Conflicts that another try may resolve. */
 const MOMENTARY: ReadonlySet<RefusalCode> = new Set(['STALE', 'DELETED', 'ALREADY_EXISTS']);
-
-const AT_A_PATH = { kind: ANYTHING, path: ANYTHING };
-const EVENTS: Readonly<Record<string, Fields>> = {
-  read: fieldsOf({
-    ...AT_A_PATH,
-    content: TEXT,
-    ranges: LINES,
-    redacted: FLAG,
-    clamped: FLAG,
-  }),
-  write: fieldsOf({ ...AT_A_PATH, content: CONTENT, change: TEXT }),
-  delete: fieldsOf({ ...AT_A_PATH, change: TEXT }),
-  move: fieldsOf({ kind: ANYTHING, source: ANYTHING, destination: ANYTHING, change: TEXT }),
-  command: fieldsOf({ kind: ANYTHING, command: ANYTHING }),
-};
 
 type Vetted = { readonly ok: true; readonly notices: readonly Notice[] } | Denied;
 
@@ -80,7 +64,7 @@ export class Gate {
    * shows do not count as seen.
    */
   vet(intent: Intent): Awaitable<Outcome<{ notices: readonly Notice[] }>> {
-    const wrong = whyNoIntent(intent);
+    const wrong = validateIntent(intent);
     if (wrong !== undefined) return this.#refuse(wrong);
     if (intent.kind === 'apply') return this.#vetAll(intent);
     return andThen(
@@ -120,7 +104,7 @@ export class Gate {
       settings,
     }: { readonly arrivedAt?: number } & Partial<Pick<Trying, 'signal' | 'settings'>> = {},
   ): Promise<Outcome<ApplyResult>> {
-    const wrong = whyNoIntent(intent);
+    const wrong = validateIntent(intent);
     if (wrong !== undefined) return this.#refuse(wrong);
     const changes = changesOf(intent);
     const keys = keysOf(this.#world, changes);
@@ -211,7 +195,7 @@ export class Gate {
     intents: readonly ForeignIntent[],
     options: AnnounceOptions,
   ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>> {
-    const wrong = whyNoAnnouncement(intents, options);
+    const wrong = validateAnnouncement(intents, options);
     if (wrong !== undefined) return this.#refuse(wrong);
     const { tool } = options;
     const announce = () => this.announcements.announce(intents, options);
@@ -220,13 +204,13 @@ export class Gate {
 
   /** Records the result of an announced change. */
   settle(change: string, ending: ChangeEnding): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    const wrong = whyNoEnding(change, ending);
+    const wrong = validateEnding(change, ending);
     return wrong === undefined ? this.announcements.settle(change, ending) : this.#refuse(wrong);
   }
 
   /** Records what other programs read, wrote or ran, so that later verdicts are right. */
   async witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    const wrong = whyNoEvent(event);
+    const wrong = validateEvent(event);
     if (wrong !== undefined) return this.#refuse(wrong);
     const outcome = await witness(this.#world, this.#ledger, event);
     if (!outcome.ok || event.kind !== 'read') return outcome;
@@ -319,24 +303,6 @@ function busy(changes: readonly FileIntent[]): Refusal {
   const [first] = changes;
   const path = first === undefined ? '' : 'path' in first ? first.path : first.destination;
   return { code: 'BUSY', action: 'overwrite', path, next: 'retry_later' };
-}
-
-/**
- * The reason this event is malformed, or undefined if it is valid. Untyped callers may pass anything. The resolver
- * checks paths later.
- */
-export function whyNoEvent(event: unknown): Refusal | undefined {
-  const reason = isRecord(event) ? whyInvalid(event) : 'an event must be an object';
-  if (reason === undefined) return undefined;
-  const path = isRecord(event) && typeof event['path'] === 'string' ? event['path'] : '';
-  return { code: 'INVALID_ARGUMENT', action: 'status', path, next: 'fix_argument', detail: { reason } };
-}
-
-function whyInvalid(event: Readonly<Record<string, unknown>>): string | undefined {
-  const { kind } = event;
-  const fields = typeof kind === 'string' && Object.hasOwn(EVENTS, kind) ? EVENTS[kind] : undefined;
-  if (fields === undefined) return `kind must be one of ${Object.keys(EVENTS).join(', ')}`;
-  return whyNoFields(event, fields);
 }
 
 /** The result that the steps would have. */

@@ -47,16 +47,14 @@ describe('a pattern', () => {
   });
 
   it.each([
-    ['a limit of 0', '*', { limit: 0 }],
-    ['a limit that is no number', '*', { limit: Number.NaN }],
-    ['nothing', '', {}],
-    ['a NUL', 'a\0b', {}],
-    ['half a character', '\ud800', {}],
-    ['an absolute pattern', '/etc/*', {}],
-    ['a pattern that climbs', '../*', {}],
-    ['an unclosed class', 'a[', {}],
-  ])('with %s is refused', async (_what, pattern, options) => {
-    const outcome = await findFiles(open(scratch()), pattern, options);
+    ['nothing', ''],
+    ['a NUL', 'a\0b'],
+    ['half a character', '\ud800'],
+    ['an absolute pattern', '/etc/*'],
+    ['a pattern that climbs', '../*'],
+    ['an unclosed class', 'a['],
+  ])('with %s is refused', async (_what, pattern) => {
+    const outcome = await findFiles(open(scratch()), pattern);
     expect(outcome).toMatchObject({
       ok: false,
       refusal: { code: 'INVALID_ARGUMENT', action: 'search', path: '.' },

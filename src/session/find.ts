@@ -14,12 +14,10 @@ import {
   type SearchWorld,
   shownPath,
   tooLong,
-  whyOutOfRange,
   whyUnusable,
 } from './search-target.ts';
 
 const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 10_000;
 
 /**
  * Finds files by glob, newest first, then by name. A glob without `/` matches base names at any depth; otherwise it
@@ -33,7 +31,7 @@ export async function findFiles(
   options: FindOptions = {},
 ): Promise<Outcome<FindResult>> {
   const { path = '.', limit = DEFAULT_LIMIT } = options;
-  const reason = whyUnusable('pattern', pattern) ?? whyOutOfRange('limit', limit, { min: 1, max: MAX_LIMIT });
+  const reason = whyUnusable('pattern', pattern);
   if (reason !== undefined) return refused(invalidSearch(path, reason));
   const glob = readGlob(pattern);
   if ('problem' in glob) return refused(invalidSearch(path, glob.problem));

@@ -34,11 +34,11 @@ import type {
 import { type Outcome, refused } from '../model/verdict.ts';
 import { parsePatch } from '../text/patch/parse.ts';
 import { shownBefore } from '../text/shown-before.ts';
-import { whyNoOptions, whyNoUndo } from './check-options.ts';
 import { copyIntent } from './copy.ts';
 import { LookingSession, partsOf } from './looking-session.ts';
 import { type PathNames, withRealPaths } from './path-names.ts';
 import { runCommand } from './run.ts';
+import { validateOptions, validateUndo } from './validate-options.ts';
 
 /** A session over a gate. Each operation is a few lines that delegate to the one place that implements it. */
 export class GatedSession extends LookingSession implements Session {
@@ -138,7 +138,7 @@ export class GatedSession extends LookingSession implements Session {
 
   undo(selection: UndoSelection = {}, options: CallOptions = {}): Promise<Outcome<UndoResult>> {
     return this.called(options, async (names, world) => {
-      const wrong = whyNoOptions(selection, { of: 'undo' }) ?? whyNoUndo(world.policy, selection);
+      const wrong = validateOptions(selection, { of: 'undo' }) ?? validateUndo(world.policy, selection);
       if (wrong !== undefined) return this.noted(refused(wrong));
       const { path } = selection;
       const meant =
@@ -151,7 +151,7 @@ export class GatedSession extends LookingSession implements Session {
   run(command: Command, options: RunOptions = {}): Promise<Outcome<RunResult>> {
     return this.called(options, async (names, world) => {
       // Checked here too: a value that is not an object has no `cwd` to read.
-      const wrong = whyNoOptions(options, { of: 'run' });
+      const wrong = validateOptions(options, { of: 'run' });
       if (wrong !== undefined) return this.noted(refused(wrong));
       const asked = {
         command,

@@ -15,7 +15,6 @@ import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 const DEFAULT_LIMIT = 1000;
 /** Each level holds a handle open, so depth is bounded. Deeper entries are reported as left out. */
 const MAX_DEPTH = 500;
-const WAYS: readonly string[] = ['listing', 'entries', 'names'] satisfies ListOptions['as'][];
 
 /** Lists a folder. A folder shown in full counts as seen, which permits deleting it. */
 export async function listFolder(
@@ -26,7 +25,7 @@ export async function listFolder(
   const { path, options } = request;
   options.signal?.throwIfAborted();
   const { depth = 1, limit = DEFAULT_LIMIT } = options;
-  const reason = whyInvalid({ ...options, depth, limit });
+  const reason = whyContradictory({ ...options, depth });
   if (reason !== undefined) return refused(invalid(path, reason));
   const outcome = world.workspace.locate(path, 'list');
   if (!outcome.ok) return outcome;
@@ -209,18 +208,10 @@ function describe(dir: PinnedDirectory, entry: DirectoryEntry, path: string): Li
   return { path, kind, sizeBytes: Number(stats.size), mtimeMs: Number(stats.mtimeNs / 1_000_000n) };
 }
 
-function whyInvalid({ depth, limit, after, links, as = 'listing' }: ListOptions): string | undefined {
-  if (!isCount(depth)) return `depth must be a whole number from 1 on, not ${depth}`;
-  if (!isCount(limit)) return `limit must be a whole number from 1 on, not ${limit}`;
-  if (after !== undefined && typeof after !== 'string') return 'after must be a name';
+function whyContradictory({ depth, after, links, as = 'listing' }: ListOptions): string | undefined {
   if (after !== undefined && depth !== 1) return 'after continues the listing of one folder: leave depth out';
   if (links === 'inside' && as === 'listing') return 'a listing shows every link';
-  if (after !== undefined && as === 'names') return 'after needs an order, which names have not';
-  return WAYS.includes(as) ? undefined : `as must be one of ${WAYS.join(', ')}`;
-}
-
-function isCount(value: number | undefined): boolean {
-  return value !== undefined && Number.isInteger(value) && value >= 1;
+  return after !== undefined && as === 'names' ? 'after needs an order, which names have not' : undefined;
 }
 
 /** The refusal for a folder that cannot be read or was replaced meanwhile. */

@@ -17,7 +17,6 @@ import type {
 } from '../model/results.ts';
 import type { CallOptions, FindOptions, ListOptions, ReadOptions, SearchOptions } from '../model/session.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
-import { whyNoOptions } from './check-options.ts';
 import { findFiles } from './find.ts';
 import { listFolder } from './list.ts';
 import { type PathNames, pathNames, withShownPaths } from './path-names.ts';
@@ -27,6 +26,7 @@ import { searchText } from './search.ts';
 import { SessionLife } from './session-life.ts';
 import { checkStaleness, hasBeenRead } from './staleness.ts';
 import { status } from './status.ts';
+import { validateOptions } from './validate-options.ts';
 
 const NS_PER_MS = 1_000_000n;
 
@@ -73,7 +73,7 @@ export class LookingSession extends SessionLife {
 
   #readCalled(path: string, options: ReadOptions, maxAnswerBytes?: number): Promise<Outcome<ReadResult>> {
     return this.called(options, (names) => {
-      const wrong = whyNoOptions(options, { of: 'read', path });
+      const wrong = validateOptions(options, { of: 'read', path });
       if (wrong !== undefined) return this.noted(refused(wrong));
       const meant = names === undefined ? path : names.real(path);
       const pageEnds = this.#pageEnds;
@@ -119,7 +119,7 @@ export class LookingSession extends SessionLife {
 
   list(path = '.', options: ListOptions = {}): Promise<Outcome<ListResult>> {
     return this.called(options, async (names, world) => {
-      const wrong = whyNoOptions(options, { of: 'list', path });
+      const wrong = validateOptions(options, { of: 'list', path });
       const meant = names === undefined ? path : names.real(path);
       const outcome = wrong ? refused(wrong) : await listFolder(world, this.ledger, { path: meant, options });
       const looked = await this.noted(outcome);
@@ -130,7 +130,7 @@ export class LookingSession extends SessionLife {
 
   find(pattern: string, options: FindOptions = {}): Promise<Outcome<FindResult>> {
     return this.called(options, async (names, world) => {
-      const wrong = whyNoOptions(options, { of: 'find' });
+      const wrong = validateOptions(options, { of: 'find' });
       const asked = startingAt(options, names);
       const found = await this.noted(wrong ? refused(wrong) : await findFiles(world, pattern, asked));
       if (found.ok) {
@@ -144,7 +144,7 @@ export class LookingSession extends SessionLife {
 
   search(pattern: string, options: SearchOptions = {}): Promise<Outcome<SearchResult>> {
     return this.called(options, async (names, world) => {
-      const wrong = whyNoOptions(options, { of: 'search' });
+      const wrong = validateOptions(options, { of: 'search' });
       const asked = startingAt(options, names);
       const found = await this.noted(wrong ? refused(wrong) : await searchText(world, pattern, asked));
       if (found.ok) {
@@ -218,7 +218,7 @@ export class LookingSession extends SessionLife {
   ): Promise<Outcome<T>> {
     return this.during(async (world) => {
       const { signal, cwd } = partsOf(options).call;
-      const wrong = whyNoOptions({ signal, cwd }, { of: 'call' });
+      const wrong = validateOptions({ signal, cwd }, { of: 'call' });
       if (wrong !== undefined) return this.noted(refused(wrong));
       signal?.throwIfAborted();
       const names = this.#names({ cwd });

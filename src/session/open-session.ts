@@ -1,5 +1,5 @@
 import type { GatedSession } from './gated-session.ts';
-import { checkOpening, type WorkspaceOptions } from './opening.ts';
+import { checkOpening, SESSION_OPTIONS, type WorkspaceOptions } from './opening.ts';
 import { Sessions } from './sessions.ts';
 
 export interface SessionOptions extends WorkspaceOptions {
@@ -11,7 +11,7 @@ export interface SessionOptions extends WorkspaceOptions {
 
 /** Opens a workspace with one session. Closing the session also closes the workspace. */
 export async function openSession(options: SessionOptions): Promise<GatedSession> {
-  checkOpening(options, ['session', 'client']);
+  checkOpening(SESSION_OPTIONS, options);
   const { session: id, client, ...rest } = options;
   const sessions = await Sessions.open(rest, { withLast: true });
   try {

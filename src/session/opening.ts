@@ -1,8 +1,7 @@
 import type { PolicyOverrides } from '../config/policy-file.ts';
 import { Fault } from '../model/fault.ts';
-import { nearestName } from '../model/nearest-name.ts';
 import type { PresetName } from '../model/policy.ts';
-import { isRecord } from '../model/record.ts';
+import { ANY, checkShape, mismatchText, type ObjectShape, objectOf, type Shape } from '../model/shape.ts';
 import type { WorldOptions } from './open-world.ts';
 
 /** Options for opening a workspace. */
@@ -16,32 +15,28 @@ export interface WorkspaceOptions extends Omit<WorldOptions, 'policy'> {
   readonly policyFile?: string | undefined;
 }
 
-const KNOWN: Readonly<Record<keyof WorkspaceOptions, true>> = {
-  roots: true,
-  readOnlyRoots: true,
-  store: true,
-  workspace: true,
-  sharedWorkspace: true,
-  home: true,
-  cwd: true,
-  preset: true,
-  policy: true,
-  policyFile: true,
-  require: true,
-  now: true,
+const OPTIONS: Readonly<Record<keyof WorkspaceOptions, Shape>> = {
+  roots: ANY,
+  readOnlyRoots: ANY,
+  store: ANY,
+  workspace: ANY,
+  sharedWorkspace: ANY,
+  home: ANY,
+  cwd: ANY,
+  preset: ANY,
+  policy: ANY,
+  policyFile: ANY,
+  require: ANY,
+  now: ANY,
 };
+/** The options of `openWorkspace`. The code that uses a value checks it. */
+export const WORKSPACE_OPTIONS: ObjectShape = objectOf(OPTIONS);
+/** The options of `openSession`. */
+export const SESSION_OPTIONS: ObjectShape = objectOf({ ...OPTIONS, session: ANY, client: ANY });
 
-/**
- * Throws a Fault MISUSE unless the options are an object with known fields only. A misspelt option that is ignored
- * would silently switch a guard off. Values are checked where they are used.
- */
-export function checkOpening(options: unknown, more: readonly string[] = []): void {
-  if (!isRecord(options)) throw new Fault('MISUSE', 'the options for opening must be an object with roots');
-  const known = [...Object.keys(KNOWN), ...more];
-  for (const key of Object.keys(options)) {
-    if (known.includes(key)) continue;
-    const near = nearestName(key, known);
-    const hint = near === undefined ? '' : `; did you mean "${near}"?`;
-    throw new Fault('MISUSE', `there is no option ${JSON.stringify(key)}${hint}`);
-  }
+/** Throws a Fault MISUSE for unknown options: a misspelt option that is ignored would silently switch a guard off. */
+export function checkOpening(shape: ObjectShape, options: unknown): void {
+  const [mismatch] = checkShape(shape, options);
+  if (mismatch === undefined) return;
+  throw new Fault('MISUSE', mismatchText(mismatch, { noun: 'option', whole: 'the options for opening' }));
 }

@@ -12,9 +12,9 @@ import type { Probe } from '../process/probe.ts';
 import type { CommandRun } from '../process/processes.ts';
 import type { Profile } from '../process/sandbox.ts';
 import { withoutSecrets } from '../text/secrets.ts';
-import { whyNoCommand, whyNoOptions } from './check-options.ts';
 import { outputMask } from './masked-text.ts';
 import { outputPath } from './path-names.ts';
+import { validateCommand, validateOptions } from './validate-options.ts';
 
 /**
  * Runs a command on a layer over the workspace and commits its writes as one change. A command that was stopped changes
@@ -25,7 +25,7 @@ export async function runCommand(
   ledger: Ledger,
   { command, options }: { readonly command: Command; readonly options: RunOptions },
 ): Promise<Outcome<RunResult>> {
-  const wrong = whyNoOptions(options, { of: 'run' }) ?? whyNoCommand(command);
+  const wrong = validateOptions(options, { of: 'run' }) ?? validateCommand(command);
   if (wrong !== undefined) return refused(wrong);
   const probe = await world.processes.probe();
   if (!probe.ok) return refused(noSandbox(`${probe.missing}; ${probe.cure}`));

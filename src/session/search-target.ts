@@ -108,13 +108,3 @@ export function whyUnusable(what: string, text: unknown): string | undefined {
 
 /** Linux limits each process argument to 128 KB. */
 const MAX_TEXT_CHARS = 20_000;
-
-/** The reason a bound cannot be used, or undefined if it can. */
-export function whyOutOfRange(
-  what: string,
-  value: number,
-  range: { min: number; max: number },
-): string | undefined {
-  const fits = Number.isInteger(value) && value >= range.min && value <= range.max;
-  return fits ? undefined : `${what} must be a whole number from ${range.min} to ${range.max}, not ${value}`;
-}

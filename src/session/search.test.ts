@@ -267,8 +267,6 @@ describe('an argument', () => {
     ['a glob that cannot be read', 'a', { glob: '{a' }, /without }/],
     ['no glob', 'a', { glob: '' }, /glob is empty/],
     ['an exclusion that cannot be read', 'a', { exclude: '{a' }, /without }/],
-    ['a limit of 0', 'a', { limit: 0 }, /limit/],
-    ['half a line of context', 'a', { context: 0.5 }, /context/],
   ])('with %s is refused with the reason', async (_what, pattern, options, reason) => {
     const places = scratch();
     makeTree(places, ['a']);

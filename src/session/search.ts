@@ -15,17 +15,13 @@ import {
   type SearchWorld,
   shownPath,
   tooLong,
-  whyOutOfRange,
   whyUnusable,
 } from './search-target.ts';
 import { unreadableRefusal } from './unreadable.ts';
 
 const DEFAULT_LIMIT = 200;
-const MAX_LIMIT = 10_000;
-const MAX_CONTEXT = 20;
 /** Number of files passed to one run; each needs a descriptor. */
 const BATCH = 128;
-const MODES: readonly string[] = ['lines', 'files', 'count'] satisfies SearchResult['mode'][];
 const EVERY_FILE: FileGlob = { args: [], base: [], matches: () => true };
 
 /**
@@ -94,15 +90,11 @@ function limitsFromNow({ timeMs, memoryBytes }: RunLimits): () => RunLimits {
 type Folder = Extract<SearchTarget, { kind: 'folder' }>;
 type File = Extract<SearchTarget, { kind: 'file' }>;
 
-function whyInvalid(pattern: string, options: SearchOptions): string | undefined {
-  const { mode = 'lines', limit = DEFAULT_LIMIT, context = 0, glob, exclude } = options;
+function whyInvalid(pattern: string, { glob, exclude }: SearchOptions): string | undefined {
   return (
     whyUnusable('pattern', pattern) ??
     (glob === undefined ? undefined : whyUnusable('glob', glob)) ??
-    (exclude === undefined ? undefined : whyUnusable('exclude', exclude)) ??
-    (MODES.includes(mode) ? undefined : `mode must be one of ${MODES.join(', ')}`) ??
-    whyOutOfRange('limit', limit, { min: 1, max: MAX_LIMIT }) ??
-    whyOutOfRange('context', context, { min: 0, max: MAX_CONTEXT })
+    (exclude === undefined ? undefined : whyUnusable('exclude', exclude))
   );
 }
 

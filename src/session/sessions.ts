@@ -8,7 +8,7 @@ import type { SessionRecord } from '../model/session-record.ts';
 import { openSessions, runInSession } from './ambient.ts';
 import { GatedSession } from './gated-session.ts';
 import { type OpenWorld, openWorld } from './open-world.ts';
-import { checkOpening, type WorkspaceOptions } from './opening.ts';
+import { checkOpening, WORKSPACE_OPTIONS, type WorkspaceOptions } from './opening.ts';
 import type { Kinship, SessionHost } from './session-life.ts';
 
 interface Ending {
@@ -41,7 +41,7 @@ export class Sessions implements SessionHost {
   }
 
   static async open(options: WorkspaceOptions, ending: Ending = { withLast: false }): Promise<Sessions> {
-    checkOpening(options);
+    checkOpening(WORKSPACE_OPTIONS, options);
     const { preset, policy, policyFile, cwd, ...rest } = options;
     const file = policyFile === undefined ? undefined : parsePolicyFile(policyFile);
     const world = await openWorld({ ...rest, policy: resolvePolicy({ preset, file, flags: policy }) });

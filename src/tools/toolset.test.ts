@@ -123,10 +123,10 @@ describe('a toolset', () => {
   });
 
   it.each([
-    [{ dialect: 'lookfrist' }, /no dialect "lookfrist"; did you mean "lookfirst"\?/],
+    [{ dialect: 'lookfrist' }, /"dialect" must be one of .*, not "lookfrist"; did you mean "lookfirst"\?/],
     [{ only: ['reed_file'] }, /no tool "reed_file"; did you mean "read_file"\?/],
     [{ only: 'read_file' }, /"only" must be a list/],
-    [{ readonly: true }, /no option "readonly"; did you mean "readOnly"\?/],
+    [{ readonly: true }, /unknown option "readonly"; did you mean "readOnly"\?/],
     [{ rename: { reed_file: 'x' } }, /no tool "reed_file"; did you mean "read_file"\?/],
     [{ rename: { read_file: 'write_file' } }, /two tools would be called "write_file"/],
     [{ rename: { read_file: 'read file' } }, /"read file" cannot be the name of a tool/],

@@ -9,6 +9,7 @@ import { toJsonSchema } from '../model/json-schema.ts';
 import { nearestName } from '../model/nearest-name.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
+import { ANY, checkShape, FLAG, listOf, mismatchText, objectOf, oneOf, type Shape } from '../model/shape.ts';
 import type { RefusalOutcome, SuccessOutcome } from '../report/json.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import { GatedSession } from '../session/gated-session.ts';
@@ -183,36 +184,34 @@ function mediaOf(block: ContentBlock): { mimeType: string; base64: string }[] {
   }
 }
 
-const KNOWN_OPTIONS: readonly (keyof ToolsetOptions)[] = [
-  'dialect',
-  'readOnly',
-  'only',
-  'commands',
-  'claims',
-  'rename',
-  'virtualRoot',
-];
+/** Names of tools depend on the dialect; the code that uses them checks them. */
+const OPTIONS = objectOf({
+  dialect: oneOf(...DIALECT_NAMES),
+  readOnly: FLAG,
+  only: listOf(ANY, { must: 'a list of tool names' }),
+  commands: FLAG,
+  claims: FLAG,
+  rename: {
+    type: 'tested',
+    is: (value) => isRecord(value) || typeof value === 'function',
+    must: 'an object or a function',
+  },
+  virtualRoot: {
+    type: 'tested',
+    is: (value) => typeof value === 'string' && value.startsWith('/'),
+    must: 'an absolute path',
+  },
+} satisfies Record<keyof ToolsetOptions, Shape>);
 
 /** Throws a Fault for an unknown option: ignoring a misspelt one could offer tools that should be left out. */
 function checkOptions(options: ToolsetOptions): void {
-  if (!isRecord(options)) throw new Fault('MISUSE', 'the options of toolset must be an object');
-  for (const key of Object.keys(options)) known('option', key, KNOWN_OPTIONS);
-  const { dialect, only, rename, virtualRoot }: ToolsetOptions = options;
-  if (dialect !== undefined) known('dialect', dialect, DIALECT_NAMES);
-  if (only !== undefined && !Array.isArray(only))
-    throw new Fault('MISUSE', '"only" must be a list of tool names');
-  if (isRecord(rename)) {
-    const { tools } = DIALECTS[dialect ?? 'lookfirst'];
-    for (const name of Object.keys(rename))
-      known(
-        'tool',
-        name,
-        tools.map((tool) => tool.name),
-      );
-  } else if (rename !== undefined && typeof rename !== 'function')
-    throw new Fault('MISUSE', '"rename" must be an object or a function');
-  if (virtualRoot !== undefined && !(typeof virtualRoot === 'string' && virtualRoot.startsWith('/')))
-    throw new Fault('MISUSE', '"virtualRoot" must be an absolute path');
+  const [mismatch] = checkShape(OPTIONS, options);
+  if (mismatch !== undefined)
+    throw new Fault('MISUSE', mismatchText(mismatch, { noun: 'option', whole: 'the options of toolset' }));
+  const { dialect = 'lookfirst', rename } = options;
+  if (!isRecord(rename)) return;
+  const names = DIALECTS[dialect].tools.map((tool) => tool.name);
+  for (const name of Object.keys(rename)) checkToolName(name, names);
 }
 
 /** Checks that every tool name is unique and valid in all frameworks. */
@@ -228,17 +227,17 @@ function selected(
   { readOnly = false, commands, claims, only }: ToolsetOptions,
 ): readonly Tool[] {
   const names = dialect.tools.map(({ name }) => name);
-  for (const name of only ?? []) known('tool', name, names);
+  for (const name of only ?? []) checkToolName(name, names);
   return offeredTools(dialect, { readOnly, commands, claims }).filter(
     ({ name }) => only === undefined || only.includes(name),
   );
 }
 
-function known(what: string, name: unknown, names: readonly string[]): void {
+function checkToolName(name: unknown, names: readonly string[]): void {
   if (typeof name === 'string' && names.includes(name)) return;
   const near = typeof name === 'string' ? nearestName(name, names) : undefined;
   const hint = near === undefined ? ` (there are ${names.join(', ')})` : `; did you mean "${near}"?`;
-  throw new Fault('MISUSE', `there is no ${what} ${JSON.stringify(name)}${hint}`);
+  throw new Fault('MISUSE', `there is no tool ${JSON.stringify(name)}${hint}`);
 }
 
 /**

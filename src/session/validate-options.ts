@@ -1,15 +1,18 @@
-import {
-  ANYTHING,
-  type Field,
-  type Fields,
-  FLAG,
-  fieldsOf,
-  TEXT,
-  whyNoFields,
-} from '../gate/check-fields.ts';
 import type { Policy } from '../model/policy.ts';
 import { isRecord } from '../model/record.ts';
 import type { UndoSelection } from '../model/session.ts';
+import {
+  ANY,
+  checkShape,
+  FLAG,
+  integerFrom,
+  mismatchText,
+  type ObjectShape,
+  objectOf,
+  oneOf,
+  type Shape,
+  TEXT,
+} from '../model/shape.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 
 /** The operations that take options and do not become an intent. */
@@ -17,65 +20,69 @@ type Optioned = 'read' | 'list' | 'find' | 'search' | 'undo' | 'run' | 'call';
 
 /** Options of every operation. */
 const CALL = {
-  signal: { is: (value: unknown) => value instanceof AbortSignal, must: 'an AbortSignal' },
+  signal: { type: 'tested', is: (value) => value instanceof AbortSignal, must: 'an AbortSignal' },
   cwd: TEXT,
-};
+} satisfies Record<string, Shape>;
 const WATCHED = {
   ...CALL,
-  onProgress: { is: (value: unknown) => typeof value === 'function', must: 'a function' },
+  onProgress: { type: 'tested', is: (value) => typeof value === 'function', must: 'a function' },
+} satisfies Record<string, Shape>;
+/** Times and sizes; they may be fractions, and without limit. */
+const AMOUNT: Shape = {
+  type: 'tested',
+  is: (value) => typeof value === 'number' && value >= 0,
+  must: 'a number of at least 0',
 };
-const AMOUNT: Field = { is: (value) => typeof value === 'number' && value >= 0, must: 'a number from 0 on' };
+const COUNT = integerFrom(1);
+const HITS: Shape = { type: 'integer', minimum: 1, maximum: 10_000 };
 
-function oneOf(...values: readonly string[]): Field {
-  return {
-    is: (value) => typeof value === 'string' && values.includes(value),
-    must: `one of ${values.join(', ')}`,
-  };
-}
-
-/** Fields marked ANYTHING are checked by the code that uses them. */
-const OPTIONS: Readonly<Record<Optioned, Fields>> = {
-  call: fieldsOf(CALL),
-  read: fieldsOf({
+/** Options that are ANY are checked by the code that uses them. */
+const OPTIONS: Readonly<Record<Optioned, ObjectShape>> = {
+  call: objectOf(CALL),
+  read: objectOf({
     ...WATCHED,
-    offset: ANYTHING,
-    limit: ANYTHING,
-    last: ANYTHING,
+    offset: ANY,
+    limit: ANY,
+    last: ANY,
     maxBytes: AMOUNT,
     raw: FLAG,
     credit: FLAG,
   }),
-  list: fieldsOf({
+  list: objectOf({
     ...WATCHED,
-    depth: ANYTHING,
-    limit: ANYTHING,
-    after: ANYTHING,
-    as: ANYTHING,
+    depth: COUNT,
+    limit: COUNT,
+    after: TEXT,
+    as: oneOf('listing', 'entries', 'names'),
     links: oneOf('all', 'inside'),
   }),
-  find: fieldsOf({ ...WATCHED, path: ANYTHING, limit: ANYTHING }),
-  search: fieldsOf({
+  find: objectOf({ ...WATCHED, path: ANY, limit: HITS }),
+  search: objectOf({
     ...WATCHED,
-    path: ANYTHING,
-    glob: ANYTHING,
-    exclude: ANYTHING,
-    mode: ANYTHING,
-    context: ANYTHING,
+    path: ANY,
+    glob: ANY,
+    exclude: ANY,
+    mode: oneOf('lines', 'files', 'count'),
+    context: { type: 'integer', minimum: 0, maximum: 20 },
     ignoreCase: FLAG,
     literal: FLAG,
-    limit: ANYTHING,
+    limit: HITS,
   }),
-  run: fieldsOf({
+  run: objectOf({
     ...WATCHED,
     profile: oneOf('undo', 'confine'),
     network: oneOf('on', 'off'),
-    timeoutMs: { is: (value) => typeof value === 'number' && value > 0, must: 'a number above 0' },
+    timeoutMs: {
+      type: 'tested',
+      is: (value) => typeof value === 'number' && value > 0,
+      must: 'a number above 0',
+    },
     writes: oneOf('judged', 'apply', 'seen-only', 'discard'),
     output: oneOf('kept', 'inherit'),
     answer: oneOf('shown', 'silent'),
     title: TEXT,
   }),
-  undo: fieldsOf({
+  undo: objectOf({
     change: TEXT,
     path: TEXT,
     session: TEXT,
@@ -95,16 +102,14 @@ const ACTIONS: Readonly<Record<Optioned, Action>> = {
   call: 'call',
 };
 
-/**
- * The reason these options are invalid for an operation, or undefined if they are valid. Untyped callers may pass
- * anything.
- */
-export function whyNoOptions(
+/** The refusal of invalid options, or undefined if they are valid. Untyped callers may pass anything. */
+export function validateOptions(
   options: unknown,
   { of, path = '' }: { readonly of: Optioned; readonly path?: unknown },
 ): Refusal | undefined {
-  const reason = isRecord(options) ? whyNoFields(options, OPTIONS[of]) : 'the options must be an object';
-  if (reason === undefined) return undefined;
+  const [mismatch] = checkShape(OPTIONS[of], options);
+  if (mismatch === undefined) return undefined;
+  const reason = mismatchText(mismatch, { noun: 'option', whole: 'the options' });
   const given = typeof path === 'string' ? path : '';
   return {
     code: 'INVALID_ARGUMENT',
@@ -116,13 +121,13 @@ export function whyNoOptions(
 }
 
 /** The refusal for an undo in a read-only session, which changes nothing. A preview of an undo is allowed. */
-export function whyNoUndo(policy: Policy, { path = '', preview }: UndoSelection): Refusal | undefined {
+export function validateUndo(policy: Policy, { path = '', preview }: UndoSelection): Refusal | undefined {
   if (!policy.readOnly || preview === true) return undefined;
   return { code: 'READ_ONLY', action: 'undo', path, next: 'ask_human', detail: { reason: 'session' } };
 }
 
 /** The refusal for an invalid command, or undefined if it is valid. */
-export function whyNoCommand(command: unknown): Refusal | undefined {
+export function validateCommand(command: unknown): Refusal | undefined {
   const isText = (value: unknown): boolean => typeof value === 'string' && !value.includes('\0');
   const isLine = isText(command) && String(command).trim() !== '';
   const isList = Array.isArray(command) && command.length > 0 && command.every(isText);

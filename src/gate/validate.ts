@@ -1,0 +1,196 @@
+import { isRecord } from '../model/record.ts';
+import {
+  ANY,
+  checkShape,
+  FLAG,
+  integerFrom,
+  listOf,
+  type MismatchWords,
+  mismatchText,
+  objectOf,
+  oneOf,
+  type Shape,
+  TEXT,
+  variantOf,
+} from '../model/shape.ts';
+import type { Action, Refusal } from '../model/verdict.ts';
+
+/** The action that a refusal names, by kind of change. */
+const ACTIONS: Readonly<Record<string, Action>> = {
+  write: 'overwrite',
+  edit: 'edit',
+  insert: 'insert',
+  delete: 'delete',
+  move: 'move',
+  mkdir: 'mkdir',
+};
+
+const CONTENT: Shape = {
+  type: 'tested',
+  is: (value) => typeof value === 'string' || value instanceof Uint8Array,
+  must: 'a string or a Uint8Array',
+};
+const LINES = listOf(
+  { type: 'tested', is: isRange, must: 'lines { from, to }, from 1 on' },
+  { must: 'an array of lines { from, to }, from 1 on' },
+);
+const MODE: Shape = {
+  type: 'integer',
+  minimum: 0,
+  maximum: 0o777,
+  must: 'permission bits, from 0 to 0o777',
+};
+const COVERAGE = variantOf('kind', {
+  whole: objectOf({}),
+  none: objectOf({}),
+  lines: objectOf({ ranges: LINES }, ['ranges']),
+});
+const EDIT = objectOf(
+  {
+    oldString: TEXT,
+    newString: TEXT,
+    replaceAll: FLAG,
+    occurrences: integerFrom(0),
+    lines: ANY,
+    mayBeSame: FLAG,
+  },
+  ['oldString', 'newString'],
+);
+
+/** Any path passes here; the resolver checks it later. */
+const AT_A_PATH = { path: ANY };
+const CHANGES = {
+  write: objectOf(
+    {
+      ...AT_A_PATH,
+      content: CONTENT,
+      expectedRevision: TEXT,
+      makeParents: FLAG,
+      overwrite: FLAG,
+      mode: MODE,
+      seen: COVERAGE,
+    },
+    ['content'],
+  ),
+  edit: objectOf(
+    {
+      ...AT_A_PATH,
+      edits: listOf(EDIT),
+      expectedRevision: TEXT,
+      withDiff: FLAG,
+      moveTo: ANY,
+      executable: FLAG,
+    },
+    ['edits'],
+  ),
+  insert: objectOf({ ...AT_A_PATH, content: TEXT, afterLine: integerFrom(0), expectedRevision: TEXT }, [
+    'content',
+  ]),
+  delete: objectOf({ ...AT_A_PATH, recursive: FLAG, only: oneOf('file') }),
+  move: objectOf({ source: ANY, destination: ANY, makeParents: FLAG, overwrite: FLAG }),
+  mkdir: objectOf(AT_A_PATH),
+};
+const CHANGE = variantOf('kind', CHANGES);
+const BATCH = objectOf({ kind: ANY, changes: listOf(ANY), dryRun: FLAG }, ['changes']);
+
+/** Another program may also announce a `touch`: a change whose text only that program knows. */
+const ANNOUNCED = variantOf('kind', { ...CHANGES, touch: objectOf({ ...AT_A_PATH, lines: LINES }) });
+const ANNOUNCEMENT = objectOf({
+  intents: listOf(ANY, { minItems: 1, must: 'an array with at least one change' }),
+  options: objectOf({
+    hold: oneOf('lock', 'none'),
+    call: TEXT,
+    tool: TEXT,
+    tell: oneOf('now', 'settled'),
+  }),
+});
+const ENDING = objectOf({
+  change: { ...TEXT, must: 'the id that announce returned' },
+  ending: oneOf('done', 'failed', 'unknown'),
+});
+
+const EVENT = variantOf('kind', {
+  read: objectOf({ ...AT_A_PATH, content: TEXT, ranges: LINES, redacted: FLAG, clamped: FLAG }),
+  write: objectOf({ ...AT_A_PATH, content: CONTENT, change: TEXT }),
+  delete: objectOf({ ...AT_A_PATH, change: TEXT }),
+  move: objectOf({ source: ANY, destination: ANY, change: TEXT }),
+  command: objectOf({ command: ANY }),
+});
+
+const CHANGE_WORDS: MismatchWords = { noun: 'field', whole: 'a change' };
+
+/**
+ * The refusal of an invalid intent, or undefined if it is valid. Untyped callers may pass anything. A mistake not found
+ * here would fail half way or do something the caller did not intend.
+ */
+export function validateIntent(intent: unknown): Refusal | undefined {
+  if (!isRecord(intent) || intent['kind'] !== 'apply') return validateChange(intent, CHANGE);
+  const reason = mismatchIn(BATCH, intent, CHANGE_WORDS);
+  if (reason !== undefined) return invalid(intent, reason);
+  const { changes } = intent;
+  return Array.isArray(changes) ? validateChanges(changes, CHANGE) : undefined;
+}
+
+/** The refusal of changes that cannot be announced, or undefined if they can. */
+export function validateAnnouncement(intents: unknown, options: unknown): Refusal | undefined {
+  const given = { intents: intents ?? null, options: options ?? null };
+  const reason = mismatchIn(ANNOUNCEMENT, given, { noun: 'option', whole: 'an announcement' });
+  if (reason !== undefined) return invalid(undefined, reason);
+  return Array.isArray(intents) ? validateChanges(intents, ANNOUNCED) : undefined;
+}
+
+/** The refusal of a call that does not end an announced change, or undefined if it does. */
+export function validateEnding(change: unknown, ending: unknown): Refusal | undefined {
+  const given = { change: change ?? null, ending: ending ?? null };
+  const reason = mismatchIn(ENDING, given, { noun: 'field', whole: 'an ending' });
+  return reason === undefined ? undefined : invalid(undefined, reason);
+}
+
+/** The refusal of a malformed event, or undefined if it is valid. The resolver checks paths later. */
+export function validateEvent(event: unknown): Refusal | undefined {
+  const reason = mismatchIn(EVENT, event, { noun: 'field', whole: 'an event' });
+  return reason === undefined ? undefined : { ...invalid(event, reason), action: 'status' };
+}
+
+function validateChanges(changes: readonly unknown[], shape: Shape): Refusal | undefined {
+  for (const [index, change] of changes.entries()) {
+    const refusal = validateChange(change, shape);
+    if (refusal !== undefined) return { ...refusal, detail: { ...refusal.detail, index } };
+  }
+  return undefined;
+}
+
+function validateChange(change: unknown, shape: Shape): Refusal | undefined {
+  const reason = mismatchIn(shape, change, CHANGE_WORDS);
+  return reason === undefined ? undefined : invalid(change, reason);
+}
+
+function mismatchIn(shape: Shape, value: unknown, words: MismatchWords): string | undefined {
+  const [mismatch] = checkShape(shape, value);
+  return mismatch === undefined ? undefined : mismatchText(mismatch, words);
+}
+
+function invalid(change: unknown, reason: string): Refusal {
+  const { kind, path, source } = isRecord(change) ? change : {};
+  const given = path ?? source;
+  return {
+    code: 'INVALID_ARGUMENT',
+    action: (typeof kind === 'string' && Object.hasOwn(ACTIONS, kind) ? ACTIONS[kind] : undefined) ?? 'edit',
+    path: typeof given === 'string' ? given : '',
+    next: 'fix_argument',
+    detail: { reason },
+  };
+}
+
+function isRange(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { from, to } = value;
+  return (
+    typeof from === 'number' &&
+    typeof to === 'number' &&
+    Number.isInteger(from) &&
+    from >= 1 &&
+    (Number.isInteger(to) || to === Number.POSITIVE_INFINITY) &&
+    to >= from
+  );
+}

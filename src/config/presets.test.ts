@@ -1,7 +1,7 @@
 import picomatch from 'picomatch';
 import { describe, expect, it } from 'vitest';
 import { type Policy, PRESET_NAMES } from '../model/policy.ts';
-import { POLICY_FIELDS } from './policy-fields.ts';
+import { POLICY_FIELDS } from './policy-shape.ts';
 import { PRESETS } from './presets.ts';
 
 const SWITCHES = [

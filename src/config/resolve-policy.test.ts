@@ -37,8 +37,8 @@ describe('resolvePolicy', () => {
     [{ protected: 'secret' }, '"protected" must be an array'],
     [{ journal: { quota: 1 } }, 'did you mean "journal.quotaBytes"?'],
     [{ preset: 'strict' }, 'unknown key "preset"'],
-    [null, 'policy: must be an object, not null'],
-    ['strict', 'policy: must be an object'],
+    [null, 'policy: the settings must be an object, not null'],
+    ['strict', 'policy: the settings must be an object'],
   ])('checks what a program hands over like a file: %j', (flags, problem) => {
     // What a program without types may say.
     const sources = { flags } as PolicySources;

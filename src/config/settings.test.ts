@@ -1,15 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
-import { POLICY_FIELDS, type PolicyField } from './policy-fields.ts';
-import { policySettings } from './settings.ts';
+import { isRecord } from '../model/record.ts';
+import { ANY, type Shape } from '../model/shape.ts';
+import { resolvePolicy } from './resolve-policy.ts';
+import { policySettings, settingShapes } from './settings.ts';
 
 describe('policySettings', () => {
   it('names every field of a policy, with its meaning', () => {
-    const keys = policySettings({}).map(({ key }) => key);
-    const known = Object.entries(POLICY_FIELDS).flatMap(([name, field]) =>
-      field.kind === 'object' ? Object.keys(field.fields).map((inner) => `${name}.${inner}`) : [name],
+    const settings = policySettings({});
+    const policy = resolvePolicy({});
+    const known = Object.entries(policy).flatMap(([name, value]) =>
+      isRecord(value) ? Object.keys(value).map((inner) => `${name}.${inner}`) : [name],
     );
-    expect([...keys].sort()).toEqual(['preset', ...known].sort());
+    expect(settings.map(({ key }) => key).sort()).toEqual(known.sort());
+    expect(settings.filter(({ meaning }) => meaning === '')).toEqual([]);
   });
 
   it('says where each value comes from', () => {
@@ -32,19 +36,14 @@ describe('policySettings', () => {
 });
 
 /** What a setting may hold, as a policy file writes it. */
-function typeOf(key: string): string {
-  if (key === 'preset') return PRESET_NAMES.map((name) => `\`${name}\``).join(', ');
-  const [name = '', inner] = key.split('.');
-  const fields: Readonly<Record<string, PolicyField>> = POLICY_FIELDS;
-  const outer = fields[name];
-  const field = outer?.kind === 'object' && inner !== undefined ? outer.fields[inner] : outer;
-  switch (field?.kind) {
-    case 'choice':
-      return field.values.map((value) => `\`${value}\``).join(', ');
+function typeText(shape: Shape): string {
+  switch (shape.type) {
+    case 'string':
+      return (shape.enum ?? []).map((value) => `\`${value}\``).join(', ');
     case 'boolean':
       return '`true`, `false`';
     case 'integer':
-      return `whole number ≥ ${field.min}`;
+      return `whole number ≥ ${shape.minimum}`;
     default:
       return 'list';
   }
@@ -58,8 +57,10 @@ function valueText(value: unknown): string {
 
 describe('docs/policy.md', () => {
   it('is generated from the settings', async () => {
+    const shapes = new Map(settingShapes());
     const rows = policySettings({}).map(
-      ({ key, value, meaning }) => `| \`${key}\` | ${typeOf(key)} | ${valueText(value)} | ${meaning} |`,
+      ({ key, value, meaning }) =>
+        `| \`${key}\` | ${typeText(shapes.get(key) ?? ANY)} | ${valueText(value)} | ${meaning} |`,
     );
     const text = `# Policy
 

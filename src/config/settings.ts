@@ -1,5 +1,6 @@
 import { isRecord } from '../model/record.ts';
-import { MEANINGS } from './meanings.ts';
+import type { Shape } from '../model/shape.ts';
+import { POLICY_FIELDS, PRESET } from './policy-shape.ts';
 import { PRESETS } from './presets.ts';
 import { type PolicySources, resolvePolicy } from './resolve-policy.ts';
 
@@ -15,13 +16,13 @@ export interface Setting {
   readonly meaning: string;
 }
 
-/** Every setting of the policy that these sources make, in the order of the table of meanings. */
+/** Every setting of the policy that these sources make, in the order of the table of settings. */
 export function policySettings(sources: PolicySources): Setting[] {
   const policy = resolvePolicy(sources);
   const { flags = {}, file } = sources;
   const flagged = sources.preset === undefined ? flags : { ...flags, preset: sources.preset };
   const filed = file?.preset === undefined ? file?.overrides : { ...file.overrides, preset: file.preset };
-  return Object.entries(MEANINGS).map(([key, meaning]) => {
+  return settingShapes().map(([key, { description: meaning = '' }]) => {
     const value = valueAt(policy, key);
     const origin = (): Origin => {
       if (valueAt(flagged, key) !== undefined) return 'flag';
@@ -31,6 +32,16 @@ export function policySettings(sources: PolicySources): Setting[] {
     };
     return { key, value, origin: origin(), meaning };
   });
+}
+
+/** Every setting by its dotted name. */
+export function settingShapes(): readonly (readonly [string, Shape])[] {
+  const fields: Readonly<Record<string, Shape>> = { preset: PRESET, ...POLICY_FIELDS };
+  return Object.entries(fields).flatMap(([name, shape]): (readonly [string, Shape])[] =>
+    shape.type === 'object'
+      ? Object.entries(shape.properties).map(([inner, each]) => [`${name}.${inner}`, each])
+      : [[name, shape]],
+  );
 }
 
 function valueAt(settings: unknown, key: string): unknown {

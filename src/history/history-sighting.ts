@@ -1,7 +1,7 @@
 import type { Coverage } from '../model/coverage.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
-import { isRecord } from '../model/record.ts';
+import { checkShape, mismatchText, objectOf, oneOf, type Shape, TEXT } from '../model/shape.ts';
 import type { FormatName } from '../model/transcript.ts';
 
 /** Text that a transcript showed of a file, kept as a hash for comparison with the disk. */
@@ -60,24 +60,17 @@ export interface HistoryIndexOptions extends HistoryOptions {
   readonly counts?: 'all' | 'reads' | undefined;
 }
 
-const KNOWN: Readonly<Record<keyof HistoryIndexOptions, true>> = {
-  cwd: true,
-  root: true,
-  paths: true,
-  format: true,
-  counts: true,
-};
+const OPTIONS = objectOf({
+  cwd: TEXT,
+  root: TEXT,
+  paths: oneOf('resolved', 'exact'),
+  format: TEXT,
+  counts: oneOf('all', 'reads'),
+} satisfies Record<keyof HistoryIndexOptions, Shape>);
 
 /** Throws MISUSE for invalid options. Ignoring a misspelt option would silently change the answer. */
 export function checkHistoryOptions(options: unknown): void {
-  if (!isRecord(options)) throw new Fault('MISUSE', 'the options of a history must be an object');
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(KNOWN, name))
-      throw new Fault(
-        'MISUSE',
-        `there is no option ${JSON.stringify(name)}; there are ${Object.keys(KNOWN).join(', ')}`,
-      );
-    if (value !== undefined && typeof value !== 'string')
-      throw new Fault('MISUSE', `${name} must be a string`);
-  }
+  const [mismatch] = checkShape(OPTIONS, options);
+  if (mismatch !== undefined)
+    throw new Fault('MISUSE', mismatchText(mismatch, { noun: 'option', whole: 'the options of a history' }));
 }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
-import { readUserTables } from '../dialect/calls/user-table.ts';
+import { completeTable, type UserTable } from '../dialect/calls/user-table.ts';
 import { Bearings, type Whereabouts } from './bearings.ts';
 import { Catalogue } from './catalogue.ts';
 import { readIncoming, spliceStrings } from './incoming.ts';
@@ -10,9 +10,8 @@ import { parseRecord } from './rpc.ts';
 const OFFICIAL = 'npx -y @modelcontextprotocol/server-filesystem';
 
 /** Returns what a server with this name and command line gets for calls to it. */
-function server(name: string, upstream: Whereabouts['upstream'] | string, tables: unknown = []) {
-  const user = readUserTables(tables);
-  const catalogue = new Catalogue(KNOWN_SERVERS, user.ok ? user.tables : []);
+function server(name: string, upstream: Whereabouts['upstream'] | string, tables: readonly UserTable[] = []) {
+  const catalogue = new Catalogue(KNOWN_SERVERS, tables.map(completeTable));
   catalogue.sawServer({ serverInfo: { name } });
   const [command = '', ...args] = typeof upstream === 'string' ? upstream.split(' ') : [];
   const reached = typeof upstream === 'string' ? { command, args } : upstream;
@@ -107,7 +106,7 @@ describe('is absolute', () => {
   });
 
   it('for a user’s own server, whose folder nobody knows', () => {
-    const tables = [{ id: 'mine', tools: { get: [{ does: 'look', path: 'path' }] } }];
+    const tables: UserTable[] = [{ id: 'mine', tools: { get: [{ does: 'look', path: 'path' }] } }];
     expect(server('mine', './mine', tables).call('get', { path: 'a' })).toEqual({ path: '/ours/a' });
   });
 

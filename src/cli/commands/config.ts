@@ -1,5 +1,5 @@
 import { Argument, Command } from 'commander';
-import { policySchema } from '../../config/policy-schema.ts';
+import { policySchema } from '../../config/policy-shape.ts';
 import { policySettings, type Setting } from '../../config/settings.ts';
 import { nearestName } from '../../model/nearest-name.ts';
 import { jsonText } from '../../report/bounded.ts';

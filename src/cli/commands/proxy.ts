@@ -1,9 +1,7 @@
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type ProxySettings, parsePolicyFile } from '../../config/policy-file.ts';
-import type { ServerTable } from '../../dialect/calls/table.ts';
-import { readUserTables } from '../../dialect/calls/user-table.ts';
-import { Fault } from '../../model/fault.ts';
+import { parsePolicyFile } from '../../config/policy-file.ts';
+import { completeTable } from '../../dialect/calls/user-table.ts';
 import { PRESET_NAMES } from '../../model/policy.ts';
 import { isSessionId } from '../../model/session-id.ts';
 import { harmless } from '../../report/bounded.ts';
@@ -114,7 +112,7 @@ function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): ProxyPla
     ...(session === undefined ? {} : { session }),
     unknownTools: flags.unknownTools ?? settings?.unknownTools ?? 'allow',
     receipts: flags.receipts ?? settings?.receipts ?? false,
-    tables: tablesOf(settings),
+    tables: (settings?.servers ?? []).map(completeTable),
     env: cli.env,
   };
 }
@@ -139,12 +137,6 @@ function frontOf(
 function rootsOf(cli: Cli, flags: ProxyFlags, log: (line: string) => void): readonly string[] {
   const roots = (flags.root ?? ['.']).map((root) => resolve(cli.cwd, root));
   return roots.length === 1 ? roots : accessibleFolders(roots, log);
-}
-
-function tablesOf(settings: ProxySettings | undefined): readonly ServerTable[] {
-  const read = readUserTables(settings?.servers ?? []);
-  if (read.ok) return read.tables;
-  throw new Fault('CONFIG_INVALID', `the policy file's proxy settings: ${read.problems.join('; ')}`);
 }
 
 function header(text: string, all: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { POLICY_FIELDS } from './policy-fields.ts';
-import { policySchema } from './policy-schema.ts';
+import { POLICY_FIELDS, policySchema } from './policy-shape.ts';
 
 describe('the schema of a policy file', () => {
   it('knows every field, and no other', () => {

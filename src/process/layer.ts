@@ -40,7 +40,7 @@ export interface Layer {
   readonly beganNs: bigint;
 }
 
-/** Makes the folders for a layer over each of `layered`, and waits for the kernel's clock to tick. */
+/** Makes the folders for a layer over each of `layered`. Its command must not start before `clockTicked`. */
 export function makeLayer(home: string, id: string, layered: readonly string[]): Layer {
   const folder = join(home, 'layers', id);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -51,7 +51,7 @@ export function makeLayer(home: string, id: string, layered: readonly string[]):
     chmodSync(join(folder, `up-${index}`), statSync(path).mode & 0o777);
     mkdirSync(join(folder, `work-${index}`), { mode: 0o700 });
   }
-  return { id, folder, layered, beganNs: tick(folder) };
+  return { id, folder, layered, beganNs: touched(folder) };
 }
 
 /** Makes the place by way of which a real folder is bound into the sandbox. */
@@ -65,13 +65,11 @@ export function upperFolder(layer: Layer, index: number): string {
 }
 
 /**
- * The time of the kernel's clock for files before its next tick. Files have the time of the last tick, so a write of a
- * moment ago and one of the next moment could show the same time without this wait of a few milliseconds.
+ * Waits until the kernel's clock for files is past a layer's beginning: up to 10 milliseconds. Files have the time of the
+ * last tick, so without this wait a write before the command and one during it could show the same time.
  */
-function tick(folder: string): bigint {
-  const first = touched(folder);
-  while (touched(folder) <= first);
-  return first;
+export function clockTicked({ folder, beganNs }: Pick<Layer, 'folder' | 'beganNs'>): void {
+  while (touched(folder) <= beganNs);
 }
 
 function touched(folder: string): bigint {

@@ -107,7 +107,7 @@ async function attempt(
       tools,
       {
         profile: { kind: 'undo' },
-        layer: layer.folder,
+        layer,
         layered: [workspace],
         boundThrough: [],
         hidden: [],

@@ -140,6 +140,12 @@ describe.skipIf(here === undefined).each([
     expect(readFileSync(join(workspace, 'a'), 'utf8')).toBe('a\n');
   });
 
+  it('reports a program that does not exist as a shell does', async () => {
+    const { end, output } = await run('', { profile, command: ['no-such-program'] });
+    expect(end).toEqual({ kind: 'exited', code: 127 });
+    expect(output.head).toContain('no-such-program');
+  });
+
   it('does not see the state folder', async () => {
     writeFileSync(join(home, 'lookfirst.db'), 'private');
     const { output } = await run(`ls -A '${home}'; echo x > '${home}/y' || echo no`, { profile });
@@ -269,6 +275,12 @@ describe.skipIf(here === undefined)('a confined command does not escape', () => 
 });
 
 describe.skipIf(here === undefined)('the undo profile', () => {
+  it.each([[undefined], ['de_DE.UTF-8']])('leaves the locale %s as it is', async (locale) => {
+    const processes = new Processes({ home, env: { ...process.env, LC_ALL: locale }, attributes });
+    const { output } = await run('echo "${LC_ALL-none}"', { processes });
+    expect(output.head).toBe(`${locale ?? 'none'}\n`);
+  });
+
   it('leaves environment, home and /tmp as they are', async () => {
     const outside = join(workspace, '..', 'outside');
     mkdirSync(outside);

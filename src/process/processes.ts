@@ -114,7 +114,7 @@ export class Processes {
         tools,
         {
           ...request,
-          layer: layer.folder,
+          layer,
           hidden: [...secrets, { path: home, kind: 'folder' }],
           streams: request.output === 'inherit' ? 'two' : 'one',
         },

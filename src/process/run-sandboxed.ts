@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { Fault } from '../model/fault.ts';
-import { type SandboxPlan, type SandboxTools, STATUS_FD, sandboxArgv } from './sandbox.ts';
+import { clockTicked, type Layer } from './layer.ts';
+import { type SandboxPlan, type SandboxTools, START_FD, STATUS_FD, sandboxArgv } from './sandbox.ts';
 
 /** The result of a command. `ended`: it was killed, and its writes must not be committed. */
 export type CommandEnd =
@@ -19,6 +20,11 @@ export interface SandboxOptions {
   readonly output: 'inherit' | ((chunk: Buffer) => void);
 }
 
+/** A plan and the layer that its command writes to. */
+export type SandboxRun = Omit<SandboxPlan, 'layer' | 'locale'> & {
+  readonly layer: Pick<Layer, 'folder' | 'beganNs'>;
+};
+
 /** The most bytes of error text kept from bubblewrap and mount, which report a failure in one line. */
 const MAX_REASON_CHARS = 2000;
 
@@ -28,16 +34,18 @@ const MAX_REASON_CHARS = 2000;
  */
 export async function runSandboxed(
   tools: SandboxTools,
-  plan: SandboxPlan,
+  { layer, ...plan }: SandboxRun,
   options: SandboxOptions,
 ): Promise<CommandEnd> {
   if (options.signal?.aborted === true) return { kind: 'ended', why: 'cancelled' };
-  const [program = '', ...args] = sandboxArgv(tools, plan);
+  const locale = options.env['LC_ALL'];
+  const [program = '', ...args] = sandboxArgv(tools, { ...plan, layer: layer.folder, locale });
   const stream = options.output === 'inherit' ? 'inherit' : 'pipe';
   const child = spawn(program, args, {
-    cwd: plan.layer,
-    env: { ...options.env },
-    stdio: [stream === 'inherit' ? 'inherit' : 'ignore', stream, stream, 'pipe'],
+    cwd: layer.folder,
+    // Reading a locale's files costs as much as mounting, and `explain` in probe.ts knows the English messages.
+    env: { ...options.env, LC_ALL: 'C' },
+    stdio: [stream === 'inherit' ? 'inherit' : 'ignore', stream, stream, 'pipe', 'pipe'],
   });
   let why: 'timeout' | 'cancelled' | undefined;
   const end = (reason: 'timeout' | 'cancelled'): void => {
@@ -56,10 +64,17 @@ export async function runSandboxed(
     status += chunk.toString('utf8');
   });
   if (options.output !== 'inherit') child.stdout?.on('data', options.output);
-  child.stderr?.on('data', (chunk: Buffer) => {
-    if (reason.length < MAX_REASON_CHARS) reason += chunk.toString('utf8');
-  });
+  for (const each of [child.stdout, child.stderr]) {
+    each?.on('data', (chunk: Buffer) => {
+      if (reason.length < MAX_REASON_CHARS) reason += chunk.toString('utf8');
+    });
+  }
   try {
+    // The sandbox is built meanwhile.
+    clockTicked(layer);
+    const start = child.stdio[START_FD] as Writable;
+    start.once('error', () => {});
+    start.end('.');
     const [code, signal] = await closed(child);
     if (why !== undefined) return { kind: 'ended', why };
     if (!status.includes('child-pid')) return { kind: 'not-started', reason: reasonOf(reason, code) };

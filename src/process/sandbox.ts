@@ -49,10 +49,14 @@ export interface SandboxPlan {
   readonly command: readonly string[];
   /** `one`: standard error joins standard output. `two`: both stay as they are. */
   readonly streams: 'one' | 'two';
+  /** The command's own LC_ALL. The programs that build the sandbox run with `C`. */
+  readonly locale: string | undefined;
 }
 
 /** The descriptor on which bubblewrap reports that the command was started. */
 export const STATUS_FD = 3;
+/** The descriptor on which bubblewrap waits for a byte before it starts the command. */
+export const START_FD = 4;
 
 /**
  * The program and arguments that run a plan: a mount namespace, one overlay per layered folder, then bubblewrap.
@@ -67,7 +71,9 @@ export function sandboxArgv(tools: SandboxTools, plan: SandboxPlan): readonly st
     return `"$1" -i -t overlay overlay -o lowerdir=low-${index},upperdir=up-${index},workdir=work-${index},userxattr,volatile ${target}`;
   });
   const paths = [...plan.boundThrough, ...plan.layered];
-  const script = [...through, ...overlays, `shift ${paths.length + 1}`, 'exec "$@"'].join(' && ');
+  const locale = plan.locale === undefined ? 'unset LC_ALL' : `LC_ALL="\${${paths.length + 2}}"`;
+  const exec = plan.streams === 'one' ? 'exec "$@" 2>&1' : 'exec "$@"';
+  const script = [...through, ...overlays, locale, `shift ${paths.length + 2}`, exec].join(' && ');
   const namespace = tools.namespace === 'root' ? ['--mount'] : ['--user', '--map-root-user', '--mount'];
   return [
     tools.unshare,
@@ -79,6 +85,7 @@ export function sandboxArgv(tools: SandboxTools, plan: SandboxPlan): readonly st
     'sh',
     tools.mount,
     ...paths,
+    plan.locale ?? '',
     tools.bwrap,
     ...bwrapArguments(tools, plan),
     '--',
@@ -88,7 +95,8 @@ export function sandboxArgv(tools: SandboxTools, plan: SandboxPlan): readonly st
 
 function bwrapArguments(tools: SandboxTools, plan: SandboxPlan): string[] {
   const { profile } = plan;
-  const common = ['--die-with-parent', '--unshare-pid', '--json-status-fd', String(STATUS_FD)];
+  const descriptors = ['--json-status-fd', String(STATUS_FD), '--block-fd', String(START_FD)];
+  const common = ['--die-with-parent', '--unshare-pid', ...descriptors];
   return [
     ...common,
     ...(profile.kind === 'undo' ? undoArguments(tools) : confineArguments(tools, profile.network)),
@@ -140,9 +148,10 @@ function hiding({ path, kind }: HiddenPath): string[] {
   return kind === 'folder' ? ['--tmpfs', path, '--remount-ro', path] : ['--ro-bind', '/dev/null', path];
 }
 
-function limited(tools: SandboxTools, { profile, command, streams }: SandboxPlan): readonly string[] {
-  const joined = streams === 'one' ? ['/bin/sh', '-c', 'exec "$@" 2>&1', 'sh', ...command] : command;
-  if (profile.kind === 'undo') return joined;
+function limited(tools: SandboxTools, { profile, command }: SandboxPlan): readonly string[] {
+  // A shell gives a program that does not exist the usual message and exit code; bubblewrap ends with 1.
+  const found = command[0]?.startsWith('/') ? command : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];
+  if (profile.kind === 'undo') return found;
   const { maxProcesses, memoryBytes, fileBytes } = profile.limits;
   return [
     tools.prlimit,
@@ -152,6 +161,6 @@ function limited(tools: SandboxTools, { profile, command, streams }: SandboxPlan
     `--fsize=${fileBytes}`,
     '--core=0',
     '--',
-    ...joined,
+    ...found,
   ];
 }

@@ -109,6 +109,10 @@ describe.skipIf(here === undefined)('lookfirst run', () => {
     expect(text('a.txt')).toBe('one\n');
   });
 
+  it('ends with 127 if there is no such program', async () => {
+    expect(await lookfirst(places, ['run', '--', 'no-such-program'])).toMatchObject({ code: 127 });
+  });
+
   it('ends with 2 when nothing is committed', async () => {
     const ran = await lookfirst(places, [
       'run',

@@ -88,14 +88,27 @@ export function matchParts(parts: readonly GlobPart[], trailing: 'below' | 'fold
     const { matches } = last;
     return (path) => matches(path.slice(path.lastIndexOf('/') + 1));
   }
+  const plain = plainName(parts);
   const deep = parts.some(({ matches }) => matches === 'any depth');
   // `*/**` matches the content of every folder. If it matched the folders too, it would also match the files next to
   // them.
   const least = trailing === 'below' || parts.at(-2)?.text.endsWith('*') ? 1 : 0;
   return (path) => {
+    if (plain !== undefined && !mayContain(path, plain)) return false;
     const names = path.split('/');
     return (deep || parts.length === names.length) && reaches(parts, names, least);
   };
+}
+
+/** The longest part without wildcards, in lower case: every path that matches has a name like it. */
+function plainName(parts: readonly GlobPart[]): string | undefined {
+  const plain = parts.filter(({ text }) => /^[\w. -]+$/.test(text)).map(({ text }) => text.toLowerCase());
+  return plain.sort((one, other) => other.length - one.length)[0];
+}
+
+/** False if no name of the path is like `plain` in any case. Beyond ASCII, letters have more forms than two. */
+function mayContain(path: string, plain: string): boolean {
+  return path.toLowerCase().includes(plain) || /[^\0-\x7f]/.test(path);
 }
 
 /** Tracks all reachable positions in parallel. `least`: the minimum number of names that a trailing `**` must match. */

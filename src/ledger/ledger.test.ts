@@ -172,6 +172,15 @@ describe('forgetting', () => {
   });
 });
 
+it('of very many deleted files only those that were seen leave a tombstone', async () => {
+  const { ledger, store } = open();
+  await ledger.record([seen('f1')]);
+  const keys = Array.from({ length: 1000 }, (_, index) => `f${index}`);
+  await store.record(await ledger.tombstoneWrites(keys, 5));
+  expect(await ledger.recall('f1')).toMatchObject({ tombstone: true });
+  expect(await ledger.recall('f2')).toBeUndefined();
+});
+
 describe('compaction', () => {
   it.each([
     ['keep', { coverage: WHOLE }],

@@ -32,6 +32,9 @@ export interface Checked {
 /** Two views less than this far apart count as simultaneous. */
 export const SAME_MOMENT_MS = 1000;
 
+/** Of this many deleted files or more, only those that the session had seen get a tombstone. */
+const MANY_GONE = 1000;
+
 /** One in this many keys belongs to the sample. */
 export const SAMPLE = 64;
 
@@ -136,7 +139,9 @@ export class Ledger {
       this.earlier.keep(seen.get(key));
       this.fetched.drop(key);
     }
-    return this.#write(keys.map((key) => tombstoneOf(key, atMs)));
+    // So many tombstones would push out the sightings of files that the session works with.
+    const noted = keys.length < MANY_GONE ? keys : keys.filter((key) => seen.has(key));
+    return this.#write(noted.map((key) => tombstoneOf(key, atMs)));
   }
 
   /** The writes that copy this session's sightings to a new session. */

@@ -1,5 +1,5 @@
 import { listNames } from '../../disk/list.ts';
-import { sameContent, sameSide } from '../../journal/side.ts';
+import { sameSide } from '../../journal/side.ts';
 import { entriesForUndo, newestSelected } from '../../journal/undo-entries.ts';
 import { planUndo, type UndoPlan, type UndoPlans } from '../../journal/undo-plan.ts';
 import type { UndoTarget } from '../../journal/undo-selection.ts';
@@ -62,6 +62,7 @@ export async function undo(
   ledger: Ledger,
   selection: UndoRequest,
 ): Promise<Outcome<UndoResult>> {
+  let journal = await journalEnd(world);
   let planned = await plan(world, ledger, selection);
   for (;;) {
     if (!planned.ok) return planned;
@@ -71,17 +72,28 @@ export async function undo(
       return refused({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
     const fetched = ledger.earlier.prefetch();
     try {
-      // Plan again under the locks: another process may have changed these files, or undone the same change.
-      const again = await plan(world, ledger, selection);
+      // Under the locks: another process may have changed these files meanwhile, or undone the same change.
+      const end = await journalEnd(world);
+      const isCurrent = end !== undefined && end === journal;
+      const again = isCurrent ? planned : await plan(world, ledger, selection);
       if (!again.ok) return again;
       if (notLocked(keysOf(world, again), keys).length === 0)
         return await undoLocked(world, ledger, { plans: again, selection, locked: keys });
       planned = again;
+      journal = end;
     } finally {
       fetched();
       release();
     }
   }
+}
+
+/**
+ * The number of the journal's last entry: while it stays the same, so does every plan. Undefined for stores whose numbers
+ * become visible out of order.
+ */
+async function journalEnd({ store }: World): Promise<number | undefined> {
+  return store.snapshot === undefined ? (await store.state()).head.seq : undefined;
 }
 
 async function plan(world: World, ledger: Ledger, selection: UndoRequest): Promise<Outcome<UndoPlans>> {
@@ -355,13 +367,18 @@ async function unlistedFolder(world: World, ledger: Ledger, key: string): Promis
 /** The session's sightings of the items that an undo restores. Callers must pass the steps in order. */
 class SeenBefore {
   readonly #ledger: Ledger;
-  readonly #steps: readonly UndoStep[];
+  /** Keys of files that go, by the hash of their bytes: a file that comes elsewhere with these bytes was moved. */
+  readonly #going: ReadonlyMap<string, string>;
   /** Sightings that earlier steps have restored, by key. A folder that moves back takes them along. */
   #brought = new Map<string, Sighting>();
 
   constructor(ledger: Ledger, steps: readonly UndoStep[]) {
     this.#ledger = ledger;
-    this.#steps = steps;
+    const going = steps.flatMap(({ key, expect, restore }): [string, string][] =>
+      restore.kind === 'absent' && expect.kind === 'file' ? [[expect.fingerprint.sha256, key]] : [],
+    );
+    // Of several files with the same bytes the first counts.
+    this.#going = new Map(going.reverse());
   }
 
   async of(step: UndoStep): Promise<Pick<RestoreContext, 'known' | 'moving'>> {
@@ -376,10 +393,8 @@ class SeenBefore {
     if (restore.kind !== 'file') return undefined;
     const before = await this.#ledger.earlier.file(key, restore.fingerprint);
     if (before !== undefined) return { ...before, how: 'write' };
-    const moved = this.#steps.find(
-      (step) => step.restore.kind === 'absent' && sameContent(step.expect, restore),
-    );
-    const seen = moved && (await this.#ledger.recall(moved.key));
+    const from = this.#going.get(restore.fingerprint.sha256);
+    const seen = from === undefined ? undefined : await this.#ledger.recall(from);
     return seen?.fingerprint?.sha256 === restore.fingerprint.sha256 ? { ...seen, key } : undefined;
   }
 

@@ -1,6 +1,15 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { isMissing } from '../model/errno.ts';
+import { errnoOf, isMissing } from '../model/errno.ts';
 import { isRecord } from '../model/record.ts';
 import { KEPT_MS } from './layer.ts';
 
@@ -19,7 +28,7 @@ export interface ShownOutput {
   readonly bytes: number;
   /** Bytes between head and tail. */
   readonly cutBytes: number;
-  /** The id under which all of it can be read; absent if nothing was cut. */
+  /** The id under which all of it can be read; absent if nothing was cut, or if it could not be kept. */
   readonly kept?: string;
 }
 
@@ -32,7 +41,8 @@ export class KeptOutput {
   /** Until the bound is passed: everything. Afterwards: the beginning. */
   #head: Buffer[] = [];
   #tail = Buffer.alloc(0);
-  #fd: number | undefined;
+  /** Undefined while everything fits an answer; `failed` if the file could not be written. */
+  #file: number | 'failed' | undefined;
 
   constructor(home: string, { id, session }: { readonly id: string; readonly session: string }) {
     this.#home = home;
@@ -46,20 +56,21 @@ export class KeptOutput {
 
   add(chunk: Buffer): void {
     this.#bytes += chunk.byteLength;
-    if (this.#fd === undefined && this.#bytes <= HEAD_BYTES + TAIL_BYTES) {
+    if (this.#file === undefined && this.#bytes <= HEAD_BYTES + TAIL_BYTES) {
       this.#head.push(chunk);
       return;
     }
-    if (this.#fd === undefined) this.#overflow(chunk);
+    if (this.#file === undefined) this.#overflow(chunk);
     else this.#continue(chunk);
   }
 
   /** Ends the file and returns what an answer shows. */
   end(): ShownOutput {
     const bytes = this.#bytes;
-    if (this.#fd === undefined)
+    if (this.#file === undefined)
       return { head: Buffer.concat(this.#head).toString('utf8'), bytes, cutBytes: 0 };
-    closeSync(this.#fd);
+    const kept = this.#file === 'failed' ? {} : { kept: this.#id };
+    if (this.#file !== 'failed') closeSync(this.#file);
     const head = upToLine(Buffer.concat(this.#head));
     const tail = fromLine(this.#tail);
     return {
@@ -67,19 +78,13 @@ export class KeptOutput {
       tail: tail.toString('utf8'),
       bytes,
       cutBytes: bytes - head.byteLength - tail.byteLength,
-      kept: this.#id,
+      ...kept,
     };
   }
 
   #overflow(chunk: Buffer): void {
     const all = Buffer.concat([...this.#head, chunk]);
-    const folder = join(this.#home, 'outputs');
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const owner = JSON.stringify({ session: this.#session });
-    const ownerFd = openSync(join(folder, `${this.#id}.json`), 'wx', 0o600);
-    writeSync(ownerFd, owner);
-    closeSync(ownerFd);
-    this.#fd = openSync(join(folder, this.#id), 'wx', 0o600);
+    this.#file = this.#attempt(() => this.#open());
     this.#head = [Buffer.from(all.subarray(0, HEAD_BYTES))];
     this.#keep(all, 0);
     this.#tail = Buffer.from(all.subarray(HEAD_BYTES)).subarray(-TAIL_BYTES);
@@ -92,9 +97,34 @@ export class KeptOutput {
 
   #keep(bytes: Buffer, already: number): void {
     const room = MAX_KEPT_BYTES - already;
-    if (this.#fd === undefined || room <= 0) return;
+    const file = this.#file;
+    if (typeof file !== 'number' || room <= 0) return;
     const part = bytes.subarray(0, room);
-    for (let done = 0; done < part.byteLength; ) done += writeSync(this.#fd, part, done);
+    this.#file = this.#attempt(() => {
+      for (let done = 0; done < part.byteLength; ) done += writeSync(file, part, done);
+      return file;
+    });
+    if (this.#file === 'failed') closeSync(file);
+  }
+
+  #open(): number {
+    const folder = join(this.#home, 'outputs');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(join(folder, `${this.#id}.json`), JSON.stringify({ session: this.#session }), {
+      flag: 'wx',
+      mode: 0o600,
+    });
+    return openSync(join(folder, this.#id), 'wx', 0o600);
+  }
+
+  /** The command goes on if its output cannot be kept, for example on a full disk; then only head and tail remain. */
+  #attempt(work: () => number): number | 'failed' {
+    try {
+      return work();
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      return 'failed';
+    }
   }
 }
 

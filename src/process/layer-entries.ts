@@ -42,7 +42,9 @@ export type LayerEntry =
       readonly path: string;
     }
   | { readonly kind: 'link'; readonly relative: string; readonly target: string }
-  | { readonly kind: 'special'; readonly relative: string; readonly special: FileKind };
+  | { readonly kind: 'special'; readonly relative: string; readonly special: FileKind }
+  /** Its name is not valid UTF-8, so no path leads to it. */
+  | { readonly kind: 'unnameable'; readonly relative: string };
 
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
@@ -80,7 +82,9 @@ function* entriesIn(
 
 function entryAt({ upper, attributes }: Reading, relative: string): LayerEntry {
   const path = join(upper, relative);
-  const stats = lstatSync(path);
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  // Nothing else changes a layer, so a listed name that is not there was not decoded right.
+  if (stats === undefined) return { kind: 'unnameable', relative };
   const mode = stats.mode & 0o7777;
   if (stats.isDirectory()) {
     const [opaque, origin] = readAttributes(attributes, { path, mode, flags: OPEN_FOLDER });

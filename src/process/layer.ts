@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmdirSync,
   statSync,
   symlinkSync,
@@ -78,11 +79,19 @@ function touched(folder: string): bigint {
   return statSync(folder, { bigint: true }).ctimeNs;
 }
 
-/** Keeps a layer for `openLayer`. */
-export function keepLayer(layer: Layer, record: Pick<LayerRecord, 'session' | 'command'>): void {
+/** Keeps a layer for `openLayer`. Returns false if that is impossible, for example on a full disk. */
+export function keepLayer(layer: Layer, record: Pick<LayerRecord, 'session' | 'command'>): boolean {
   const { layered, beganNs } = layer;
   const text = JSON.stringify({ ...record, layered, beganNs: String(beganNs) });
-  writeFileSync(join(layer.folder, 'layer.json'), text, { mode: 0o600 });
+  const temp = join(layer.folder, 'layer.new');
+  try {
+    writeFileSync(temp, text, { mode: 0o600 });
+    renameSync(temp, join(layer.folder, 'layer.json'));
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return false;
+  }
 }
 
 /** A kept layer and its record; undefined if there is none with this id. */
@@ -116,14 +125,19 @@ const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exe
 
 /**
  * Removes a layer with everything in it. Nothing is followed, and folders without permissions get some. The rest of a large
- * one is left to another process; if that dies, the folder expires. Files that the workspace shares lose their name here at
+ * one is left to another process. A layer that cannot be removed stays until it expires, and then until that succeeds: the
+ * command that made it has its result, and others must not fail because of it. Files that the workspace shares lose their name here at
  * once: that changes their ctime, and a later command would take them for files that another program changed meanwhile.
  */
 export function removeLayer({ folder }: Pick<Layer, 'folder'>): void {
-  const record = join(folder, 'layer.json');
-  // First: a layer that is half removed must not be applied.
-  unlessGone(() => unlinkSync(record));
-  if ((unlessGone(() => removeTree(folder, REMOVED_AT_ONCE)) ?? 1) > 0) return;
+  try {
+    // First: a layer that is half removed must not be applied.
+    unlessGone(() => unlinkSync(join(folder, 'layer.json')));
+    if ((unlessGone(() => removeTree(folder, REMOVED_AT_ONCE)) ?? 1) > 0) return;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return;
+  }
   const child = spawn('/bin/sh', ['-c', REMOVE_REST, 'sh', folder], { detached: true, stdio: 'ignore' });
   child.once('error', () => {});
   child.unref();
@@ -163,8 +177,18 @@ function removeTree(folder: string, most: number): number {
     if (entry.isDirectory()) left = unlessGone(() => removeTree(path, left)) ?? left;
     else left -= unlessGone(() => removeFile(path, left)) ?? 0;
   }
-  if (left > 0) rmdirSync(folder);
-  return left;
+  return left > 0 && !isRemoved(folder) ? 0 : left;
+}
+
+/** False if an entry remains: one whose name is not valid UTF-8. */
+function isRemoved(folder: string): boolean {
+  try {
+    rmdirSync(folder);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOTEMPTY') throw error;
+    return false;
+  }
 }
 
 /** Removes a file that has another name, or any file while `left` is not 0. Returns how much of the limit that took. */

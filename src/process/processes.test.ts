@@ -85,6 +85,8 @@ function described(entry: LayerEntry): string {
       return `${entry.relative} -> ${entry.target}`;
     case 'special':
       return `${entry.relative} ${entry.special}`;
+    case 'unnameable':
+      return `${entry.relative} unnameable`;
     default:
       return entry satisfies never;
   }
@@ -114,6 +116,7 @@ describe.skipIf(here === undefined)('the entries of a layer', () => {
     ['a link to a folder outside', 'ln -s /etc e', ['e -> /etc']],
     ['a FIFO', 'mkfifo p', ['p fifo']],
     ['a name with a newline', "echo x > 'a\nb'", ['+a\nb 644 2']],
+    ['a name that is not UTF-8', `echo x > "$(printf 'a\\377')"`, ['a\ufffd unnameable']],
     ['nothing', 'true', []],
   ])('%s', async (_what, script, expected) => {
     put('a', 'a\n');
@@ -144,6 +147,11 @@ describe.skipIf(here === undefined).each([
     const { end, output } = await run('', { profile, command: ['no-such-program'] });
     expect(end).toEqual({ kind: 'exited', code: 127 });
     expect(output.head).toContain('no-such-program');
+  });
+
+  it('is not started if the sandbox cannot be completed', async () => {
+    const { end } = await run('true', { profile, cwd: join(workspace, 'missing') });
+    expect(end).toEqual({ kind: 'not-started', reason: expect.stringContaining('missing') });
   });
 
   it('does not see the state folder', async () => {
@@ -317,6 +325,14 @@ describe('the probe', () => {
     expect(await processes.probe()).toBe(await processes.probe());
     expect(existsSync(join(home, 'layers')) ? readdirSync(join(home, 'layers')) : []).toEqual([]);
   });
+});
+
+it('a layer is removed with names that are not UTF-8', async () => {
+  const layer = makeLayer(home, 'odd', []);
+  writeFileSync(Buffer.concat([Buffer.from(`${layer.folder}/a`), Buffer.from([0xff])]), '');
+  removeLayer(layer);
+  // Another process removes it.
+  await expect.poll(() => existsSync(layer.folder), { timeout: 20_000 }).toBe(false);
 });
 
 it('kept layers and outputs go after 7 days, abandoned layers after one', () => {

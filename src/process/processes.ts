@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { errnoOf } from '../model/errno.ts';
+import { Fault } from '../model/fault.ts';
 import {
   type Candidate,
   candidatesSince,
@@ -104,8 +105,7 @@ export class Processes {
 
   async run(request: CommandRequest, { tools }: Extract<Probe, { ok: true }>): Promise<CommandRun> {
     const { home, env } = this.#options;
-    const layer = makeLayer(home, request.id, request.layered);
-    for (const index of request.boundThrough.keys()) makePassage(layer, index);
+    const layer = newLayer(home, request);
     const confined = request.profile.kind === 'confine';
     const secrets = confined ? hiddenPaths(request.hide, homedir()) : [];
     const output = new KeptOutput(home, request);
@@ -205,6 +205,19 @@ export class Processes {
       this.#removeLeftovers();
     }
     return { layers: layers.length, outputs: outputs.filter((path) => !path.endsWith('.json')).length };
+  }
+}
+
+function newLayer(home: string, { id, layered, boundThrough }: CommandRequest): Layer {
+  try {
+    const layer = makeLayer(home, id, layered);
+    for (const index of boundThrough.keys()) makePassage(layer, index);
+    return layer;
+  } catch (error) {
+    const reason = errnoOf(error);
+    if (reason === undefined) throw error;
+    const message = `the command was not started: no layer can be made in ${home}: ${reason}`;
+    throw new Fault('IO_FAILED', message, { cause: error, path: home, reason, unchanged: true });
   }
 }
 

@@ -77,7 +77,9 @@ export async function runSandboxed(
     start.end('.');
     const [code, signal] = await closed(child);
     if (why !== undefined) return { kind: 'ended', why };
-    if (!status.includes('child-pid')) return { kind: 'not-started', reason: reasonOf(reason, code) };
+    // Bubblewrap reports an exit code only of a command that it has started.
+    if (signal === null && !status.includes('exit-code'))
+      return { kind: 'not-started', reason: reasonOf(reason, code) };
     return { kind: 'exited', code: code ?? 128 + (signal === null ? 0 : 9) };
   } finally {
     clearTimeout(timer);

@@ -1,8 +1,10 @@
 import { newChangeId } from '../gate/announce.ts';
-import { commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
+import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
 import { scratchFolders } from '../gate/command/scratch.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { errnoOf } from '../model/errno.ts';
+import { Fault } from '../model/fault.ts';
 import type { CommandOutput, RunResult } from '../model/results.ts';
 import type { Command, KeptCommand, RunOptions } from '../model/session.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../model/verdict.ts';
@@ -105,18 +107,27 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
   const text = withoutSecrets(ended.options.title ?? line);
   const writes = ended.options.writes ?? world.policy.commands.writes;
   const { attributes } = ended.probe;
+  const { answer = 'shown' } = ended.options;
+  const record = { session: ledger.session, command: text };
+  let committed: Outcome<CommittedCommand>;
   try {
-    const { answer = 'shown' } = ended.options;
     const commit = { layer, attributes, command: text, writes, meanwhile: 'merge', answer } as const;
-    const committed = await commitCommand(world, ledger, commit);
-    if (!committed.ok) return keptFor(layer, committed, { session: ledger.session, command: text, output });
-    removeLayer(layer);
-    return { ...committed, exitCode: end.code, output, scratch: [] };
+    committed = await commitCommand(world, ledger, commit);
   } catch (error) {
-    // The writes are not in the workspace, and the user may want them: keep the layer.
-    keepLayer(layer, { session: ledger.session, command: text });
-    throw error;
+    throw notCommitted(error, keepLayer(layer, record) ? layer.id : undefined);
   }
+  if (!committed.ok) return keptFor(layer, committed, { ...record, output });
+  removeLayer(layer);
+  return { ...committed, exitCode: end.code, output, scratch: [] };
+}
+
+/** The error of a failed commit. The user may want the writes, so it names the kept layer. */
+function notCommitted(error: unknown, layer: string | undefined): unknown {
+  const reason = errnoOf(error);
+  if (reason === undefined) return error;
+  const kept = layer === undefined ? '' : `; they are kept: lookfirst run --apply ${layer}`;
+  const message = `the writes of the command could not be committed: ${reason}${kept}`;
+  return new Fault('IO_FAILED', message, { cause: error, reason });
 }
 
 const NOTHING_DONE: Omit<RunResult, 'output'> = {
@@ -140,8 +151,9 @@ function keptFor(
     removeLayer(layer);
     return refused({ ...refusal, detail });
   }
-  keepLayer(layer, record);
-  return refused({ ...refusal, detail: { ...detail, layer: layer.id } });
+  if (keepLayer(layer, record)) return refused({ ...refusal, detail: { ...detail, layer: layer.id } });
+  removeLayer(layer);
+  return refused({ ...refusal, detail });
 }
 
 function howToRun(

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readLayer, readWriteSet } from '../../src/gate/command/write-set.ts';
 import type { RunOptions } from '../../src/model/session.ts';
 import { removeLayer } from '../../src/process/layer.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
@@ -89,6 +90,45 @@ const MIXED = [
   'ln -s ../f1 big/sub/link; ln -s /nowhere big/dangling; mkdir big/sub/bare; chmod 555 big/sub',
   'echo changed > a.txt; rm gone.txt; mv d moved; chmod 755 e.txt',
 ].join('; ');
+
+it.skipIf(here === undefined)(
+  'the writes of a command take bounded memory until they are committed',
+  async () => {
+    const { world } = sessions;
+    const probe = await world.processes.probe();
+    if (!probe.ok) throw new Error(probe.missing);
+    const run = await world.processes.run(
+      {
+        id: 'w1',
+        session: 'agent',
+        profile: { kind: 'undo' },
+        layered: [root],
+        boundThrough: [],
+        cwd: root,
+        command: ['/bin/sh', '-c', 'for i in $(seq 300); do head -c 65536 /dev/zero > f$i; done'],
+        hide: [],
+        env: [],
+        timeoutMs: undefined,
+        output: 'kept',
+      },
+      probe,
+    );
+    const { set } = await ok(readWriteSet(world, readLayer(run.layer, probe.attributes)));
+    removeLayer(run.layer);
+    expect(set.written).toHaveLength(300);
+    // Files that are not in memory were removed with the layer.
+    const held = set.written.filter(({ bytes }) => isHeld(bytes));
+    expect(held).toHaveLength((16 << 20) / 65_536);
+  },
+);
+
+function isHeld(bytes: (() => Buffer) | undefined): boolean {
+  try {
+    return bytes?.() !== undefined;
+  } catch {
+    return false;
+  }
+}
 
 describe.skipIf(here === undefined)('a command that makes a folder of many files', () => {
   it('is committed as the shell left it, undone, and the undo undone', async () => {

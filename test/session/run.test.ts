@@ -224,6 +224,56 @@ describe.skipIf(here === undefined)('a command', () => {
   });
 });
 
+describe.skipIf(here === undefined)('a state folder that cannot be written', () => {
+  /** Keeps the layer of the running command from being removed, and from being kept. */
+  function blockLayer(): void {
+    const layers = join(base, 'state', 'layers');
+    for (const id of readdirSync(layers)) mkdirSync(join(layers, id, 'layer.json'), { recursive: true });
+  }
+
+  it('does not make a committed command look failed', async () => {
+    const result = await ran('echo two > a.txt; echo begun; sleep 0.1', { onProgress: blockLayer });
+    expect(result).toMatchObject({ committed: true, change: expect.stringMatching(/^c/) });
+    expect(text('a.txt')).toBe('two\n');
+  });
+
+  it('loses the writes of a refused command, and the refusal names no kept layer', async () => {
+    const command = 'echo x > f; chmod 444 a.txt; echo two > a.txt; echo begun; sleep 0.1';
+    put('a.txt', 'one\n');
+    chmodSync(join(root, 'a.txt'), 0o444);
+    const refusal = await refusedRun(`rm -f a.txt; ${command}`, { onProgress: blockLayer });
+    expect(refusal).toMatchObject({ code: 'READ_ONLY' });
+    expect(refusal.detail).not.toHaveProperty('layer');
+    expect(existsSync(join(root, 'f'))).toBe(false);
+  });
+
+  it('loses the middle of a long output, not the command', async () => {
+    const { output, committed } = await ran('echo begun; sleep 0.1; seq 1 100000; echo two > a.txt', {
+      onProgress: (bytes) => bytes < 10 && writeFileSync(join(base, 'state', 'outputs'), ''),
+    });
+    expect(committed).toBe(true);
+    expect(output.tail).toMatch(/99999\n100000\n$/);
+    expect(output).not.toHaveProperty('path');
+  });
+
+  it('starts no command without a layer', async () => {
+    await ran('true');
+    rmSync(join(base, 'state', 'layers'), { recursive: true });
+    writeFileSync(join(base, 'state', 'layers'), '');
+    await expect(session.run('echo two > a.txt')).rejects.toMatchObject({
+      code: 'IO_FAILED',
+      unchanged: true,
+    });
+    expect(existsSync(join(root, 'a.txt'))).toBe(false);
+  });
+});
+
+it.skipIf(here === undefined)('a file whose name is not UTF-8 refuses the command', async () => {
+  const refusal = await refusedRun(`echo x > f; echo x > "$(printf 'a\\377')"`);
+  expect(refusal).toMatchObject({ code: 'UNVERIFIABLE', path: 'a\ufffd' });
+  expect(readdirSync(root)).toEqual([]);
+});
+
 describe.skipIf(here === undefined)('what a command may not change', () => {
   it.each<[string, string]>([
     ['a protected file', 'echo x > id_rsa'],

@@ -104,6 +104,8 @@ class Reading {
   readonly #droppedBits: string[] = [];
   /** Keys of paths that are not folders in the workspace, so that nothing below them exists there. */
   readonly #fresh = new Set<string>();
+  /** How many more bytes of the layer's files may stay in memory. */
+  #room = HELD_BYTES;
 
   constructor(world: World, beganNs: bigint) {
     this.#world = world;
@@ -140,6 +142,7 @@ class Reading {
   }
 
   async #compare(path: ResolvedPath, entry: LayerEntry, there: There): Promise<Refused | undefined> {
+    if (entry.kind === 'unnameable') return refused(unreadable(path, 'its name is not valid UTF-8'));
     if (entry.kind === 'special') return this.#special(path, entry.special, there);
     const isFolder = there.side.kind === 'directory';
     if (entry.kind === 'folder' && !isFolder) this.#fresh.add(path.key);
@@ -159,7 +162,7 @@ class Reading {
     return undefined;
   }
 
-  #after(path: ResolvedPath, entry: Exclude<LayerEntry, { kind: 'special' }>): After {
+  #after(path: ResolvedPath, entry: Exclude<LayerEntry, { kind: 'special' | 'unnameable' }>): After {
     switch (entry.kind) {
       case 'gone':
         return { side: ABSENT };
@@ -169,10 +172,12 @@ class Reading {
         return { side: { kind: 'link', target: entry.target } };
       case 'file': {
         if ((entry.mode & 0o7000) !== 0) this.#droppedBits.push(path.relative);
-        const kept = layerBytes(entry);
-        const bytes = kept.byteLength <= KEPT_IN_MEMORY ? () => kept : () => layerBytes(entry);
+        const read = layerBytes(entry);
+        const isHeld = read.byteLength <= HELD_FILE_BYTES && read.byteLength <= this.#room;
+        if (isHeld) this.#room -= read.byteLength;
+        const bytes = isHeld ? () => read : () => layerBytes(entry);
         const file = isTakeable(entry) ? entry.path : undefined;
-        return { side: fileSide(fingerprintOf(kept), entry.mode & 0o777, true), bytes, file };
+        return { side: fileSide(fingerprintOf(read), entry.mode & 0o777, true), bytes, file };
       }
       default:
         return entry satisfies never;
@@ -265,8 +270,9 @@ interface After {
 
 const NOTHING_THERE: There = { side: ABSENT, ctimeNs: 0n, readOnly: false };
 
-/** Larger files are read again when they are written, because a command may leave many. */
-const KEPT_IN_MEMORY = 64 << 10;
+/** Small files stay in memory, up to a total. The others are read again when they are written. */
+const HELD_FILE_BYTES = 64 << 10;
+const HELD_BYTES = 16 << 20;
 
 function parentKey({ key }: ResolvedPath): string {
   return key.slice(0, key.lastIndexOf('/'));

@@ -1,4 +1,4 @@
-import { type BigIntStats, lstatSync, readdirSync, readlinkSync } from 'node:fs';
+import { type BigIntStats, lstatSync, readdirSync, readlinkSync, statfsSync } from 'node:fs';
 import { isMissing } from '../model/errno.ts';
 import { at, type FileKind, type PinnedDirectory, type Place } from '../model/path.ts';
 import { kindOf } from './stats.ts';
@@ -33,4 +33,20 @@ export function linkTarget(place: Pick<Place, 'dir' | 'name'>): string | undefin
       return undefined;
     throw error;
   }
+}
+
+/** File systems on which a folder has one link per subfolder: ext4 and its kin, XFS and tmpfs. */
+const COUNTING: ReadonlySet<number> = new Set([0xef53, 0x58465342, 0x01021994]);
+
+/**
+ * The test whether a folder below `root` may have subfolders. A folder of files alone can be large, and reading its names
+ * would take longer than most commands.
+ */
+export function subfolderTest(root: PinnedDirectory): (dir: PinnedDirectory, name: string) => boolean {
+  const device = COUNTING.has(statfsSync(`${root.prefix}/.`).type) ? inspect(root, '.')?.dev : undefined;
+  if (device === undefined) return () => true;
+  return (dir, name) => {
+    const stats = inspect(dir, name);
+    return stats === undefined || stats.dev !== device || stats.nlink !== 2n;
+  };
 }

@@ -1,5 +1,4 @@
-import { statfsSync } from 'node:fs';
-import { inspect, listUnsorted } from '../../disk/list.ts';
+import { listUnsorted, subfolderTest } from '../../disk/list.ts';
 import type { PinnedDirectory, ResolvedPath } from '../../model/path.ts';
 import { ignoredByGit, repositoryAround } from '../../process/git.ts';
 import { type PathMatch, policyGlobMatcher } from '../../text/glob/glob.ts';
@@ -8,8 +7,6 @@ import type { World } from '../world.ts';
 /** Deep enough for the packages of a monorepo, yet bounded in large trees. */
 const MAX_DEPTH = 4;
 const MAX_FOLDERS = 3000;
-/** File systems on which a folder has one link per subfolder: ext4 and its kin, XFS and tmpfs. */
-const COUNTING: ReadonlySet<number> = new Set([0xef53, 0x58465342, 0x01021994]);
 
 /**
  * Folders that commands use directly, without a layer: real folders that match the policy's list and that git ignores. A link,
@@ -39,7 +36,7 @@ function candidatesIn(world: World, root: string, matches: PathMatch): ResolvedP
   const { place } = outcome.located;
   const found: ResolvedPath[] = [];
   let left = MAX_FOLDERS;
-  const hasFolders = folderTest(place.dir);
+  const hasFolders = subfolderTest(place.dir);
   const search = (dir: PinnedDirectory, path: ResolvedPath, depth: number): void => {
     for (const { name, kind } of listUnsorted(dir)) {
       if (kind !== 'directory' || name === '.git' || left <= 0) continue;
@@ -56,19 +53,6 @@ function candidatesIn(world: World, root: string, matches: PathMatch): ResolvedP
     place.dir.close();
   }
   return found;
-}
-
-/**
- * The test whether a folder may have subfolders. Folders of files alone can be large, and reading their names would take
- * longer than most commands.
- */
-function folderTest(root: PinnedDirectory): (dir: PinnedDirectory, name: string) => boolean {
-  const device = COUNTING.has(statfsSync(`${root.prefix}/.`).type) ? inspect(root, '.')?.dev : undefined;
-  if (device === undefined) return () => true;
-  return (dir, name) => {
-    const stats = inspect(dir, name);
-    return stats === undefined || stats.dev !== device || stats.nlink !== 2n;
-  };
 }
 
 /** Runs `work` in a subfolder. If it is gone or became a link meanwhile, it holds no scratch folder and is skipped. */

@@ -5,15 +5,12 @@ import { planUndo, type UndoPlan, type UndoPlans } from '../../journal/undo-plan
 import type { UndoTarget } from '../../journal/undo-selection.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { movedSightings, sightingsBelow } from '../../ledger/moved-sightings.ts';
 import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
-import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import { carryOut } from '../carry-out.ts';
 import { missingFolder, notLocked, outermostKeys } from '../keys.ts';
 import { lockKeys } from '../recover.ts';
-import type { RestoreContext } from '../restore-step.ts';
 import { areIndependent, type RestorePlace, restoreSteps } from '../restore-steps.ts';
 import { worldFor } from '../run-steps.ts';
 import { sideAt } from '../side-at.ts';
@@ -23,6 +20,7 @@ import type { World } from '../world.ts';
 import { checkSteps, mergedCall, presentBytes } from './check.ts';
 import type { FoundChange } from './found.ts';
 import { foldersInUse, isFolderToGo, previewDiff } from './preview.ts';
+import { SeenBefore } from './seen-before.ts';
 
 /**
  * `by: 'session'`: a session that undoes another session's change by its id must have seen the files. A user need not.
@@ -361,48 +359,5 @@ async function unlistedFolder(world: World, ledger: Ledger, key: string): Promis
     return { next: 'list', folder: above(place.path.relative) || '.' };
   } finally {
     place.dir.close();
-  }
-}
-
-/** The session's sightings of the items that an undo restores. Callers must pass the steps in order. */
-class SeenBefore {
-  readonly #ledger: Ledger;
-  /** Keys of files that go, by the hash of their bytes: a file that comes elsewhere with these bytes was moved. */
-  readonly #going: ReadonlyMap<string, string>;
-  /** Sightings that earlier steps have restored, by key. A folder that moves back takes them along. */
-  #brought = new Map<string, Sighting>();
-
-  constructor(ledger: Ledger, steps: readonly UndoStep[]) {
-    this.#ledger = ledger;
-    const going = steps.flatMap(({ key, expect, restore }): [string, string][] =>
-      restore.kind === 'absent' && expect.kind === 'file' ? [[expect.fingerprint.sha256, key]] : [],
-    );
-    // Of several files with the same bytes the first counts.
-    this.#going = new Map(going.reverse());
-  }
-
-  async of(step: UndoStep): Promise<Pick<RestoreContext, 'known' | 'moving'>> {
-    if (step.from !== undefined) return { moving: await this.#moving(step.from.key, step.key) };
-    const known = await this.#known(step);
-    if (known !== undefined) this.#brought.set(step.key, known);
-    return { known };
-  }
-
-  async #known({ key, restore }: UndoStep): Promise<Sighting | undefined> {
-    if (restore.kind === 'directory') return this.#ledger.earlier.listing(key);
-    if (restore.kind !== 'file') return undefined;
-    const before = await this.#ledger.earlier.file(key, restore.fingerprint);
-    if (before !== undefined) return { ...before, how: 'write' };
-    const from = this.#going.get(restore.fingerprint.sha256);
-    const seen = from === undefined ? undefined : await this.#ledger.recall(from);
-    return seen?.fingerprint?.sha256 === restore.fingerprint.sha256 ? { ...seen, key } : undefined;
-  }
-
-  async #moving(from: string, to: string): Promise<readonly Sighting[]> {
-    const present = new Map((await sightingsBelow(this.#ledger, from)).map((seen) => [seen.key, seen]));
-    for (const [key, seen] of this.#brought) if (key.startsWith(`${from}/`)) present.set(key, seen);
-    const moving = [...present.values()];
-    for (const seen of movedSightings(moving, { from, to })) this.#brought.set(seen.key, seen);
-    return moving;
   }
 }

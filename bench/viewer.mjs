@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openStore } from '../build/store/open-store.js';
+import { openStore } from '../build/store/open-state.js';
 import { openSession } from '../dist/index.js';
 import { findChromium, launchChromium, NO_CHROMIUM } from '../scripts/chromium.mjs';
 import { playScene } from '../scripts/scene.mjs';

@@ -1,4 +1,4 @@
-import { relativeTime, shortTime } from '../report/relative-time.ts';
+import { relativeTime, shortTime } from '../report/amounts.ts';
 
 /** Formats times as `--date` says: as an age, or as ISO 8601. */
 export class Times {

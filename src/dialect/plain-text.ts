@@ -1,8 +1,7 @@
 import type { ChangeResult, ReadResult } from '../model/results.ts';
+import { byteSize, lineWords } from '../report/amounts.ts';
 import { pathText } from '../report/bounded.ts';
-import { byteSize } from '../report/byte-size.ts';
 import { noticeTexts } from '../report/describe-notice.ts';
-import { lineWords } from '../report/ranges.ts';
 import type { RenderContext } from './render.ts';
 
 /** Answers of dialects that show neither receipts nor revisions. */

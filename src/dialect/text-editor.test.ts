@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
-import { openSession } from '../session/open-session.ts';
+import { openSession } from '../session/sessions.ts';
 import { type ToolsetOptions, toolset } from '../tools/toolset.ts';
 
 async function open(options: ToolsetOptions) {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { joinWrites } from '../ledger/join-writes.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { joinWrites } from '../ledger/merge-sighting.ts';
 import type { NewEntry, PendingChange } from '../model/entry.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Writes } from '../store/store.ts';
 import { imagesToAnnounce, keepImages } from './keep-images.ts';
-import type { Displaced } from './step.ts';
+import type { Displaced, Step } from './step.ts';
 import type { World } from './world.ts';
 
 /** Returns a new change id, short enough to type after `lookfirst undo`. */
@@ -74,4 +74,19 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
 function goOnUnrecorded({ policy }: World, error: unknown): false {
   if (policy.auditFailure === 'refuse' || !(error instanceof Fault)) throw error;
   return false;
+}
+
+/** Journal entries for the operator's bypass: one for each step that used it, with the session and time of `like`. */
+export function bypassEntries(
+  steps: readonly Pick<Step, 'action' | 'path' | 'notices'>[],
+  like: Pick<NewEntry, 'session' | 'turn' | 'atMs' | 'change'>,
+): readonly NewEntry[] {
+  return steps.flatMap(({ action, path, notices = [] }) => {
+    const used = notices.find((notice) => notice.kind === 'bypassed');
+    if (used === undefined) return [];
+    const { root, relative, key } = path;
+    const text = `allowed by the operator's bypass for ${used.glob}`;
+    const grant = used.grant === undefined ? {} : { grant: { id: used.grant } };
+    return [{ ...like, kind: 'bypass', action, root, path: relative, key, text, ...grant }];
+  });
 }

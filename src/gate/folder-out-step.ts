@@ -10,7 +10,7 @@ import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { Action } from '../model/verdict.ts';
 import { atPath } from './at-path.ts';
 import { keptContent } from './keep-images.ts';
-import { ABSENT } from './sides.ts';
+import { ABSENT } from './side-at.ts';
 import type { Displaced, Done, Step } from './step.ts';
 import type { World } from './world.ts';
 

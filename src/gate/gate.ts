@@ -1,7 +1,6 @@
 import { toolGuard } from '../judge/guarded-configuration.ts';
 import { judge } from '../judge/judge.ts';
-import { asOf } from '../ledger/as-of.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import { asOf, type Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
@@ -12,7 +11,7 @@ import { suspectLines } from '../text/placeholder.ts';
 import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
 import { runAsTool } from './calling-tool.ts';
-import { carryOutTold } from './carry-out-told.ts';
+import { carryOutTold } from './carry-out.ts';
 
 import { Announcements } from './foreign/announcements.ts';
 import { keysOf, notLocked, pathsOf } from './keys.ts';

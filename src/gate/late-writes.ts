@@ -1,4 +1,5 @@
-import { listRetained } from '../disk/retained.ts';
+import { fingerprintOfRetained, listRetained, type RetainedFile } from '../disk/retained.ts';
+import { imagesOfPending } from '../journal/gc.ts';
 import { walkEntries } from '../journal/journal.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
 import { errnoOf } from '../model/errno.ts';
@@ -114,4 +115,19 @@ function someOf(paths: ReadonlySet<string>): string {
   const shown = [...paths].slice(0, MAX_NAMED).map(pathText);
   const more = paths.size > MAX_NAMED ? [`one of ${paths.size - MAX_NAMED} others`] : [];
   return [...shown, ...more].join(' or ');
+}
+
+/**
+ * Displaced files, older than `olderThanMs`, that no journal entry refers to: a process was killed, or other programs
+ * collided. Files of a change that is still pending are left out, since its before-image may be among them.
+ */
+export async function oldLeftovers(
+  world: World,
+  { olderThanMs, nowMs }: { readonly olderThanMs: number; readonly nowMs: number },
+): Promise<readonly RetainedFile[]> {
+  const old = listRetained(world.disk).filter((file) => file.sinceMs < nowMs - olderThanMs);
+  if (old.length === 0) return old;
+  const needed = imagesOfPending(await world.store.pending());
+  if (needed.size === 0) return old;
+  return old.filter((file) => !needed.has(fingerprintOfRetained(file)?.sha256 ?? ''));
 }

@@ -12,18 +12,17 @@ import type { Facts, JudgedAction, Target } from '../judge/facts.ts';
 import { isStub } from '../judge/knowledge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
-import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import type { BypassRule, Policy } from '../model/policy.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
-import type { Outcome } from '../model/verdict.ts';
+import type { Outcome, Writer } from '../model/verdict.ts';
 import { viewOf as bufferOf } from '../text/buffer-view.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { callingTool } from './calling-tool.ts';
 import { guardOf } from './guard.ts';
-import { siblingOf } from './sibling.ts';
 import type { World } from './world.ts';
 
 /** A file that became empty within this time may be in the middle of a save by another program. */
@@ -99,7 +98,7 @@ function isJustEmptied(located: Located): boolean {
   return Math.abs(Date.now() - Number(located.stats.mtimeMs)) < JUST_MS;
 }
 
-export interface Looking<Where extends Located> {
+interface Looking<Where extends Located> {
   readonly request: LookRequest;
   readonly located: Where;
   readonly sighting: Sighting | undefined;
@@ -314,4 +313,24 @@ function wordsFor({ paths, tools, sessions }: BypassRule, subject: BypassSubject
   return [path, byTool && `the tool ${byTool}`, session && `the session ${session}`]
     .filter(Boolean)
     .join(', ');
+}
+
+/** The other session whose recorded change left the present bytes, or undefined if no recorded change did. */
+export async function siblingOf(
+  world: World,
+  session: string,
+  file: { readonly key: string; readonly now: Fingerprint },
+): Promise<Writer | undefined> {
+  const entry = await world.store.lastChange(file.key);
+  if (entry === undefined || entry.session === session) return undefined;
+  const after = entry.effects?.find((effect) => effect.key === file.key)?.after;
+  if (after?.kind !== 'file' || after.fingerprint.sha256 !== file.now.sha256) return undefined;
+  const { session: by, atMs, turn } = entry;
+  const { client } = (await world.store.session(by)) ?? {};
+  return {
+    session: by,
+    atMs,
+    ...(client === undefined ? {} : { client }),
+    ...(turn === undefined ? {} : { turn }),
+  };
 }

@@ -11,11 +11,17 @@ import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import type { Nearest } from '../text/nearest.ts';
 import { maskedDiff } from '../text/unified.ts';
 import { creditFor, cure } from './cure.ts';
-import { totalAfter, touchedLines } from './line-changes.ts';
 import { type LookedFile, look } from './look.ts';
 import { touchesMasked, withMasks } from './masking.ts';
 import { type OutsideChange, outsideChange } from './outside-change.ts';
-import { type PlanFailure, type PlannedText, planEdits, planInsert } from './plan-text.ts';
+import {
+  type PlanFailure,
+  type PlannedText,
+  planEdits,
+  planInsert,
+  totalAfter,
+  touchedLines,
+} from './plan-text.ts';
 import { placeholderIn, unverifiable } from './prepare-write.ts';
 import { closedUnlessOk, notPrepared, type Prepared } from './prepared.ts';
 import type { Step } from './step.ts';

@@ -1,8 +1,7 @@
 import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
 import { modeOf } from '../disk/stats.ts';
 import { judge } from '../judge/judge.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { movedSightings } from '../ledger/moved-sightings.ts';
+import { type Ledger, movedSightings } from '../ledger/ledger.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { ResolvedPath } from '../model/path.ts';
@@ -15,7 +14,7 @@ import { prepareText } from './prepare-edit.ts';
 import { unverifiable } from './prepare-write.ts';
 import { notPrepared, type Prepared } from './prepared.ts';
 import { restoreStep } from './restore-step.ts';
-import { ABSENT, fileSide, sideOf } from './sides.ts';
+import { ABSENT, fileSide, sideOf } from './side-at.ts';
 import type { Done, Step } from './step.ts';
 import type { World } from './world.ts';
 

@@ -12,8 +12,7 @@ import type { Sighting } from '../model/sighting.ts';
 import { settleByBytes } from './foreign/settle.ts';
 import { outermostKeys } from './keys.ts';
 import { restoreStep } from './restore-step.ts';
-import { sideAt } from './side-at.ts';
-import { ABSENT } from './sides.ts';
+import { ABSENT, sideAt } from './side-at.ts';
 import type { World } from './world.ts';
 
 /** An exiting process loses its locks a moment before it is seen to be gone. */

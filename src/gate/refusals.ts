@@ -2,7 +2,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { clip } from '../report/bounded.ts';
-import { keptWords } from '../report/kept.ts';
+import { keptWords } from '../report/evidence.ts';
 import type { Evidence } from './prepared.ts';
 import type { World } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { putBackFile } from '../disk/put-back.ts';
 import type { Staged } from '../disk/temp-file.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
-import { movedSightings } from '../ledger/moved-sightings.ts';
+import { movedSightings } from '../ledger/ledger.ts';
 import { NOTHING } from '../model/coverage.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import type { Stamp } from '../model/fingerprint.ts';
@@ -11,7 +11,7 @@ import type { Action } from '../model/verdict.ts';
 import { atPath } from './at-path.ts';
 import { keepImages } from './keep-images.ts';
 import { restore, stage, unstage } from './restore.ts';
-import { ABSENT } from './sides.ts';
+import { ABSENT } from './side-at.ts';
 import type { Displaced, Step } from './step.ts';
 import type { World } from './world.ts';
 

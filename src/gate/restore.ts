@@ -14,7 +14,7 @@ import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts
 import type { Place } from '../model/path.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { keptContent } from './keep-images.ts';
-import { ABSENT } from './sides.ts';
+import { ABSENT } from './side-at.ts';
 import type { Displaced } from './step.ts';
 import type { World } from './world.ts';
 import { madeEffects } from './write-step.ts';

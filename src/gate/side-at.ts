@@ -4,11 +4,10 @@ import { readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { modeOf, stampOf } from '../disk/stats.ts';
 import type { Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
-import type { Stamp } from '../model/fingerprint.ts';
+import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Located } from '../workspace/workspace.ts';
-import { ABSENT, fileSide, sideOf } from './sides.ts';
 import type { World } from './world.ts';
 
 export interface FoundSide {
@@ -102,4 +101,15 @@ export function unknownFile(
 
 function slowReason({ policy }: World): string {
   return `its bytes could not be read within ${policy.maxReadMs} ms (maxReadMs)`;
+}
+
+export const ABSENT: Side = { kind: 'absent' };
+
+export function fileSide(fingerprint: Fingerprint, mode: number, kept: boolean): Side {
+  return { kind: 'file', fingerprint, mode, kept };
+}
+
+/** The side of a file that was read. Its bytes will be kept as an image. */
+export function sideOf(snapshot: Snapshot): Side {
+  return fileSide(snapshot.fingerprint, modeOf(snapshot.stats), true);
 }

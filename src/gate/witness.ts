@@ -1,7 +1,6 @@
 import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
 import { carryCoverage } from '../ledger/carry-coverage.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { movedSightings, sightingsBelow } from '../ledger/moved-sightings.ts';
+import { type Ledger, movedSightings, sightingsBelow } from '../ledger/ledger.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';

@@ -16,7 +16,7 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
 import { maskedDiff } from '../text/unified.ts';
 import type { Located } from '../workspace/workspace.ts';
-import { ABSENT, fileSide, sideOf } from './sides.ts';
+import { ABSENT, fileSide, sideOf } from './side-at.ts';
 import type { Done, Step } from './step.ts';
 import type { World } from './world.ts';
 

@@ -1,5 +1,5 @@
 import type { Answer } from '../dialect/calls/answer.ts';
-import { usualRules } from '../dialect/calls/hosts/usual-names.ts';
+import { usualRules } from '../dialect/calls/hosts/usual.ts';
 import { touchesOf } from '../dialect/calls/interpret.ts';
 import { readOfCommand } from '../dialect/calls/shell/read.ts';
 import { readText } from '../dialect/calls/shown/read-text.ts';

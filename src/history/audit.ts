@@ -1,4 +1,4 @@
-import { usualRules } from '../dialect/calls/hosts/usual-names.ts';
+import { usualRules } from '../dialect/calls/hosts/usual.ts';
 import { touchesOf } from '../dialect/calls/interpret.ts';
 import { writesOf } from '../dialect/calls/shell/writes.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';

@@ -1,4 +1,4 @@
-import { isBlanked } from '../dialect/calls/shown/blanked.ts';
+import { isBlanked } from '../dialect/calls/shown/receipt.ts';
 import { type Access, accessesOf, type RecordedCall, viewsOf } from './accesses-of.ts';
 import { carriedView } from './edit-view.ts';
 import type { SeenEntry, WaitingCall } from './entry.ts';

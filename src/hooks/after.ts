@@ -1,5 +1,5 @@
 import { answerFor } from '../dialect/calls/hosts/answers.ts';
-import { searchedLines } from '../dialect/calls/shown/search-lines.ts';
+import { searchedLines } from '../dialect/calls/shown/output-lines.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
 import { looksOf } from '../dialect/calls/touch.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';

@@ -1,7 +1,6 @@
 import { answerFor } from '../dialect/calls/hosts/answers.ts';
 import { patchIntents } from '../dialect/calls/patch.ts';
-import { inFolder } from '../dialect/calls/shell/commands.ts';
-import { namesOf } from '../dialect/calls/shell/names.ts';
+import { inFolder, namesOf } from '../dialect/calls/shell/commands.ts';
 import { type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { LayerExpectation } from '../model/entry.ts';

@@ -1,5 +1,4 @@
-import { certainCommands } from '../dialect/calls/shell/commands.ts';
-import { namesOf } from '../dialect/calls/shell/names.ts';
+import { certainCommands, namesOf } from '../dialect/calls/shell/commands.ts';
 import { writesOf } from '../dialect/calls/shell/writes.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { Refusal } from '../model/verdict.ts';

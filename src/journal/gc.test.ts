@@ -13,10 +13,8 @@ import { scratch } from '../../test/support/tree.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import { FileImages } from '../store/images/file-images.ts';
 import type { Images } from '../store/images.ts';
-import { MemoryImages } from '../store/memory/memory-images.ts';
-import { MemoryStore } from '../store/memory/memory-store.ts';
-import { collectGarbage, type GcProgress } from './gc.ts';
-import { type GcLimits, type GcPlan, planGc } from './gc-plan.ts';
+import { MemoryImages, MemoryStore } from '../store/memory/memory-store.ts';
+import { collectGarbage, type GcLimits, type GcPlan, type GcProgress, planGc } from './gc.ts';
 import { verifyChain } from './verify.ts';
 
 const HOUR = 3_600_000;

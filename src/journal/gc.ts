@@ -1,6 +1,9 @@
-import type { ImageUsage } from '../store/images.ts';
-import type { GcPlan, GcSetting } from './gc-plan.ts';
-import { imagesOfPending, lastUses } from './image-use.ts';
+import type { Effect, NewEntry, PendingChange } from '../model/entry.ts';
+import type { SessionRecord } from '../model/session-record.ts';
+import type { Images, ImageUsage, KeptImage } from '../store/images.ts';
+import type { EntryFilter, SessionFilter, Store } from '../store/store.ts';
+import { isSecretPath } from '../text/secrets.ts';
+import { walkEntries } from './journal.ts';
 
 export interface GcProgress {
   readonly phase: 'entries' | 'images' | 'sessions';
@@ -8,7 +11,7 @@ export interface GcProgress {
   readonly total: number;
 }
 
-export interface GcResult {
+interface GcResult {
   readonly entries: number;
   readonly sessions: number;
   readonly images: ImageUsage;
@@ -55,4 +58,263 @@ export async function collectGarbage(
     onProgress({ phase: 'sessions', done: index + 1, total: plan.sessions.length });
   }
   return { entries, sessions: plan.sessions.length, images: removed };
+}
+
+export interface GcLimits {
+  /** Entries older than this are removed, with images that only they need; 0 = keep all. */
+  readonly retentionMs: number;
+  /**
+   * Limit for images. Beyond it the oldest changes are removed with their images, but never the
+   * newest; 0 = no limit.
+   */
+  readonly quotaBytes: number;
+  /** Unnamed sessions idle for this long are removed; 0 = never. */
+  readonly sessionIdleMs: number;
+}
+
+/** The entries, images and sessions that a clean-up will remove. */
+export interface GcPlan {
+  /** Entries up to and including this number. */
+  readonly throughSeq: number;
+  readonly entries: number;
+  readonly images: readonly KeptImage[];
+  readonly sessions: readonly string[];
+  /** Disk usage of the images to remove (`frees`) and of those to keep (`leaves`). */
+  readonly frees: ImageUsage;
+  readonly leaves: ImageUsage;
+  /** The newest entry at planning time. Later entries are checked again before images are removed. */
+  readonly headSeq: number;
+}
+
+interface GcSetting {
+  readonly store: Store;
+  readonly images: Images;
+}
+
+/** An image that no entry uses may belong to a change that is just being announced, so recent ones are kept. */
+const GRACE_MS = 10 * 60_000;
+
+/**
+ * Plans what can be removed, and removes nothing. Never includes images of kept entries or of
+ * pending changes.
+ */
+export async function planGc({ store, images }: GcSetting, limits: GcLimits, nowMs: number): Promise<GcPlan> {
+  const { head, checkpoint } = await store.state();
+  const uses = new Uses(await lastUses(store, {}), imagesOfPending(await store.pending()));
+  const seen = await imagesSeen(store);
+  const sorted = await sortImages(images, { uses, seen, nowMs });
+  const expired =
+    limits.retentionMs === 0 ? 0 : await lastBefore(store, nowMs - limits.retentionMs, head.seq);
+  const room = limits.quotaBytes === 0 ? Infinity : limits.quotaBytes;
+  const throughSeq = Math.max(checkpoint.seq, expired, cutForQuota(sorted, { expired, room, uses }));
+
+  const going = [...sorted.loose];
+  const staying: KeptImage[] = [...sorted.fresh];
+  for (const image of sorted.used) (uses.of(image) <= throughSeq ? going : staying).push(image);
+  let taken = sizeOf(staying);
+  for (const image of sorted.shown) {
+    const fits = taken + image.bytes <= room;
+    if (fits) taken += image.bytes;
+    (fits ? staying : going).push(image);
+  }
+  return {
+    throughSeq,
+    entries: throughSeq - checkpoint.seq,
+    images: going,
+    sessions: await idleUnnamed(store, limits, nowMs),
+    frees: usageOf(going),
+    leaves: usageOf(staying),
+    headSeq: head.seq,
+  };
+}
+
+/** The last entry that needs each image; Infinity for images of pending changes. */
+class Uses {
+  readonly newestChange: number;
+  readonly #last: ReadonlyMap<string, number>;
+  readonly #pending: ReadonlySet<string>;
+
+  constructor(last: ReadonlyMap<string, number>, pending: ReadonlySet<string>) {
+    this.#last = last;
+    this.#pending = pending;
+    this.newestChange = [...last.values()].reduce((newest, seq) => Math.max(newest, seq), 0);
+  }
+
+  of({ sha256 }: KeptImage): number {
+    return this.#pending.has(sha256) ? Infinity : (this.#last.get(sha256) ?? 0);
+  }
+}
+
+interface SortedImages {
+  /** Needed by an entry or a pending change, ordered by last use, oldest first. */
+  readonly used: readonly KeptImage[];
+  /** Not needed, but shown to a session; newest first. */
+  readonly shown: readonly KeptImage[];
+  /** Not needed yet, but too recent to remove. */
+  readonly fresh: readonly KeptImage[];
+  readonly loose: readonly KeptImage[];
+}
+
+async function sortImages(
+  images: Images,
+  { uses, seen, nowMs }: { uses: Uses; seen: ReadonlySet<string>; nowMs: number },
+): Promise<SortedImages> {
+  const sorted = { used: [], shown: [], fresh: [], loose: [] } as Record<keyof SortedImages, KeptImage[]>;
+  for await (const image of images.list()) {
+    if (uses.of(image) > 0) sorted.used.push(image);
+    else if (image.sinceMs > nowMs - GRACE_MS) sorted.fresh.push(image);
+    else if (seen.has(image.sha256)) sorted.shown.push(image);
+    else sorted.loose.push(image);
+  }
+  sorted.used.sort((a, b) => uses.of(a) - uses.of(b));
+  sorted.shown.sort((a, b) => b.sinceMs - a.sinceMs);
+  return sorted;
+}
+
+/** The last entry number before all entries newer than `ms`. Numbers are ordered; clocks may not be. */
+async function lastBefore(store: Store, ms: number, headSeq: number): Promise<number> {
+  const [first] = await store.entries({ sinceMs: ms, order: 'oldest', limit: 1 });
+  return first === undefined ? headSeq : first.seq - 1;
+}
+
+/** The entry number up to which changes must be removed so that the remaining images fit. */
+function cutForQuota(
+  { used, fresh }: SortedImages,
+  { expired, room, uses }: { expired: number; room: number; uses: Uses },
+): number {
+  const staying = used.filter((image) => uses.of(image) > expired);
+  let bytes = sizeOf(staying) + sizeOf(fresh);
+  let cut = 0;
+  for (const image of staying) {
+    const last = uses.of(image);
+    if (bytes <= room || last >= uses.newestChange) break;
+    bytes -= image.bytes;
+    cut = last;
+  }
+  return cut;
+}
+
+async function idleUnnamed(store: Store, limits: GcLimits, nowMs: number): Promise<string[]> {
+  if (limits.sessionIdleMs === 0) return [];
+  const idle = await idleSessions(store, nowMs - limits.sessionIdleMs);
+  return idle.filter((session) => !session.named).map((session) => session.id);
+}
+
+function sizeOf(images: readonly KeptImage[]): number {
+  return images.reduce((sum, image) => sum + image.bytes, 0);
+}
+
+function usageOf(images: readonly KeptImage[]): ImageUsage {
+  return { count: images.length, bytes: sizeOf(images) };
+}
+
+/** The images that undoing an entry needs. */
+function imagesOf(entry: NewEntry): string[] {
+  const sides = (entry.effects ?? []).flatMap(({ before, after }) => [before, after]);
+  return sides.flatMap((side) => (side.kind === 'file' && side.kept ? [side.fingerprint.sha256] : []));
+}
+
+/** For each image, the number of the newest matching entry that needs it. */
+async function lastUses(store: Store, filter: EntryFilter): Promise<ReadonlyMap<string, number>> {
+  const uses = new Map<string, number>();
+  for await (const entry of walkEntries(store, { ...filter, kinds: ['change'], order: 'oldest' }))
+    for (const sha256 of imagesOf(entry)) uses.set(sha256, entry.seq);
+  return uses;
+}
+
+/** The images that pending changes need. */
+export function imagesOfPending(pending: readonly PendingChange[]): ReadonlySet<string> {
+  return new Set(pending.flatMap(({ entry }) => imagesOf(entry)));
+}
+
+/** The hashes of bytes that sessions were shown. Used to show differences, not needed by any undo. */
+async function imagesSeen(store: Store): Promise<ReadonlySet<string>> {
+  const seen = new Set<string>();
+  for (const { id } of await store.sessions())
+    for (const { fingerprint } of await store.sightings(id))
+      if (fingerprint !== undefined) seen.add(fingerprint.sha256);
+  return seen;
+}
+
+/**
+ * Sessions that were not opened, closed or shown anything since `sinceMs`. Sightings count because
+ * a record only has the times of opening and closing, and a process may run for weeks.
+ */
+export async function idleSessions(
+  store: Store,
+  sinceMs: number,
+  filter: SessionFilter = {},
+): Promise<readonly SessionRecord[]> {
+  const idle: SessionRecord[] = [];
+  for (const record of await store.sessions(filter)) {
+    if (record.lastMs >= sinceMs) continue;
+    const seen = await store.sightings(record.id);
+    if (seen.every((sighting) => sighting.atMs < sinceMs)) idle.push(record);
+  }
+  return idle;
+}
+
+interface PurgeRequest {
+  /**
+   * A file or a folder including its contents, existing or not. Undefined: all files whose names
+   * indicate secrets.
+   */
+  readonly key: string | undefined;
+  readonly nowMs: number;
+  readonly dryRun: boolean;
+}
+
+/**
+ * Removes every kept image of a file and records that in the journal. Equal bytes are stored once,
+ * so the same content of other files is removed too. The file's changes can no longer be undone. A
+ * pending change keeps its images.
+ */
+export async function purgeImages({ store, images }: GcSetting, request: PurgeRequest): Promise<ImageUsage> {
+  const hashes = await hashesOf(store, request.key);
+  if (request.dryRun) return usageAmong(images, hashes);
+  const removed = await images.remove([...hashes], async () => imagesOfPending(await store.pending()));
+  const whose = request.key === undefined ? ' of secret files' : '';
+  const text = `purged ${removed.count} kept ${removed.count === 1 ? 'image' : 'images'}${whose}: earlier changes cannot be undone`;
+  // The root `/` contains every workspace, so that every log of the file shows the entry.
+  const about =
+    request.key === undefined ? { root: '/' } : { root: '/', path: request.key.replace(/^\//, '') };
+  const entry = { kind: 'notice', atMs: request.nowMs, session: 'lookfirst', ...about, text } as const;
+  await store.record({ entries: [entry] });
+  return removed;
+}
+
+/** All known contents of the file: before or after a change, or shown to a session. */
+async function hashesOf(store: Store, purged: string | undefined): Promise<ReadonlySet<string>> {
+  const isPurged = (key = ''): boolean => (purged === undefined ? isSecretPath(key) : isWithin(key, purged));
+  const hashes = new Set<string>();
+  for await (const { effects = [] } of walkEntries(store, { kinds: ['change'] }))
+    for (const sha256 of effects.filter((effect) => isPurged(effect.key)).flatMap(sidesOf))
+      hashes.add(sha256);
+  for (const { id } of await store.sessions()) {
+    const seen = (await store.sightings(id)).filter((sighting) => isPurged(sighting.key));
+    for (const { fingerprint } of seen) hashes.add(fingerprint?.sha256 ?? '');
+  }
+  const reads = { ...(purged === undefined ? {} : { key: purged }), kinds: ['read'] } as const;
+  for await (const { sha256 = '', path } of walkEntries(store, reads))
+    if (purged !== undefined || isPurged(path)) hashes.add(sha256);
+  hashes.delete('');
+  return hashes;
+}
+
+function sidesOf({ before, after }: Effect): string[] {
+  return [before, after].flatMap((side) => (side.kind === 'file' ? [side.fingerprint.sha256] : []));
+}
+
+function isWithin(key: string, folder: string): boolean {
+  return key === folder || key.startsWith(`${folder}/`);
+}
+
+async function usageAmong(images: Images, hashes: ReadonlySet<string>): Promise<ImageUsage> {
+  let [count, bytes] = [0, 0];
+  for await (const image of images.list()) {
+    if (!hashes.has(image.sha256)) continue;
+    count += 1;
+    bytes += image.bytes;
+  }
+  return { count, bytes };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { desk, ok, refusal } from '../../test/support/desk.ts';
 import { openState } from '../store/open-state.ts';
-import { purgeImages } from './purge.ts';
+import { purgeImages } from './gc.ts';
 
 it('purges every image of one file, before-images and shown bytes alike, and journals it', async () => {
   const t = await desk({ session: 'ann' });

@@ -1,6 +1,5 @@
 import type { Effect, Entry, Side } from '../model/entry.ts';
-import { idleKeys, isUndo, movedTo, takenBackBy, type UndoHistory } from './undo-history.ts';
-import type { Selected } from './undo-selection.ts';
+import { idleKeys, isUndo, movedTo, type Selected, takenBackBy, type UndoHistory } from './undo-history.ts';
 
 /** One effect in the history. The two effects of a folder move form one event. */
 export interface UndoEvent {

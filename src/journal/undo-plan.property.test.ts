@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from '../../test/store/samples.ts';
 import { SmallWorld } from '../../test/store/small-world.ts';
+import type { UndoTarget } from './undo-history.ts';
 import { planUndo, type UndoPlan } from './undo-plan.ts';
-import type { UndoTarget } from './undo-selection.ts';
 
 const path = fc.constantFrom('a', 'b', 'd', 'd/a', 'd/b', 'd/e', 'd/e/a', 'f', 'f/a', 'f/e/a');
 const operation = fc.oneof(

@@ -9,8 +9,15 @@ import {
   type Obstacle,
   type UndoEvent,
 } from './undo-events.ts';
-import { isUndo, takenBackBy, UndoHistory } from './undo-history.ts';
-import { isPartial, type Selected, selectChanges, type UndoTarget } from './undo-selection.ts';
+import {
+  isPartial,
+  isUndo,
+  type Selected,
+  selectChanges,
+  takenBackBy,
+  UndoHistory,
+  type UndoTarget,
+} from './undo-history.ts';
 import { type Gap, type UndoStep, undoSteps } from './undo-steps.ts';
 
 /**

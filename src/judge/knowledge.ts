@@ -2,7 +2,7 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Absence, Facts } from './facts.ts';
 
 /** What the session knows about the target: a valid sighting, or the reason why there is none. */
-export type Knowledge =
+type Knowledge =
   | { readonly known: true; readonly sighting: Sighting }
   | { readonly known: false; readonly absence: Absence; readonly seenAtMs?: number };
 
@@ -22,4 +22,10 @@ export function knowledgeOf(facts: Facts): Knowledge {
 /** True if only the reason is left of a sighting: no coverage and no baseline. */
 export function isStub(sighting: Sighting): boolean {
   return sighting.lost !== undefined && sighting.fingerprint === undefined && sighting.stamp === undefined;
+}
+
+/** True if the content to write equals the current content, so that nothing can be lost. */
+export function bringsWhatIsThere(facts: Facts): boolean {
+  const { action, contentHash, currentHash } = facts;
+  return action === 'overwrite' && contentHash !== undefined && contentHash === currentHash;
 }

@@ -5,26 +5,22 @@ import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Store, Writes } from '../store/store.ts';
-import { EarlierSightings } from './earlier-sightings.ts';
-import { evict } from './evict.ts';
-import { FetchedSightings } from './fetched-sightings.ts';
-import { joinWrites } from './join-writes.ts';
-import { mergeSighting } from './merge-sighting.ts';
-import { RecentViews } from './recent-views.ts';
+import { EarlierSightings, FetchedSightings, RecentViews } from './memory.ts';
+import { joinWrites, mergeSighting } from './merge-sighting.ts';
 import { exportSightings, parseSightings } from './sighting-json.ts';
-import { stubOf, tombstoneOf, withoutContext } from './stub.ts';
+import { evict, stubOf, tombstoneOf, withoutContext } from './stub.ts';
 
-export interface LedgerOptions {
+interface LedgerOptions {
   readonly store: Store;
   readonly session: string;
   readonly policy: Pick<Policy, 'maxSightings' | 'compaction' | 'ttlMs'>;
 }
 
 /** Compares hashes to decide whether a sighting's bytes are still current. */
-export type Check = (sighting: Sighting) => Promise<boolean>;
+type Check = (sighting: Sighting) => Promise<boolean>;
 
 /** How many sightings passed a check, and how many were dropped. */
-export interface Checked {
+interface Checked {
   readonly kept: number;
   readonly dropped: number;
 }
@@ -348,4 +344,38 @@ export function isSampled(key: string): boolean {
   for (let i = 0; i < key.length; i++) sum = (Math.imul(sum, 31) + key.charCodeAt(i)) | 0;
   // The low bits of such a sum depend only on the last characters; fold in the high bits.
   return ((sum ^ (sum >>> 16)) & (SAMPLE - 1)) === 0;
+}
+
+/**
+ * Runs `work` so that it sees only what was shown before its call arrived (a `performance.now()`
+ * time). Later views do not license the call. For changes, which check sightings while they hold
+ * the locks of their files.
+ */
+export async function asOf<T>(ledger: Ledger, arrivedAt: number, work: () => Promise<T>): Promise<T> {
+  const keys = ledger.views.shownSince(arrivedAt);
+  if (keys.length === 0) return work();
+  const past = ledger.views.before(arrivedAt, await ledger.recallMany(keys));
+  const unhold = ledger.fetched.hold([...past.keys()], past);
+  try {
+    return await work();
+  } finally {
+    unhold();
+  }
+}
+
+/** All live sightings of a file or folder and of everything below it. */
+export async function sightingsBelow(ledger: Ledger, key: string): Promise<readonly Sighting[]> {
+  const prefix = `${key}/`;
+  return (await ledger.all()).filter((each) => each.key === key || each.key.startsWith(prefix));
+}
+
+/**
+ * Sightings of a moved file or folder under its new key. Marked racy, because a move changes
+ * stamps: the next check compares bytes.
+ */
+export function movedSightings(
+  sightings: readonly Sighting[],
+  { from, to }: { readonly from: string; readonly to: string },
+): Sighting[] {
+  return sightings.map((seen) => ({ ...seen, key: `${to}${seen.key.slice(from.length)}`, racy: true }));
 }

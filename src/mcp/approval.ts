@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isRecord, type JsonRecord } from '../model/record.ts';
-import type { ToolAnswer } from '../tools/tool-answer.ts';
-import type { ToolContext } from '../tools/tool-context.ts';
+import type { ToolAnswer, ToolContext } from '../tools/tool-answer.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { notificationMessage, type Parts, requestMessage } from './outgoing.ts';
 

@@ -3,15 +3,27 @@ import type { CallTimes } from '../model/foreign-session.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { unknownTool } from '../tools/call-tool.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
-import type { ToolAnswer } from '../tools/tool-answer.ts';
-import type { ToolContext } from '../tools/tool-context.ts';
+import type { ToolAnswer, ToolContext } from '../tools/tool-answer.ts';
 import type { ToolDefinition, ToolHost } from '../tools/tool-host.ts';
 import { askingCall, HeldCalls, type InputRequired, Questions } from './approval.ts';
 import { metaOf } from './envelope.ts';
-import { isRequestId, type Request, type RequestId } from './message.ts';
-import { inputRequiredMessage, notificationMessage, type Parts, toolMessage } from './outgoing.ts';
-import { type Era, type Implementation, invalidParams } from './protocol.ts';
-import { formOf, type ToolResult, toolResult } from './tool-result.ts';
+import {
+  formOf,
+  inputRequiredMessage,
+  notificationMessage,
+  type Parts,
+  type ToolResult,
+  toolMessage,
+  toolResult,
+} from './outgoing.ts';
+import {
+  type Era,
+  type Implementation,
+  invalidParams,
+  isRequestId,
+  type Request,
+  type RequestId,
+} from './protocol.ts';
 
 /** The client of one call: its protocol era, and its name and version if given. */
 export interface Caller {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { written } from '../../test/support/written.ts';
-import type { ToolContext } from '../tools/tool-context.ts';
+import type { ToolContext } from '../tools/tool-answer.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { ClientConnection } from './connection.ts';
 

@@ -1,20 +1,11 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
-import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-events.ts';
+import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-choice.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { canElicit } from './approval.ts';
 import { type Caller, Calls, type CallsOptions } from './calls.ts';
 import { type ClientRoots, RootsDialogue } from './client-roots.ts';
 import { type Envelope, envelopeOf, implementationOf, metaOf } from './envelope.ts';
-import {
-  isRequestId,
-  type Message,
-  type Notification,
-  type Request,
-  type RequestId,
-  readLine,
-  readMessage,
-} from './message.ts';
 import {
   complete,
   errorMessage,
@@ -30,11 +21,18 @@ import {
   internalError,
   invalidParams,
   invalidRequest,
+  isRequestId,
   LEGACY_VERSIONS,
   type LegacyVersion,
+  type Message,
   MODERN_VERSIONS,
   methodNotFound,
+  type Notification,
+  type Request,
+  type RequestId,
   RpcError,
+  readLine,
+  readMessage,
   SUBSCRIPTION_ID_KEY,
   unsupportedVersion,
 } from './protocol.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { written } from '../../test/support/written.ts';
-import { errorMessage, type Parts, toolMessage } from './outgoing.ts';
+import { errorMessage, type Parts, type TextResult, toolMessage } from './outgoing.ts';
 import { RpcError } from './protocol.ts';
-import type { TextResult } from './tool-result.ts';
 
 const info = { name: 'fixture', version: '1' };
 const joined = (parts: Parts) => JSON.parse(written(parts));

@@ -7,10 +7,9 @@ import type { Notice } from '../model/results.ts';
 import { answerEnding, withNotices } from './answers.ts';
 import type { ProxyCall } from './call.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
-import type { Received } from './received.ts';
+import type { Received, Wire } from './received.ts';
 import { parseLine, resultLine } from './rpc.ts';
 import { changes, commandOf, reads, type Understanding } from './understand.ts';
-import type { Wire } from './wire.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -1,8 +1,8 @@
-import { hostname, networkInterfaces } from 'node:os';
+import { homedir, hostname, networkInterfaces } from 'node:os';
 import { basename, isAbsolute, join, normalize, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { ServerTable } from '../dialect/calls/table.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
-import { isFileAddress, isHomePath, upstreamPath } from './paths.ts';
 import { paramsOf, rpcMeta } from './rpc.ts';
 
 /** The facts that determine where the upstream's relative paths start. */
@@ -172,4 +172,42 @@ function isNamed(word: string, name: string): boolean {
 
 function programOf(command: string): string {
   return basename(command).replace(/\.(cmd|exe)$/i, '');
+}
+
+/** How the upstream server interprets a path. */
+interface PathReading {
+  readonly relativeTo: ServerTable['relativeTo'];
+  readonly expandsHome: boolean;
+  /** The upstream's working directory. */
+  readonly cwd: string;
+}
+
+/**
+ * The path our session must judge: the one the upstream will open. A different interpretation would
+ * allow an escape. Paths relative to the root are passed to the session unchanged.
+ */
+export function upstreamPath(path: string, reading: PathReading): string {
+  if (isFileAddress(path)) return fromFileUrl(path);
+  if (reading.expandsHome && isHomePath(path)) return join(homedir(), path.slice(1));
+  // Servers that accept an empty path take it as the folder itself.
+  if (isAbsolute(path) || reading.relativeTo === 'root') return path === '' ? '.' : path;
+  return join(reading.cwd, path);
+}
+
+function isFileAddress(path: string): boolean {
+  return /^file:\/\//i.test(path);
+}
+
+/** True for a path relative to the home folder, for servers that expand it. */
+function isHomePath(path: string): boolean {
+  return path === '~' || path.startsWith('~/');
+}
+
+function fromFileUrl(url: string): string {
+  try {
+    return fileURLToPath(url);
+  } catch {
+    // Not a URL of a local file: judge it as a relative name.
+    return url;
+  }
 }

@@ -4,8 +4,7 @@ import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Answerable } from './answers.ts';
-import { idKey, paramsOf } from './rpc.ts';
-import { idIn } from './scan.ts';
+import { idIn, idKey, paramsOf } from './rpc.ts';
 import type { Understanding } from './understand.ts';
 
 /** One `tools/call` on its way through the gate. */

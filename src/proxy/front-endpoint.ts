@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isSessionId } from '../model/session-id.ts';
 import { SESSION_KEY } from '../tools/session-choice.ts';
-import { namedIn } from './front-address.ts';
 import type { InterceptOptions } from './intercept-options.ts';
+import { Pump } from './pump.ts';
+import type { Upstream } from './upstream.ts';
 
 /** Answers requests that passed the access checks. */
 export interface Endpoint {
@@ -24,3 +26,70 @@ export function namedGate(gate: InterceptOptions, req: IncomingMessage): Interce
  * request's `_meta`.
  */
 export const HTTP_SESSION = 'dev.lookfirst/http-session';
+
+/** The path at which the gate is served. A client may append `/NAME`, the name of its session. */
+export const ENDPOINT_PATH = '/mcp';
+
+/** The session name in a request's path. `none`: no name; `other`: an unknown path. */
+export function namedIn(
+  req: IncomingMessage,
+): { readonly kind: 'none' | 'other' } | { kind: 'name'; name: string } {
+  const { path } = addressOf(req);
+  if (path === ENDPOINT_PATH) return { kind: 'none' };
+  const name = path.startsWith(`${ENDPOINT_PATH}/`)
+    ? decoded(path.slice(ENDPOINT_PATH.length + 1))
+    : undefined;
+  return isSessionId(name) ? { kind: 'name', name } : { kind: 'other' };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Splits a request's URL into its path and the rest from `?` on. Split manually: clients may send
+ * invalid URLs.
+ */
+export function addressOf({ url = '/' }: IncomingMessage): {
+  readonly path: string;
+  readonly search: string;
+} {
+  const mark = url.indexOf('?');
+  return mark < 0 ? { path: url, search: '' } : { path: url.slice(0, mark), search: url.slice(mark) };
+}
+
+/** One started server with the gate in front of it, for HTTP clients, which have no line streams. */
+export class FrontConnection {
+  readonly #upstream: Upstream;
+  readonly #pump: Pump;
+  #closing = false;
+
+  constructor(upstream: Upstream, gate: InterceptOptions, toClient: (line: Buffer) => void) {
+    this.#upstream = upstream;
+    this.#pump = new Pump({ toUpstream: (line) => upstream.send(line), toClient }, gate);
+    upstream.open({ onLine: (line) => this.#pump.fromUpstream(line), log: gate.log });
+  }
+
+  send(line: Buffer): void {
+    this.#pump.fromClient(line);
+  }
+
+  /** Resolves when the server has ended, by itself or through `close`. */
+  async ended(): Promise<void> {
+    await this.#upstream.ended.catch(() => undefined);
+    await this.#pump.close();
+  }
+
+  async close(): Promise<void> {
+    if (!this.#closing) {
+      this.#closing = true;
+      await this.#pump.idle();
+      this.#upstream.close(() => this.#pump.unanswered > 0);
+    }
+    await this.ended();
+  }
+}

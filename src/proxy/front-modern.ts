@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
-import type { FrontConnection } from './front-connection.ts';
+import type { FrontConnection } from './front-endpoint.ts';
 import { Reply } from './front-reply.ts';
 import { type HeaderParameter, headerMismatch, headerParameters } from './http-headers.ts';
 import {

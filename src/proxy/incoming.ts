@@ -1,15 +1,23 @@
-import { pathArguments } from '../dialect/calls/path-arguments.ts';
-import { textArguments } from '../dialect/calls/text-arguments.ts';
+import { pathArguments, textArguments } from '../dialect/calls/rule-scope.ts';
 import { pathsOfTouch } from '../dialect/calls/touch.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
-import { Bearings } from './bearings.ts';
-import { type ProxyCall, toolOf } from './call.ts';
-import type { InterceptOptions } from './intercept-options.ts';
+import { Bearings, upstreamPath } from './bearings.ts';
+import { idOfRequest, type ProxyCall, toolOf } from './call.ts';
+import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { withoutRevision } from './receipt-tools.ts';
-import { paramsOf, parseRecord } from './rpc.ts';
-import { isSpace, skipSpace } from './scan.ts';
+import type { Wire } from './received.ts';
+import {
+  errorLine,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  isSpace,
+  paramsOf,
+  parseRecord,
+  rpcMeta,
+  skipSpace,
+} from './rpc.ts';
 import { givenPaths, type Understanding, understand } from './understand.ts';
 
 /** A call as it will be forwarded, with its interpretation. */
@@ -284,4 +292,46 @@ function skipString(line: Buffer, start: number): number {
     if ((quote - before) % 2 === 1) return quote + 1;
   }
   return line.length;
+}
+
+/** Matches `..` in a URL. It is ambiguous, because some servers follow links before they apply it. */
+const CLIMBS = /(^|[/\\:]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i;
+
+/** The URL of a `resources/read`, if it is that of a file. */
+export function fileAddress(message: JsonRecord): string | undefined {
+  const uri = paramsOf(message)['uri'];
+  return typeof uri === 'string' && /^file:/i.test(uri) ? uri : undefined;
+}
+
+/** Forwards a read of a `file:` URL inside the workspace; answers any other with an error. */
+export async function readResource(
+  options: Pick<InterceptOptions, 'session' | 'wording' | 'catalogue' | 'where' | 'log'>,
+  wire: Wire,
+  request: { readonly line: Buffer; readonly message: JsonRecord; readonly uri: string },
+): Promise<void> {
+  const { line, message, uri } = request;
+  const id = idOfRequest(line, message)?.id ?? 'null';
+  if (CLIMBS.test(uri)) {
+    wire.toClient(errorLine(id, INVALID_PARAMS, 'an address of a file may not have ".." in it'));
+    return;
+  }
+  let ended: (() => void) | undefined;
+  try {
+    const session = await options.session(rpcMeta(message));
+    ended = session.ended;
+    // Some servers decode the URL, others only remove its scheme: the path must be inside either way.
+    const reading = { relativeTo: 'cwd', expandsHome: true, cwd: options.where.cwd } as const;
+    for (const path of [upstreamPath(uri, reading), uri.replace(/^file:(\/\/)?/i, '')]) {
+      const located = await session.locate(path, 'read');
+      if (located.ok) continue;
+      const text = inWords(located.refusal, options);
+      return wire.toClient(errorLine(id, INVALID_PARAMS, text));
+    }
+    wire.toUpstream(line);
+  } catch (error) {
+    options.log(`refused ${uri}, because the check failed: ${String(error)}`);
+    wire.toClient(errorLine(id, INTERNAL_ERROR, 'The check itself failed, so this read was refused.'));
+  } finally {
+    ended?.();
+  }
 }

@@ -8,11 +8,10 @@ import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
 import type { Bearings } from './bearings.ts';
 import { idOfRequest, newCall, type ProxyCall } from './call.ts';
-import { fileListOf, leaveOut, movedRefusal, readIncoming } from './incoming.ts';
+import { fileAddress, fileListOf, leaveOut, movedRefusal, readIncoming, readResource } from './incoming.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { withRevision } from './receipt-tools.ts';
-import type { Received } from './received.ts';
-import { fileAddress, readResource } from './resources.ts';
+import type { Received, Wire } from './received.ts';
 import { errorLine, INVALID_REQUEST, rpcMeta } from './rpc.ts';
 import {
   actionAt,
@@ -25,7 +24,6 @@ import {
   type Understanding,
 } from './understand.ts';
 import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
-import type { Wire } from './wire.ts';
 
 const ASCII = /^[\0-\x7f]*$/;
 /** ASCII characters that no character outside ASCII is equal to. */

@@ -1,24 +1,25 @@
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
-import { COMPACTED_METHOD, CONTEXT_KEY, eventsIn } from '../tools/session-events.ts';
+import { COMPACTED_METHOD, CONTEXT_KEY, eventsIn } from '../tools/session-choice.ts';
 import { Bearings } from './bearings.ts';
 import { idOfRequest } from './call.ts';
 import { Intercept } from './intercept.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { withReceiptTools } from './receipt-tools.ts';
-import { Received } from './received.ts';
+import { type Awaiting, Received, type Wire } from './received.ts';
 import {
   errorLine,
   INVALID_PARAMS,
   INVALID_REQUEST,
+  idBetween,
   idKey,
   idKeyOfText,
+  isPlainlyResponse,
+  methodsIn,
   PARSE_ERROR,
   paramsOf,
   parseLine,
   rpcMeta,
 } from './rpc.ts';
-import { idBetween, isPlainlyResponse, methodsIn } from './scan.ts';
-import type { Awaiting, Wire } from './wire.ts';
 
 /** Methods that the proxy reads; all others pass as bytes. */
 const HEEDED = new Set([

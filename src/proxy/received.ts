@@ -1,6 +1,5 @@
 import { isRecord, type JsonRecord } from '../model/record.ts';
-import { parseLine } from './rpc.ts';
-import { beginsMessage, isSpace } from './scan.ts';
+import { beginsMessage, isSpace, parseLine } from './rpc.ts';
 
 /** How many bytes of a message's beginning and end are examined; longer than any usual id. */
 const WINDOW = 256;
@@ -56,4 +55,22 @@ export class Received {
     const parsed = parseLine(this.line);
     return isRecord(parsed) ? parsed : undefined;
   }
+}
+
+/** A waiter for one answer. */
+export interface Awaiting {
+  /** True if the client must not get the answer before `take`, which may hold it back or rewrite it. */
+  readonly holds: boolean;
+  /** Receives the answer, and forwards it to the client unless that has already happened. */
+  take(received: Received): void;
+}
+
+/** The client and the upstream, as an interception sees them. */
+export interface Wire {
+  toUpstream(line: Buffer): void;
+  toClient(line: Buffer): void;
+  /** Registers a waiter for the upstream's answer to this id. */
+  expect(key: string, awaiting: Awaiting): void;
+  /** Removes the waiter: answers to this id go to the client again. */
+  forget(key: string): void;
 }

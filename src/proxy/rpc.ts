@@ -55,3 +55,85 @@ export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
+
+/**
+ * Cheap checks of a message's bytes, so that most messages need no parsing. Inside a JSON string
+ * every quote is escaped, so a quoted key found here is a real key, although perhaps of an inner
+ * object.
+ */
+
+const METHOD = Buffer.from('"method"');
+/** The prefix of an escaped letter in a key. */
+const ESCAPED_LETTER = Buffer.from('\\u00');
+const QUOTE = 0x22;
+const COLON = 0x3a;
+
+/**
+ * Every value of a `"method"` key in the line, at any depth. `undefined` for a value that must be
+ * parsed, or for a key that may be written with escapes. If the caller uses none of these methods,
+ * it need not parse the line.
+ */
+export function methodsIn(line: Buffer): (string | undefined)[] {
+  const found: (string | undefined)[] = [];
+  for (let at = line.indexOf(METHOD); at >= 0; at = line.indexOf(METHOD, at + METHOD.length)) {
+    const value = stringAfterColon(line, at + METHOD.length);
+    if (value !== null) found.push(value);
+  }
+  if (line.includes(ESCAPED_LETTER)) found.push(undefined);
+  return found;
+}
+
+/** The string value after a key; null if no colon and string follow, so that it was not such a key. */
+function stringAfterColon(line: Buffer, from: number): string | undefined | null {
+  let at = skipSpace(line, from);
+  if (line[at] !== COLON) return null;
+  at = skipSpace(line, at + 1);
+  if (line[at] !== QUOTE) return null;
+  const end = line.indexOf(QUOTE, at + 1);
+  if (end < 0) return undefined;
+  const value = line.toString('latin1', at + 1, end);
+  return value.includes('\\') ? undefined : value;
+}
+
+/** The first position at or after `from` that is not white space. */
+export function skipSpace(line: Buffer, from: number): number {
+  let at = from;
+  while (isSpace(line[at])) at++;
+  return at;
+}
+
+/** True for white space that may occur within a line of JSON. */
+export function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0d;
+}
+
+/** True if the byte begins an object or an array, as every message or batch does. */
+export function beginsMessage(byte: number | undefined): boolean {
+  return byte === 0x7b || byte === 0x5b;
+}
+
+const HEAD = /^\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*("[ !#-[\]-~]*"|-?\d+)\s*[,}]/;
+const TAIL = /[,{]\s*"id"\s*:\s*("[ !#-[\]-~]*"|-?\d+)\s*\}\s*$/;
+const WINDOW = 256;
+
+/**
+ * The id of a message as JSON text, if it is the first or last key, where all known implementations
+ * put it. Undefined if it was not found there: parse the message.
+ */
+export function idIn(line: Buffer): string | undefined {
+  const head = line.toString('latin1', 0, Math.min(line.length, WINDOW));
+  return idBetween(head, line.toString('latin1', Math.max(0, line.length - WINDOW)));
+}
+
+/** Like `idIn`, for a message of which only the beginning and the end are available. */
+export function idBetween(head: string, tail: string): string | undefined {
+  return HEAD.exec(head)?.[1] ?? TAIL.exec(tail)?.[1];
+}
+
+const RESPONSE =
+  /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:\s*(?:"[ !#-[\]-~]*"|-?\d+)\s*,\s*)?"(?:result|error)"\s*:/;
+
+/** True if the beginning shows that this is a response. False means unknown: parse the message. */
+export function isPlainlyResponse(head: string): boolean {
+  return RESPONSE.test(head);
+}

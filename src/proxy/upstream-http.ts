@@ -2,8 +2,17 @@ import type { IncomingMessage } from 'node:http';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { bodyOf, type Exchange, HttpClient, mediaType } from './http-exchange.ts';
 import { type HeaderParameter, type Headers, headerParameters, modernHeaders } from './http-headers.ts';
-import { errorLine, INTERNAL_ERROR, idKey, idKeyOfText, isModern, paramsOf, parseLine } from './rpc.ts';
-import { idIn, isPlainlyResponse } from './scan.ts';
+import {
+  errorLine,
+  INTERNAL_ERROR,
+  idIn,
+  idKey,
+  idKeyOfText,
+  isModern,
+  isPlainlyResponse,
+  paramsOf,
+  parseLine,
+} from './rpc.ts';
 import { EventParser, onOneLine } from './sse.ts';
 import type { Upstream, UpstreamEnd, UpstreamEvents } from './upstream.ts';
 

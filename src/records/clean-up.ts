@@ -1,10 +1,7 @@
 import { dropEmptiedFolders, dropRetained, type RetainedFile } from '../disk/retained.ts';
-import { type LateWrite, noteLateWrites } from '../gate/late-writes.ts';
-import { oldLeftovers } from '../gate/leftovers.ts';
+import { type LateWrite, noteLateWrites, oldLeftovers } from '../gate/late-writes.ts';
 import type { World } from '../gate/world.ts';
-import { collectGarbage, type GcProgress } from '../journal/gc.ts';
-import { type GcLimits, planGc } from '../journal/gc-plan.ts';
-import { purgeImages } from '../journal/purge.ts';
+import { collectGarbage, type GcLimits, type GcProgress, planGc, purgeImages } from '../journal/gc.ts';
 import type { Policy } from '../model/policy.ts';
 import type { ExpiredWork } from '../process/processes.ts';
 import type { Sessions } from '../session/sessions.ts';

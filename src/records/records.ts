@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type ChainReport, type VerifyOptions, verifyChain } from '../journal/verify.ts';
 import type { Entry } from '../model/entry.ts';
 import type { Images } from '../store/images.ts';
-import { openRecordedState, type RecordedState } from '../store/open-existing.ts';
+import { openRecordedState, type RecordedState } from '../store/open-state.ts';
 import type { FleetView } from '../store/state.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 import type { EntryChoice } from './entry-choice.ts';

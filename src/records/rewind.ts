@@ -1,6 +1,5 @@
 import { walkEntries } from '../journal/journal.ts';
-import { UndoHistory } from '../journal/undo-history.ts';
-import { selectChanges } from '../journal/undo-selection.ts';
+import { selectChanges, UndoHistory } from '../journal/undo-history.ts';
 import type { Entry } from '../model/entry.ts';
 import type { GitPosition } from '../model/turn.ts';
 import { gitPosition } from '../process/git-position.ts';

@@ -1,5 +1,5 @@
 import type { UndoRequest } from '../gate/undo/undo.ts';
-import { newestSelected } from '../journal/undo-entries.ts';
+import { newestSelected } from '../journal/undo-history.ts';
 import type { Entry } from '../model/entry.ts';
 import type { Store } from '../store/store.ts';
 import { canonicalPath } from './canonical-path.ts';

@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest';
 import type { LineRange } from '../model/coverage.ts';
+import { byteSize, formatRanges, lineWords, relativeTime, shortTime } from './amounts.ts';
 import { clip, pathText, phrase, quotation } from './bounded.ts';
-import { byteSize } from './byte-size.ts';
-import { formatRanges, lineWords } from './ranges.ts';
-import { relativeTime, shortTime } from './relative-time.ts';
 
 it.each([
   [0, 'just now'],

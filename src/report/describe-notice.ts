@@ -1,9 +1,8 @@
 import type { ToldClaim } from '../model/claim.ts';
 import type { PresetName } from '../model/policy.ts';
 import type { MatchTier, Notice } from '../model/results.ts';
+import { lineWords, relativeTime } from './amounts.ts';
 import { clip, pathText, phrase, quotation } from './bounded.ts';
-import { lineWords } from './ranges.ts';
-import { relativeTime } from './relative-time.ts';
 import { fill, STALENESS_WARNING } from './wordings.ts';
 
 export interface NoticeOptions {

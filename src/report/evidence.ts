@@ -1,8 +1,6 @@
 import type { Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
-import { clip, phrase, quotation } from './bounded.ts';
-import { keptWords } from './kept.ts';
-import { lineWords } from './ranges.ts';
-import { relativeTime } from './relative-time.ts';
+import { lineWords, relativeTime } from './amounts.ts';
+import { clip, pathText, phrase, quotation } from './bounded.ts';
 
 const MAX_PLACES = 10;
 const MAX_PLACE_CHARS = 200;
@@ -167,4 +165,16 @@ function sentence(text: string): string {
   const plain = phrase(text);
   const capital = plain.charAt(0).toUpperCase() + plain.slice(1);
   return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
+}
+
+const MAX_KEPT = 3;
+
+/**
+ * One bounded sentence that says where copies of other writers' bytes are kept. Those bytes stopped a
+ * change and are not in place.
+ */
+export function keptWords(kept: readonly string[]): string {
+  const shown = kept.slice(0, MAX_KEPT).map(pathText).join(', ');
+  const more = kept.length > MAX_KEPT ? ` and ${kept.length - MAX_KEPT} more places beside it` : '';
+  return `Another program wrote at the same moment; the bytes that are no longer in place are kept at ${shown}${more}.`;
 }

@@ -1,7 +1,7 @@
 import type { FileKind } from '../model/path.ts';
 import type { Action, Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
+import { byteSize } from './amounts.ts';
 import { pathText, phrase } from './bounded.ts';
-import { byteSize } from './byte-size.ts';
 
 /**
  * The first sentence of a refusal: what was refused, why, and the code. `refusing to overwrite a.txt: read it

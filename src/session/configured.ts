@@ -6,7 +6,7 @@ import { type PolicySources, resolvePolicy } from '../config/resolve-policy.ts';
 import type { Origin, Setting } from '../config/settings.ts';
 import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
-import { readPolicyText } from '../store/policy-text.ts';
+import { readPolicyText } from '../store/prepare-home.ts';
 import { Sessions } from './sessions.ts';
 
 /** Flags that determine the state's location and the policy. */

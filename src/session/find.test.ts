@@ -5,8 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { makeTree, type Scratch, scratch } from '../../test/support/tree.ts';
 import type { FindOptions } from '../model/session.ts';
 import { Workspace, type WorkspaceSettings } from '../workspace/workspace.ts';
-import { findFiles } from './find.ts';
-import type { SearchWorld } from './search-target.ts';
+import { findFiles, type SearchWorld } from './find.ts';
 
 function open(places: Scratch, options: WorkspaceSettings = {}): SearchWorld {
   const workspace = Workspace.open([places.root], options);

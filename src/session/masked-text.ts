@@ -3,9 +3,13 @@ import { readSnapshot } from '../disk/read.ts';
 import type { World } from '../gate/world.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import type { ReadResult } from '../model/results.ts';
+import type { ReadOptions } from '../model/session.ts';
+import { type Outcome, refused } from '../model/verdict.ts';
 import { decodeText } from '../text/decode.ts';
-import { lineAt } from '../text/lines.ts';
+import { lineAt, splitLines } from '../text/lines.ts';
 import { isSecretPath, MASK, masked, secretSpans, withoutSecrets } from '../text/secrets.ts';
+import { outputId } from './path-names.ts';
 import { type FileText, pageText } from './shown-text.ts';
 
 /** A file's text in the form that a session may see. */
@@ -105,4 +109,46 @@ function secretTexts(text: string): { readonly text: string; readonly shown: str
     const isTelling = value.length >= MIN_TELLING_CHARS && /\d/.test(value) && /[A-Za-z]/.test(value);
     return isTelling ? [...line, { text: value, shown: MASK }] : line;
   });
+}
+
+/** Shows a page of a command's output. The output is not a workspace file, so nothing is recorded as seen. */
+export async function readOutput(
+  world: World,
+  session: string,
+  { path, options }: { readonly path: string; readonly options: ReadOptions },
+): Promise<Outcome<ReadResult>> {
+  const bytes = world.processes.output(outputId(path), session);
+  if (bytes === undefined) {
+    const detail = { reason: 'no output of this session is kept under that name' };
+    return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'none', detail });
+  }
+  const show = await outputMask(world);
+  const lines = splitLines(show(bytes.toString('utf8')));
+  const { maxReadLines, maxLineChars } = world.policy;
+  const limit = Math.min(options.limit ?? options.last ?? maxReadLines, maxReadLines);
+  const from = options.last === undefined ? (options.offset ?? 1) : Math.max(1, lines.length - limit + 1);
+  if (from < 1 || (from > lines.length && lines.length > 0)) {
+    const reason = `offset ${from} is past the end (${lines.length} lines)`;
+    return refused({
+      code: 'INVALID_ARGUMENT',
+      action: 'read',
+      path,
+      next: 'fix_argument',
+      detail: { reason },
+    });
+  }
+  const shown = lines.slice(from - 1, from - 1 + limit);
+  const clamped = shown.flatMap((line, index) => (line.length > maxLineChars ? [from + index] : []));
+  return {
+    ok: true,
+    path,
+    text: shown.map((line) => line.replace(/\r?\n$/, '').slice(0, maxLineChars)).join('\n'),
+    from: shown.length === 0 ? 0 : from,
+    to: shown.length === 0 ? 0 : from + shown.length - 1,
+    totalLines: lines.length,
+    sizeBytes: bytes.byteLength,
+    complete: false,
+    encoding: 'utf-8',
+    clamped,
+  };
 }

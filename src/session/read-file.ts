@@ -15,11 +15,20 @@ import { clampLines } from '../text/lines.ts';
 import { sniffMedia } from '../text/media.ts';
 import { isSecretPath } from '../text/secrets.ts';
 import type { Located } from '../workspace/workspace.ts';
-import { type VisibleText, visibleText } from './masked-text.ts';
+import { readOutput, type VisibleText, visibleText } from './masked-text.ts';
 import { isOutputPath } from './path-names.ts';
 import { readHuge } from './read-huge.ts';
-import { readOutput } from './read-output.ts';
-import { entryOf, type Reading, rangeOf, readResult, type Shown, withClaims } from './reading.ts';
+import {
+  entryOf,
+  notAFile,
+  type Reading,
+  rangeOf,
+  readResult,
+  type Shown,
+  tooLarge,
+  unreadableRefusal,
+  withClaims,
+} from './reading.ts';
 import {
   EAGER_BYTES,
   type FileText,
@@ -29,7 +38,6 @@ import {
   type Showing,
   shownPage,
 } from './shown-text.ts';
-import { notAFile, tooLarge, unreadableRefusal } from './unreadable.ts';
 
 /** Media files up to this size are returned; larger ones are only described. */
 const MAX_MEDIA_BYTES = 5 << 20;

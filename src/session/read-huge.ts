@@ -9,9 +9,8 @@ import type { Refusal } from '../model/verdict.ts';
 import { clampLine, withoutEnding } from '../text/lines.ts';
 import { isSecretPath, mayHoldSecret } from '../text/secrets.ts';
 import { hasNul } from '../text/unicode.ts';
-import { invalid, type Reading, rangeOf, type Shown } from './reading.ts';
+import { invalid, type Reading, rangeOf, type Shown, unreadableRefusal } from './reading.ts';
 import { lazily } from './shown-text.ts';
-import { unreadableRefusal } from './unreadable.ts';
 
 const MAX_PAGE_ENDS = 100;
 const MAX = Number.MAX_SAFE_INTEGER;

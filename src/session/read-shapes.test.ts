@@ -5,7 +5,7 @@ import { scratch } from '../../test/support/tree.ts';
 import type { PolicyOverrides } from '../config/policy-file.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
-import { openSession } from './open-session.ts';
+import { openSession } from './sessions.ts';
 
 async function open(policy: PolicyOverrides = {}) {
   const { root, home } = scratch();

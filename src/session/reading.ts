@@ -1,4 +1,5 @@
 import type { LineStart } from '../disk/page.ts';
+import type { Unreadable } from '../disk/read.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
@@ -6,10 +7,11 @@ import type { LineRange } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
 import type { Stamp } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
+import type { FileKind } from '../model/path.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { Outcome, Refusal } from '../model/verdict.ts';
+import type { Outcome, Refusal, RefusalDetail } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
 
 /** The end of the last page of each huge file, so that the next page need not count lines from the top. */
@@ -126,4 +128,37 @@ export function entryOf({ ledger, located }: Reading, { sighting, result }: Show
   if (sighting.totalLines !== undefined) entry.totalLines = sighting.totalLines;
   if (ledger.turn !== undefined) entry.turn = ledger.turn;
   return entry;
+}
+
+/** The refusal for an existing file that could not be read. */
+export function unreadableRefusal(path: string, problem: Unreadable): Refusal {
+  const base = { action: 'read', path } as const;
+  switch (problem.problem) {
+    case 'missing':
+      return { ...base, code: 'NOT_FOUND', next: 'other_path' };
+    case 'kind':
+      return notAFile(path, problem.kind);
+    case 'swapped':
+      return {
+        ...base,
+        code: 'UNVERIFIABLE',
+        next: 'retry_later',
+        detail: { reason: 'it was replaced by a link meanwhile' },
+      };
+    case 'too-large':
+      return tooLarge(path, { sizeBytes: problem.size });
+    case 'denied':
+      return { ...base, code: 'UNVERIFIABLE', next: 'ask_human', detail: { errno: problem.errno } };
+    default:
+      return problem satisfies never;
+  }
+}
+
+export function notAFile(path: string, kind: FileKind): Refusal {
+  const next = kind === 'directory' ? 'list' : 'other_path';
+  return { code: 'NOT_A_FILE', action: 'read', path, next, detail: { kind } };
+}
+
+export function tooLarge(path: string, detail: Pick<RefusalDetail, 'sizeBytes' | 'limitBytes'>): Refusal {
+  return { code: 'TOO_LARGE', action: 'read', path, next: 'read_range', detail };
 }

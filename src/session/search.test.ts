@@ -8,8 +8,8 @@ import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
 import { strongestGuarantee } from '../workspace/guarantee.ts';
 import { Workspace, type WorkspaceSettings } from '../workspace/workspace.ts';
+import type { SearchWorld } from './find.ts';
 import { searchText } from './search.ts';
-import type { SearchWorld } from './search-target.ts';
 
 function open(places: Scratch, options: WorkspaceSettings = {}): SearchWorld {
   const workspace = Workspace.open([places.root], options);

@@ -6,7 +6,6 @@ import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
 import { type Outcome, type Refused, refused } from '../model/verdict.ts';
 import { isSecretPath, masked } from '../text/secrets.ts';
-import { type HitReader, hitReader } from './search-hits.ts';
 import {
   invalidSearch,
   openBase,
@@ -16,8 +15,9 @@ import {
   shownPath,
   tooLong,
   whyUnusable,
-} from './search-target.ts';
-import { unreadableRefusal } from './unreadable.ts';
+} from './find.ts';
+import { unreadableRefusal } from './reading.ts';
+import { type HitReader, hitReader } from './search-hits.ts';
 
 const DEFAULT_LIMIT = 200;
 /** Number of files passed to one run; each needs a descriptor. */

@@ -5,8 +5,7 @@ import { desk, ok, refusal } from '../../test/support/desk.ts';
 import { scratch } from '../../test/support/tree.ts';
 import type { Session } from '../model/session.ts';
 import { currentSession, runInSession } from './ambient.ts';
-import { openSession, type SessionOptions } from './open-session.ts';
-import { Sessions } from './sessions.ts';
+import { openSession, type SessionOptions, Sessions } from './sessions.ts';
 
 const MISUSE = expect.objectContaining({ code: 'MISUSE' });
 const INVALID = expect.objectContaining({ code: 'CONFIG_INVALID' });

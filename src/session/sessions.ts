@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { parsePolicyFile } from '../config/policy-file.ts';
 import { resolvePolicy } from '../config/resolve-policy.ts';
 import type { World } from '../gate/world.ts';
-import { idleSessions } from '../journal/idle-sessions.ts';
+import { idleSessions } from '../journal/gc.ts';
 import { Fault } from '../model/fault.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import { openSessions, runInSession } from './ambient.ts';
 import { GatedSession } from './gated-session.ts';
 import { type OpenWorld, openWorld } from './open-world.ts';
-import { checkOpening, WORKSPACE_OPTIONS, type WorkspaceOptions } from './opening.ts';
+import { checkOpening, SESSION_OPTIONS, WORKSPACE_OPTIONS, type WorkspaceOptions } from './opening.ts';
 import type { Kinship, SessionHost } from './session-life.ts';
 
 interface Ending {
@@ -218,5 +218,25 @@ async function expireSessions({ store, policy, workspace, now }: World): Promise
   for (const { id, root } of await idleSessions(store, atMs - policy.sessionIdleMs, { roots })) {
     const entry = { kind: 'session', atMs, session: id, root, text: 'expired' } as const;
     await store.record({ dropSession: id, entries: [entry] });
+  }
+}
+
+export interface SessionOptions extends WorkspaceOptions {
+  /** Name of the session. A named session is kept when closed and resumes under this name. */
+  readonly session?: string | undefined;
+  /** The program that the session belongs to, shown to users and other sessions. */
+  readonly client?: string | undefined;
+}
+
+/** Opens a workspace with one session. Closing the session also closes the workspace. */
+export async function openSession(options: SessionOptions): Promise<GatedSession> {
+  checkOpening(SESSION_OPTIONS, options);
+  const { session: id, client, ...rest } = options;
+  const sessions = await Sessions.open(rest, { withLast: true });
+  try {
+    return await sessions.session(id, client);
+  } catch (error) {
+    await sessions.close();
+    throw error;
   }
 }

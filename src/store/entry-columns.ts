@@ -1,5 +1,4 @@
 import type { Entry, NewEntry } from '../model/entry.ts';
-import { column, fromColumn } from './column-text.ts';
 import { entryKeys, plainKey } from './entry-match.ts';
 import type { ChainLink } from './store.ts';
 
@@ -74,4 +73,24 @@ export function touchedKeys(entry: NewEntry): readonly string[] {
 function isPlainRead({ kind, effects, key, path }: NewEntry, plain: string | undefined): boolean {
   const alone = !INDEXED.has(kind) && effects === undefined && (key === undefined || key === plain);
   return alone && plain !== undefined && path !== '' && column(plain) === plain;
+}
+
+const ESCAPED = '\u0001';
+
+/**
+ * Encodes a string for a text column, so that it can be stored and compared there. Only strings that SQLite would not
+ * return unchanged are escaped.
+ */
+export function column(text: string): string {
+  return isFragile(text) || text.startsWith(ESCAPED) ? ESCAPED + JSON.stringify(text) : text;
+}
+
+/** Some drivers end a text at NUL. A lone surrogate has no UTF-8 form and would become another character. */
+function isFragile(text: string): boolean {
+  return text.includes('\0') || !text.isWellFormed();
+}
+
+/** Decodes a string that {@link column} encoded. */
+export function fromColumn(text: string): string {
+  return text.startsWith(ESCAPED) ? String(JSON.parse(text.slice(1))) : text;
 }

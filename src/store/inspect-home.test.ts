@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
-import { inspectHome } from './inspect-home.ts';
+import { inspectHome } from './prepare-home.ts';
 
 describe('inspectHome', () => {
   it('of a file in its place, or on the way to it, tells that nothing can be written', () => {

@@ -2,7 +2,7 @@ import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
-import { makeFolder } from './make-folder.ts';
+import { makeFolder } from './prepare-home.ts';
 
 it('makes a folder and those above it for its owner alone, and leaves those that are there', () => {
   const { base } = scratch();

@@ -3,8 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
-import { openExistingStore } from './open-existing.ts';
-import { openStore } from './open-store.ts';
+import { openExistingStore, openStore } from './open-state.ts';
 
 describe('openExistingStore', () => {
   it('takes a database that is not there for an empty one, and does not make it', async () => {

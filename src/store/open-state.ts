@@ -1,14 +1,19 @@
+import { statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { LocalLocks } from '../lock/locks.ts';
+import { isMissing } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { Durability } from '../model/policy.ts';
 import { FileImages } from './images/file-images.ts';
-import { MemoryImages } from './memory/memory-images.ts';
-import { isFleetUrl, openStore } from './open-store.ts';
+import type { Images } from './images.ts';
+import { MemoryImages, MemoryStore } from './memory/memory-store.ts';
 import { localOwner } from './owner.ts';
 import { openRevisions } from './revisions.ts';
-import type { FleetOptions, State } from './state.ts';
+import type { OpenOptions } from './sqlite/connection.ts';
+import type { FleetOptions, FleetView, State } from './state.ts';
+import type { Store } from './store.ts';
 
-export interface StateOptions {
+interface StateOptions {
   /** The state folder. It exists and is private. */
   readonly home: string;
   readonly durability: Durability;
@@ -50,5 +55,66 @@ async function openLocalState(url: string, { home, durability, fleet }: StateOpt
   } catch (error) {
     await store.close();
     throw error;
+  }
+}
+
+/** True for a store that several machines share. */
+export function isFleetUrl(url: string): boolean {
+  return /^postgres(?:ql)?:/.test(url);
+}
+
+/** Opens the store a URL names: `memory:` or `sqlite:/absolute/file.db`. Anything else is a Fault CONFIG_INVALID. */
+export async function openStore(url: string, options?: OpenOptions): Promise<Store> {
+  if (url === 'memory:') return new MemoryStore();
+  const file = /^sqlite:(?:\/\/)?(.+)$/s.exec(url)?.[1];
+  if (file === undefined || !isAbsolute(file))
+    throw new Fault(
+      'CONFIG_INVALID',
+      `unknown store ${JSON.stringify(url)}: use memory:, sqlite: with an absolute path, as in sqlite:/home/me/state.db, or postgres://user@host/database`,
+    );
+  // Loaded on demand: a store in memory must not need a database driver.
+  const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
+  return openSqliteStore(file, options);
+}
+
+/** The recorded data, without the parts that only processes that make changes need. */
+export interface RecordedState {
+  readonly store: Store;
+  readonly images: Images;
+  /** Present if several machines share the store. */
+  readonly fleet?: FleetView;
+}
+
+/** Opens the recorded data. A missing local store counts as empty or is created, depending on `missing`. */
+export async function openRecordedState(
+  url: string,
+  home: string,
+  missing: 'empty' | 'make',
+): Promise<RecordedState> {
+  if (isFleetUrl(url)) {
+    const { openPostgresRecords } = await import('./postgres/open.ts');
+    return openPostgresRecords(url, home);
+  }
+  const store = await (missing === 'empty' ? openExistingStore(url) : openStore(url));
+  return { store, images: new FileImages(home, { durability: 'none' }) };
+}
+
+/**
+ * Opens a store only for reading. A missing database counts as empty and is not created. A database that exists but
+ * cannot be opened is a Fault, as for `openStore`.
+ */
+export async function openExistingStore(url: string): Promise<Store> {
+  const file = /^sqlite:(?:\/\/)?(\/.+|[A-Za-z]:.+)$/s.exec(url)?.[1];
+  return openStore(file !== undefined && !mayBeThere(file) ? 'memory:' : url);
+}
+
+/** False only if the file is certainly missing. Other errors are reported better by the code that opens it. */
+function mayBeThere(file: string): boolean {
+  try {
+    // Not `throwIfNoEntry`: from Node 22 on, a file in place of a parent folder would also count as no entry.
+    statSync(file);
+    return true;
+  } catch (error) {
+    return !isMissing(error);
   }
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
-import { openStore } from './open-store.ts';
+import { openStore } from './open-state.ts';
 
 describe('openStore', () => {
   it.each(['memory:', 'sqlite:HOME/state.db', 'sqlite://HOME/state.db'])('opens %s', async (url) => {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
-import { readPolicyText } from './policy-text.ts';
+import { readPolicyText } from './prepare-home.ts';
 
 describe('readPolicyText', () => {
   it('gives the text as it stands', () => {

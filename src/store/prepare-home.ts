@@ -1,7 +1,18 @@
-import { chmodSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statfsSync,
+  statSync,
+} from 'node:fs';
+import { dirname, isAbsolute } from 'node:path';
+import { errnoOf, isMissing, isTaken } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
-import { makeFolder } from './make-folder.ts';
 
 /** Ignores the group: most systems give each user a private group, for which folders are writable by default. */
 const WRITABLE_BY_OTHERS = 0o002;
@@ -38,4 +49,105 @@ function makePrivate(folder: string): void {
   if (readdirSync(folder).every((name) => OWN_NAMES.test(name))) chmodSync(folder, 0o700);
   else if ((mode & WRITABLE_BY_OTHERS) !== 0)
     throw new Error('others may write to it, and it holds other things: name a folder of its own');
+}
+
+/**
+ * Makes a private folder (0700) and its parents. Node's recursive `mkdir` never returns on a file system that reports
+ * every new name as missing, such as /proc.
+ */
+export function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (isTaken(error) && statSync(path).isDirectory()) return;
+    const above = dirname(path);
+    if (!isMissing(error) || above === path) throw error;
+    makeFolder(above);
+    makeOne(path);
+  }
+}
+
+function makeOne(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made the folder first.
+    if (!isTaken(error) || !statSync(path).isDirectory()) throw error;
+  }
+}
+
+/** Facts about a state folder that can be read without changing it. */
+interface HomeReport {
+  readonly exists: boolean;
+  readonly writable: boolean;
+  /** True if only its owner can read it. Always true on systems without permission bits. */
+  readonly isPrivate: boolean;
+  readonly freeBytes: number;
+  /** Names of databases that were damaged and set aside. */
+  readonly setAside: readonly string[];
+}
+
+/** Inspects a state folder. If it does not exist or cannot be read, inspects the nearest readable parent. */
+export function inspectHome(home: string): HomeReport {
+  const stats = statsOf(home);
+  const place = stats === undefined ? existingAbove(home) : home;
+  const { bavail, bsize } = statfsSync(place);
+  return {
+    exists: stats !== undefined,
+    writable: statsOf(place)?.isDirectory() === true && canWrite(place),
+    isPrivate: stats === undefined || process.platform === 'win32' || (stats.mode & 0o077) === 0,
+    freeBytes: bavail * bsize,
+    setAside: stats === undefined ? [] : damagedIn(home),
+  };
+}
+
+function damagedIn(home: string): readonly string[] {
+  try {
+    return readdirSync(home).filter((name) => /^lookfirst\.db\.damaged-\w+$/.test(name));
+  } catch {
+    // Another check reports why it cannot be read.
+    return [];
+  }
+}
+
+function existingAbove(path: string): string {
+  let place = dirname(path);
+  while (statsOf(place) === undefined && dirname(place) !== place) place = dirname(place);
+  return place;
+}
+
+function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    // A file, or an unreadable folder, is part of the path.
+    return undefined;
+  }
+}
+
+function canWrite(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    // Whatever the reason, the folder is not usable.
+    return false;
+  }
+}
+
+/**
+ * The text of a policy file, or undefined if there is none. A file that exists but cannot be read is a Fault
+ * CONFIG_INVALID: ignoring it would switch off its rules.
+ */
+export function readPolicyText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    const why = errnoOf(error) ?? String(error);
+    throw new Fault('CONFIG_INVALID', `the policy file ${path} cannot be read (${why})`, {
+      cause: error,
+      path,
+    });
+  }
 }

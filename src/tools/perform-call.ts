@@ -14,8 +14,7 @@ import { refusalOutcome, type SuccessOutcome, successOutcome } from '../report/j
 import type { GatedSession } from '../session/gated-session.ts';
 import { type PathNames, withShownPaths } from '../session/path-names.ts';
 import { performChange } from './perform-change.ts';
-import { type EscapedText, type Performed, rendered, withText } from './tool-answer.ts';
-import type { ToolContext } from './tool-context.ts';
+import { type EscapedText, type Performed, rendered, type ToolContext, withText } from './tool-answer.ts';
 
 /** The session, tool and output form of a call. */
 export interface Performing {

@@ -8,9 +8,8 @@ import { loadDialect } from '../dialect/dialects.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';
 import { Sessions } from '../session/sessions.ts';
-import { type ChoiceOptions, SESSION_KEY } from './session-choice.ts';
-import { CONTEXT_KEY, TURN_KEY } from './session-events.ts';
-import type { ToolContext } from './tool-context.ts';
+import { type ChoiceOptions, CONTEXT_KEY, SESSION_KEY, TURN_KEY } from './session-choice.ts';
+import type { ToolContext } from './tool-answer.ts';
 import { createToolHost } from './tool-host.ts';
 
 interface Setup {

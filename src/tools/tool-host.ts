@@ -8,11 +8,15 @@ import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import { callTool, offeredTools, refuseArguments, renderContext, translateCall } from './call-tool.ts';
-import { type ChoiceOptions, type Chosen, chooseSession, subAgentChoice } from './session-choice.ts';
-import { eventsIn } from './session-events.ts';
+import {
+  type ChoiceOptions,
+  type Chosen,
+  chooseSession,
+  eventsIn,
+  subAgentChoice,
+} from './session-choice.ts';
 import { SessionPool } from './session-pool.ts';
-import { type ToolAnswer, withText } from './tool-answer.ts';
-import type { ToolContext } from './tool-context.ts';
+import { type ToolAnswer, type ToolContext, withText } from './tool-answer.ts';
 
 /** One tool as listed to clients. `inputSchema` and `outputSchema` are JSON Schema objects. */
 export interface ToolDefinition {

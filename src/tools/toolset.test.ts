@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import { DIALECT_NAMES } from '../dialect/dialect-name.ts';
 import { currentSession, runInSession } from '../session/ambient.ts';
-import { openSession } from '../session/open-session.ts';
+import { openSession } from '../session/sessions.ts';
 import { type ToolsetOptions, toolset } from './toolset.ts';
 
 async function setUp(options: ToolsetOptions = {}) {

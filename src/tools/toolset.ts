@@ -1,9 +1,14 @@
-import { DIALECTS } from '../dialect/all-dialects.ts';
+import { ANTHROPIC } from '../dialect/anthropic.ts';
+import { APPLY_PATCH } from '../dialect/apply-patch.ts';
 import { DIALECT_NAMES, type DialectName } from '../dialect/dialect-name.ts';
-import { type Renaming, renamedNames, renameTools } from '../dialect/rename.ts';
+import { FILESYSTEM } from '../dialect/filesystem/dialect.ts';
+import { LACE } from '../dialect/lace/dialect.ts';
+import { LOOKFIRST } from '../dialect/lookfirst/dialect.ts';
 import type { ContentBlock, Rendered } from '../dialect/render.ts';
+import { SANDBOX } from '../dialect/sandbox.ts';
 import { strictSchema } from '../dialect/strict-schema.ts';
-import type { Dialect, Tool } from '../dialect/tool.ts';
+import { TEXT_EDITOR } from '../dialect/text-editor.ts';
+import { type Dialect, type Renaming, renamedNames, renameTools, type Tool } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
 import { toJsonSchema } from '../model/json-schema.ts';
 import { nearestName } from '../model/nearest-name.ts';
@@ -256,3 +261,14 @@ function gated(session: unknown): GatedSession {
 function always<T>(value: T): () => T {
   return () => value;
 }
+
+/** All dialects, loaded together. A server loads only its own with `loadDialect`. */
+const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
+  lookfirst: LOOKFIRST,
+  sandbox: SANDBOX,
+  lace: LACE,
+  filesystem: FILESYSTEM,
+  'apply-patch': APPLY_PATCH,
+  'text-editor': TEXT_EDITOR,
+  anthropic: ANTHROPIC,
+};

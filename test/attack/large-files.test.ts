@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { SessionOptions } from '../../src/session/open-session.ts';
+import type { SessionOptions } from '../../src/session/sessions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
 describe('files of 2 GB and more (issue 14, point 32)', { timeout: 600_000 }, () => {

@@ -1,6 +1,6 @@
 // Adds to the counters of shared files, one edit at a time, and reads again whenever someone was faster. Tells at the end
 // how many edits were acknowledged and what it was refused for.
-import { openSession } from '../../src/session/open-session.ts';
+import { openSession } from '../../src/session/sessions.ts';
 import { random } from '../shared/random.ts';
 
 interface Settings {

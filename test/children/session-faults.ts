@@ -6,8 +6,7 @@ import { Fault } from '../../src/model/fault.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
-import { openSession } from '../../src/session/open-session.ts';
-import { Sessions } from '../../src/session/sessions.ts';
+import { openSession, Sessions } from '../../src/session/sessions.ts';
 import { treeWithModes } from '../shared/replay.ts';
 
 interface Settings {

@@ -1,7 +1,7 @@
 // A session in a process of its own that does what its parent asks: one JSON call in, one JSON answer out, in turn.
 import { Fault } from '../../src/model/fault.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
-import { openSession, type SessionOptions } from '../../src/session/open-session.ts';
+import { openSession, type SessionOptions } from '../../src/session/sessions.ts';
 
 interface Call {
   readonly method: string;

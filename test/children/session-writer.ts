@@ -2,7 +2,7 @@
 // of its own, before the next change begins.
 import { fsyncSync, openSync, writeSync } from 'node:fs';
 import type { Durability } from '../../src/model/policy.ts';
-import { openSession } from '../../src/session/open-session.ts';
+import { openSession } from '../../src/session/sessions.ts';
 import { RandomWork } from '../shared/random-work.ts';
 
 interface Settings {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/store/open-state.ts';
 import { lookfirst, objects, timeless } from '../support/command-line.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/store/open-state.ts';
 import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { environment, lookfirst, objects, PROGRAM, timeless } from '../support/command-line.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServerProcess } from '../../src/cli/server-process.ts';
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/store/open-state.ts';
 import { environment, lookfirst, objects, PROGRAM, timeless } from '../support/command-line.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
 

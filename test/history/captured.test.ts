@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { deriveSightings } from '../../src/history/derive.ts';
 import { HistoryIndex } from '../../src/history/history-index.ts';
 import type { HistorySighting } from '../../src/history/history-sighting.ts';
-import { formatRanges } from '../../src/report/ranges.ts';
+import { formatRanges } from '../../src/report/amounts.ts';
 import { ROOT } from './step.ts';
 
 const FOLDER = new URL('../fixtures/transcripts/', import.meta.url);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fingerprintOf } from '../../src/disk/read.ts';
 import { deriveSightings } from '../../src/history/derive.ts';
 import { joinSightings } from '../../src/history/verify.ts';
-import { formatRanges } from '../../src/report/ranges.ts';
+import { formatRanges } from '../../src/report/amounts.ts';
 import { lineCount } from '../../src/text/lines.ts';
 import type { ScribeKind } from './scribe.ts';
 import { SCRIBES } from './scribes/all.ts';

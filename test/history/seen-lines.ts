@@ -1,5 +1,5 @@
 import type { HistorySighting } from '../../src/history/history-sighting.ts';
-import { formatRanges } from '../../src/report/ranges.ts';
+import { formatRanges } from '../../src/report/amounts.ts';
 import { ROOT } from './step.ts';
 
 /** Sightings as `PATH HOW LINES`, each once, in alphabetical order. What hosts record of an edit differs: `*`. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync
 import { join } from 'node:path';
 import type { Outcome, Refusal } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
-import { openSession } from '../../src/session/open-session.ts';
+import { openSession } from '../../src/session/sessions.ts';
 import { ReferenceSession, same as unchanged } from './reference.ts';
 
 const FILES = ['a.txt', 'dir/b.txt', 'c.md'];

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { HistoryIndex } from '../../src/index.ts';
-import { openSession } from '../../src/session/open-session.ts';
+import { openSession } from '../../src/session/sessions.ts';
 import { lookfirst } from '../support/command-line.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';

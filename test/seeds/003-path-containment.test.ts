@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openSession } from '../../src/session/open-session.ts';
+import { openSession } from '../../src/session/sessions.ts';
 import { strongestGuarantee } from '../../src/workspace/guarantee.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
 import { attackPath } from '../support/swap-attack.ts';

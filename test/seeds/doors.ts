@@ -10,7 +10,7 @@ import type { Outcome } from '../../src/model/verdict.ts';
 import { noticeTexts } from '../../src/report/describe-notice.ts';
 import { explain } from '../../src/report/explain.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
-import { openSession } from '../../src/session/open-session.ts';
+import { openSession } from '../../src/session/sessions.ts';
 import { giveAway, ORDINARY } from '../support/nobody.ts';
 import { type Answer, answerIn, Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';

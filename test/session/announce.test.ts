@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ForeignIntent } from '../../src/model/intent.ts';
 import type { AnnounceOptions } from '../../src/model/session.ts';
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/store/open-state.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startChild } from '../support/child.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';

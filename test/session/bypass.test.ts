@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { FileIntent } from '../../src/model/intent.ts';
 import { Sessions } from '../../src/session/sessions.ts';
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/store/open-state.ts';
 import { toolset } from '../../src/tools/toolset.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Intent } from '../../src/model/intent.ts';
 import type { CallOptions, Session } from '../../src/model/session.ts';
 import { openJournal } from '../../src/records/open-journal.ts';
-import { openSession } from '../../src/session/open-session.ts';
+import { openSession } from '../../src/session/sessions.ts';
 import { toolset } from '../../src/tools/toolset.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';

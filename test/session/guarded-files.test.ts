@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { openSession } from '../../src/session/open-session.ts';
+import { openSession } from '../../src/session/sessions.ts';
 import { scratch } from '../support/tree.ts';
 
 const OURS = '{"hooks":{"PreToolUse":[{"command":"lookfirst hook claude-code"}]}}\n';

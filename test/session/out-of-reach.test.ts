@@ -1,8 +1,8 @@
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openSession } from '../../src/session/open-session.ts';
 import { keepPolicyOutOfReach } from '../../src/session/out-of-reach.ts';
+import { openSession } from '../../src/session/sessions.ts';
 import { ok } from '../support/desk.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openSession } from '../../src/session/open-session.ts';
+import { openSession } from '../../src/session/sessions.ts';
 import { scratch } from '../support/tree.ts';
 
 const READ_ONLY = { ok: false, refusal: { code: 'READ_ONLY', detail: { reason: 'root' } } };

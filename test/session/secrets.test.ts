@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Session } from '../../src/model/session.ts';
 import { openJournal } from '../../src/records/open-journal.ts';
 import { explain } from '../../src/report/explain.ts';
-import { openSession } from '../../src/session/open-session.ts';
+import { openSession } from '../../src/session/sessions.ts';
 import { scratch } from '../support/tree.ts';
 
 const ENV = '# settings\nTOKEN=very-private\nNAME="also private"\n';

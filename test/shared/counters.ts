@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ChainReport, verifyChain } from '../../src/journal/verify.ts';
-import type { SessionOptions } from '../../src/session/open-session.ts';
-import { Sessions } from '../../src/session/sessions.ts';
+import { type SessionOptions, Sessions } from '../../src/session/sessions.ts';
 import { startChild } from '../support/child.ts';
 import { IN_MEMORY, scratch } from '../support/tree.ts';
 

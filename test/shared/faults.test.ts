@@ -6,7 +6,7 @@ import { Fault } from '../../src/model/fault.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
-import { openSession, type SessionOptions } from '../../src/session/open-session.ts';
+import { openSession, type SessionOptions } from '../../src/session/sessions.ts';
 import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { startChild } from '../support/child.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';

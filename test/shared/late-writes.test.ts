@@ -2,10 +2,8 @@ import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSyn
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fingerprintOf } from '../../src/disk/read.ts';
-import { noteLateWrites } from '../../src/gate/late-writes.ts';
-import { oldLeftovers } from '../../src/gate/leftovers.ts';
-import { collectGarbage } from '../../src/journal/gc.ts';
-import { planGc } from '../../src/journal/gc-plan.ts';
+import { noteLateWrites, oldLeftovers } from '../../src/gate/late-writes.ts';
+import { collectGarbage, planGc } from '../../src/journal/gc.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { openRevisions } from '../../src/store/revisions.ts';

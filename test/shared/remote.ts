@@ -1,6 +1,6 @@
 import type { FaultCode } from '../../src/model/fault.ts';
 import type { Session } from '../../src/model/session.ts';
-import type { SessionOptions } from '../../src/session/open-session.ts';
+import type { SessionOptions } from '../../src/session/sessions.ts';
 import { type Child, startChild } from '../support/child.ts';
 
 type Method = Exclude<keyof Session, 'id' | 'roots' | 'fork' | 'child'>;

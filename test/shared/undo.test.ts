@@ -14,8 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { collectGarbage } from '../../src/journal/gc.ts';
-import { planGc } from '../../src/journal/gc-plan.ts';
+import { collectGarbage, planGc } from '../../src/journal/gc.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { treeOf } from '../support/tree.ts';

@@ -1,5 +1,5 @@
+import type { UndoTarget } from '../../src/journal/undo-history.ts';
 import { planUndo, type UndoOptions, type UndoPlan } from '../../src/journal/undo-plan.ts';
-import type { UndoTarget } from '../../src/journal/undo-selection.ts';
 import type { Effect, Entry, NewEntry, Side } from '../../src/model/entry.ts';
 import { changeEntry, file, ROOT } from './samples.ts';
 

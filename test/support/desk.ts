@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { Outcome, Refusal, RefusalCode } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
-import { openSession, type SessionOptions } from '../../src/session/open-session.ts';
+import { openSession, type SessionOptions } from '../../src/session/sessions.ts';
 import { type Scratch, scratch } from './tree.ts';
 
 /** A workspace with a session at it, and short words for what tests do to both. */

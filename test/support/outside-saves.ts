@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Session } from '../../src/model/session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/store/open-state.ts';
 import { startChild } from './child.ts';
 import { entriesBelow, type Scratch, scratch } from './tree.ts';
 

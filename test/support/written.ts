@@ -1,5 +1,4 @@
-import { type Parts, toolMessage, writeParts } from '../../src/mcp/outgoing.ts';
-import { formOf, toolResult } from '../../src/mcp/tool-result.ts';
+import { formOf, type Parts, toolMessage, toolResult, writeParts } from '../../src/mcp/outgoing.ts';
 import type { ToolAnswer } from '../../src/tools/tool-answer.ts';
 import type { ToolHost } from '../../src/tools/tool-host.ts';
 import { JsonText } from '../../src/wire/json-text.ts';

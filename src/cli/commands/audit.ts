@@ -5,8 +5,7 @@ import { type Audit, type AuditFinding, auditTranscript } from '../../history/au
 import { Fault } from '../../model/fault.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
-import { type FoundTranscript, findTranscripts } from '../../store/find-transcripts.ts';
-import { openTranscript } from '../../store/transcript-file.ts';
+import { type FoundTranscript, findTranscripts, openTranscript } from '../../store/transcript-file.ts';
 import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';

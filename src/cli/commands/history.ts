@@ -4,9 +4,9 @@ import { type DerivedHistory, deriveSightingsFrom } from '../../history/derive.t
 import type { HistorySighting } from '../../history/history-sighting.ts';
 import { type Coverage, unionCoverage } from '../../model/coverage.ts';
 import { FORMAT_NAMES, type FormatName } from '../../model/transcript.ts';
+import { formatRanges } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
-import { formatRanges } from '../../report/ranges.ts';
 import { openTranscript, type TranscriptFile } from '../../store/transcript-file.ts';
 import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';

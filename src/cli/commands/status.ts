@@ -12,9 +12,9 @@ import {
   type StatusPlaces,
   surroundings,
 } from '../../records/status-views.ts';
+import { lineWords } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Colours, Column } from '../../report/human.ts';
-import { lineWords } from '../../report/ranges.ts';
 import { openWorkspace, placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import type { Cli } from '../cli.ts';

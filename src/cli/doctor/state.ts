@@ -1,12 +1,11 @@
 import { verifyChain } from '../../journal/verify.ts';
 import { canonicalPath } from '../../records/canonical-path.ts';
 import { isInScope } from '../../records/scope.ts';
-import { byteSize } from '../../report/byte-size.ts';
+import { byteSize } from '../../report/amounts.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
-import { inspectHome } from '../../store/inspect-home.ts';
-import { openRecordedState } from '../../store/open-existing.ts';
-import { isFleetUrl } from '../../store/open-store.ts';
+import { isFleetUrl, openRecordedState } from '../../store/open-state.ts';
 import type { FleetHealth } from '../../store/postgres/inspect.ts';
+import { inspectHome } from '../../store/prepare-home.ts';
 import type { Cli } from '../cli.ts';
 import { countOf } from '../words.ts';
 import { type DoctorCheck, fail, ok, reasonOf, warn } from './check.ts';

@@ -9,8 +9,8 @@ import {
   type UnjudgedCalls,
   unjudgedCalls,
 } from '../../records/status-views.ts';
+import { byteSize } from '../../report/amounts.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
-import { byteSize } from '../../report/byte-size.ts';
 import type { Column } from '../../report/human.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import type { Cli } from '../cli.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { inferRules } from './infer.ts';
-import { tendencyOf } from './tool-name.ts';
+import { tendencyOf } from './tool-words.ts';
 
 describe('inferRules', () => {
   it.each([

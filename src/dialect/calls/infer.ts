@@ -2,7 +2,7 @@ import { isRecord, type JsonRecord } from '../../model/record.ts';
 import { itemsOf } from './rule-scope.ts';
 import { SECTIONS } from './servers/official-filesystem.ts';
 import type { EditArguments, Rule } from './table.ts';
-import { tendencyOf } from './tool-name.ts';
+import { tendencyOf } from './tool-words.ts';
 
 /**
  * What a server declares about a tool. These hints are untrusted: they can only make Lookfirst stricter, or save a

@@ -5,7 +5,7 @@ import type { ArgumentIs, ArgumentName, Rule } from './table.ts';
 export type Arguments = JsonRecord;
 
 /** The arguments for one application of a rule. */
-export interface RuleScope {
+interface RuleScope {
   /** All arguments; for an item, its fields first and then the call's. */
   readonly values: Arguments;
   /** The item, if the rule applies to each element of an array. */
@@ -25,7 +25,7 @@ export function scopesOf(rule: Rule, args: Arguments): RuleScope[] {
 }
 
 /** The position of a named value in the call's arguments: property names and indexes, outermost first. */
-export function targetOf({ item }: RuleScope, name: string): readonly (string | number)[] {
+function targetOf({ item }: RuleScope, name: string): readonly (string | number)[] {
   if (item === undefined) return [name];
   const { each, index, value } = item;
   if (isRecord(value)) return Object.hasOwn(value, name) ? [each, index, name] : [name];
@@ -33,7 +33,7 @@ export function targetOf({ item }: RuleScope, name: string): readonly (string | 
 }
 
 /** The first of an argument's names that the call uses; null counts as absent. */
-export function givenName(scope: Arguments, name: ArgumentName): string | undefined {
+function givenName(scope: Arguments, name: ArgumentName): string | undefined {
   if (typeof name === 'string') return isGiven(lookUp(scope, name)) ? name : undefined;
   for (const one of name) if (isGiven(lookUp(scope, one))) return one;
   return undefined;
@@ -94,4 +94,95 @@ function lookUp(scope: Arguments, name: string): unknown {
 
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
+}
+
+/** A path among the arguments of a call. */
+interface PathArgument {
+  /** Property names and array indexes that lead to the path, outermost first. */
+  readonly at: readonly (string | number)[];
+  readonly path: string;
+}
+
+/**
+ * Every path in a call, and its position among the arguments. Values that the server gets unchanged are skipped:
+ * possible names, and the empty path of a reading call, which servers treat as absent.
+ */
+export function pathArguments(rules: readonly Rule[], args: Arguments): PathArgument[] {
+  const found: PathArgument[] = [];
+  for (const rule of rules)
+    for (const scope of scopesOf(rule, args))
+      for (const names of pathNames(rule)) {
+        const name = givenName(scope.values, names);
+        const path = name === undefined ? undefined : scope.values[name];
+        if (name !== undefined && typeof path === 'string' && namesAPlace(rule, path))
+          found.push({ at: targetOf(scope, name), path });
+      }
+  return found;
+}
+
+function pathNames(rule: Rule): readonly ArgumentName[] {
+  switch (rule.does) {
+    case 'run':
+    case 'patch':
+    case 'unknown':
+    case 'nothing':
+      return [];
+    case 'move':
+    case 'copy':
+      return [rule.source, rule.destination];
+    default:
+      return [rule.path];
+  }
+}
+
+function namesAPlace(rule: Rule, path: string): boolean {
+  return rule.does !== 'look' || (rule.orName !== true && path !== '');
+}
+
+/** A text that a call writes into a file. */
+interface TextArgument {
+  /** Property names and array indexes that lead to the text, outermost first. */
+  readonly at: readonly (string | number)[];
+  /** The file, as the call names it. */
+  readonly path: string;
+  readonly text: string;
+  /** `whole`: the text is the whole file. */
+  readonly extent: 'whole' | 'part';
+}
+
+/** The new texts of a call, and their positions among its arguments. Edits sent as JSON text are skipped. */
+export function textArguments(rules: readonly Rule[], args: Arguments): TextArgument[] {
+  return rules.flatMap((rule) => scopesOf(rule, args).flatMap((scope) => textsOf(rule, scope)));
+}
+
+function textsOf(rule: Rule, scope: RuleScope): TextArgument[] {
+  if (rule.does !== 'write' && rule.does !== 'insert' && rule.does !== 'edit') return [];
+  const path = textIn(scope.values, rule.path);
+  if (path === undefined) return [];
+  if (rule.does !== 'edit') {
+    const extent = rule.does === 'write' ? 'whole' : 'part';
+    return textAt(scope.values, rule.content, (name) => targetOf(scope, name)).map((text) => ({
+      ...text,
+      path,
+      extent,
+    }));
+  }
+  const { each, new: replacement } = rule.edit;
+  const items = each === undefined ? [scope.values] : scope.values[each];
+  return (Array.isArray(items) ? items : []).flatMap((item: unknown, index) => {
+    const at = (name: string): readonly (string | number)[] =>
+      each === undefined ? targetOf(scope, name) : [...targetOf(scope, each), index, name];
+    const found = isRecord(item) ? textAt(item, replacement, at) : [];
+    return found.map((text) => ({ ...text, path, extent: 'part' as const }));
+  });
+}
+
+function textAt(
+  values: Arguments,
+  names: Parameters<typeof givenName>[1],
+  at: (name: string) => readonly (string | number)[],
+): Pick<TextArgument, 'at' | 'text'>[] {
+  const name = givenName(values, names);
+  const text = name === undefined ? undefined : values[name];
+  return name === undefined || typeof text !== 'string' ? [] : [{ at: at(name), text }];
 }

@@ -3,9 +3,7 @@ import type { Notice } from '../../model/results.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
 import type { RenderContext } from '../render.ts';
 import { ADDS, DESTROYS, type Tool, tool } from '../tool.ts';
-import { forewordFor, moveForeword } from './forewords.ts';
-import { diffText } from './shapes.ts';
-import { TEXT_OUTPUT } from './text-output.ts';
+import { diffText, forewordFor, moveForeword, TEXT_OUTPUT } from './shapes.ts';
 
 const ONCE = { ...DESTROYS, idempotentHint: false };
 

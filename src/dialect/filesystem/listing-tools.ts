@@ -1,9 +1,7 @@
 import type { ListedEntry } from '../../model/results.ts';
 import { globMatcher, globProblem, type PathMatch } from '../../text/glob/glob.ts';
 import { type Problem, READS, type Tool, tool } from '../tool.ts';
-import { forewordFor } from './forewords.ts';
-import { infoText, officialListing, sizesText } from './shapes.ts';
-import { TEXT_OUTPUT } from './text-output.ts';
+import { forewordFor, infoText, officialListing, sizesText, TEXT_OUTPUT } from './shapes.ts';
 
 /** The official server has no limit; this one prevents a wrong root from filling the memory. */
 const MAX_ENTRIES = 1_000_000;

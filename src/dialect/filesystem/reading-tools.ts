@@ -2,9 +2,7 @@ import { explain } from '../../report/explain.ts';
 import type { MediaResult } from '../operation.ts';
 import type { ContentBlock } from '../render.ts';
 import { READS, type Tool, tool } from '../tool.ts';
-import { forewordFor } from './forewords.ts';
-import { HEAD_STYLE, RAW_STYLE } from './shapes.ts';
-import { TEXT_OUTPUT } from './text-output.ts';
+import { forewordFor, HEAD_STYLE, RAW_STYLE, TEXT_OUTPUT } from './shapes.ts';
 
 const ALL = Number.MAX_SAFE_INTEGER;
 /** Limit for a whole file, because one message contains it twice. */

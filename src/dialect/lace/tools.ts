@@ -1,7 +1,7 @@
 import type { ListResult, ReadResult, SearchResult } from '../../model/results.ts';
+import { relativeTime } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
-import { relativeTime } from '../../report/relative-time.ts';
 import { wildcardMatcher } from '../../text/glob/segment.ts';
 import type { ReadStyle } from '../read-style.ts';
 import type { RenderContext } from '../render.ts';

@@ -1,8 +1,8 @@
 import type { FileIntent } from '../../model/intent.ts';
 import type { ApplyResult, ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
+import { lineWords } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
-import { lineWords } from '../../report/ranges.ts';
 import { parsePatch } from '../../text/patch/parse.ts';
 import type { RenderContext } from '../render.ts';
 

@@ -1,8 +1,7 @@
 import { LOOKFIRST_TOOLS } from '../../report/tool-names.ts';
 import { commandTool } from '../command-tool.ts';
 import type { Dialect } from '../tool.ts';
-import { CHANGING_TOOLS } from './changing-tools.ts';
-import { CLAIM_TOOLS } from './claim-tools.ts';
+import { CHANGING_TOOLS, CLAIM_TOOLS } from './changing-tools.ts';
 import { LOOKING_TOOLS } from './looking-tools.ts';
 
 /** The default dialect. */

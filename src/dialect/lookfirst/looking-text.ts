@@ -6,10 +6,8 @@ import type {
   SearchResult,
   StatusResult,
 } from '../../model/results.ts';
+import { byteSize, lineWords, relativeTime } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
-import { byteSize } from '../../report/byte-size.ts';
-import { lineWords } from '../../report/ranges.ts';
-import { relativeTime } from '../../report/relative-time.ts';
 import { callOf, type ToolNames } from '../../report/tool-names.ts';
 import type { RenderContext } from '../render.ts';
 

@@ -1,8 +1,7 @@
 import type { ReadResult } from '../../model/results.ts';
+import { byteSize, lineWords } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
-import { byteSize } from '../../report/byte-size.ts';
 import { explain } from '../../report/explain.ts';
-import { lineWords } from '../../report/ranges.ts';
 import type { Results } from '../operation.ts';
 import { type ReadStyle, styledText } from '../read-style.ts';
 import type { ContentBlock, RenderContext, Rendered } from '../render.ts';

@@ -5,7 +5,7 @@ import type { ResolvedPath } from '../../model/path.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { lostChanges } from '../../text/lost-change.ts';
 import { maskedDiff } from '../../text/unified.ts';
-import { siblingOf } from '../sibling.ts';
+import { siblingOf } from '../look.ts';
 import type { World } from '../world.ts';
 import { plainText } from './file-bytes.ts';
 

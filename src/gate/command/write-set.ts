@@ -12,7 +12,7 @@ import {
   layerBytes,
   layerEntries,
 } from '../../process/layer-entries.ts';
-import { ABSENT, fileSide } from '../sides.ts';
+import { ABSENT, fileSide } from '../side-at.ts';
 import type { World } from '../world.ts';
 
 /** A command's effect on one path. */

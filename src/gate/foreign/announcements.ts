@@ -1,4 +1,4 @@
-import { asOf } from '../../ledger/as-of.ts';
+import { asOf } from '../../ledger/ledger.ts';
 import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';

@@ -7,7 +7,7 @@ import type { CallTimes, GuessedEvent } from '../../model/foreign-session.ts';
 import type { Notice, WitnessEvent } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
-import { formatRanges } from '../../report/ranges.ts';
+import { formatRanges } from '../../report/amounts.ts';
 import { countLines, sliceLineBytes } from '../../text/byte-lines.ts';
 import { sameLines } from '../../text/lines.ts';
 import { looksBinary } from '../../text/unicode.ts';

@@ -1,7 +1,7 @@
 import { fingerprintOf, type Snapshot } from '../../disk/read.ts';
-import { sameContent } from '../../journal/side.ts';
+import { sameContent, sameSide } from '../../journal/side.ts';
 import { isUnder } from '../../journal/undo-events.ts';
-import type { UndoStep } from '../../journal/undo-steps.ts';
+import { inOrder, type UndoStep } from '../../journal/undo-steps.ts';
 import type { Side } from '../../model/entry.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 import type { UndoSelection } from '../../model/session.ts';
@@ -9,10 +9,8 @@ import { type Outcome, type Refusal, refused, type UndoCall } from '../../model/
 import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
 import { unifiedDiff } from '../../text/unified.ts';
-import { sideOfLocated } from '../side-at.ts';
-import { ABSENT } from '../sides.ts';
+import { ABSENT, sideOfLocated } from '../side-at.ts';
 import type { World } from '../world.ts';
-import { type FoundChange, joinSteps, moveLargeFiles } from './found.ts';
 
 /** The state of a path at some point of an undo. */
 interface State {
@@ -225,4 +223,89 @@ class Rehearsal {
     this.#isFolder.set(key, isFolder);
     return isFolder;
   }
+}
+
+/** A step that can run, and the present bytes of its file. */
+export interface FoundChange {
+  readonly step: UndoStep;
+  readonly snapshot?: Snapshot | undefined;
+  /** The stamp of its file, if an equal stamp proves equal bytes. */
+  readonly stamp?: Stamp | undefined;
+  /** The bytes to restore, if they are the result of a merge and thus neither present nor earlier bytes. */
+  readonly merged?: Uint8Array | undefined;
+}
+
+/**
+ * Joins all steps on one path into one, from the present state to the last restored state, in an order that can run.
+ * The move of a folder is a boundary: steps before and after it are not joined.
+ */
+function joinSteps(found: readonly FoundChange[]): readonly FoundChange[] {
+  const joined: FoundChange[] = [];
+  let stretch: FoundChange[] = [];
+  for (const each of found) {
+    if (each.step.from === undefined) stretch.push(each);
+    else {
+      joined.push(...joinStretch(stretch), each);
+      stretch = [];
+    }
+  }
+  return [...joined, ...joinStretch(stretch)];
+}
+
+function joinStretch(found: readonly FoundChange[]): readonly FoundChange[] {
+  const byKey = new Map<string, FoundChange>();
+  for (const each of found) {
+    const earlier = byKey.get(each.step.key);
+    byKey.set(each.step.key, earlier === undefined ? each : join(earlier, each));
+  }
+  if (byKey.size === found.length) return found;
+  return [...byKey.values()].sort((a, b) => inOrder(a.step, b.step));
+}
+
+function join(first: FoundChange, last: FoundChange): FoundChange {
+  const { expect, lookAt } = first.step;
+  const step = { ...last.step, expect, ...(lookAt === undefined ? {} : { lookAt }) };
+  return { step, snapshot: first.snapshot, stamp: first.stamp, merged: last.merged };
+}
+
+/**
+ * Pairs of steps that together are a move: a file restored to a free path, and the step that removes the same bytes
+ * elsewhere.
+ */
+export function fileMoves(found: readonly FoundChange[]): ReadonlyMap<FoundChange, FoundChange> {
+  const going = new Map<string, FoundChange[]>();
+  for (const each of found) {
+    const { expect, restore } = each.step;
+    if (expect.kind !== 'file' || restore.kind !== 'absent') continue;
+    const { sha256 } = expect.fingerprint;
+    going.set(sha256, [...(going.get(sha256) ?? []), each]);
+  }
+  const moves = new Map<FoundChange, FoundChange>();
+  for (const each of found) {
+    const { expect, restore } = each.step;
+    const from =
+      expect.kind === 'absent' && restore.kind === 'file'
+        ? going.get(restore.fingerprint.sha256)?.shift()
+        : undefined;
+    if (from !== undefined) moves.set(each, from);
+  }
+  return moves;
+}
+
+/**
+ * Replaces the two steps of a move by one that renames the file back, for files too large to load. Such a file is not
+ * among the images, because a move displaces no bytes.
+ */
+function moveLargeFiles(found: readonly FoundChange[], maxBytes: number): readonly FoundChange[] {
+  const renames = new Map<FoundChange, FoundChange>();
+  const merged = new Set<FoundChange>();
+  for (const [coming, going] of fileMoves(found)) {
+    const { expect } = going.step;
+    const isLarge = expect.kind === 'file' && expect.fingerprint.size > maxBytes;
+    if (!isLarge || !sameSide(expect, coming.step.restore)) continue;
+    const { key, relative } = going.step;
+    renames.set(going, { step: { ...coming.step, from: { key, relative } }, stamp: going.stamp });
+    merged.add(coming);
+  }
+  return found.flatMap((each) => (merged.has(each) ? [] : [renames.get(each) ?? each]));
 }

@@ -3,8 +3,7 @@ import type { UndoStep } from '../../journal/undo-steps.ts';
 import type { Side } from '../../model/entry.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import type { World } from '../world.ts';
-import { presentBytes } from './check.ts';
-import { type FoundChange, fileMoves } from './found.ts';
+import { type FoundChange, fileMoves, presentBytes } from './check.ts';
 
 /** Diffs of at most this many files are shown, the rest is counted: an answer with more would not be read. */
 const MAX_DIFFS = 100;

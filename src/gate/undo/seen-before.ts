@@ -1,6 +1,5 @@
 import type { UndoStep } from '../../journal/undo-steps.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import { movedSightings, sightingsBelow } from '../../ledger/moved-sightings.ts';
+import { type Ledger, movedSightings, sightingsBelow } from '../../ledger/ledger.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { RestoreContext } from '../restore-step.ts';
 

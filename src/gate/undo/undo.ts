@@ -1,8 +1,7 @@
 import { listNames } from '../../disk/list.ts';
 import { sameSide } from '../../journal/side.ts';
-import { entriesForUndo, newestSelected } from '../../journal/undo-entries.ts';
+import { entriesForUndo, newestSelected, type UndoTarget } from '../../journal/undo-history.ts';
 import { planUndo, type UndoPlan, type UndoPlans } from '../../journal/undo-plan.ts';
-import type { UndoTarget } from '../../journal/undo-selection.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
@@ -15,10 +14,9 @@ import { areIndependent, type RestorePlace, restoreSteps } from '../restore-step
 import { worldFor } from '../run-steps.ts';
 import { sideAt } from '../side-at.ts';
 import type { Step } from '../step.ts';
-import { listingFingerprint } from '../tree.ts';
+import { listingFingerprint } from '../tree-step.ts';
 import type { World } from '../world.ts';
-import { checkSteps, mergedCall, presentBytes } from './check.ts';
-import type { FoundChange } from './found.ts';
+import { checkSteps, type FoundChange, mergedCall, presentBytes } from './check.ts';
 import { foldersInUse, isFolderToGo, previewDiff } from './preview.ts';
 import { SeenBefore } from './seen-before.ts';
 

@@ -1,5 +1,5 @@
 import type { RecordedPage } from '../../dialect/calls/answer.ts';
-import { claudePage } from '../../dialect/calls/hosts/recorded-page.ts';
+import { claudePage } from '../../dialect/calls/hosts/answers.ts';
 import { pageShown } from '../../dialect/calls/shown/delivered.ts';
 import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import { lineCount } from '../../text/lines.ts';

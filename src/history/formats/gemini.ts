@@ -1,5 +1,4 @@
-import { geminiOutput } from '../../dialect/calls/hosts/command-output.ts';
-import { geminiPage } from '../../dialect/calls/hosts/recorded-page.ts';
+import { geminiOutput, geminiPage } from '../../dialect/calls/hosts/answers.ts';
 import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';

@@ -1,4 +1,4 @@
-import { codexOutput } from '../../dialect/calls/hosts/command-output.ts';
+import { codexOutput } from '../../dialect/calls/hosts/answers.ts';
 import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import { type Format, type FormatClaim, type Reader, strongest } from '../format.ts';

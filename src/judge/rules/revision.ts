@@ -1,8 +1,7 @@
 import { showsAll } from '../../model/sighting.ts';
 import type { Facts } from '../facts.ts';
-import { knowledgeOf } from '../knowledge.ts';
+import { bringsWhatIsThere, knowledgeOf } from '../knowledge.ts';
 import { type JudgeRule, no, PASS } from '../rule.ts';
-import { bringsWhatIsThere } from '../same-content.ts';
 
 /**
  * An `expected_revision` must match the current bytes, even if the session has seen them, because the caller named the

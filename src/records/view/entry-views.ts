@@ -2,7 +2,7 @@ import { UndoHistory } from '../../journal/undo-history.ts';
 import type { Effect, Entry, Side } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Policy } from '../../model/policy.ts';
-import { byteSize } from '../../report/byte-size.ts';
+import { byteSize } from '../../report/amounts.ts';
 import { entryKeys } from '../../store/entry-match.ts';
 import { decodeText } from '../../text/decode.ts';
 import { isSecretPath, masked } from '../../text/secrets.ts';

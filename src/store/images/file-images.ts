@@ -6,16 +6,19 @@ import { errnoOf, isMissing } from '../../model/errno.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Durability } from '../../model/policy.ts';
-import { changedWhileKept, damagedImage, missingImage, notKeepable } from '../image-fault.ts';
-import type {
-  Adoption,
-  ImageHealth,
-  Images,
-  ImageUsage,
-  Kept,
-  KeptImage,
-  LateImage,
-  PackRequest,
+import {
+  type Adoption,
+  changedWhileKept,
+  damagedImage,
+  type ImageHealth,
+  type Images,
+  type ImageUsage,
+  type Kept,
+  type KeptImage,
+  type LateImage,
+  missingImage,
+  notKeepable,
+  type PackRequest,
 } from '../images.ts';
 import { beginsWith, chunksOf, openImage, readStart, SMALL_BYTES, startChunks } from './bytes.ts';
 import {
@@ -30,10 +33,8 @@ import {
   writeNew,
   writeNewSmall,
 } from './folder.ts';
-import { setAsideLate } from './late-image.ts';
-import { packedFile, packImages, readPacked } from './packed.ts';
-import { removeImages } from './removal.ts';
-import { keepTwin } from './twin-image.ts';
+import { keepTwin, setAsideLate } from './late-image.ts';
+import { packedFile, packImages, readPacked, removeImages } from './packed.ts';
 
 /** Images as files under `<home>/images`, for all processes that share the home. */
 export class FileImages implements Images {

@@ -18,7 +18,6 @@ import { dirname, join } from 'node:path';
 import { errnoOf, isMissing, isTaken } from '../../model/errno.ts';
 import type { Durability } from '../../model/policy.ts';
 import { isAlive, ownerOfThisProcess } from '../owner.ts';
-import { sync, syncAll, syncIfThere } from './durable.ts';
 
 /** Mode of our own copies only; a displaced inode keeps its mode from the workspace. */
 export const COPY_MODE = 0o400;
@@ -45,7 +44,7 @@ const MOMENT_MS = 2000;
 /** Limit of twins per image and process; a new one replaces the oldest. */
 const MAX_TWINS = 16;
 
-export interface ImageNames {
+interface ImageNames {
   readonly sha256: string;
   readonly paths: readonly string[];
 }
@@ -300,4 +299,39 @@ function namesIn(folder: string): string[] {
     if (isMissing(error)) return [];
     throw error;
   }
+}
+
+/** Syncs a file's bytes, or a folder's list of names, to the disk. */
+function sync(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Like `sync`, without blocking other work. Returns false if the path does not exist. */
+async function syncIfThere(path: string): Promise<boolean> {
+  try {
+    const handle = await open(path, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+/** Number of files open at the same time for syncing: a change of many files must not use up the descriptors. */
+const SYNCED_AT_ONCE = 8;
+
+/** Like `syncIfThere`, for many paths. */
+async function syncAll(paths: readonly string[]): Promise<void> {
+  for (let start = 0; start < paths.length; start += SYNCED_AT_ONCE)
+    await Promise.all(paths.slice(start, start + SYNCED_AT_ONCE).map(syncIfThere));
 }

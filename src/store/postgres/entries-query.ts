@@ -1,5 +1,4 @@
-import { column } from '../column-text.ts';
-import { INDEXED } from '../entry-columns.ts';
+import { column, INDEXED } from '../entry-columns.ts';
 import { ancestorsOf } from '../entry-match.ts';
 import type { EntryFilter } from '../store.ts';
 import type { PgValue } from './driver.ts';

@@ -3,8 +3,18 @@ import { type BigIntStats, readFileSync, writeFileSync } from 'node:fs';
 import { Fault } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Durability } from '../../model/policy.ts';
-import { changedWhileKept, damagedImage, missingImage } from '../image-fault.ts';
-import type { Adoption, ImageHealth, Images, ImageUsage, Kept, KeptImage, LateImage } from '../images.ts';
+import {
+  type Adoption,
+  changedWhileKept,
+  damagedImage,
+  type ImageHealth,
+  type Images,
+  type ImageUsage,
+  type Kept,
+  type KeptImage,
+  type LateImage,
+  missingImage,
+} from '../images.ts';
 import type { AnnouncedImages } from '../store.ts';
 import type { PostgresConnection } from './connection.ts';
 import type { Row } from './driver.ts';

@@ -4,9 +4,8 @@ import { Fault } from '../../model/fault.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { CHAIN_START } from '../chain.ts';
-import { column, fromColumn } from '../column-text.ts';
-import { entryFrom } from '../entry-columns.ts';
-import { matchesPending } from '../pending-match.ts';
+import { column, entryFrom, fromColumn } from '../entry-columns.ts';
+import { matchesPending } from '../entry-match.ts';
 import { sightingFrom } from '../sighting-text.ts';
 import type {
   ChainState,

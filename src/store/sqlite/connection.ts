@@ -15,12 +15,17 @@ import { promisify } from 'node:util';
 import { errnoOf, isMissing } from '../../model/errno.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
-import { makeFolder } from '../make-folder.ts';
+import { makeFolder } from '../prepare-home.ts';
 import type { ChainLink } from '../store.ts';
-import { openDatabase } from './database.ts';
-import { loadSqlite, type SqliteDatabase, type SqliteLoader, type SqliteStatement } from './driver.ts';
-import { isDamage, storeFault } from './fault.ts';
-import { Users } from './users.ts';
+import { openDatabase, Users } from './database.ts';
+import {
+  isDamage,
+  loadSqlite,
+  type SqliteDatabase,
+  type SqliteLoader,
+  type SqliteStatement,
+  storeFault,
+} from './driver.ts';
 
 export interface OpenOptions {
   /** `set-aside`: a damaged database that no other process uses is renamed, and an empty one takes its place. */

@@ -3,10 +3,9 @@ import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { linkAfter } from '../chain.ts';
-import { column, fromColumn } from '../column-text.ts';
-import { entryFrom, entryValues, touchedKeys } from '../entry-columns.ts';
+import { column, entryFrom, entryValues, fromColumn, touchedKeys } from '../entry-columns.ts';
+import { matchesPending } from '../entry-match.ts';
 import { LateNotes } from '../late-notes.ts';
-import { matchesPending } from '../pending-match.ts';
 import { sightingFrom, sightingText } from '../sighting-text.ts';
 import type {
   ChainLink,
@@ -20,9 +19,15 @@ import type {
   Writes,
 } from '../store.ts';
 import { type Connection, type OpenOptions, openConnection } from './connection.ts';
-import { entriesQuery, INSERT_ENTRY, SELECT_CHECKPOINT, SELECT_ENTRY, SELECT_HEAD } from './entry-rows.ts';
-import { storeFault } from './fault.ts';
-import { RecentRows } from './recent-rows.ts';
+import { storeFault } from './driver.ts';
+import {
+  entriesQuery,
+  INSERT_ENTRY,
+  RecentRows,
+  SELECT_CHECKPOINT,
+  SELECT_ENTRY,
+  SELECT_HEAD,
+} from './entry-rows.ts';
 
 /** Number of entries pruned per transaction: few enough that other processes do not wait long for the lock. */
 const PRUNE_STEP = 2000;

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { byteSize } from '../../report/byte-size.ts';
+import { byteSize } from '../../report/amounts.ts';
 import { RowLink } from './feed.ts';
 import { html } from './html.ts';
 import { ask, countedText, countText, narrow, tab } from './state.ts';

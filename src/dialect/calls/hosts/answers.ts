@@ -1,7 +1,13 @@
-import { isRecord, type JsonRecord, objectIn, stringIn } from '../../../model/record.ts';
-import { type Answer, mcpAnswer } from '../answer.ts';
-import { codexOutput, geminiOutput } from './command-output.ts';
-import { claudePage, geminiPage, opencodePage } from './recorded-page.ts';
+import {
+  integerIn,
+  isRecord,
+  type JsonRecord,
+  objectIn,
+  parseJson,
+  stringIn,
+} from '../../../model/record.ts';
+import { lineCount } from '../../../text/lines.ts';
+import { type Answer, mcpAnswer, type RecordedPage } from '../answer.ts';
 
 const FAILED: Answer = { ok: false, flagged: true };
 
@@ -90,4 +96,92 @@ function plainAnswer(response: JsonRecord): Answer {
     if (text !== undefined) return { ...textAnswer(text), output: text };
   }
   return { ok: (response['error'] ?? null) === null, flagged: true, texts: [] };
+}
+
+/** The output of a command, and whether it is known to have succeeded. */
+interface HostCommandOutput {
+  readonly ok: boolean;
+  readonly stdout: string;
+}
+
+/** `Chunk ID: …`, `Wall time: …`, `Process exited with code N` or `Exit code: N`, …, `Output:` and then the output. */
+const HEADER =
+  /^(?:(?:Chunk ID|Wall time|Original token count|Total output lines|Exit code): [^\n]*\n|Process [^\n]*\n){1,8}Output:\n/;
+const EXIT = /^(?:Exit code: |Process exited with code )(\d+)$/m;
+const TRUNCATED = /^Warning: truncated output \(original token count: \d+\)\n/;
+const MAX_HEADER = 1000;
+
+/**
+ * Removes Codex's header; older versions wrote JSON. Undefined if the text is neither; the command's success is then
+ * unknown.
+ */
+export function codexOutput(text: string): HostCommandOutput | undefined {
+  const header = HEADER.exec(text.slice(0, MAX_HEADER))?.[0];
+  if (header === undefined) return fromJson(text);
+  const stdout = text.slice(header.length);
+  return { ok: EXIT.exec(header)?.[1] === '0' && !TRUNCATED.test(stdout.slice(0, MAX_HEADER)), stdout };
+}
+
+function fromJson(text: string): HostCommandOutput | undefined {
+  const parsed = text.startsWith('{') ? parseJson(text) : undefined;
+  const stdout = isRecord(parsed) ? stringIn(parsed, 'output') : undefined;
+  if (!isRecord(parsed) || stdout === undefined) return undefined;
+  return { ok: objectIn(parsed, 'metadata')?.['exit_code'] === 0, stdout };
+}
+
+const FRAME = /^(?:<untrusted_context>\n)?Output: /;
+const GROUP = /\nProcess Group PGID: \d+(?:\n<\/untrusted_context>)?$/;
+
+/** Removes Gemini CLI's frame. It names an exit code, error or signal only if there is one. */
+export function geminiOutput(text: string): HostCommandOutput | undefined {
+  const frame = FRAME.exec(text)?.[0];
+  if (frame === undefined) return undefined;
+  const stdout = text.slice(frame.length).replace(GROUP, '');
+  const failed = /\n(?:Error|Exit Code|Signal|Background PIDs): [^\n]*$/m.test(stdout.slice(-MAX_HEADER));
+  return { ok: !failed && stdout !== '(empty)', stdout };
+}
+
+/**
+ * The page that Claude Code records of a read: `{content, startLine, numLines, totalLines}`. Its total counts the empty
+ * line after a final newline. That line is dropped if the page reaches the end; otherwise the total is unknown.
+ */
+export function claudePage(file: JsonRecord): RecordedPage | undefined {
+  const content = stringIn(file, 'content');
+  const from = integerIn(file, 'startLine');
+  const lines = integerIn(file, 'numLines');
+  const total = integerIn(file, 'totalLines');
+  if (content === undefined || from === undefined || lines === undefined || total === undefined)
+    return undefined;
+  if (from < 1 || lines < 0) return undefined;
+  if (from + lines - 1 < total) return { content, from, to: from + lines - 1, exact: true };
+  const last = from - 1 + lineCount(content);
+  return { content, from, to: last, totalLines: last, exact: true };
+}
+
+const GEMINI_PAGE =
+  /^\nIMPORTANT: The file content has been truncated\.\nStatus: Showing lines (\d{1,12})-(\d{1,12}) of (\d{1,12}) total lines\.\n/;
+const GEMINI_TEXT = '\n--- FILE CONTENT (truncated) ---\n';
+
+/** The page in a text of Gemini CLI. Like Claude Code's, its total counts the empty line after a final newline. */
+export function geminiPage(text: string): RecordedPage | undefined {
+  const [, first, last, total] = GEMINI_PAGE.exec(text) ?? [];
+  const start = text.indexOf(GEMINI_TEXT);
+  if (first === undefined || start === -1) return undefined;
+  const content = text.slice(start + GEMINI_TEXT.length);
+  const from = Number(first);
+  if (Number(last) < Number(total)) return { content, from, to: Number(last), exact: false };
+  const to = from - 1 + lineCount(content);
+  return { content, from, to, totalLines: to, exact: false };
+}
+
+/** The page that opencode records of a read: `{text, lineStart, lineEnd, totalLines}`. */
+function opencodePage(metadata: JsonRecord): RecordedPage | undefined {
+  const display = objectIn(metadata, 'display') ?? {};
+  const content = stringIn(display, 'text');
+  const from = integerIn(display, 'lineStart');
+  const to = integerIn(display, 'lineEnd');
+  if (display['type'] !== 'file' || content === undefined || from === undefined || to === undefined)
+    return undefined;
+  const totalLines = integerIn(display, 'totalLines');
+  return { content, from, to, totalLines, exact: false };
 }

@@ -14,9 +14,9 @@ import {
   SEARCH,
   SHELL,
   TEXT_EDITOR_RULES,
+  usualRules,
   WRITE,
 } from './usual.ts';
-import { usualRules } from './usual-names.ts';
 
 const TOUCH_NOTEBOOK: readonly Rule[] = [{ does: 'touch', path: ['notebook_path', 'filePath', 'path'] }];
 const SHOW_IMAGE: readonly Rule[] = [{ does: 'look', path: ['path', 'file_path', 'filePath'] }];

@@ -41,9 +41,7 @@ export const READ: readonly Rule[] = [
 export const READ_PLAIN: readonly Rule[] = [
   { does: 'read', path: PATH, lines: LINES, shown: { as: 'lines', numbers: 'never' } },
 ];
-export const READ_MANY: readonly Rule[] = [
-  { does: 'read', each: 'paths', path: '.', shown: { as: 'receipts' } },
-];
+const READ_MANY: readonly Rule[] = [{ does: 'read', each: 'paths', path: '.', shown: { as: 'receipts' } }];
 export const WRITE: readonly Rule[] = [
   { does: 'insert', path: PATH, content: CONTENT, when: APPEND },
   { does: 'write', path: PATH, content: CONTENT, unless: APPEND },
@@ -78,7 +76,7 @@ export const LIST_RULE: readonly Rule[] = [
 ];
 export const NO_RULE: readonly Rule[] = [{ does: 'nothing' }];
 /** Lookfirst's own tool for several changes in one step. */
-export const BATCH: readonly Rule[] = [
+const BATCH: readonly Rule[] = [
   {
     does: 'write',
     each: 'changes',
@@ -140,4 +138,65 @@ function editRules(edit: EditArguments): readonly Rule[] {
     { does: 'edit', path: PATH, edit: { ...edit, each: 'edits' }, when: EDITS, unless: DRY_RUN },
     { does: 'edit', path: PATH, edit, unless: [EDITS, DRY_RUN] },
   ];
+}
+
+/** Rules by name: in lower case without `_` and `-`, and capitalised as the most common hosts write them. */
+const RULES: ReadonlyMap<string, readonly Rule[]> = new Map([
+  ...named(READ, 'read readfile fileread view viewfile openfile readfilerange'),
+  ...named(READ_PLAIN, 'readtextfile readtext'),
+  ...named(READ_MANY, 'readmultiplefiles readfiles'),
+  ...named(WRITE, 'write writefile filewrite createfile savefile writetextfile'),
+  ...named(EDIT, 'edit editfile fileedit multiedit replace strreplace searchreplace'),
+  ...named(INSERT, 'insertlines fileinsert'),
+  ...named(BATCH, 'applychanges'),
+  ...named(TEXT_EDITOR_RULES, 'strreplacebasededittool strreplaceeditor texteditor memory'),
+  ...named(PATCH, 'applypatch'),
+  ...named(
+    SHELL,
+    'bash shell localshell execcommand runshellcommand runcommand executecommand runinterminal shellcommand exec',
+  ),
+  ...named(SEARCH, 'grep grepsearch searchtext ripgrepsearch searchfilecontent'),
+]);
+
+/**
+ * The server's name that hosts put before a tool's name: `mcp__files__read_file`, `files_read_file`,
+ * `files.read_file`.
+ */
+const PREFIX = /^.*(?:__|[./:])/;
+
+/**
+ * The rules of a tool by its name alone, for any host; undefined for an unusual name. The spelling `Read` always
+ * means numbered lines.
+ */
+export function usualRules(name: string): readonly Rule[] | undefined {
+  return rulesOf(name) ?? unprefixed(name.replace(PREFIX, ''));
+}
+
+function unprefixed(bare: string): readonly Rule[] | undefined {
+  return rulesOf(bare) ?? RULES.get(plain(bare)) ?? behindPrefix(bare);
+}
+
+function rulesOf(name: string): readonly Rule[] | undefined {
+  return name === 'Read' ? READ_NUMBERED : RULES.get(name);
+}
+
+/** After an unknown prefix only names of two or more words are recognised: `my_read` is not known to read files. */
+function behindPrefix(name: string): readonly Rule[] | undefined {
+  const words = name.split('_');
+  for (let first = 1; first < words.length - 1; first += 1) {
+    const rules = RULES.get(plain(words.slice(first).join('')));
+    if (rules !== undefined) return rules;
+  }
+  return undefined;
+}
+
+function plain(name: string): string {
+  return name.replaceAll(/[_-]/g, '').toLowerCase();
+}
+
+function named(rules: readonly Rule[], list: string): [string, readonly Rule[]][] {
+  return list.split(' ').flatMap((name): [string, readonly Rule[]][] => [
+    [name, rules],
+    [`${name.charAt(0).toUpperCase()}${name.slice(1)}`, rules],
+  ]);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { namesOf } from './names.ts';
+import { namesOf } from './commands.ts';
 import { writesOf } from './writes.ts';
 
 const over = (path: string, content?: string) =>

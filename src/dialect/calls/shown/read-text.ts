@@ -2,9 +2,8 @@ import type { LineRange } from '../../../model/coverage.ts';
 import { lineCount } from '../../../text/lines.ts';
 import type { Answer } from '../answer.ts';
 import type { ReadTouch } from '../touch.ts';
-import { isBlanked } from './blanked.ts';
 import { pageShown, type ShownLines } from './delivered.ts';
-import { type Receipt, takeReceipts } from './receipt.ts';
+import { isBlanked, type Receipt, takeReceipts } from './receipt.ts';
 
 /** A read, its answer, and the names that a receipt may use for its file. */
 interface Read {

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { changeEntry, effect, file, ROOT, readEntry } from '../../test/store/samples.ts';
 import { MemoryStore } from '../store/memory/memory-store.ts';
-import { entriesForUndo } from './undo-entries.ts';
+import { entriesForUndo, type UndoTarget } from './undo-history.ts';
 import { planUndo } from './undo-plan.ts';
-import type { UndoTarget } from './undo-selection.ts';
 
 /**
  * 500 changes that alternate between two sessions, with a read after each. Only changes 250 and 251

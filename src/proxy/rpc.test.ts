@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { idBetween, idIn, isPlainlyResponse, methodsIn } from './scan.ts';
+import { idBetween, idIn, isPlainlyResponse, methodsIn } from './rpc.ts';
 
 const line = (text: string): Buffer => Buffer.from(text);
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { AskedOnce } from './unknown-tools.ts';
+import { AskedOnce } from './unknown-refusal.ts';
 
 it('the same call of the same session is let through the second time, and asked about again after that', () => {
   const asked = new AskedOnce();

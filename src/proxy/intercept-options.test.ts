@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Witnesses } from './witnesses.ts';
+import { Witnesses } from './intercept-options.ts';
 
 const noting = (log: string[], name: string) => async () => {
   await null;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readLine } from './message.ts';
+import { readLine } from './protocol.ts';
 
 const read = (text: string) => {
   const line = readLine(Buffer.from(text));

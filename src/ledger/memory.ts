@@ -1,0 +1,218 @@
+import { type Awaitable, andThen } from '../model/awaitable.ts';
+import type { Entry } from '../model/entry.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Store } from '../store/store.ts';
+
+/** Bound on cached recalls without a change; beyond it the cache is cleared. */
+const MAX_RECALLED = 1000;
+
+/**
+ * One session's sightings as a ledger has fetched them. Queries the store every time, because other
+ * processes write there too. Only for locked files (`hold`) is the last answer reused.
+ */
+export class FetchedSightings {
+  readonly #store: Store;
+  readonly #session: string;
+  /** The answers of `recall` since the last change through the ledger. */
+  readonly #recalled = new Map<string, Sighting | undefined>();
+  readonly #held = new Map<string, Sighting | undefined>();
+
+  constructor(store: Store, session: string) {
+    this.#store = store;
+    this.#session = session;
+  }
+
+  recall(key: string): Awaitable<Sighting | undefined> {
+    const stored = this.#held.has(key) ? this.#held.get(key) : this.#store.recall(this.#session, key);
+    return andThen(stored, (known) => {
+      if (this.#recalled.size >= MAX_RECALLED) this.#recalled.clear();
+      this.#recalled.set(key, known);
+      return known;
+    });
+  }
+
+  async recallMany(keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
+    const found = new Map<string, Sighting>();
+    const unknown: string[] = [];
+    for (const key of keys) {
+      const held = this.#held.get(key);
+      if (held !== undefined) found.set(key, held);
+      else if (!this.#held.has(key)) unknown.push(key);
+    }
+    const stored = unknown.length === 0 ? [] : await this.#store.recallMany(this.#session, unknown);
+    for (const [key, sighting] of stored) found.set(key, sighting);
+    return found;
+  }
+
+  /**
+   * Makes `recall` return these `recallMany` results for files that the caller has locked. Ends
+   * when one of them changes or the returned function is called. Call that function before
+   * releasing the lock.
+   */
+  hold(keys: readonly string[], found: ReadonlyMap<string, Sighting | undefined>): () => void {
+    for (const key of keys) this.#held.set(key, found.get(key));
+    return () => {
+      for (const key of keys) this.#held.delete(key);
+    };
+  }
+
+  /** True if `recalled` is the last answer for the key, and nothing has changed through the ledger since. */
+  isLast(key: string, recalled: Sighting | undefined): boolean {
+    return this.#recalled.has(key) && this.#recalled.get(key) === recalled;
+  }
+
+  /** Drops the cached sighting of a key that is being changed. */
+  drop(key: string): void {
+    this.#recalled.delete(key);
+    this.#held.delete(key);
+  }
+
+  /** Clears everything, including held answers, so that the store is queried again. */
+  clear(): void {
+    this.#recalled.clear();
+    this.#held.clear();
+  }
+}
+
+const MAX_KEPT = 1000;
+/** Session events that discard sightings. Another process may have reported them. */
+const FORGETTING: ReadonlySet<string> = new Set(['compacted', 'rewound', 'forgotten', 'expired']);
+
+/**
+ * Whole views of files and folders that the session's own changes have replaced: an undo may
+ * restore them. Holds only views that this process recorded, up to a limit; others must be read
+ * again.
+ */
+export class EarlierSightings {
+  readonly #store: Store;
+  readonly #session: string;
+  readonly #kept = new Map<string, Sighting>();
+  /** The newest listing of each folder, by key: an undo identifies a folder only by its path. */
+  readonly #listings = new Map<string, Sighting>();
+  #events: Promise<readonly Entry[]> | undefined;
+
+  constructor(store: Store, session: string) {
+    this.#store = store;
+    this.#session = session;
+  }
+
+  /** Keeps a sighting that is about to be replaced, if it covers the whole file or folder. */
+  keep(sighting: Sighting | undefined): void {
+    if (sighting?.fingerprint === undefined || sighting.coverage.kind !== 'whole') return;
+    if (sighting.how === 'listing') keepNewest(this.#listings, sighting.key, sighting);
+    else keepNewest(this.#kept, nameOf(sighting.key, sighting.fingerprint), sighting);
+  }
+
+  /** The session's sighting of a file with these bytes, unless the session has forgotten anything since. */
+  file(key: string, fingerprint: Fingerprint): Promise<Sighting | undefined> {
+    return this.#unlessForgotten(this.#kept.get(nameOf(key, fingerprint)));
+  }
+
+  /**
+   * The newest full listing of a folder that the session has deleted, unless the session has
+   * forgotten anything since.
+   */
+  listing(key: string): Promise<Sighting | undefined> {
+    return this.#unlessForgotten(this.#listings.get(key));
+  }
+
+  clear(): void {
+    this.#kept.clear();
+    this.#listings.clear();
+  }
+
+  /**
+   * Fetches the session's events once for all lookups until the returned function is called,
+   * instead of once per lookup.
+   */
+  prefetch(): () => void {
+    const kept = [...this.#kept.values(), ...this.#listings.values()];
+    if (kept.length === 0) return () => {};
+    this.#events = this.#eventsSince(kept.reduce((oldest, { atMs }) => Math.min(oldest, atMs), Infinity));
+    // The first lookup that needs the events reports the failure.
+    this.#events.catch(() => undefined);
+    return () => {
+      this.#events = undefined;
+    };
+  }
+
+  async #unlessForgotten(seen: Sighting | undefined): Promise<Sighting | undefined> {
+    if (seen === undefined) return undefined;
+    const events = await (this.#events ?? this.#eventsSince(seen.atMs));
+    const later = events.filter(({ atMs }) => atMs >= seen.atMs);
+    return later.some(({ text = '' }) => FORGETTING.has(text)) ? undefined : seen;
+  }
+
+  #eventsSince(sinceMs: number): Promise<readonly Entry[]> {
+    return this.#store.entries({ session: this.#session, kinds: ['session'], sinceMs });
+  }
+}
+
+function keepNewest(kept: Map<string, Sighting>, name: string, sighting: Sighting): void {
+  kept.delete(name);
+  kept.set(name, sighting);
+  if (kept.size <= MAX_KEPT) return;
+  const [oldest] = kept.keys();
+  if (oldest !== undefined) kept.delete(oldest);
+}
+
+function nameOf(key: string, { sha256 }: Fingerprint): string {
+  return `${sha256} ${key}`;
+}
+
+/** How many files are remembered. A call older than all remembered views is judged by the current sightings. */
+const MAX_FILES = 256;
+/** How many views per file are remembered. */
+const MAX_VIEWS = 8;
+
+/** The kinds of sighting that come from being shown a file, not from changing it. */
+const SHOWN: ReadonlySet<Sighting['how']> = new Set(['read', 'search', 'listing', 'cure']);
+
+interface RecentView {
+  /** The call whose answer shows the file. */
+  readonly by: Pick<CallTimes, 'answeredAt'>;
+  /** The sighting before that call. */
+  readonly before: Sighting | undefined;
+}
+
+/**
+ * When files were last shown to the model. A view licenses only calls that arrived after its answer
+ * was sent: an earlier call was written without knowledge of it.
+ */
+export class RecentViews {
+  readonly #views = new Map<string, readonly RecentView[]>();
+
+  add(key: string, view: RecentView): void {
+    const views = [...(this.#views.get(key) ?? []), view].slice(-MAX_VIEWS);
+    this.#views.delete(key);
+    this.#views.set(key, views);
+    const [oldest] = this.#views.keys();
+    if (this.#views.size > MAX_FILES && oldest !== undefined) this.#views.delete(oldest);
+  }
+
+  /** The files shown at or after a moment; nearly always none. */
+  shownSince(moment: number): readonly string[] {
+    const keys: string[] = [];
+    for (const [key, views] of this.#views)
+      if (views.some(({ by }) => by.answeredAt >= moment)) keys.push(key);
+    return keys;
+  }
+
+  /**
+   * The sightings that judge a call that arrived at `moment`, for files shown again since. The
+   * session's own changes count regardless of time. `now`: the current sightings.
+   */
+  before(moment: number, now: ReadonlyMap<string, Sighting>): ReadonlyMap<string, Sighting | undefined> {
+    const past = new Map<string, Sighting | undefined>();
+    for (const [key, { how }] of now) {
+      if (!SHOWN.has(how)) continue;
+      for (const { by, before } of this.#views.get(key)?.toReversed() ?? []) {
+        if (by.answeredAt < moment) break;
+        past.set(key, before);
+      }
+    }
+    return past;
+  }
+}

@@ -1,0 +1,65 @@
+import type { LineRange } from '../model/coverage.ts';
+
+const STEPS: readonly (readonly [limitSeconds: number, seconds: number, word: string])[] = [
+  [60, 1, 'second'],
+  [3600, 60, 'minute'],
+  [86_400, 3600, 'hour'],
+  [Number.POSITIVE_INFINITY, 86_400, 'day'],
+];
+
+/**
+ * Formats an age: `just now`, `42 seconds ago`, `3 hours ago`. A time in the future (another machine's clock) is
+ * `just now`.
+ */
+export function relativeTime(ms: number, nowMs: number): string {
+  return timeWords(ms, nowMs, (count, word) => ` ${word}${count === 1 ? '' : 's'}`);
+}
+
+/** Formats an age for narrow tables: `just now`, `42s ago`, `3h ago`. */
+export function shortTime(ms: number, nowMs: number): string {
+  return timeWords(ms, nowMs, (_count, word) => word.slice(0, 1));
+}
+
+function timeWords(ms: number, nowMs: number, unit: (count: number, word: string) => string): string {
+  const age = Math.floor((nowMs - ms) / 1000);
+  // NaN also counts as just now.
+  if (!(age >= 2)) return 'just now';
+  const step = STEPS.find(([limit]) => age < limit);
+  if (step === undefined) return 'just now';
+  const count = Math.floor(age / step[1]);
+  return `${count}${unit(count, step[2])} ago`;
+}
+
+const UNITS = ['KB', 'MB', 'GB', 'TB'] as const;
+
+/** Formats a size as `512 B`, `1.5 KB`, `12 MB`: powers of 1024, two significant digits. */
+export function byteSize(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  let amount = bytes / 1024;
+  let unit = 0;
+  // 1023.95 KB would round to 1024 KB.
+  while (amount >= 999.5 && unit < UNITS.length - 1) {
+    amount /= 1024;
+    unit++;
+  }
+  return `${amount < 9.95 ? amount.toFixed(1) : Math.round(amount)} ${UNITS[unit]}`;
+}
+
+const MAX_RANGES = 12;
+
+/**
+ * Formats ranges as `1-20, 40, 60-99`. After a dozen ranges it only says how many more there are.
+ */
+export function formatRanges(ranges: readonly LineRange[]): string {
+  const shown = ranges
+    .slice(0, MAX_RANGES)
+    .map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
+  const more = ranges.length - shown.length;
+  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ');
+}
+
+/** Formats ranges as `line 7` or `lines 1-20, 40`. */
+export function lineWords(ranges: readonly LineRange[]): string {
+  const only = ranges.length === 1 ? ranges[0] : undefined;
+  return `${only !== undefined && only.from === only.to ? 'line' : 'lines'} ${formatRanges(ranges)}`;
+}

@@ -1,52 +1,217 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { scratch } from './support/tree.ts';
+import type { Cli } from '../src/cli/cli.ts';
+import { COMMANDS } from '../src/cli/command-list.ts';
+import { openSession } from '../src/index.ts';
+import { toolset } from '../src/tools/toolset.ts';
+import { environment, PROGRAM } from './support/command-line.ts';
+import { sandboxHere } from './support/sandbox.ts';
+import { type Scratch, scratch } from './support/tree.ts';
 
 const project = join(import.meta.dirname, '..');
-const library = pathToFileURL(join(project, 'dist/index.js')).href;
+const library = (entry: string): string => pathToFileURL(join(project, `dist/${entry}.js`)).href;
+const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md', 'LIMITS.md'].concat(
+  readdirSync(join(project, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+);
 
-/** The runnable blocks of a document, with the heading each stands under. */
-function examples(document: string): { readonly title: string; readonly code: string }[] {
-  const text = readFileSync(join(project, document), 'utf8');
-  return [...text.matchAll(/^## (.+)$(?:(?!^## )[\s\S])*?^```js\n([\s\S]*?)^```$/gm)].map((match) => ({
-    title: match[1] ?? '',
-    code: match[2] ?? '',
-  }));
+interface Block {
+  readonly document: string;
+  readonly line: number;
+  readonly language: string;
+  readonly code: string;
+  /** Why it is not run. */
+  readonly reason: string | undefined;
 }
 
-describe('docs/library.md', () => {
-  const found = examples('docs/library.md');
+/** Every fenced block of a document, with the mark before it if it has one. */
+function blocksOf(document: string): Block[] {
+  const text = readFileSync(join(project, document), 'utf8');
+  const fences = text.matchAll(/(?:^<!-- not run: (.*) -->\n)?^```(\w*)\n([\s\S]*?)^```$/gm);
+  return [...fences].map((match) => {
+    const [, reason, language = '', code = ''] = match;
+    return { document, line: text.slice(0, match.index).split('\n').length, language, code, reason };
+  });
+}
 
-  it('has its examples', () => {
-    expect(found.length).toBe(11);
+/** What this machine needs to run commands; undefined if something is missing. */
+const sandbox = await sandboxHere();
+const BLOCKS = DOCUMENTS.flatMap(blocksOf);
+const run = BLOCKS.filter(({ reason }) => reason === undefined);
+const runnable = run.filter(({ code }) => sandbox !== undefined || !code.includes('lookfirst run'));
+const inLanguage = (...languages: readonly string[]): Block[] =>
+  runnable.filter(({ language }) => languages.includes(language));
+
+describe('code blocks in the documents', () => {
+  it('are all run, type-checked or validated, except those that say why not', () => {
+    const known = ['js', 'ts', 'console', 'sh', 'json'];
+    const neither = run.filter(({ language }) => !known.includes(language));
+    expect(neither.map(({ document, line }) => `${document}:${line}`)).toEqual([]);
+    const marked = BLOCKS.filter(({ reason }) => reason !== undefined);
+    expect(marked.map(({ document, reason }) => `${document}: ${reason}`)).toMatchInlineSnapshot(`
+      [
+        "README.md: npm start is run by test/package/start.test.ts, npm test is this suite",
+        "README.md: a conversation; test/docs.test.ts compares its sentences with real answers",
+        "CONTRIBUTING.md: it runs this suite",
+        "ARCHITECTURE.md: a diagram, checked by test/architecture.test.ts",
+        "docs/containment.md: needs Docker",
+        "docs/fleet.md: needs Docker; test/fleet runs the same store and flags",
+        "docs/fleet.md: needs the owner of a PostgreSQL server; test/fleet/operations.test.ts runs it",
+      ]
+    `);
+    expect(run.length).toBeGreaterThan(20);
   });
 
-  it.each(found)('$title', ({ code }) => {
-    const { root, home, base } = scratch();
-    writeFileSync(join(root, 'notes.txt'), 'one\ntwo\nthree\n');
-    const file = join(base, 'example.mjs');
-    const server = library.replace('index.js', 'mcp.js');
-    const entries = { "'lookfirst'": library, "'lookfirst/mcp'": server };
-    const local = Object.entries(entries).reduce(
-      (text, [name, path]) => text.replaceAll(name, JSON.stringify(path)),
-      code,
-    );
+  it.each(inLanguage('js', 'ts'))('$document:$line runs', ({ code }) => {
+    const places = workplace(NOTES);
+    const file = join(places.base, 'example.mjs');
+    const local = ['ai-sdk', 'mcp', 'sqlite']
+      .reduce((text, entry) => text.replaceAll(`'lookfirst/${entry}'`, `'${library(entry)}'`), code)
+      .replaceAll("'lookfirst'", `'${library('index')}'`)
+      .replaceAll("'session.jsonl'", "'../session.jsonl'")
+      .replaceAll("'/repo'", `'${places.root}'`);
     writeFileSync(file, local);
-    const env = { ...process.env, LOOKFIRST_HOME: home };
+    cpSync(join(project, 'test/fixtures/transcripts/claude-code.jsonl'), join(places.base, 'session.jsonl'));
     const args = ['--input-type=module', '-e', watched(file)];
-    expect(execFileSync(process.execPath, args, { cwd: root, env, input: '', encoding: 'utf8' })).toBe('');
+    const options = { cwd: places.root, env: environment(places), input: '', encoding: 'utf8' } as const;
+    expect(execFileSync(process.execPath, args, options)).toBe('');
+  });
+
+  it.each(inLanguage('ts'))('$document:$line has the right types', ({ code }) => {
+    const { root } = scratch();
+    mkdirSync(join(root, 'node_modules/@types'), { recursive: true });
+    symlinkSync(project, join(root, 'node_modules/lookfirst'));
+    symlinkSync(join(project, 'node_modules/@types/node'), join(root, 'node_modules/@types/node'));
+    writeFileSync(join(root, 'package.json'), '{"type":"module"}');
+    writeFileSync(join(root, 'example.ts'), code);
+    const options = '--strict --module nodenext --target es2023 --noEmit --types node --skipLibCheck'.split(
+      ' ',
+    );
+    const tsc = [join(project, 'node_modules/typescript/bin/tsc'), ...options, 'example.ts'];
+    const ran = spawnSync(process.execPath, tsc, { cwd: root, encoding: 'utf8' });
+    expect(ran.stdout + ran.stderr).toBe('');
+  });
+
+  it.each(inLanguage('console', 'sh'))('$document:$line: its commands succeed', ({ language, code }) => {
+    const places = workplace(FILES);
+    const lines = code.split('\n').filter((line) => line !== '');
+    const commands =
+      language === 'sh' ? lines : lines.flatMap((line) => (line.startsWith('$ ') ? [line.slice(2)] : []));
+    expect(commands).not.toEqual([]);
+    const bin = commandsIn(places);
+    for (const command of commands) {
+      const env = environment(places, { PATH: `${bin}:${process.env['PATH']}` });
+      const ran = spawnSync('bash', ['-c', command], { cwd: places.root, env, encoding: 'utf8', input: '' });
+      expect(ran.status, `${command}\n${ran.stdout}${ran.stderr}`).toBe(0);
+    }
+  });
+
+  it.each(inLanguage('json'))('$document:$line is an event that the hook understands', ({ code }) => {
+    const places = workplace(FILES);
+    const [program = '', ...first] = PROGRAM;
+    const input = code.replaceAll('"/repo"', JSON.stringify(places.root));
+    const options = { cwd: places.root, env: environment(places), input, encoding: 'utf8' } as const;
+    const ran = spawnSync(program, [...first, 'hook', 'generic'], options);
+    expect([ran.status, JSON.parse(ran.stdout)]).toEqual([0, { verdict: 'pass' }]);
   });
 });
 
-/** Runs an example with an assert that speaks on stdout; what it prints otherwise is its own affair. */
-function watched(file: string): string {
-  return `console.log = () => {};
-console.assert = (holds) => { if (!holds) process.stdout.write(new Error('assertion failed').stack); };
-await import(${JSON.stringify(pathToFileURL(file).href)});`;
-}
+describe('README.md', () => {
+  const text = readFileSync(join(project, 'README.md'), 'utf8');
+
+  it('quotes real answers', async () => {
+    const { root, home } = scratch();
+    const path = join(root, 'src/app.ts');
+    mkdirSync(join(root, 'src'));
+    writeFileSync(path, 'one\ntwo\nthree\n');
+    const session = await openSession({ roots: [root], home, store: 'memory:' });
+    const { tools } = toolset(session);
+    const call = async (name: string, args: object): Promise<string> =>
+      (await tools.find((tool) => tool.name === name)?.call(args))?.text ?? '';
+    const write = { path: 'src/app.ts', content: 'new\n' };
+    const answers = [await call('write_file', write), await call('read_file', { path: 'src/app.ts' })];
+    writeFileSync(path, 'one\ntwo, by hand\nthree\n');
+    answers.push(await call('write_file', write));
+    await session.close();
+    const [conversation] = BLOCKS.filter(
+      ({ document, language }) => document === 'README.md' && language === '',
+    );
+    const quoted = conversation?.code.match(/(?<=^ {8}).+?(?= …$|$)/gm) ?? [];
+    expect(quoted.length).toBeGreaterThan(10);
+    expect(quoted.filter((line) => !answers.join('\n').includes(line))).toEqual([]);
+  });
+
+  it('has entries for clients that are JSON and start the server', () => {
+    const entries = [...text.matchAll(/`(\{"[^`]*\})`/g)].map(([, json = '']) =>
+      JSON.stringify(JSON.parse(json)),
+    );
+    expect(entries.length).toBe(4);
+    for (const entry of entries)
+      expect(entry).toMatch(/"npx".*"-y","lookfirst","serve","(DIR|\$\{workspaceFolder\})"\]/);
+  });
+});
+
+describe('every document', () => {
+  it('names only commands and flags that exist', async () => {
+    const flags = new Map<string, string[]>();
+    for (const { name, load } of COMMANDS) {
+      const command = (await load())({ nowMs: 0 } as Cli);
+      flags.set(name, [
+        ...command.options.map(({ long }) => long ?? ''),
+        '--help',
+        '--version',
+        '--color',
+        '--date',
+      ]);
+    }
+    const wrong: string[] = [];
+    let count = 0;
+    for (const document of [...DOCUMENTS, 'CHANGELOG.md', 'examples/README.md']) {
+      const text = readFileSync(join(project, document), 'utf8');
+      for (const [, line = ''] of text.matchAll(/`(?:npx (?:-y )?)?lookfirst ([^`]+)`/g)) {
+        const [own = ''] = line.split(' -- ');
+        const [name = '', ...words] = own.split(' ');
+        if (!/^[a-z]+$/.test(name)) continue;
+        count += 1;
+        const known = flags.get(name);
+        const given = words.flatMap((word) => /^\[?(--[a-z-]+)/.exec(word)?.[1] ?? []);
+        if (known === undefined || given.some((flag) => !known.includes(flag)))
+          wrong.push(`${document}: ${line}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(count).toBeGreaterThan(80);
+  });
+
+  it('links only to files that exist, and docs/README.md lists every page', () => {
+    const missing = DOCUMENTS.flatMap((document) => {
+      const text = readFileSync(join(project, document), 'utf8');
+      const targets = [...text.matchAll(/\]\(([^)#:]+)\)|src(?:set)?="([^":]+)"/g)].map(
+        (match) => match[1] ?? match[2],
+      );
+      return targets.filter((target = '') => !existsSync(join(project, document, '..', target)));
+    });
+    expect(missing).toEqual([]);
+    const index = readFileSync(join(project, 'docs/README.md'), 'utf8');
+    const pages = readdirSync(join(project, 'docs')).filter(
+      (name) => /\.md$/.test(name) && name !== 'README.md',
+    );
+    expect(pages.filter((name) => !index.includes(`(${name})`))).toEqual([]);
+  });
+});
 
 describe('docs/EXTENDING.md', () => {
   it('names only files and folders that exist', () => {
@@ -59,3 +224,53 @@ describe('docs/EXTENDING.md', () => {
     expect(missing).toEqual([]);
   });
 });
+
+const NOTES = { 'notes.txt': 'one\ntwo\nthree\n' };
+const FILES = { ...NOTES, 'src/a.ts': 'const a = 1;\n', 'a.md': 'the colour\n', 'old.md': 'old\n' };
+
+/** A workspace with files that the documents name. */
+function workplace(files: Readonly<Record<string, string>>): Scratch {
+  const places = scratch();
+  mkdirSync(join(places.base, 'project'));
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(places.root, name)), { recursive: true });
+    writeFileSync(join(places.root, name), content);
+  }
+  return places;
+}
+
+/** A folder with the commands that documents use. A server or viewer counts as done when it has printed its address. */
+function commandsIn({ base }: Scratch): string {
+  const bin = join(base, 'bin');
+  mkdirSync(bin);
+  const until = `
+import { spawn } from 'node:child_process';
+const args = process.argv.slice(2);
+const serves = ['view', 'serve'].includes(args[0]);
+const child = spawn(${JSON.stringify(PROGRAM[0])}, [${JSON.stringify(PROGRAM[1])}, ...args], { stdio: ['inherit', 'pipe', 'pipe'] });
+let isUp = false;
+for (const stream of [child.stdout, child.stderr])
+  stream.on('data', (chunk) => {
+    process.stdout.write(chunk);
+    if (serves && /http:|serving/.test(String(chunk))) {
+      isUp = true;
+      child.kill();
+    }
+  });
+child.on('close', (code) => process.exit(isUp ? 0 : (code ?? 1)));`;
+  writeFileSync(join(bin, 'until.mjs'), until);
+  const start = `exec ${PROGRAM[0]} ${join(bin, 'until.mjs')}`;
+  const scripts = { lookfirst: `${start} "$@"`, npx: `shift 2; ${start} "$@"`, 'xdg-open': 'exit 0' };
+  for (const [name, script] of Object.entries(scripts)) {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  return bin;
+}
+
+/** Runs an example with an assert that speaks on stdout; what it prints otherwise is its own affair. */
+function watched(file: string): string {
+  return `console.log = () => {};
+console.assert = (holds) => { if (!holds) process.stdout.write(new Error('assertion failed').stack); };
+await import(${JSON.stringify(pathToFileURL(file).href)});`;
+}

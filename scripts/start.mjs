@@ -14,20 +14,21 @@ const server = spawn(process.execPath, args, { cwd, stdio: 'inherit' });
 // Ctrl-C reaches the server by itself; waiting for it lets it end in order.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => server.kill(signal));
 server.on('exit', (code) => process.exit(code ?? 1));
-// npm runs this in a shell; a shell that is killed tells nobody, and the server would go on alone.
+// npm runs this in a shell. A shell that is killed does not pass the signal on, and the server would stay.
 const parent = process.ppid;
 setInterval(() => process.ppid === parent || server.kill('SIGTERM'), 500);
 
 function build() {
   if (!existsSync(join(project, 'node_modules/rolldown'))) {
-    process.stderr.write('lookfirst: nothing is installed here yet: npm ci --ignore-scripts does it\n');
+    process.stderr.write('lookfirst: nothing is installed here yet; run npm ci --ignore-scripts first\n');
     process.exit(1);
   }
+  process.stderr.write('lookfirst: building …\n');
   try {
     execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: project, stdio: 'inherit' });
   } catch {
-    // The compiler has said why.
-    process.stderr.write('lookfirst: it cannot be built, so nothing is served\n');
+    // The compiler has printed why.
+    process.stderr.write('lookfirst: the build failed, so nothing is served\n');
     process.exit(1);
   }
 }

@@ -11,6 +11,10 @@ export interface Viewpoint {
   readonly times: Times;
   /** The present of a command that goes on running. */
   readonly nowMs?: number;
+  /** The program of each session, where it is known. */
+  readonly clients?: ReadonlyMap<string, string>;
+  /** The lines that a change added and removed. */
+  readonly lines?: string;
 }
 
 /** The columns of a table of entries. */
@@ -19,7 +23,9 @@ export function entryColumns(colours: Colours, { fleet }: Pick<Records, 'fleet'>
     { title: 'WHEN' },
     { title: 'WHAT', paint: (cell) => paintWhat(cell, colours) },
     { title: 'PATH', cut: 'front' },
+    { title: '+/-', isOptional: true },
     { title: 'SESSION', cut: 'end' },
+    { title: 'CLIENT', cut: 'end', isOptional: true },
     { title: 'CHANGE', paint: colours.yellow },
   ];
   return fleet === undefined
@@ -33,7 +39,9 @@ export function entryRow(entry: FleetEntry, from: Viewpoint): string[] {
     from.times.shortAge(entry.atMs, from.nowMs),
     detailOf(entry) === undefined ? whatOf(entry) : entry.kind,
     movedPaths(entry, from.cwd) ?? entryPath(entry, from.cwd),
+    from.lines ?? '',
     entry.session,
+    from.clients?.get(entry.session) ?? '',
     entry.change ?? '',
   ];
   return entry.workspace === undefined ? row : [...row, entry.machine ?? '', entry.workspace];

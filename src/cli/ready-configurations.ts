@@ -23,13 +23,12 @@ export function readyConfigurations({ dir, http }: { readonly dir: string; reado
   const start = configurationFor('claude-desktop', { dir, platform: process.platform });
   const windows = configurationFor('claude-desktop', { dir: 'C:\\path\\to\\project', platform: 'win32' });
   return [
-    'ready to paste, to connect to this server while it runs:',
+    'configurations to paste, to connect to this server while it runs:',
     ...connect,
     'or to let a client start its own, without HTTP and token (the same shape for all of them):',
     block(start),
     'on Windows:',
     block(windows),
-    'lookfirst init CLIENT does it for you, and lookfirst remove CLIENT takes it back. Press Ctrl-C to stop.',
   ].join('\n\n');
 }
 

@@ -30,6 +30,9 @@ export interface ServeProcess {
 const FOR_A_PERSON =
   'this waits for an MCP client to speak to it; lookfirst --help tells what else there is, Ctrl-C ends it';
 
+const NEXT =
+  'next: paste one of the configurations above into your client, or run `lookfirst init CLIENT` there; Ctrl-C stops this server';
+
 /** A workspace and the options to serve it; `main.ts` passes them to the server. */
 interface ServePlan {
   readonly workspace: WorkspaceOptions;
@@ -122,11 +125,13 @@ async function serve(
     token: given,
     viewer: (sessions) => viewer(sessions, { log, readOnly: whyReadOnly(sessions, allowUndo) }),
     listening: ({ url, token, viewer: page }) => {
+      const dir = plan.workspace.roots[0] ?? '.';
+      // The last lines are those the user needs next, so the long text comes first.
+      if (readyConfigurations !== undefined) log(readyConfigurations({ dir, http: { url, token } }));
       log(`serving at ${url}`);
       log(tokenLine(token, given));
       if (page !== undefined) log(`viewer: ${page}`);
-      const dir = plan.workspace.roots[0] ?? '.';
-      if (readyConfigurations !== undefined) log(readyConfigurations({ dir, http: { url, token } }));
+      if (readyConfigurations !== undefined) log(NEXT);
     },
   });
 }

@@ -14,6 +14,14 @@ export interface TerminalStreams {
   readonly stderr: Output;
 }
 
+/** Lines between the rows of a table. */
+interface TableLines {
+  /** Above the row with the same index. */
+  readonly headings?: readonly (string | undefined)[];
+  /** Below it: what there is to say about the row in full. */
+  readonly details?: readonly (string | undefined)[];
+}
+
 /** When an answer is coloured; `auto`: on a terminal. */
 type ColourChoice = 'auto' | 'always' | 'never';
 
@@ -85,18 +93,26 @@ export class Terminal {
     if (stdout.writable) await new Promise<void>((resolve) => void stdout.write('', () => resolve()));
   }
 
-  /** Prints rows under titles, cut to fit the terminal, and below a row what there is to say about it in full. */
+  /** Prints rows under titles, cut to fit the terminal. */
   async printTable(
     columns: readonly Column[],
     rows: readonly (readonly string[])[],
-    details: readonly (string | undefined)[] = [],
+    { headings = [], details = [] }: TableLines = {},
   ): Promise<void> {
-    const [titles = '', ...lines] = table({ columns, rows, width: this.width, colours: this.colours }).split(
-      '\n',
+    const used = columns.map(
+      ({ isOptional }, index) => isOptional !== true || rows.some((row) => (row[index] ?? '') !== ''),
     );
+    const visible = columns.filter((_, index) => used[index]);
+    const cells = rows.map((row) => row.filter((_, index) => used[index]));
+    const { width, colours } = this;
+    const [titles = '', ...lines] = table({ columns: visible, rows: cells, width, colours }).split('\n');
     const told = lines.flatMap((line, index) => {
-      const detail = details[index];
-      return detail === undefined ? [line] : [line, this.colours.dim(`  ${phrase(detail)}`)];
+      const [heading, detail] = [headings[index], details[index]];
+      return [
+        ...(heading === undefined ? [] : [colours.bold(phrase(heading))]),
+        line,
+        ...(detail === undefined ? [] : [colours.dim(`  ${phrase(detail)}`)]),
+      ];
     });
     await this.print([titles, ...told].join('\n'));
   }

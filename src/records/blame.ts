@@ -59,7 +59,7 @@ export async function blame(
     await course.becomes(after, bytesOf, originOf(entry));
   }
   await course.foundAs(fingerprint, bytesOf, undefined);
-  const clients = await clientsOf(records, course.origins);
+  const clients = await records.clientsOf(course.origins.flatMap((origin) => origin.session ?? []));
   const lines = splitLines(Buffer.from(live).toString('utf8')).map((text, index): BlamedLine => {
     const origin = course.origins[index] ?? {};
     const client = origin.session === undefined ? undefined : clients.get(origin.session);
@@ -197,20 +197,4 @@ function originOf({ session, turn, change, atMs }: Entry): LineOrigin {
     ...(turn === undefined ? {} : { turn }),
     ...(change === undefined ? {} : { change }),
   };
-}
-
-/** The programs of sessions: from their records, or from the entries that opened them if those are forgotten. */
-async function clientsOf(
-  { store }: Records,
-  origins: readonly LineOrigin[],
-): Promise<ReadonlyMap<string, string>> {
-  const clients = new Map<string, string>();
-  for (const session of new Set(origins.flatMap((origin) => origin.session ?? []))) {
-    const known = (await store.session(session))?.client;
-    const opened =
-      known === undefined ? await store.entries({ session, kinds: ['session'], limit: 100 }) : [];
-    const client = known ?? opened.find((entry) => entry.client !== undefined)?.client;
-    if (client !== undefined) clients.set(session, client);
-  }
-  return clients;
 }

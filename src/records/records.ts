@@ -120,6 +120,19 @@ export class Records {
     return entry;
   }
 
+  /** The programs of sessions: from their records, or from the entries that opened them if those are forgotten. */
+  async clientsOf(sessions: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const clients = new Map<string, string>();
+    for (const session of new Set(sessions)) {
+      const known = (await this.store.session(session))?.client;
+      const opened =
+        known === undefined ? await this.store.entries({ session, kinds: ['session'], limit: 100 }) : [];
+      const client = known ?? opened.find((entry) => entry.client !== undefined)?.client;
+      if (client !== undefined) clients.set(session, client);
+    }
+    return clients;
+  }
+
   /** The change of one path as text. */
   diff(effect: NetEffect, options: PathDiffOptions): Promise<PathDiff> {
     return diffOf(this.images, effect, options);

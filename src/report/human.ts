@@ -23,6 +23,8 @@ export interface Column {
    */
   readonly cut?: 'end' | 'front';
   readonly paint?: (cell: string) => string;
+  /** Leaves the column out if no row has a cell in it. */
+  readonly isOptional?: true;
 }
 
 export interface TableOptions {

@@ -30,9 +30,9 @@ describe('lookfirst log', () => {
     const lines = stdout.trimEnd().split('\n');
     expect(code).toBe(0);
     expect(lines.map(timeless)).toEqual([
-      'WHEN|WHAT|PATH|SESSION|CHANGE',
-      'just now|create|src/deep/b.ts|agent-7|ID',
-      'just now|overwrite|a.txt|agent-7|ID',
+      'WHEN|WHAT|PATH|+/-|SESSION|CHANGE',
+      'just now|create|src/deep/b.ts|+1 -0|agent-7|ID',
+      'just now|overwrite|a.txt|+1 -1|agent-7|ID',
       'just now|read whole|a.txt|agent-7',
       'just now|refused overwrite NOT_READ|a.txt|agent-7',
       'just now|session opened|agent-7',
@@ -71,6 +71,22 @@ describe('lookfirst log', () => {
     const { code, stdout } = await lookfirst(work, ['log', '--date', 'iso', '--limit', '1']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z +move +a\.txt -> moved\.txt +agent-7/m);
+  });
+
+  it('groups entries by turn and names the client', async () => {
+    const work = await desk({ session: 'agent-7', client: 'claude-code' });
+    await ok(work.session.write('a.txt', 'one\n'));
+    await work.session.beginTurn({ turn: 'prompt-2', prompt: 'add a line' });
+    await ok(work.session.append('a.txt', 'two\n'));
+    const { stdout } = await lookfirst(work, ['log', '--kind', 'change,turn']);
+    expect(stdout.trimEnd().split('\n').map(timeless)).toEqual([
+      'WHEN|WHAT|PATH|+/-|SESSION|CLIENT|CHANGE',
+      'turn prompt-2 of agent-7: add a line',
+      'just now|insert|a.txt|+1 -0|agent-7|claude-code|ID',
+      'just now|turn: add a line|agent-7|claude-code',
+      'outside of turns',
+      'just now|create|a.txt|+1 -0|agent-7|claude-code|ID',
+    ]);
   });
 
   it('filters by kind, path, session and time', async () => {

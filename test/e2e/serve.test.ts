@@ -196,6 +196,8 @@ describe('over HTTP', () => {
     const [, token = ''] = /^lookfirst: token: (\S{43})$/m.exec(made) ?? [];
     expect(made.match(new RegExp(`Bearer ${token}`, 'g'))).toHaveLength(6);
     expect(made).toContain(`LOOKFIRST_TOKEN=${token}`);
+    const last = made.trimEnd().split('\n').slice(-4);
+    expect(last.map((line) => line.split(' ')[1])).toEqual(['serving', 'token:', 'viewer:', 'next:']);
     const server = [process.execPath, '-e', 'process.stdin.resume()'];
     const proxy = Served.launch(places, ['proxy', '--root', places.root, '--http', '--', ...server], {
       LOOKFIRST_TOKEN: 'sesame',

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { Entry } from '../../model/entry.ts';
+import { changedLines } from '../../records/changed-lines.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
 import { detailOf, entryData } from '../../records/entry-words.ts';
 import { Records } from '../../records/records.ts';
@@ -85,14 +86,36 @@ async function printJson({ terminal }: Cli, entries: AsyncIterable<Entry>): Prom
 
 async function printTable(cli: Cli, entries: AsyncIterable<Entry>, records: Records): Promise<void> {
   const { terminal } = cli;
+  const shown: Entry[] = [];
+  for await (const entry of entries) shown.push(entry);
+  if (shown.length === 0) return terminal.tell('nothing recorded here yet (--all shows every workspace)');
+  const clients = await records.clientsOf(shown.map(({ session }) => session));
   const rows: string[][] = [];
-  const details: (string | undefined)[] = [];
-  for await (const entry of entries) {
-    rows.push(entryRow(entry, cli));
-    details.push(detailOf(entry));
-  }
-  if (rows.length === 0) terminal.tell('nothing recorded here yet (--all shows every workspace)');
-  else await terminal.printTable(entryColumns(terminal.colours, records), rows, details);
+  for (const entry of shown)
+    rows.push(entryRow(entry, { ...cli, clients, lines: await changedLines(records, entry) }));
+  await terminal.printTable(entryColumns(terminal.colours, records), rows, {
+    headings: turnHeadings(shown),
+    details: shown.map(detailOf),
+  });
+}
+
+/** Before the first of neighbouring entries of one turn: the turn, with its prompt or label if it is among the entries. */
+function turnHeadings(entries: readonly Entry[]): (string | undefined)[] {
+  const idOf = ({ session, turn }: Entry): string => (turn === undefined ? '' : `${session}\n${turn}`);
+  const titles = new Map(
+    entries.flatMap((entry) => {
+      const title = entry.kind === 'turn' ? (entry.label ?? entry.prompt) : undefined;
+      return title === undefined ? [] : [[idOf(entry), title] as const];
+    }),
+  );
+  return entries.map((entry, index) => {
+    const before = entries[index - 1];
+    const id = idOf(entry);
+    if (id === (before === undefined ? '' : idOf(before))) return undefined;
+    const title = titles.get(id);
+    if (id === '') return 'outside of turns';
+    return `turn ${entry.turn} of ${entry.session}${title === undefined ? '' : `: ${title}`}`;
+  });
 }
 
 async function printNew(cli: Cli, entry: Entry, flags: LogFlags): Promise<void> {

@@ -259,6 +259,7 @@ describe('lookfirst init and remove', () => {
 
 /** A server with one tool that writes whatever it is told to. */
 const SCRIBE = `
+import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 const inputSchema = { type: 'object', properties: { file: { type: 'string' }, words: { type: 'string' } } };
 const answers = {

@@ -116,8 +116,9 @@ export function noticeText({ policy }: Scene, notices: readonly Notice[], path: 
 }
 
 /** The host carried out a call without a before-event: its hooks were off, not trusted, or failed open. */
-export async function unjudged({ session }: Scene, { tool }: ToolCall, path?: string): Promise<HookReply> {
-  await session.noteUnjudged(`${tool} passed without being judged`, path);
+export async function unjudged({ session }: Scene, event: ToolCall, path?: string): Promise<HookReply> {
+  const { tool, call } = event;
+  await session.noteUnjudged(`${tool} passed without being judged`, { path, call });
   const what = path === undefined ? `this ${tool}` : `this ${tool} of ${path}`;
   return {
     verdict: 'pass',

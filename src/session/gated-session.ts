@@ -48,6 +48,9 @@ import { notAFile, unreadableRefusal } from './reading.ts';
 import { runCommand } from './run.ts';
 import { validateOptions, validateUndo } from './validate-options.ts';
 
+/** Number of a session's unjudged calls that are searched for an id. */
+const MAX_UNJUDGED = 200;
+
 /** A session over a gate. Each operation is a few lines that delegate to the one place that implements it. */
 export class GatedSession extends LookingSession implements Session {
   /** Arrival time of the call whose change begins now. Infinity: everything shown so far counts. */
@@ -251,11 +254,23 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /** Records that a call of the host passed without being judged. */
-  noteUnjudged(text: string, path?: string): Promise<void> {
+  noteUnjudged(
+    text: string,
+    { path, call }: { readonly path: string | undefined; readonly call: string | undefined },
+  ): Promise<void> {
     return this.during((world) => {
       const root = this.roots[0] ?? '';
+      const named = { ...(path === undefined ? {} : { path }), ...(call === undefined ? {} : { call }) };
       const entry = { kind: 'unjudged', atMs: world.now(), ...this.ledger.author, root, text } as const;
-      return world.store.record({ entries: [path === undefined ? entry : { ...entry, path }] });
+      return world.store.record({ entries: [{ ...entry, ...named }] });
+    });
+  }
+
+  /** True if a call of this session was reported after it had passed without being judged. */
+  isUnjudged(call: string): Promise<boolean> {
+    return this.during(async ({ store }) => {
+      const noted = await store.entries({ session: this.id, kinds: ['unjudged'], limit: MAX_UNJUDGED });
+      return noted.some((entry) => entry.call === call);
     });
   }
 

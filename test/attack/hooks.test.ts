@@ -1,3 +1,4 @@
 // The same tests as in test/hooks, with longer sessions and more calls.
 import '../hooks/coverage.test.ts';
 import '../hooks/resident.test.ts';
+import '../hooks/killed.test.ts';

@@ -1,0 +1,96 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Sessions } from '../../src/session/sessions.ts';
+import { lookfirst, objects } from '../support/command-line.ts';
+import { Hooked } from '../support/hooked.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+let places: Scratch;
+let agent: Hooked;
+const NAMES = Array.from({ length: 6 }, (_, at) => `f${at}.txt`);
+
+function put(name: string, text: string): void {
+  writeFileSync(join(places.root, name), text);
+}
+
+function get(name: string): string {
+  return readFileSync(join(places.root, name), 'utf8');
+}
+
+async function changes(): Promise<readonly Record<string, unknown>[]> {
+  return objects(await lookfirst(places, ['log', '--kind', 'change', '--json']));
+}
+
+beforeEach(() => {
+  places = scratch();
+  writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "off"}}');
+  agent = new Hooked(places);
+});
+
+const edit = (path: string, from: string, to: string) => ({
+  action: 'edit',
+  input: { path, old_string: from, new_string: to },
+  call: `${path} ${from}`,
+});
+
+describe('events of calls that a client makes in parallel', () => {
+  it('end with one change per file, whatever their order', async () => {
+    for (const name of NAMES) {
+      put(name, 'one\ntwo\n');
+      await agent.read(name, 'one\ntwo\n');
+    }
+    const calls = NAMES.map((name) => edit(name, 'one', 'ONE'));
+    const asked = await Promise.all(calls.map((call) => agent.send({ event: 'before', ...call })));
+    expect(asked.map(({ verdict }) => verdict)).toEqual(NAMES.map(() => 'pass'));
+    for (const name of NAMES) put(name, 'ONE\ntwo\n');
+    await Promise.all([...calls].reverse().map((call) => agent.send({ event: 'after', ...call })));
+    const recorded = await changes();
+    expect(recorded.map(({ path }) => path).sort()).toEqual(NAMES);
+    expect(await lookfirst(places, ['undo', '--session', 's', '--yes'])).toMatchObject({ code: 0 });
+    expect(NAMES.map(get)).toEqual(NAMES.map(() => 'one\ntwo\n'));
+  });
+
+  it('leave a journal that takes two edits of one file back, also when the later one is reported first', async () => {
+    put('a.txt', 'one\ntwo\n');
+    await agent.read('a.txt', 'one\ntwo\n');
+    const [first, second] = [edit('a.txt', 'one', 'ONE'), edit('a.txt', 'two', 'TWO')];
+    await Promise.all([first, second].map((call) => agent.send({ event: 'before', ...call })));
+    put('a.txt', 'ONE\ntwo\n');
+    put('a.txt', 'ONE\nTWO\n');
+    for (const call of [second, first]) await agent.send({ event: 'after', ...call });
+    expect(await agent.send({ event: 'before', ...edit('a.txt', 'TWO', 'three') })).toMatchObject({
+      verdict: 'pass',
+    });
+    expect(await lookfirst(places, ['undo', '--session', 's', '--yes'])).toMatchObject({ code: 0 });
+    expect(get('a.txt')).toBe('one\ntwo\n');
+  });
+});
+
+describe('an after-event that comes before its before-event', () => {
+  it('of a write: the write is unjudged and licenses nothing', async () => {
+    put('a.txt', 'one\n');
+    const write = { action: 'write', input: { path: 'a.txt', content: 'two\n' }, call: 'c1' };
+    put('a.txt', 'two\n');
+    expect((await agent.send({ event: 'after', ...write })).context).toContain('without being judged');
+    await agent.send({ event: 'before', ...write });
+    await agent.prompt('next');
+    expect(await changes()).toEqual([]);
+    const again = { action: 'write', input: { path: 'a.txt', content: 'three\n' }, call: 'c2' };
+    expect(await agent.send({ event: 'before', ...again })).toMatchObject({ verdict: 'deny' });
+  });
+
+  it('of a command: what others change later is not its work', async () => {
+    put('a.txt', 'one\n');
+    await agent.read('a.txt', 'one\n');
+    const run = { action: 'run', input: { command: 'make' }, call: 'c1' };
+    await agent.send({ event: 'after', ...run, output: '' });
+    expect(await agent.send({ event: 'before', ...run })).toEqual({ verdict: 'pass' });
+    put('a.txt', 'by hand\n');
+    await agent.prompt('next');
+    expect(await changes()).toEqual([]);
+    const sessions = await Sessions.open({ roots: [places.root], home: places.home });
+    expect(await sessions.world.store.pending()).toEqual([]);
+    await sessions.close();
+  });
+});

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sessions } from '../../src/session/sessions.ts';
-import { type Replayed, ReplayedClient } from './replayed-client.ts';
+import { type Replayed, ReplayedClient, type Replied } from './replayed-client.ts';
 import { entriesBelow, type Scratch, scratch } from './tree.ts';
 
 /** Number of files that a replayed session changed, and what the gate knows about them. */
@@ -14,8 +14,8 @@ export interface Coverage {
   recorded: number;
   /** Back in its former state after an undo of that entry. */
   undone: number;
-  /** Calls of a well-behaved agent that were denied. */
-  refused: number;
+  /** Denials of a well-behaved agent's calls. */
+  refused: string[];
   /** Changed files that git ignores. Without a layer they are not covered, so they are counted apart. */
   ignored: number;
   /** The first few files that are not covered, for the failure message. */
@@ -53,7 +53,7 @@ export async function coverageOf(
     judged: 0,
     recorded: 0,
     undone: 0,
-    refused: 0,
+    refused: [],
     ignored: 0,
     missed: [],
   };
@@ -66,9 +66,11 @@ export async function coverageOf(
       const before = filesOf(places.root);
       const turn = { agent, places, names: [...before.keys()], random, at };
       const throughShell = (made.shell - options.first) / (at + 1) < options.shellShare;
-      const { denied } = throughShell ? await shellCall(turn, made.shell) : await toolCall(turn, made.tool);
+      const { denied, text } = throughShell
+        ? await shellCall(turn, made.shell)
+        : await toolCall(turn, made.tool);
       made[throughShell ? 'shell' : 'tool'] += 1;
-      if (denied) count.refused += 1;
+      if (denied) count.refused.push(`call ${at}: ${text}`);
       const after = filesOf(places.root);
       const kinds = ['change', 'unjudged'] as const;
       const entries = (
@@ -149,20 +151,21 @@ function textFile(turn: Turn): string {
   );
 }
 
-async function toolCall(turn: Turn, kind: number): Promise<{ readonly denied: boolean }> {
+async function toolCall(turn: Turn, kind: number): Promise<Replied> {
   const { agent, at, places } = turn;
   const name = textFile(turn);
   if (kind % 3 === 0) return agent.write(`${pick(turn, FOLDERS)}/new${at}.txt`, linesOf(`new ${at}`));
   await agent.read(name);
-  const [line = ''] = readFileSync(join(places.root, name), 'utf8').split('\n');
-  const isEdit = kind % 3 === 1 && line !== '';
+  const lines = readFileSync(join(places.root, name), 'utf8').split('\n');
+  const [line = ''] = lines;
+  const isEdit = kind % 3 === 1 && line !== '' && lines.filter((each) => each === line).length === 1;
   return isEdit
     ? agent.edit(name, `${line}\n`, `${line} edited at ${at}\n`)
     : agent.write(name, linesOf(`rewritten ${at}`));
 }
 
 /** Changes as agents make them through a shell: certain writes, scripts, moves, deletions, git, and many files at once. */
-async function shellCall(turn: Turn, kind: number): Promise<{ readonly denied: boolean }> {
+async function shellCall(turn: Turn, kind: number): Promise<Replied> {
   const { agent, at } = turn;
   const name = textFile(turn);
   const { needsRead, command } = SHELL_CALLS[kind % SHELL_CALLS.length] ?? { command: () => 'true' };

@@ -159,6 +159,9 @@ export interface Entry extends NewEntry {
   readonly hash: string;
 }
 
+/** Text of the session entry that a process writes when it joins a session that is open. */
+export const SESSION_CONTINUED = 'continued';
+
 /** A change that was announced and is not settled. If its process died, a later start must settle it. */
 export interface PendingChange {
   readonly change: string;

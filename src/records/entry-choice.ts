@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { walkEntries } from '../journal/journal.ts';
-import type { Entry, EntryKind } from '../model/entry.ts';
+import { type Entry, type EntryKind, SESSION_CONTINUED } from '../model/entry.ts';
 import { entryKeys } from '../store/entry-match.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 import { canonicalPath } from './canonical-path.ts';
@@ -14,6 +14,8 @@ export interface EntryRequest extends ScopeRequest {
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
   readonly kinds?: readonly EntryKind[] | undefined;
+  /** `hidden`: leaves out the entries of processes that joined an open session. */
+  readonly continued?: 'hidden' | undefined;
   /** 0 or absent = all. */
   readonly limit?: number | undefined;
 }
@@ -22,11 +24,13 @@ export interface EntryRequest extends ScopeRequest {
 export class EntryChoice {
   readonly #filter: EntryFilter;
   readonly #folder: string | undefined;
+  readonly #continued: 'hidden' | undefined;
   readonly #limit: number;
 
   constructor(request: EntryRequest) {
     const { session, sinceMs, untilMs, kinds, limit } = request;
     const path = request.path === undefined ? undefined : canonicalPath(request.cwd, request.path);
+    this.#continued = request.continued;
     this.#folder = path?.kind === 'folder' ? path.key : undefined;
     this.#limit = limit === undefined || limit === 0 ? Infinity : limit;
     this.#filter = {
@@ -42,8 +46,9 @@ export class EntryChoice {
   /** The chosen entries, newest first unless `more` asks for another order. */
   async *of(store: Store, more: EntryFilter = {}): AsyncGenerator<Entry> {
     let left = this.#limit;
-    // The store's limit counts before the folder is matched, so it fits only without one.
-    const limit = this.#folder === undefined && left < Infinity ? { limit: left } : {};
+    // The store's limit counts before entries are left out here, so it fits only if none are.
+    const isExact = this.#folder === undefined && this.#continued === undefined;
+    const limit = isExact && left < Infinity ? { limit: left } : {};
     for await (const entry of walkEntries(store, { ...this.#filter, ...more, ...limit })) {
       if (!this.#fits(entry)) continue;
       yield entry;
@@ -54,6 +59,8 @@ export class EntryChoice {
 
   #fits(entry: Entry): boolean {
     const folder = this.#folder;
+    if (this.#continued === 'hidden' && entry.kind === 'session' && entry.text === SESSION_CONTINUED)
+      return false;
     return folder === undefined || [...pathsOf(entry)].some((key) => isInScope(key, folder));
   }
 }

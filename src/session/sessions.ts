@@ -3,6 +3,7 @@ import { parsePolicyFile } from '../config/policy-file.ts';
 import { resolvePolicy } from '../config/resolve-policy.ts';
 import type { World } from '../gate/world.ts';
 import { idleSessions } from '../journal/gc.ts';
+import { SESSION_CONTINUED } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import { openSessions, runInSession } from './ambient.ts';
@@ -147,7 +148,9 @@ export class Sessions implements SessionHost {
       ...(forked === undefined ? {} : { forked }),
       ...program,
     };
-    const text = kept === undefined ? 'opened' : 'resumed';
+    // An open session goes on in this process: hooks run one process per call while there is no resident.
+    const known = kept?.closedMs === undefined ? SESSION_CONTINUED : 'resumed';
+    const text = kept === undefined ? 'opened' : known;
     const entry = {
       kind: 'session' as const,
       atMs: now,

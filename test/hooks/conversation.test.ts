@@ -215,6 +215,15 @@ describe('a conversation through hooks', () => {
     expect(text('a.txt')).toBe('one\ntwo, by hand\nTHREE\n');
   });
 
+  it('log does not list every process that joins the session, the journal does', async () => {
+    put('a.txt', 'one\n');
+    await send({ event: 'start' });
+    await send({ event: 'prompt', prompt: 'x' });
+    expect((await run(['log'])).stdout).not.toContain('session continued');
+    expect((await run(['log', '--kind', 'session'])).stdout).toContain('session continued');
+    expect((await run(['log', '--json'])).stdout).toContain('"continued"');
+  });
+
   it('compaction clears what was read', async () => {
     put('a.txt', 'one\n');
     await shell('cat a.txt');

@@ -43,7 +43,7 @@ export function defineLog(cli: Cli): Command {
 
 const EXAMPLES = `
 A workspace counts if it is this folder, contains it or lies in it; --all takes
-every one.
+every one. A process that joins an open session is listed only with --kind or --json.
 
 Examples:
   lookfirst log                              the last 50 entries here
@@ -58,7 +58,9 @@ async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
   const records = await (isFollowing ? Records.openOrCreate(places) : Records.open(places));
   try {
     if (flags.verify === true) return await verify(cli, records, flags);
-    const request = { ...entryRequest(cli, flags), family: true } as const;
+    const chosen = entryRequest(cli, flags);
+    const isComplete = flags.json === true || chosen.kinds !== undefined;
+    const request = { ...chosen, family: true, continued: isComplete ? undefined : 'hidden' } as const;
     const newest = await records.newestSeq();
     const entries = records.entries(new EntryChoice(request), newest);
     const print = flags.json === true ? printJson : printTable;

@@ -127,8 +127,17 @@ describe('lookfirst doctor', () => {
       expect.stringMatching(/^codex: Codex does not trust this folder/),
       expect.stringMatching(/^gemini: Gemini CLI does not trust this folder/),
     ]);
-    const projects = { [places.root]: { enabledMcpjsonServers: ['lookfirst'] } };
-    writeFileSync(join(places.base, '.claude.json'), JSON.stringify({ projects }));
+    const answers = (answer: object) =>
+      writeFileSync(
+        join(places.base, '.claude.json'),
+        JSON.stringify({ projects: { [places.root]: { enabledMcpjsonServers: ['lookfirst'], ...answer } } }),
+      );
+    // Seen with Claude Code 2.1.325: an approval does not count in a folder that is not trusted.
+    answers({});
+    expect(await doubts()).toContainEqual(
+      expect.stringMatching(/^claude-code: Claude Code does not trust this folder/),
+    );
+    answers({ hasTrustDialogAccepted: true });
     mkdirSync(join(places.base, '.codex'));
     const trust = `[projects.${JSON.stringify(places.root)}]\ntrust_level = "trusted"\n`;
     writeFileSync(join(places.base, '.codex', 'config.toml'), trust);

@@ -41,8 +41,8 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     entry: ({ command, args }) => ({ command, args, alwaysLoad: true }),
     remote: ({ url, token }) => ({ type: 'http', url, headers: bearer(token), alwaysLoad: true }),
     next:
-      'Start Claude Code in the project and allow the server; /mcp shows it. Runs without a terminal approve nothing: ' +
-      'for them put {"permissions":{"allow":["mcp__lookfirst"]},"enabledMcpjsonServers":["lookfirst"]} into ' +
+      'Start Claude Code in the project, trust the folder and allow the server; /mcp shows it. Runs without a terminal ' +
+      'approve no tool: for them put {"permissions":{"allow":["mcp__lookfirst"]},"enabledMcpjsonServers":["lookfirst"]} into ' +
       '.claude/settings.local.json, or use lookfirst init claude-code --only, which also denies its own edit tools.',
   },
   // Claude Desktop has one file per user. It starts local servers and connects to none.
@@ -94,9 +94,10 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     format: 'json',
     servers: 'mcpServers',
     defaultScope: 'project',
-    files: (scope, places) => [
-      joined(places, scope === 'user' ? places.home : places.project, '.gemini', 'settings.json'),
-    ],
+    files: (scope, places) => {
+      const user = places.env['GEMINI_CLI_HOME'] || places.home;
+      return [joined(places, scope === 'user' ? user : places.project, '.gemini', 'settings.json')];
+    },
     projectDir: '.',
     entry: ({ command, args }) => ({ command, args }),
     remote: ({ url, token }) => ({ httpUrl: url, headers: bearer(token) }),

@@ -22,24 +22,32 @@ const UNTRUSTED: Readonly<Partial<Record<ClientName, (places: ClientPlaces) => s
 
 const SERVER = 'lookfirst';
 
-/** Claude Code keeps the user's answer per project, or takes it from its settings. */
+/**
+ * Claude Code keeps the user's answer per project, or takes it from its settings. Only the user's own settings count in a
+ * folder that is not trusted. A run without a terminal (`-p`) asks for neither.
+ */
 function claudePending({ home, project, env }: ClientPlaces): string | undefined {
   const folder = env['CLAUDE_CONFIG_DIR'];
-  const answers = [
-    at(jsonOf(join(folder ?? home, '.claude.json')), 'projects', project),
-    jsonOf(join(project, '.claude', 'settings.local.json')),
-    jsonOf(join(project, '.claude', 'settings.json')),
-    jsonOf(join(folder ?? join(home, '.claude'), 'settings.json')),
-  ];
-  const names = (key: string) => answers.flatMap((answer) => listOf(at(answer, key)));
-  if (names('disabledMcpjsonServers').includes(SERVER))
-    return 'the server is switched off in this project: /mcp in Claude Code switches it on';
-  const approvesAll = answers.some((answer) => at(answer, 'enableAllProjectMcpServers') === true);
-  if (approvesAll || names('enabledMcpjsonServers').includes(SERVER)) return undefined;
-  return (
-    'the server waits for approval in this project: start Claude Code here and allow it, or add ' +
-    '"enabledMcpjsonServers": ["lookfirst"] to .claude/settings.local.json'
+  const kept = at(jsonOf(join(folder ?? home, '.claude.json')), 'projects', project);
+  const user = [jsonOf(join(folder ?? join(home, '.claude'), 'settings.json'))];
+  const local = ['settings.local.json', 'settings.json'].map((name) =>
+    jsonOf(join(project, '.claude', name)),
   );
+  const named = (answers: readonly (JsonValue | undefined)[], key: string): boolean =>
+    answers.some((answer) => listOf(at(answer, key)).includes(SERVER));
+  const approves = (answers: readonly (JsonValue | undefined)[]): boolean =>
+    answers.some((answer) => at(answer, 'enableAllProjectMcpServers') === true) ||
+    named(answers, 'enabledMcpjsonServers');
+  if (named([kept, ...local, ...user], 'disabledMcpjsonServers'))
+    return 'the server is switched off in this project: /mcp in Claude Code switches it on';
+  if (approves(user)) return undefined;
+  if (!approves([kept, ...local]))
+    return (
+      'the server waits for approval in this project: start Claude Code here and allow it, or add ' +
+      '"enabledMcpjsonServers": ["lookfirst"] to .claude/settings.local.json'
+    );
+  if (at(kept, 'hasTrustDialogAccepted') === true) return undefined;
+  return 'Claude Code does not trust this folder, so the approval in it does not count: start Claude Code here and trust it';
 }
 
 /** Codex ignores the configuration of a project that it does not trust. */
@@ -58,7 +66,13 @@ function codexUntrusted({ home, project, env }: ClientPlaces): string | undefine
 }
 
 /** Gemini CLI ignores the settings of a folder that it does not trust, unless folder trust is switched off. */
-function geminiUntrusted({ home, project, env }: ClientPlaces): string | undefined {
+function geminiUntrusted(places: ClientPlaces): string | undefined {
+  const { project, env } = places;
+  const trust = env['GEMINI_RESTRICTED_MODE'] === 'true' ? 'false' : env['GEMINI_CLI_TRUST_WORKSPACE'];
+  if (trust === 'true') return undefined;
+  if (trust === 'false')
+    return 'Gemini CLI is told by its environment to trust no folder and ignores its settings';
+  const home = env['GEMINI_CLI_HOME'] || places.home;
   const settings = jsonOf(join(home, '.gemini', 'settings.json'));
   if (at(settings, 'security', 'folderTrust', 'enabled') === false) return undefined;
   const file = env['GEMINI_CLI_TRUSTED_FOLDERS_PATH'] || join(home, '.gemini', 'trustedFolders.json');

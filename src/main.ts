@@ -36,7 +36,7 @@ async function commandLine(args: readonly string[]): Promise<number> {
   });
 }
 
-/** The page for people, beside a server over HTTP. */
+/** The viewer for users, beside a server over HTTP. */
 async function viewer(
   ...args: Parameters<typeof import('./viewer/open-viewer.ts').viewerBeside>
 ): Promise<ReturnType<typeof import('./viewer/open-viewer.ts').viewerBeside>> {
@@ -65,7 +65,10 @@ async function hook(): Promise<number> {
   });
 }
 
-/** Anything that is no command is a folder to serve, as `npx lookfirst DIR` says; a mere word only if it is one. */
+/**
+ * A first argument that is no command is a folder to serve, as in `npx lookfirst DIR`. A plain word
+ * counts as a folder only if that folder exists.
+ */
 async function isCommand(name: string): Promise<boolean> {
   if (['help', '--help', '-h', '--version', '-v', '-V'].includes(name)) return true;
   const { COMMANDS } = await import('./cli/command-list.ts');
@@ -75,7 +78,7 @@ async function isCommand(name: string): Promise<boolean> {
   return canonicalPath(process.cwd(), name).kind === 'missing';
 }
 
-/** A folder can be removed under whoever stands in it; then nothing relative has a meaning. */
+/** False if the current folder was removed, so that relative paths have no meaning. */
 function isSomewhere(): boolean {
   try {
     return process.cwd() !== '';

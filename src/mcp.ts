@@ -6,9 +6,9 @@ import type { WorkspaceOptions } from './session/opening.ts';
 
 export { DIALECT_NAMES, type DialectName } from './dialect/dialect-name.ts';
 
-/** A workspace and how it is served; `roots` is all that is needed. */
+/** A workspace and the options to serve it. Only `roots` is required. */
 export interface ServerOptions extends WorkspaceOptions {
-  /** How the tools are named and shaped; default `lookfirst`. */
+  /** The names and forms of the tools; default `lookfirst`. */
   readonly dialect?: DialectName | undefined;
   /** Names the session of every call that does not name its own. */
   readonly session?: string | undefined;
@@ -16,7 +16,7 @@ export interface ServerOptions extends WorkspaceOptions {
   readonly readOnly?: boolean | undefined;
   /** Offer the tool that runs commands in the sandbox; default false. */
   readonly commands?: boolean | undefined;
-  /** Lines for people; default: standard error. */
+  /** Receives messages for users; default: standard error. */
   readonly log?: ((line: string) => void) | undefined;
 }
 
@@ -27,21 +27,27 @@ export interface StdioServerOptions extends ServerOptions {
 }
 
 export interface HttpServerOptions extends ServerOptions {
-  /** Default: any free port. */
+  /** The port; default: any free port. */
   readonly port?: number | undefined;
-  /** What clients must send; default: a new one. */
+  /** The token that clients must send; default: a new one. */
   readonly token?: string | undefined;
   /** Called once the server listens. */
   readonly listening: (server: { readonly url: string; readonly token: string }) => void;
 }
 
-/** Serves a workspace over stdio until the client goes away or a signal ends this process. A bad option is a Fault. */
+/**
+ * Serves a workspace over stdio until the client disconnects or a signal ends this process. An
+ * invalid option is a Fault.
+ */
 export async function serveStdio(options: StdioServerOptions): Promise<void> {
   const { input = process.stdin, output = process.stdout, ...rest } = options;
   await serveOverStdio({ ...served(rest), input, output });
 }
 
-/** Serves a workspace over HTTP on 127.0.0.1 until a signal ends this process. A bad option is a Fault. */
+/**
+ * Serves a workspace over HTTP on 127.0.0.1 until a signal ends this process. An invalid option is
+ * a Fault.
+ */
 export async function serveHttp(options: HttpServerOptions): Promise<void> {
   const { port, token, listening, ...rest } = options;
   await serveOverHttp({ ...served(rest), port, token, listening });

@@ -32,17 +32,18 @@ export {
 } from './adapters/openai.ts';
 
 /**
- * A `Shell` for `shellTool` that judges commands before `shell` runs them. Writes that a command makes for certain are refused like
- * writes of a tool; lines of files that the output shows count as read; what a command changed can be undone. `shell` must start
- * commands in the session's first root.
+ * A `Shell` for `shellTool` that judges commands before `shell` runs them. Certain writes of a
+ * command are refused like writes of a tool. Lines of files in its output count as read, and its
+ * changes can be undone. `shell` must start commands in the session's first root.
  */
 export function lookfirstShell(session: Session | (() => Session), shell: OpenAiShell): OpenAiShell {
   return guardedShell(shell, judgeOf(session));
 }
 
 /**
- * A sandbox session with the gate in front of its editor and its commands. The sandbox's workspace must be the session's only root,
- * on this machine. `root` of its manifest stands for that folder in paths.
+ * A sandbox session with the gate in front of its editor and its commands. The sandbox's workspace
+ * must be the session's only root, on this machine. In paths, `root` of its manifest represents
+ * that folder.
  */
 export function guardSandbox<Sandbox extends OpenAiSandbox>(
   sandbox: Sandbox,

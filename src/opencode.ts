@@ -49,7 +49,7 @@ export async function LookfirstPlugin({ directory }: PluginInput): Promise<Plugi
       await ask('chat.message', input, output);
     },
     async event({ event }) {
-      // Every other event fires often and means nothing to the gate.
+      // All other events are frequent, and the gate ignores them.
       if (event.type === 'session.compacted') await ask('event', event, undefined);
     },
   };

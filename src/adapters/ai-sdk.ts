@@ -124,7 +124,7 @@ async function* watched(
   yield await answer;
 }
 
-/** The part of a step that is read. */
+/** The fields of a step that `seenFrom` reads. */
 export interface AiStep {
   readonly messages: readonly unknown[];
 }

@@ -167,7 +167,7 @@ function isImage(mimeType: string): mimeType is ImageType {
   return IMAGE_TYPES.includes(mimeType);
 }
 
-/** The part of a request that is read: `runner.params`. */
+/** The fields of a request (`runner.params`) that `seenFrom` reads. */
 export interface AnthropicRequest {
   readonly messages: readonly unknown[];
   readonly context_management?: unknown;

@@ -59,11 +59,11 @@ function prefixed(names: ToolNames): ToolNames {
     use,
     typeof name === 'string' ? `mcp__${SERVER}__${name}` : name,
   ]);
-  // The cast is safe: the members are the same, with other strings.
+  // The cast is safe: the object has the same keys with other strings.
   return Object.fromEntries(entries) as unknown as ToolNames;
 }
 
-/** The signal in what the SDK passes beside the arguments, whose type it leaves open. */
+/** The abort signal in the second argument of a tool call, which the SDK types as unknown. */
 function signalIn(extra: unknown): AbortSignal | undefined {
   const signal = isRecord(extra) ? extra['signal'] : undefined;
   return signal instanceof AbortSignal ? signal : undefined;

@@ -66,7 +66,7 @@ export function lookfirstMiddleware(
 ): AgentMiddleware {
   const watch = new ContextWatch(session, 'langchain');
   return {
-    // The mark that `createMiddleware` adds; it does nothing else.
+    // The mark that `createMiddleware` adds. That function does nothing else.
     [Symbol.for('AgentMiddleware')]: true,
     name: 'lookfirst',
     tools: lookfirstTools(session, options),

@@ -13,16 +13,16 @@ export interface Cli {
   /** The moment the command began. */
   readonly nowMs: number;
   readonly times: Times;
-  /** This very program, for commands that start it once more. */
+  /** The command line of this program, for commands that start another instance of it. */
   readonly self: readonly string[];
   /** Sets the exit code of the process. */
   end(code: number): void;
-  /** Another entry point, which the command line only prepares. */
+  /** Runs the proxy, which is another entry point; the command only prepares its options. */
   readonly runProxy: RunProxy;
   readonly runViewer: RunViewer;
 }
 
-/** Serves the page of `lookfirst view` until a signal comes. */
+/** Serves the page of `lookfirst view` until the process gets a signal. */
 export type RunViewer = (plan: {
   readonly place: { readonly home: string; readonly store: string };
   readonly folders: readonly string[];

@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
 import type { Cli } from './cli.ts';
 
-/** One word after `lookfirst`. */
+/** One command of `lookfirst`. */
 export interface CommandEntry {
   readonly name: string;
-  /** For the list of commands; the arguments are part of `usage`. */
+  /** The command with its arguments, for the list of commands. */
   readonly usage: string;
   readonly summary: string;
   readonly load: () => Promise<(cli: Cli) => Command>;
-  /** Its stdout belongs to a protocol, and it notices a closed stdout by itself. */
+  /** True if a protocol uses its stdout. Such a command notices a closed stdout itself. */
   readonly ownsStdout?: true;
-  /** Its answer may be long and is only read: on a terminal it is shown page by page. */
+  /** True if its answer may be long and is only read: on a terminal it is shown page by page. */
   readonly isPaged?: true;
-  /** Another entry point runs it, without the argument parser; `load` is for its help. */
+  /** True if another entry point runs it, without the argument parser. `load` is only for its help. */
   readonly runsElsewhere?: true;
 }

@@ -68,7 +68,7 @@ function sharedLast(command: Command): Option[] {
   return [...shown, help].sort((one, other) => rank(one) - rank(other));
 }
 
-/** `--root <dir>` as `--root DIR`. */
+/** Rewrites `--root <dir>` as `--root DIR`. */
 function upperNames(flags: string): string {
   return flags
     .replace(/<([^>]+)>/g, (_all, name: string) => name.toUpperCase())
@@ -79,7 +79,7 @@ function upper(text: string): string {
   return text.toUpperCase();
 }
 
-/** A description with the choices and the default behind it. */
+/** A description followed by its choices and its default. */
 function described(
   { description }: { readonly description: string },
   choices: readonly string[] | undefined,

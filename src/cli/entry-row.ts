@@ -5,11 +5,11 @@ import type { FleetEntry, Records } from '../records/records.ts';
 import type { Colours, Column } from '../report/human.ts';
 import type { Times } from './times.ts';
 
-/** The place and time from which an entry is shown. */
+/** The folder and the time relative to which an entry is shown. */
 export interface Viewpoint {
   readonly cwd: string;
   readonly times: Times;
-  /** The present of a command that goes on running. */
+  /** The current time, for a command that keeps running. */
   readonly nowMs?: number;
   /** The program of each session, where it is known. */
   readonly clients?: ReadonlyMap<string, string>;
@@ -63,7 +63,7 @@ function movedPaths({ action, root, effects = [] }: Entry, cwd: string): string 
 }
 
 export function typeable(absolute: string, cwd: string): string {
-  // A path on another machine is a name here.
+  // A path on another machine does not exist here, so it is shown unchanged.
   if (!isAbsolute(absolute)) return absolute;
   const short = relative(cwd, absolute);
   if (short === '') return '.';

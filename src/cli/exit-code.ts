@@ -2,11 +2,11 @@
 export const EXIT = {
   /** Done; also "nothing to do". */
   done: 0,
-  /** We could not do our job, or a check found something broken. */
+  /** The command failed, or a check found something broken. */
   fault: 1,
   /** Refused; nothing was changed. */
   refused: 2,
-  /** The command line made no sense. */
+  /** The command line is invalid. */
   usage: 64,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

@@ -42,25 +42,28 @@ export function addCommonFlags(command: Command): Command {
     .addOption(new Option('--read-only', 'change nothing').hideHelp());
 }
 
-/** For commands that are about no session: a common flag is taken everywhere, so that scripts need not know where. */
+/**
+ * For commands that concern no session. Every command accepts the common flags, so that scripts
+ * need not know which ones apply.
+ */
 export function unusedSessionOption(): Option {
   return new Option('--session <id>', 'no meaning here').hideHelp();
 }
 
-/** Flags that say which workspaces. */
+/** Flags that select workspaces. */
 export interface ScopeFlags {
   readonly root?: readonly string[];
   readonly all?: boolean;
 }
 
-/** Flags that say which entries. */
+/** Flags that select entries. */
 export interface FilterFlags extends ScopeFlags {
   readonly path?: string;
   readonly session?: string;
   readonly since?: number;
   readonly until?: number;
   readonly kind?: readonly EntryKind[];
-  /** 0 = all. */
+  /** The maximum number of entries; 0 means all. */
   readonly limit?: number;
 }
 
@@ -135,7 +138,7 @@ export function gather(value: string, all: readonly string[] = []): readonly str
   return [...all, value];
 }
 
-/** `30m`, `2h`, `3d`: a length of time in milliseconds; undefined if it is none. */
+/** Parses a duration such as `30m`, `2h` or `3d` to milliseconds; undefined if the text is none. */
 export function parseDuration(text: string): number | undefined {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*([smhdw])$/.exec(text.trim()) ?? [];
   const unitMs = unit === undefined ? undefined : UNITS_MS[unit];

@@ -1,6 +1,9 @@
 import { Fault } from '../model/fault.ts';
 
-/** The token that `LOOKFIRST_TOKEN` gives, if it does. No header carries any other characters as they are. */
+/**
+ * The token in `LOOKFIRST_TOKEN`, if it is set. It must be printable ASCII, because a header
+ * carries no other characters unchanged.
+ */
 export function givenToken(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const token = env['LOOKFIRST_TOKEN'] || undefined;
   if (token !== undefined && !/^[!-~]+$/.test(token))

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
 
-/** Of a terminal that does not say how high it is. */
+/** The height assumed for a terminal that does not report its own. */
 const ROWS = 24;
-/** How a shell ends that finds no such command. */
+/** The exit code of a shell that finds no such command. */
 const NOT_FOUND = 127;
 
 export interface PagerOptions {
@@ -27,7 +27,10 @@ export class Pager {
     this.#text += text;
   }
 
-  /** Resolves when the user has left the pager. A pager that is not installed is left out. */
+  /**
+   * Resolves when the user has left the pager. Without an installed pager, the answer is printed
+   * directly.
+   */
   async show(): Promise<void> {
     const text = this.#text;
     this.#text = '';

@@ -1,7 +1,7 @@
 import type { Terminal } from './terminal.ts';
 
 const BAR = 24;
-/** Often enough to look alive; each update costs a system call. */
+/** The time between two updates of the bar. Each update costs a system call. */
 const STEP_MS = 80;
 
 /** A bar on stderr while something takes long; silent unless stderr is a terminal. */
@@ -21,14 +21,14 @@ export class Progress {
     this.#terminal.overwrite(`${what} ${bar(done, total)}`);
   }
 
-  /** Takes the bar away. */
+  /** Removes the bar. */
   end(): void {
     if (this.#shownMs > 0) this.#terminal.overwrite('');
     this.#shownMs = 0;
   }
 }
 
-/** `[########----------------] 33 %` */
+/** Formats the bar: `[########----------------] 33 %`. */
 export function bar(done: number, total: number): string {
   const part = total <= 0 ? 1 : Math.min(1, Math.max(0, done / total));
   const full = Math.floor(part * BAR);

@@ -26,5 +26,5 @@ export interface ProxyPlan {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Runs a proxy to its end; resolves to what the process ends with. */
+/** Runs a proxy until it ends; resolves to the exit code of the process. */
 export type RunProxy = (plan: ProxyPlan) => Promise<number>;

@@ -22,7 +22,7 @@ export async function tellRefusal(
     );
 }
 
-/** A refusal that is about no file has nothing to say but its reason. */
+/** A refusal that concerns no file shows only its reason. */
 function sentence(refusal: Refusal): string {
   const { code, path, action, detail } = refusal;
   if (action === 'undo' || path !== '' || detail?.reason === undefined) return firstSentence(refusal);

@@ -91,7 +91,7 @@ function unknownCommand(cli: Cli, word: string): void {
   cli.end(EXIT.usage);
 }
 
-/** `lookfirst log | head` closes our output early; that is the reader's right and no failure of ours. A full disk is one. */
+/** A reader such as `head` may close our output early, which is not a failure. A full disk is one. */
 function endQuietlyWithReader({ stdout, stderr }: TerminalStreams): void {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT.done);
@@ -105,7 +105,7 @@ function tellFailure(terminal: Terminal, error: unknown): ExitCode {
   if (usage !== undefined) return usage;
   if (error instanceof Fault) terminal.tellFault(harmless(`lookfirst: ${error.message} [${error.code}]`));
   else {
-    // A bug: the place in our code is what its report needs.
+    // This is a bug: its report needs the place in our code.
     terminal.tellFault(
       `lookfirst: unexpected failure: ${error instanceof Error ? error.stack : String(error)}`,
     );
@@ -113,7 +113,10 @@ function tellFailure(terminal: Terminal, error: unknown): ExitCode {
   return EXIT.fault;
 }
 
-/** The exit code of what the parser throws, help and version included; undefined for anything else. */
+/**
+ * The exit code for an error of the argument parser, including help and version; undefined for any
+ * other error.
+ */
 function usageCode(error: unknown): ExitCode | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
   if (!error.code.startsWith('commander.')) return undefined;

@@ -26,7 +26,7 @@ export interface ServeProcess {
   readonly help: () => Promise<number>;
 }
 
-/** A user who types `lookfirst` alone in a terminal would see nothing happen. */
+/** Shown to a user who types `lookfirst` alone in a terminal and would otherwise see nothing. */
 const FOR_A_PERSON =
   'this waits for an MCP client to speak to it; lookfirst --help tells what else there is, Ctrl-C ends it';
 
@@ -51,7 +51,7 @@ interface ServePlan {
   readonly opened: (sessions: Sessions) => void;
 }
 
-/** The viewer beside a server: what answers its requests, and its address with its token. */
+/** The viewer beside a server: its request handler, and its address with the token. */
 interface ServedViewer {
   readonly listener: RequestListener;
   url(port: number): string;
@@ -80,7 +80,10 @@ export interface Servers {
   ): Promise<unknown>;
 }
 
-/** Serves until the client goes away or a signal comes; returns what the process ends with. stdout is the protocol's. */
+/**
+ * Serves until the client disconnects or a signal arrives; returns the exit code. stdout belongs to
+ * the protocol.
+ */
 export async function runServe({ args, process, servers, viewer, help }: ServeProcess): Promise<number> {
   const request = parseServe(args);
   if ('help' in request) return help();

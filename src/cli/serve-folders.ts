@@ -2,8 +2,9 @@ import { Fault } from '../model/fault.ts';
 import { Workspace } from '../workspace/workspace.ts';
 
 /**
- * The folders that can be served, as the official server does it: each other one is only warned about, unless none is
- * left. Where only one is named, or nothing of that server is expected, one that is not there is a mistake worth stopping for.
+ * The folders that can be served. Like the official server, it only warns about a folder that
+ * cannot be opened, unless none is left. For a single folder, or a dialect other than that
+ * server's, a missing folder is an error.
  */
 export function accessibleFolders(roots: readonly string[], log: (line: string) => void): readonly string[] {
   const accessible = roots.filter((root) => {

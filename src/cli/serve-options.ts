@@ -7,7 +7,7 @@ const COLOURS = ['auto', 'always', 'never'] as const;
 
 /** The parsed request of `lookfirst serve`. */
 export interface ServeRequest {
-  /** As typed; none: the roots of the client, else the current folder. */
+  /** The folders as typed. Empty: the roots of the client, else the current folder. */
   readonly folders: readonly string[];
   readonly dialect: DialectName;
   readonly preset?: PresetName;
@@ -17,7 +17,7 @@ export interface ServeRequest {
   readonly sharedWorkspace?: boolean;
   readonly policy?: string;
   readonly readOnly: boolean;
-  /** As typed. */
+  /** The read-only folders as typed. */
   readonly readOnlyRoots?: readonly string[];
   readonly allowCommands: boolean;
   /** With HTTP: undo in the viewer also on a store that several machines share. */
@@ -39,7 +39,7 @@ export type ServeProblem =
 type Values = { -readonly [K in keyof Omit<ServeRequest, 'folders'>]?: ServeRequest[K] | undefined };
 type Take = (values: Values, value: string) => string | undefined;
 
-/** Each parses its value or returns the problem. */
+/** Parsers of the flags that have a value. Each returns a problem for an invalid value. */
 const VALUED: Readonly<Record<string, Take>> = {
   '--dialect': (values, value) => {
     values.dialect = DIALECT_NAMES.find((name) => name === value);
@@ -121,7 +121,7 @@ export function parseServe(args: readonly string[]): ServeRequest | ServeProblem
     showConfig = false,
     ...more
   } = values;
-  // Absent values are no members, because the types tell absent from undefined.
+  // Absent values are left out, because the types distinguish absent from undefined.
   const given = more as Omit<
     ServeRequest,
     'folders' | 'dialect' | 'readOnly' | 'allowCommands' | 'allowUndo' | 'showConfig'

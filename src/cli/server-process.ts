@@ -41,7 +41,7 @@ export class ServerProcess {
     createInterface({ input: this.#child.stdout }).on('line', (line) => this.#take(line));
   }
 
-  /** Starts a server and shakes hands with it. */
+  /** Starts a server and completes the handshake. */
   static async start(
     command: readonly string[],
     env: NodeJS.ProcessEnv,
@@ -54,7 +54,7 @@ export class ServerProcess {
     return server;
   }
 
-  /** The names of its tools. */
+  /** The names of the server's tools. */
   async toolNames(): Promise<readonly string[]> {
     const { tools } = await this.#request('tools/list', {});
     return (Array.isArray(tools) ? (tools as readonly Json[]) : []).map((tool) => String(tool['name']));
@@ -73,7 +73,7 @@ export class ServerProcess {
     };
   }
 
-  /** Ends it as a client does: by closing its input. */
+  /** Stops the server as a client does, by closing its input. */
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const gone = once(this.#child, 'exit');
@@ -128,6 +128,6 @@ function parsed(line: string): unknown {
 }
 
 function asRecord(value: unknown): Json {
-  // Any object of JSON has this shape.
+  // Every JSON object has this shape.
   return typeof value === 'object' && value !== null ? (value as Json) : {};
 }

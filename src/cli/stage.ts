@@ -11,8 +11,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A temporary folder with a workspace, a state folder and an outside, for commands that try things out on real files:
- * nothing of the person's own is touched. It writes past the gate, as the rest of the world does.
+ * A temporary folder with a workspace, a state folder and a folder outside, for commands that try
+ * things out on real files. No file of the user is touched. It writes without the gate, like other
+ * programs.
  */
 export class Stage {
   readonly workspace: string;
@@ -37,10 +38,10 @@ export class Stage {
     return readFileSync(join(this.workspace, name), 'utf8');
   }
 
-  /** A file outside of the workspace, and a link in it that leads there. */
+  /** Writes a file outside the workspace, and a link in the workspace that leads there. */
   putOutside(name: string, text: string, link: string): void {
     writeFileSync(join(this.outside, name), text);
-    // The kind counts on Windows only, where a junction needs no rights.
+    // The kind of link matters only on Windows, where a junction needs no special rights.
     symlinkSync(this.outside, join(this.workspace, link), 'junction');
   }
 

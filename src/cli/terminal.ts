@@ -29,7 +29,7 @@ type ColourChoice = 'auto' | 'always' | 'never';
 export class Terminal {
   readonly colours: Colours;
   readonly #streams: TerminalStreams;
-  /** Of stderr, which may be a terminal when stdout is none. */
+  /** The colours of stderr, which may be a terminal when stdout is not. */
   readonly #errorColours: Colours;
   #pager: Pager | undefined;
 
@@ -51,7 +51,10 @@ export class Terminal {
     return isTTY === true && columns !== undefined && columns > 0 ? columns : undefined;
   }
 
-  /** Text of files, for the answer: as it is for other programs, harmless where a terminal would obey it. */
+  /**
+   * Text of files, for the answer: unchanged for other programs; on a terminal, control characters
+   * are made visible.
+   */
   shown(text: string): string {
     return this.#streams.stdout.isTTY === true ? harmless(text) : text;
   }
@@ -61,19 +64,22 @@ export class Terminal {
     return this.#streams.stdin.isTTY === true && this.#streams.stdout.isTTY === true;
   }
 
-  /** True when a line on stderr can be written over. */
+  /** True if a line on stderr can be overwritten. */
   get showsProgress(): boolean {
     return this.#streams.stderr.isTTY === true;
   }
 
-  /** Writes a line, or several, of the answer; waits while the reader is slower than we are. */
+  /** Writes one or more lines of the answer; waits while the reader is slow. */
   async print(text: string): Promise<void> {
     if (this.#pager !== undefined) return this.#pager.add(`${text}\n`);
     const { stdout } = this.#streams;
     if (!stdout.write(`${text}\n`)) await once(stdout, 'drain');
   }
 
-  /** From now on an answer longer than the terminal goes through the user's pager. Without a terminal there is none. */
+  /**
+   * From now on, an answer longer than the terminal goes through the user's pager. Does nothing
+   * without a terminal.
+   */
   page(env: Readonly<Record<string, string | undefined>>): void {
     const { stdout } = this.#streams;
     const command = (env['LOOKFIRST_PAGER'] ?? env['PAGER'] ?? 'less').trim();
@@ -81,7 +87,7 @@ export class Terminal {
     this.#pager = new Pager(stdout, { command, env });
   }
 
-  /** Writes a value as one line of JSON, with characters that steer a terminal or break a line escaped. */
+  /** Writes a value as one line of JSON, with control characters and line breaks escaped. */
   printJson(value: unknown): Promise<void> {
     return this.print(jsonText(value));
   }
@@ -122,7 +128,7 @@ export class Terminal {
     this.#streams.stderr.write(`${text}\n`);
   }
 
-  /** Writes what went wrong inside. */
+  /** Writes a line about a fault. */
   tellFault(text: string): void {
     const [first = '', ...rest] = text.split('\n');
     this.tell([this.#errorColours.red(first), ...rest].join('\n'));
@@ -138,7 +144,7 @@ export class Terminal {
     const { createInterface } = await import('node:readline/promises');
     const { stdin: input, stderr: output } = this.#streams;
     const reader = createInterface({ input, output });
-    // The end of the input is an answer too.
+    // The end of the input counts as an answer.
     const ended = once(reader, 'close').then(() => '');
     try {
       const answer = await Promise.race([reader.question(`${question} [y/N] `), ended]);
@@ -156,7 +162,10 @@ export function colourChoice(args: readonly string[]): ColourChoice {
   return value === 'always' || value === 'never' ? value : 'auto';
 }
 
-/** Only on a terminal, and not against the reader's wish (https://no-color.org). */
+/**
+ * Whether to use colours: only on a terminal, and not if the user has switched them off
+ * (https://no-color.org).
+ */
 function isColourful(stdout: Output, env: Readonly<Record<string, string | undefined>>): boolean {
   return stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
 }

@@ -12,12 +12,15 @@ export class Times {
     this.#nowMs = nowMs;
   }
 
-  /** `3 hours ago`, or the time. */
+  /** Formats a time as an age such as `3 hours ago`, or as ISO 8601. */
   age(ms: number): string {
     return this.#isIso ? iso(ms) : relativeTime(ms, this.#nowMs);
   }
 
-  /** `3h ago`, or the time: for tables. A command that goes on running names its own present. */
+  /**
+   * Formats a time for tables: `3h ago`, or ISO 8601. A command that keeps running passes its
+   * current time.
+   */
   shortAge(ms: number, nowMs: number = this.#nowMs): string {
     return this.#isIso ? iso(ms) : shortTime(ms, nowMs);
   }

@@ -1,18 +1,18 @@
 import { nearestName } from '../model/nearest-name.ts';
 
-/** `1 file`, `3 files`, `2 entries`. */
+/** Formats an amount with its noun: `1 file`, `3 files`, `2 entries`. */
 export function countOf(amount: number, word: string): string {
   if (amount === 1) return `1 ${word}`;
   return `${amount} ${word.endsWith('y') ? `${word.slice(0, -1)}ies` : `${word}s`}`;
 }
 
-/** ` Did you mean log?`, or nothing if no known word is near. */
+/** Returns ` Did you mean log?`, or an empty text if no known word is similar. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const meant = nearestName(word, known);
   return meant === undefined ? '' : ` Did you mean ${meant}?`;
 }
 
-/** An unknown choice: what is wrong, what was probably meant, what there is. */
+/** The message for an unknown choice: the wrong word, a suggestion, and the known choices. */
 export function unknownChoice(what: string, word: string, known: readonly string[]): string {
   return `unknown ${what} '${word}'.${didYouMean(word, known)} Choose from ${known.join(', ')}.`;
 }

@@ -38,7 +38,7 @@ export interface ProxySettings {
 export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): PolicyFile {
   const value = parseJson(text, name);
   checkSettings(POLICY_FILE, value, name);
-  // The shape has the policy's own keys and values.
+  // The cast is safe: the shape has the policy's keys and values.
   const settings = value as PolicyOverrides & Omit<PolicyFile, 'overrides'> & { readonly $schema?: string };
   const { $schema: _, preset, proxy, ...overrides } = settings;
   return {
@@ -53,7 +53,7 @@ export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): 
  */
 export function checkOverrides(value: unknown, name: string): PolicyOverrides {
   checkSettings(POLICY, value, name);
-  // The shape has the policy's own keys and values.
+  // The cast is safe: the shape has the policy's keys and values.
   return present(value as JsonRecord) as PolicyOverrides;
 }
 

@@ -4,7 +4,7 @@ import { DEFAULT_PROTECTED, SEED_D_PROTECTED } from './protected.ts';
 const MEBIBYTE = 1024 * 1024;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Folders that tools fill with what they can make again. */
+/** Folders whose content tools can generate again. */
 const SCRATCH = [
   '**/node_modules',
   '**/target',
@@ -131,7 +131,10 @@ const SEED: Policy = {
 /** The presets, each a complete policy. */
 export const PRESETS: Readonly<Record<PresetName, Policy>> = {
   default: DEFAULT,
-  /** Any staleness refuses, an edit needs the very lines it touches, compaction forgets. */
+  /**
+   * Refuses any stale file, requires that an edit's own lines were seen, and forgets sightings at
+   * compaction.
+   */
   strict: {
     ...DEFAULT,
     preset: 'strict',
@@ -153,7 +156,7 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
     cure: 'reread',
     verificationErrors: 'allow',
   },
-  /** Seed C: what the conversation shows since its last compaction. */
+  /** Seed C: only what the conversation shows since its last compaction counts as seen. */
   'thread-history': {
     ...SEED,
     preset: 'thread-history',

@@ -46,7 +46,7 @@ type CallOf<K extends OperationKind> = CallBase<K> &
 /** A translated tool call: the operation, and how to render its result. */
 export type Call = { [K in OperationKind]: CallOf<K> }[OperationKind];
 
-/** Why arguments that match the schema make no sense together. */
+/** The reason why arguments that match the schema do not fit together. */
 export interface Problem {
   readonly kind: 'problem';
   readonly reason: string;

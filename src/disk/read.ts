@@ -36,7 +36,8 @@ const MAX_BYTES = 2 ** 31 - 1;
 const MAX_TRIES = 4;
 
 const require = createRequire(import.meta.url);
-// Whatever is decoded was read here first. The modules are cached by Node.
+// Every text is read here before it is decoded, so the codecs are provided here. Node caches the
+// modules.
 provideLegacyCodecs(() => ({
   analyse: (require('chardet') as Pick<LegacyCodecs, 'analyse'>).analyse,
   iconv: require('iconv-lite') as LegacyCodecs['iconv'],

@@ -4,7 +4,7 @@ import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import type { World } from './world.ts';
 
-/** In every entry that `lookfirst init` writes. */
+/** The word that every entry written by `lookfirst init` contains. */
 const OWN_NAME = 'lookfirst';
 
 /** A name in a folder, which may be free. */
@@ -14,7 +14,10 @@ interface NamedEntry {
   readonly path: ResolvedPath;
 }
 
-/** Why only the user may change a file that decides which programs run; undefined if a session may. */
+/**
+ * The reason why only the user may change a file that decides which programs run; undefined if a
+ * session may.
+ */
 export function guardOf({ policy }: World, { dir, name, path }: NamedEntry): string | undefined {
   const { relative } = path;
   const guard = toolGuard(relative);

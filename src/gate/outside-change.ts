@@ -29,7 +29,10 @@ export interface OutsideChange {
   readonly coverage: Coverage;
   /** The present number of a line that was seen, or undefined if it or its neighbours changed. */
   carryLine(line: number): number | undefined;
-  /** The lines that hold this anchor now, if the session saw it at the same place; see same-place.ts. */
+  /**
+   * The lines that hold this anchor now, if the session saw it at the same place; see `samePlace`
+   * in text/match.ts.
+   */
   samePlace(anchor: string): LineRange | undefined;
 }
 

@@ -28,7 +28,7 @@ import type { Step } from './step.ts';
 import type { World } from './world.ts';
 import { type NewBytes, writeStep } from './write-step.ts';
 
-/** Line numbers as printed by reads; see tiers/line-numbers.ts. */
+/** Line numbers as printed by reads; see `landNumbered` in text/tiers/land.ts. */
 const LINE_NUMBERS = /^ *\d{1,7}(?:\t|→|: ?)/gm;
 /** Number of context lines; the official filesystem server shows as many. */
 const DIFF_CONTEXT = 4;

@@ -10,7 +10,7 @@ import { callId, isOwnTool, meaningOf, noticeText, pathOf, type Scene, unjudged 
 
 type AfterEvent = Extract<HookEvent, { kind: 'after' | 'failed' }>;
 
-/** The host has carried out a call, or failed to: records what it showed and what it changed. */
+/** Handles the end of a call that the host has made: records what the call showed and changed. */
 export async function after(scene: Scene, event: AfterEvent): Promise<HookReply> {
   const meaning = meaningOf(scene, event);
   if (meaning === undefined) return endOwnCall(scene, event);
@@ -39,7 +39,7 @@ function told(scene: Scene, notices: readonly Notice[], path: string): HookReply
   return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
 }
 
-/** A call of our own server that was announced for a sub-agent has ended; the server has recorded what it did. */
+/** Ends a call to our own server that was announced for a sub-agent. The server has recorded its effects. */
 async function endOwnCall({ session }: Scene, event: AfterEvent): Promise<HookReply> {
   const change = isOwnTool(event) ? await session.announcedAs(callId(event)) : undefined;
   if (change !== undefined) await session.settle(change, 'done');
@@ -48,7 +48,7 @@ async function endOwnCall({ session }: Scene, event: AfterEvent): Promise<HookRe
 
 type Touches = NonNullable<ReturnType<typeof meaningOf>>['touches'];
 
-/** A search credits the lines it shows, as far as they are in the files. */
+/** Records the lines that a search shows as seen, if they are in the files. */
 async function noteHits(
   scene: Scene,
   event: Extract<AfterEvent, { kind: 'after' }>,

@@ -13,15 +13,15 @@ import { deniedOnStderr, payloadText } from './hosts/payload.ts';
 /** One call of a hook: the host's input and the flags of the hook's command line. */
 export interface HookCall {
   readonly host: Host;
-  /** Everything the host wrote to stdin. */
+  /** The text that the host wrote to stdin. */
   readonly text: string;
   /** The event that the host's configuration names (`--event`); undefined if the hook was called without it. */
   readonly declaredEvent?: string;
-  /** A failure of Lookfirst itself lets the call pass (`--fail-open`). */
+  /** `pass`: a failure of Lookfirst itself lets the call pass (`--fail-open`). */
   readonly onFailure: 'deny' | 'pass';
 }
 
-/** Judges one event. Throws a Fault when it cannot do its job. */
+/** Judges one event. Throws a Fault if it cannot. */
 export type Respond = (host: Host, event: HookEvent) => Promise<HookReply>;
 
 /** Events after which the host changes a file or runs a command. Only these can be denied. */
@@ -31,8 +31,9 @@ const MAX_REASON = 8_000;
 const MAX_CONTEXT = 8_000;
 
 /**
- * One event to one answer that the host obeys. Throws nothing: a failure before a change or a command becomes a denial,
- * a failure in any other event lets the host go on with a line on stderr.
+ * Converts one event to one answer that the host obeys. Never throws: a failure before a change or
+ * a command becomes a denial. After a failure in any other event the host continues, with a line on
+ * stderr.
  */
 export async function answerHook(call: HookCall, respond: Respond): Promise<HookAnswer> {
   const { host } = call;
@@ -49,7 +50,7 @@ export async function answerHook(call: HookCall, respond: Respond): Promise<Hook
   }
 }
 
-/** The word the host itself uses for the event. */
+/** The host's own name for the event. */
 function eventNameOf(payload: JsonObject): string {
   const fields = ['hook_event_name', 'hookEventName', 'hook', 'event'];
   return fields.map((field) => payloadText(payload[field])).find((name) => name !== undefined) ?? '';
@@ -85,7 +86,10 @@ function bounded(reply: HookReply): HookReply {
   return reply.context === undefined ? reply : { ...reply, context: plain(reply.context, MAX_CONTEXT) };
 }
 
-/** Without terminal escapes and bounded in length: hosts hand the text to a terminal and to a model as it is. */
+/**
+ * Removes terminal escapes and limits the length, because hosts pass the text unchanged to a
+ * terminal and to a model.
+ */
 function plain(text: string, limit: number): string {
   const clean = text.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
   if (clean.length <= limit) return clean;

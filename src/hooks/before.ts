@@ -10,8 +10,9 @@ import { callId, denied, deniedByUser, isOwnTool, meaningOf, noticeText, type Sc
 const PASS: HookReply = { verdict: 'pass' };
 
 /**
- * The host is about to carry out a call. A change is judged and announced, so that its bytes are kept and any process can
- * settle it. The announcement holds no lock: the host may ask its user for permission first, or never come back.
+ * Handles a call that the host is about to make. A change is judged and announced, so that its
+ * bytes are kept and any process can settle it. The announcement holds no lock: the host may ask
+ * its user for permission first, or never make the call.
  */
 export async function before(
   scene: Scene,
@@ -42,8 +43,8 @@ function withContext(context: string | undefined): HookReply {
 }
 
 /**
- * Writes into another worktree of the repository than the one the agent works in: a sub-agent in a worktree of its own often
- * means the file there and names the one in the checkout of its parent.
+ * Notices about writes into another worktree than the agent's own. A sub-agent in its own worktree
+ * often means the file there, but names the one in its parent's checkout.
  */
 export async function strayWrites(
   { session, cwd }: Scene,
@@ -83,7 +84,7 @@ async function observed(
   return PASS;
 }
 
-/** A call of a tool that changes files, in a form that does not say which. */
+/** The denial of a call whose tool changes files, but whose arguments do not say which. */
 function incomprehensible(scene: Scene, { tool }: ToolCall): HookReply {
   const reason = `the input of ${tool} does not say which file it changes`;
   const denial = denied(scene, {

@@ -12,8 +12,8 @@ import { callId, denied, deniedByUser, noticeText, pathOf, type Scene, unjudged 
 type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
 
 /**
- * The host is about to run a shell command. What it writes for certain is judged like a write or an edit of the host's own
- * tools; for everything else it may change, the bytes before are kept.
+ * Handles a shell command that the host is about to run. Certain writes are judged like those of
+ * the host's own tools. For everything else that the command may change, the bytes before are kept.
  */
 export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunTouch): Promise<HookReply> {
   const forbidden = operatorRefusal(run.command) ?? (await tamperRefusal(scene, run.command));
@@ -50,7 +50,7 @@ async function denialOf(
   return undefined;
 }
 
-/** A layer would hide the writes of a background command from everyone until it ends. */
+/** A layer would hide the writes of a background command from other programs until it ends. */
 function layerExpectation({ shell }: Scene, { background }: RunTouch): LayerExpectation {
   if (background === true) return 'never';
   return shell === 'layered' ? 'expected' : 'possible';
@@ -80,7 +80,7 @@ async function intentsOf(scene: Scene, run: RunTouch, write: ShellWrite): Promis
   }
 }
 
-/** Content that the command line does not spell out replaces the file, too. */
+/** Content that the command line does not contain replaces the file, too. */
 function overwrite(path: string, content: string | undefined): ForeignIntent {
   return content === undefined ? { kind: 'touch', path } : { kind: 'write', path, content };
 }
@@ -103,7 +103,7 @@ function commandPath(scene: Scene, { folder }: RunTouch, path: string): string {
   return pathOf(scene, folder === undefined || path.startsWith('/') ? path : `${folder}/${path}`);
 }
 
-/** The command has ended: records what it changed, and credits the lines of files that its output shows. */
+/** Handles the end of a command: records its changes, and the lines of files that its output shows. */
 export async function afterCommand(
   scene: Scene,
   event: Extract<HookEvent, { kind: 'after' | 'failed' }>,
@@ -111,11 +111,12 @@ export async function afterCommand(
 ): Promise<HookReply> {
   const { session } = scene;
   const change = await session.announcedAs(callId(event));
-  // The event says that the command has started. The prefix claims the announcement, and settles it when the command ends.
+  // The event reports only that the command has started. The shell prefix claims the announcement
+  // and settles it when the command ends.
   if (change !== undefined && event.kind === 'after' && run.background === true && scene.shell === 'layered')
     return { verdict: 'pass' };
   const settled = change === undefined ? undefined : await session.settle(change, 'done');
-  // After settling: the output shows the files as the command left them.
+  // Settle first: the output shows the files as the command left them.
   await noteOutput(scene, run, outputOf(scene, event));
   if (change === undefined && event.kind === 'after' && !(await session.isSettled(callId(event))))
     return unjudged(scene, event);
@@ -131,7 +132,7 @@ function outputOf(scene: Scene, event: Extract<HookEvent, { kind: 'after' | 'fai
 
 const MAX_OUTPUT_CHARS = 4 << 20;
 
-/** Credits the lines of every file the command names that its output shows. */
+/** Records the output lines of every file that the command names as seen. */
 async function noteOutput(scene: Scene, run: RunTouch, output: string): Promise<void> {
   if (output === '' || output.length > MAX_OUTPUT_CHARS) return;
   const foreign = scene.session.foreign();

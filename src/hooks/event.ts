@@ -12,20 +12,20 @@ export type HostName = (typeof HOST_NAMES)[number];
 /** An unchecked JSON object from a host. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Who the event is about and where it happened. */
+/** The session, place and time of an event. */
 interface EventContext {
   /** The host's session id; with `/` and the sub-agent's id for a sub-agent. */
   readonly session: string;
-  /** The host's word for the turn (the user prompt that is being answered), if it has one. */
+  /** The host's id of the turn (the user prompt that is being answered), if it has one. */
   readonly turn?: string;
-  /** Relative paths of this event start here. */
+  /** The folder in which relative paths of this event start. */
   readonly cwd?: string;
   /** The folders that the host calls its workspace, if the event names them. */
   readonly workspaceRoots?: readonly string[];
   readonly transcript?: string;
 }
 
-/** One call of a tool, before or after the host carried it out. */
+/** One call of a tool, before or after the host has made it. */
 export interface ToolCall {
   readonly tool: string;
   readonly input: unknown;
@@ -33,7 +33,7 @@ export interface ToolCall {
   readonly call?: string;
 }
 
-/** An event of any host, in one form for all of them. */
+/** An event of any host, in one common form. */
 export type HookEvent = EventContext &
   (
     | (ToolCall & { readonly kind: 'before' })
@@ -41,12 +41,12 @@ export type HookEvent = EventContext &
     | (ToolCall & { readonly kind: 'failed'; readonly error: string })
     | { readonly kind: 'prompt'; readonly prompt: string }
     | { readonly kind: 'start'; readonly source: 'new' | 'resumed' | 'cleared' }
-    /** The model's context was summarised, or is about to be where the host has no later event. */
+    /** The model's context was summarised, or is about to be if the host has no later event. */
     | { readonly kind: 'compacted' }
     | { readonly kind: 'agent-start' | 'agent-stop' | 'turn-end' | 'end' }
     /** The host has removed a worktree. Worktrees that it creates are found through git. */
     | { readonly kind: 'worktree-removed'; readonly worktree: string }
-    /** An event without a meaning for the gate. */
+    /** An event that the gate ignores. */
     | { readonly kind: 'other' }
   );
 
@@ -70,15 +70,15 @@ export interface Malformed {
   readonly reason: string;
 }
 
-/** One agent program: how it spells its events, and which answers it obeys. */
+/** One agent program: the form of its events, and the answers that it obeys. */
 export interface Host {
   readonly name: HostName;
   /** The environment variable that names the project folder. */
   readonly projectVariable?: string;
-  /** Whether the host shows the model a context that comes with the answer to a before-event. */
+  /** Whether the host shows the model a context in the answer to a before-event. */
   readonly contextBefore: boolean;
   understand(payload: JsonObject): HookEvent | Malformed;
-  /** `eventName` is the host's own word for the event, as the payload spelt it. */
+  /** `eventName` is the host's own name for the event, as in the payload. */
   answer(
     reply: HookReply,
     event: { readonly eventName: string; readonly kind: HookEvent['kind'] },

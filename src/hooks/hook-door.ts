@@ -21,17 +21,17 @@ export interface HookSettings {
   readonly roots: readonly string[];
   /** The folder in the host's project variable. */
   readonly project?: string;
-  /** Given instead of the host's session id; a sub-agent's id is still added. */
+  /** Used instead of the host's session id; a sub-agent's id is still added. */
   readonly session?: string;
   /** The program that the host puts before the lines of its shell. */
   readonly shellPrefix?: string;
   readonly state: StateFlags;
 }
 
-/** Workspaces that stay open in a resident. A developer rarely works in more at a time. */
+/** The number of workspaces that stay open in a resident. A developer rarely works in more at a time. */
 const MAX_OPEN = 16;
 
-/** Answers events and keeps the workspaces open that they are about. */
+/** Answers events and keeps the workspaces that they concern open. */
 export class HookDoor {
   readonly #around: ConfigSources;
   readonly #state: StateFlags;
@@ -39,7 +39,7 @@ export class HookDoor {
 
   readonly #trees: 'warm' | 'cold';
 
-  /** `warm`: large work trees are watched between commands, for a process that answers many. */
+  /** `warm`: watch large work trees between commands, for a process that answers many. */
   constructor(around: ConfigSources, state: StateFlags, trees: 'warm' | 'cold' = 'cold') {
     this.#around = around;
     this.#state = state;
@@ -68,13 +68,14 @@ export class HookDoor {
   }
 
   #usable(roots: readonly string[]): Promise<UsableRoots> {
-    // A changed policy file opens the workspace anew; an unreadable one fails here, and the call is denied.
+    // A changed policy file reopens the workspace. An unreadable one fails here, and the call is
+    // denied.
     const policy = policyTextOf(this.#around, this.#state) ?? '';
     policyOf(this.#around, this.#state);
     const name = [...roots, policy].join('\0');
     const known = this.#open.get(name);
     if (known !== undefined) {
-      // The newest last, so that the oldest is closed first.
+      // Keep the newest last, so that the oldest is closed first.
       this.#open.delete(name);
       this.#open.set(name, known);
       return known;
@@ -96,7 +97,7 @@ export class HookDoor {
   }
 }
 
-/** Events at which a person or a model reads a notice about the configuration. */
+/** True for events at which a user or a model reads a notice about the configuration. */
 function hasContext({ kind }: HookEvent): boolean {
   return kind === 'prompt' || kind === 'start';
 }

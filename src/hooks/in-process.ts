@@ -4,7 +4,7 @@ import type { HookEvent, HookReply, HostName } from './event.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
 import { respond } from './respond.ts';
 
-/** The hooks of a program that holds the session itself: no process, no socket, no configuration. */
+/** The hooks of a program that holds the session itself. They need no process, socket or configuration. */
 export function respondIn(session: GatedSession, host: HostName): (event: HookEvent) => Promise<HookReply> {
   return (event) => {
     const { policy, roots, home } = session;

@@ -4,7 +4,7 @@ import type { ForeignIntent } from '../model/intent.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { pathOf, type Scene } from './scene.ts';
 
-/** Commands of Lookfirst that only the user may run, as the words behind its name. */
+/** Commands of Lookfirst that only the user may run: the words after its name. */
 const OPERATOR_COMMANDS: readonly (readonly string[])[] = [
   ['allow'],
   ['init'],
@@ -13,7 +13,10 @@ const OPERATOR_COMMANDS: readonly (readonly string[])[] = [
   ['gc', '--purge'],
 ];
 
-/** The reason to deny a shell command that would switch the gate off; undefined if it would not. A hurdle, not a wall: see LIMITS.md. */
+/**
+ * The reason to deny a shell command that would switch the gate off; undefined if it would not.
+ * This can be evaded: see LIMITS.md.
+ */
 export function operatorRefusal(command: string): Refusal | undefined {
   for (const { words } of certainCommands(command) ?? []) {
     const name = words.findIndex((word) => /(^|\/)lookfirst(\.js|@[\w.-]+)?$/.test(word ?? ''));
@@ -37,20 +40,20 @@ export function operatorRefusal(command: string): Refusal | undefined {
 const CLIENT_FILES =
   /(^|\/)(\.claude\/settings(\.local)?\.json|\.codex\/(hooks\.json|config\.toml)|\.gemini\/settings\.json|\.cursor\/(hooks|mcp)\.json|\.github\/hooks\/lookfirst\.json|\.vscode\/mcp\.json|\.mcp\.json|opencode\.jsonc?)$/;
 
-/** Programs that only show what they are given. */
+/** Programs that only print their input. */
 const READERS = new Set(
   'cat head tail less more ls ll stat file wc du grep egrep rg ag find jq diff cmp md5sum sha256sum echo printf cd pwd true test tree'.split(
     ' ',
   ),
 );
 const READING_GIT = new Set(['add', 'blame', 'commit', 'diff', 'log', 'ls-files', 'show', 'status']);
-/** Names of our own files in any spelling of the state folder. */
+/** Matches the names of our own files, in any spelling of the state folder. */
 const OWN_FILES = /\.local\/state\/lookfirst|lookfirst-(?:hook|shell|opencode)\b|lookfirst\.(?:db|key)\b/;
 const ENDS_PROCESSES = /\b(?:kill|pkill|killall)\b.*(?:lookfirst|--resident)/;
 
 /**
- * The reason to deny a shell command that is not known to only read: it names our own files,
- * our entries in a client's configuration, or our process. A hurdle, not a wall: see LIMITS.md.
+ * The reason to deny a shell command that names our own files, our entries in a client's
+ * configuration, or our process, unless it only reads. This can be evaded: see LIMITS.md.
  */
 export async function tamperRefusal(scene: Scene, command: string): Promise<Refusal | undefined> {
   if (ENDS_PROCESSES.test(command)) return tampering('the process of Lookfirst');
@@ -83,7 +86,7 @@ function tampering(path: string): Refusal {
 
 const CLIENT_FOLDERS = /(^|\/)\.(claude|codex|gemini|cursor|vscode)\/?$/;
 
-/** The reason to deny a change of a file that holds our entries: without them the gate is off. */
+/** The reason to deny a change to a file that holds our entries: without them the gate is off. */
 export async function configurationRefusal(
   { session }: Scene,
   intents: readonly ForeignIntent[],

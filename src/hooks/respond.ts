@@ -4,7 +4,6 @@ import type { HookEvent, HookReply } from './event.ts';
 import type { Scene } from './scene.ts';
 import { followTranscript, promptSubmitted } from './turns.ts';
 
-/** Judges or records one event. */
 export async function respond(scene: Scene, event: HookEvent): Promise<HookReply> {
   const { session } = scene;
   switch (event.kind) {

@@ -76,7 +76,7 @@ function parse(
   }
 }
 
-/** The host, or what is wrong with its name. */
+/** The host, or the problem with its name. */
 function hostNamed(name: string | undefined): Host | string {
   const known = HOST_NAMES.find((host) => host === name);
   if (known !== undefined) return HOOK_HOSTS[known];
@@ -112,7 +112,7 @@ function settingsOf(
   };
 }
 
-/** A misconfigured hook must not let changes pass, so even a usage error denies. */
+/** A misconfigured hook must not let changes pass, so a usage error also denies. */
 function misused(reason: string): HookAnswer {
   return deniedOnStderr(`lookfirst hook: ${reason} (lookfirst hook --help shows the usage)`);
 }
@@ -123,7 +123,7 @@ async function end(process: HookProcess, answer: HookAnswer): Promise<number> {
   return answer.exitCode;
 }
 
-/** A resident serves the default store and policy of a state folder; calls with others open their own. */
+/** A resident serves the default store and policy of a state folder. Calls with other ones open their own. */
 function isDefaultState({ env }: ConfigSources, values: Values): boolean {
   return (
     !env['LOOKFIRST_STORE'] &&
@@ -143,7 +143,7 @@ async function startResident(around: HookProcess): Promise<void> {
     process.chdir(folder);
     if (await isResidentAlive(pointer, program)) return;
   } catch {
-    // No folder yet: no resident.
+    // Without a folder there is no resident.
   }
   const env = { ...around.env, LOOKFIRST_SESSION: '' };
   const child = spawn(node, [program, 'hook', '--resident'], {

@@ -19,7 +19,7 @@ export interface Scene {
   readonly session: GatedSession;
   readonly policy: Policy;
   readonly roots: readonly string[];
-  /** Relative paths of the event start here. */
+  /** The folder in which relative paths of the event start. */
   readonly cwd: string;
   /** The state folder. */
   readonly home: string;
@@ -30,7 +30,7 @@ export interface Scene {
 /** The effects of a host's call on files, with paths that the session understands. */
 export interface Meaning {
   readonly touches: readonly Touch[];
-  /** Something may change that no touch names. */
+  /** True if the call may change something that no touch names. */
   readonly unexplained: boolean;
 }
 
@@ -77,19 +77,22 @@ function locatedIntent(at: (path: string) => string, intent: ForeignIntent): For
     : { ...intent, path: at(intent.path) };
 }
 
-/** A path as the session understands it, in the host's own spelling where that means the same. */
+/** A path as the session understands it, spelled like the host's path if both mean the same file. */
 export function pathOf({ cwd, roots }: Scene, path: string): string {
   return cwd === roots[0] ? path : resolve(cwd, path);
 }
 
-/** The host's id of a call; without one, the tool and its input: a call is over before the host repeats it. */
+/**
+ * The host's id of a call. Without one, the tool and its input: a call has ended before the host
+ * repeats it.
+ */
 export function callId({ call, tool, input }: ToolCall): string {
   if (call !== undefined) return call;
   const text = JSON.stringify([tool, input]);
   return `h${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
 }
 
-/** Denies what only the user may do, and leaves a line in the journal. */
+/** Denies an action that only the user may do, and records it in the journal. */
 export async function deniedByUser(scene: Scene, refusal: Refusal): Promise<Denial | undefined> {
   await scene.session.foreign().note(`refused to an agent: ${refusal.path}`);
   return denied(scene, refusal);
@@ -115,7 +118,10 @@ export function noticeText({ policy }: Scene, notices: readonly Notice[], path: 
   return texts.length === 0 ? undefined : `Lookfirst: ${texts.join('\n')}`;
 }
 
-/** The host carried out a call without a before-event: its hooks were off, not trusted, or failed open. */
+/**
+ * Records a call that the host made without a before-event: its hooks were off, not trusted, or
+ * failed open.
+ */
 export async function unjudged({ session }: Scene, event: ToolCall, path?: string): Promise<HookReply> {
   const { tool, call } = event;
   await session.noteUnjudged(`${tool} passed without being judged`, { path, call });
@@ -126,7 +132,7 @@ export async function unjudged({ session }: Scene, event: ToolCall, path?: strin
   };
 }
 
-/** A tool of our own MCP server, under the name that `init` or the plugin gives it. */
+/** True for a tool of our own MCP server, under the name that `init` or the plugin gives it. */
 export function isOwnTool({ tool, call }: ToolCall): boolean {
   return call !== undefined && /^mcp__(?:plugin_.*_)?lookfirst__/.test(tool);
 }

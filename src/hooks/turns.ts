@@ -5,8 +5,8 @@ import type { HookEvent, HookReply } from './event.ts';
 import type { Scene } from './scene.ts';
 
 /**
- * The user has submitted a prompt: a turn begins. If files that the session has seen were changed by others since the last
- * turn, one line of context names them.
+ * Handles a prompt of the user, which begins a turn. If other programs have changed files that the
+ * session saw, one line of context names them.
  */
 export async function promptSubmitted(
   scene: Scene,
@@ -36,17 +36,21 @@ function namesOf(changed: readonly string[]): string {
   return [...named, ...more].join(', ');
 }
 
-/** Names in one line of context; the rest is a number. */
+/** The number of names in one line of context; the rest is only counted. */
 const MAX_NAMED = 20;
 
-/** Calls of a turn at which the transcript is read: the client may write the prompt a little later. */
+/**
+ * The number of calls at the beginning of a turn that read the transcript: the client may write the
+ * prompt a little later.
+ */
 const MAX_FOLLOWED = 3;
 /** The number of calls of this turn that have read the transcript. */
 const followed = new WeakMap<object, number>();
 
 /**
- * At the first calls after a prompt: what the client has cut off from the conversation no longer counts as seen. A sub-agent's
- * events name the transcript of the main conversation, which says nothing about the sub-agent.
+ * Checks at the first calls after a prompt whether the client has cut off a part of the
+ * conversation; that part no longer counts as seen. A sub-agent's events name the transcript of the
+ * main conversation, which does not concern the sub-agent.
  */
 export async function followTranscript({ session }: Scene, event: HookEvent): Promise<void> {
   const calls = followed.get(session) ?? 0;

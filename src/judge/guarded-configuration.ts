@@ -37,7 +37,10 @@ const GUARDED_FROM_TOOLS =
 const CLIENT_FILES =
   /(^|\/)(\.claude\/settings(\.local)?\.json|\.codex\/(hooks\.json|config\.toml)|\.gemini\/settings\.json|\.cursor\/(hooks|mcp)\.json|\.vscode\/mcp\.json|\.github\/hooks\/lookfirst\.json|opencode\.jsonc?)$/i;
 
-/** How a tool's change of a file is guarded: always, only while the file holds our entries, or not. */
+/**
+ * Returns when a tool's change of a file is guarded: always, only while the file holds our entries,
+ * or not.
+ */
 export function toolGuard(relative: string): 'always' | 'own-entries' | undefined {
   if (GUARDED_FROM_TOOLS.test(relative)) return 'always';
   return CLIENT_FILES.test(relative) ? 'own-entries' : undefined;

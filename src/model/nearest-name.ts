@@ -15,8 +15,8 @@ export function nearestName(word: string, known: readonly string[]): string | un
 }
 
 /**
- * A forgotten ending (`quota` for `quotaBytes`) is the likeliest slip, however long the ending; then a word too many or
- * too few (`file_path` for `path`).
+ * A forgotten ending (`quota` for `quotaBytes`) is the most likely mistake, however long the ending
+ * is. Next is one word too many or too few (`file_path` for `path`).
  */
 function stepsBetween(word: string, name: string): number {
   if (word.length > 2 && name.startsWith(word)) return 1;

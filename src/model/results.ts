@@ -67,10 +67,7 @@ export type MatchTier = (typeof MATCH_TIERS)[number];
 export interface ReadResult {
   /** The path as the caller wrote it. */
   readonly path: string;
-  /**
-   * The shown lines, decoded and joined with `
-   * `, without line numbers; long lines are clamped.
-   */
+  /** The shown lines, decoded and joined with `\n`, without line numbers; long lines are clamped. */
   readonly text: string;
   /**
    * The shown lines exactly as in the file, with line endings, if they are UTF-8 and none is clamped. Do not modify:

@@ -62,12 +62,15 @@ function filesBelow(folder: string, name: string): readonly string[] {
 }
 
 const HEADER_BYTES = 12;
-/** Stat fields before the mode of an entry, which a mere `git status` renews. */
+/** The number of bytes of an entry before its mode: stat fields that a mere `git status` renews. */
 const STAT_BYTES = 24;
-/** From the mode to the flags: mode, owner, group, size, hash. */
+/** The number of bytes from the mode to the flags: mode, owner, group, size, hash. */
 const OBJECT_BYTES = 20;
 
-/** A digest of what is staged, without the stat fields. Indexes in version 4 are compressed, and are taken as they are. */
+/**
+ * A digest of the staged content, without the stat fields. Indexes in version 4 are compressed, so
+ * they are digested whole.
+ */
 function stagedDigest(path: string): string {
   let bytes: Buffer;
   try {

@@ -29,10 +29,11 @@ interface SnapshotOptions {
 }
 
 /**
- * Takes a snapshot of the files below a folder, or returns why git cannot. A private copy of the index is the snapshot:
- * git compares files with it by their stat fields. Nothing of the user's `.git` is written, and no filter, hook or file
- * system monitor of the user runs. A folder in no repository, or in one without an index, has an empty index: all its files
- * are loose then.
+ * Takes a snapshot of the files below a folder, or returns the reason why git cannot. The snapshot
+ * is a private copy of the index: git compares files with it by their stat fields. Nothing in the
+ * user's `.git` is written, and no filter, hook or file system monitor of the user runs. A folder
+ * without a repository, or whose repository has no index, gets an empty index, so that all its
+ * files are loose.
  */
 export async function takeSnapshot(
   root: string,
@@ -80,7 +81,7 @@ async function beginIndex(
   });
 }
 
-/** Makes an empty index; with `repository`, in that repository of ours, which is made if it is not there. */
+/** Creates an empty index. With `repository`, in that repository of ours, which is created if missing. */
 async function emptyIndex(
   root: string,
   index: string,
@@ -100,7 +101,10 @@ async function emptyIndex(
 /** The name of the empty repository for folders that are in none. */
 const NO_REPOSITORY = 'none.git';
 
-/** Folders of installed packages and caches, which a folder without a repository does not name in ignore rules. */
+/**
+ * Folders of installed packages and caches. A folder without a repository has no ignore rules that
+ * name them.
+ */
 const NEVER_LOOSE = ['node_modules/', '.venv/', '__pycache__/'];
 
 type SnapshotPlace = Pick<TreeSnapshot, 'root' | 'index' | 'repository'>;
@@ -111,7 +115,7 @@ export async function candidatesSince(
   signal: AbortSignal,
 ): Promise<readonly Candidate[] | Unavailable> {
   const { root, index, loose, atMs } = snapshot;
-  // Git takes a missing index for an empty one, and every file would look new.
+  // Git treats a missing index as empty, and every file would look new.
   if (!existsSync(index)) return { unavailable: 'the snapshot is gone' };
   const changed = await changedTracked(snapshot, signal);
   if ('unavailable' in changed) return changed;
@@ -123,7 +127,8 @@ export async function candidatesSince(
   const hasNewRules = [...tracked, ...found.map((path) => ({ path }))].some(({ path }) =>
     IGNORE_RULES.test(path),
   );
-  // Files that were ignored before look new once the rules have changed. They are no files of the command's.
+  // Files that were ignored before look new after the rules have changed. The command did not
+  // create them.
   const created = found.filter((path) => !hasNewRules || bornAfter(join(root, path), atMs));
   return [...tracked, ...[...loose, ...created].map((path) => ({ path }))];
 }
@@ -190,10 +195,10 @@ export function dropSnapshot({ index }: Pick<TreeSnapshot, 'index'>): void {
   }
 }
 
-/** A command is settled within minutes, so the snapshot of a day ago belongs to none. */
+/** A command is settled within minutes, so no command needs a snapshot that is a day old. */
 const MAX_SNAPSHOT_AGE_MS = 24 * 3_600_000;
 
-/** Snapshots that no command needs any more: the process that took them was killed. */
+/** Snapshots that no command needs any more, because the process that took them was killed. */
 export function expiredSnapshots(home: string, nowMs: number): readonly string[] {
   const folder = join(home, 'snapshots');
   if (!existsSync(folder)) return [];
@@ -227,7 +232,7 @@ const SUBMODULE = '160000';
 const KIND_BITS = 0o170000;
 const LINK_KIND = 0o120000;
 
-/** What an index says about a tracked path. */
+/** The state of a tracked path according to an index. */
 export function trackedAs(blob: string, mode: number): Required<Pick<Candidate, 'blob' | 'mode'>> {
   const link = (mode & KIND_BITS) === LINK_KIND ? { link: true as const } : {};
   return { blob, mode: mode & 0o777, ...link };
@@ -284,7 +289,7 @@ interface GitOptions {
   readonly input?: string;
 }
 
-/** Settings that keep git from running a program of the user's. */
+/** Settings that keep git from running any program of the user. */
 const QUIET = [
   '-c',
   'core.fsmonitor=false',
@@ -299,7 +304,10 @@ async function git(root: string, args: readonly string[], options: GitOptions): 
   return runGit(root, [...QUIET, ...filters, ...args], options);
 }
 
-/** Turns off the clean filters of the user's configuration: a file whose stat fields prove nothing is compared by content. */
+/**
+ * Turns off the clean filters of the user's configuration, because files with uncertain stat fields
+ * are compared by content.
+ */
 async function withoutFilters(root: string, signal: AbortSignal): Promise<string[]> {
   const names = ['config', '--name-only', '--get-regexp', '^filter\\..*\\.(clean|process|required)$'];
   const result = await runGit(root, names, { signal });

@@ -5,7 +5,7 @@ import { errnoOf } from '../model/errno.ts';
 
 const TIMEOUT_MS = 10_000;
 
-/** Git reads the user's and the repository's settings; these keep it from running a program that they name. */
+/** Settings that keep git from running a program that the user's or the repository's configuration names. */
 const QUIET = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
 
 /** Returns the paths that git ignores. Empty if git is missing or fails, or if the folder is in no repository. */
@@ -35,8 +35,9 @@ export function repositoryAround(folder: string): string | undefined {
 }
 
 /**
- * The common git folder of a worktree: the one that its repository shares with other worktrees. Undefined if the folder is no
- * worktree, or if the repository does not know it: a `.git` file alone could name any folder.
+ * The common git folder of a worktree, which its repository shares with other worktrees. Undefined
+ * if the folder is not a worktree, or if the repository does not list it: a `.git` file alone could
+ * name any folder.
  */
 export function commonGitFolder(root: string): string | undefined {
   try {
@@ -55,8 +56,9 @@ export function commonGitFolder(root: string): string | undefined {
 }
 
 /**
- * The folders of all worktrees of the repository around a folder, the main one first; canonical. Empty if the folder is in no
- * repository. A worktree that its repository does not know, or that does not point back to it, is left out.
+ * The canonical folders of all worktrees of the repository around a folder, the main one first.
+ * Empty if the folder is in no repository. Leaves out a worktree that its repository does not list,
+ * or that does not point back to it.
  */
 export function worktreesAround(folder: string): readonly string[] {
   const top = repositoryAround(folder);

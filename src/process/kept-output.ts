@@ -13,35 +13,41 @@ import { errnoOf, isMissing } from '../model/errno.ts';
 import { isRecord } from '../model/record.ts';
 import { KEPT_MS } from './layer.ts';
 
-/** Bytes of one command's output that are kept on disk; later bytes are counted and dropped. */
+/** The number of bytes of one command's output that are kept on disk; later bytes are counted and dropped. */
 const MAX_KEPT_BYTES = 64 << 20;
-/** The part that is shown: the beginning says what started, the end how it finished. */
+/** The size of the shown beginning and end: the beginning shows what started, the end how it finished. */
 const HEAD_BYTES = 10_000;
 const TAIL_BYTES = 20_000;
 
 /** A command's output, bounded for an answer. */
 export interface ShownOutput {
-  /** All of it, or its beginning. */
+  /** The whole output, or its beginning. */
   readonly head: string;
-  /** Its end; absent if `head` is all of it. */
+  /** The end of the output; absent if `head` is the whole output. */
   readonly tail?: string;
   readonly bytes: number;
-  /** Bytes between head and tail. */
+  /** The number of bytes between head and tail. */
   readonly cutBytes: number;
-  /** The id under which all of it can be read; absent if nothing was cut, or if it could not be kept. */
+  /**
+   * The id under which the whole output can be read; absent if nothing was cut, or if it could not
+   * be kept.
+   */
   readonly kept?: string;
 }
 
-/** Collects what a command prints: head and tail in memory, and all of it in a file once it no longer fits an answer. */
+/**
+ * Collects a command's output: head and tail in memory, and the whole output in a file once it no
+ * longer fits into an answer.
+ */
 export class KeptOutput {
   readonly #home: string;
   readonly #id: string;
   readonly #session: string;
   #bytes = 0;
-  /** Until the bound is passed: everything. Afterwards: the beginning. */
+  /** The whole output until the limit is reached; afterwards only the beginning. */
   #head: Buffer[] = [];
   #tail = Buffer.alloc(0);
-  /** Undefined while everything fits an answer; `failed` if the file could not be written. */
+  /** Undefined while the output fits into an answer; `failed` if the file could not be written. */
   #file: number | 'failed' | undefined;
 
   constructor(home: string, { id, session }: { readonly id: string; readonly session: string }) {
@@ -117,7 +123,10 @@ export class KeptOutput {
     return openSync(join(folder, this.#id), 'wx', 0o600);
   }
 
-  /** The command goes on if its output cannot be kept, for example on a full disk; then only head and tail remain. */
+  /**
+   * If the output cannot be kept, for example on a full disk, the command continues, and only head
+   * and tail remain.
+   */
   #attempt(work: () => number): number | 'failed' {
     try {
       return work();
@@ -128,7 +137,7 @@ export class KeptOutput {
   }
 }
 
-/** Without the part of a line at its end; all of it if it is one line. */
+/** The bytes without the incomplete last line; all of them if there is only one line. */
 function upToLine(bytes: Buffer): Buffer {
   const end = bytes.lastIndexOf(0x0a);
   return end < 0 ? bytes : bytes.subarray(0, end + 1);

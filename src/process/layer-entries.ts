@@ -36,7 +36,7 @@ export type LayerEntry =
       readonly mode: number;
       readonly size: number;
       readonly copied: boolean;
-      /** The command gave it a second name, by a hard link. */
+      /** True if the command gave it a second name by a hard link. */
       readonly hasOtherNames: boolean;
       /** The path of its bytes in the layer. */
       readonly path: string;
@@ -50,8 +50,9 @@ const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLO
 const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
 
 /**
- * Everything an overlay's upper folder holds, each folder before what is in it. No link is followed. Files and folders that
- * their owner may not read become readable here; the modes in the entries are those that the command gave them.
+ * All entries of an overlay's upper folder, each folder before its contents. Links are not
+ * followed. Files and folders without read permission become readable here; the modes in the
+ * entries are those that the command set.
  */
 export function* layerEntries(upper: string, attributes: AttributeReader): Generator<LayerEntry> {
   const names = readdirSync(upper).sort();
@@ -83,7 +84,7 @@ function* entriesIn(
 function entryAt({ upper, attributes }: Reading, relative: string): LayerEntry {
   const path = join(upper, relative);
   const stats = lstatSync(path, { throwIfNoEntry: false });
-  // Nothing else changes a layer, so a listed name that is not there was not decoded right.
+  // No other process changes a layer, so a listed name that does not exist was decoded incorrectly.
   if (stats === undefined) return { kind: 'unnameable', relative };
   const mode = stats.mode & 0o7777;
   if (stats.isDirectory()) {
@@ -104,7 +105,7 @@ function entryAt({ upper, attributes }: Reading, relative: string): LayerEntry {
     return { kind: 'file', relative, mode, size: stats.size, copied: origin !== null, hasOtherNames, path };
   }
   if (stats.isSymbolicLink()) return { kind: 'link', relative, target: readlinkSync(path) };
-  // The kernel lets no command make this device: only the overlay itself does, for a name that was removed.
+  // Commands cannot create this device. Only the overlay does, for a name that was removed.
   if (stats.isCharacterDevice() && stats.rdev === 0) return { kind: 'gone', relative };
   const special = stats.isFIFO() ? 'fifo' : stats.isSocket() ? 'socket' : 'device';
   return { kind: 'special', relative, special };
@@ -122,7 +123,10 @@ function readAttributes(
   }
 }
 
-/** Opens what this user owns, whatever its permissions: the layer is ours, and the entry has the mode already. */
+/**
+ * Opens a file of this user regardless of its permissions. The layer is ours, and the entry already
+ * has the mode.
+ */
 function openOwned(path: string, mode: number, flags: number): number {
   try {
     return openSync(path, flags);

@@ -28,16 +28,19 @@ export interface LayerRecord {
   readonly command: string;
   /** Folders under the layer, in the order of their numbers. */
   readonly layered: readonly string[];
-  /** Anything in the workspace that changed after this moment changed while the command ran; see `Layer.beganNs`. */
+  /**
+   * Entries of the workspace that changed after this time changed while the command ran; see
+   * `Layer.beganNs`.
+   */
   readonly beganNs: bigint;
 }
 
-/** A folder of our state in which one command's writes are collected. Its command has ended or not begun. */
+/** A folder in our state that collects one command's writes. The command has ended or has not begun. */
 export interface Layer {
   readonly id: string;
   readonly folder: string;
   readonly layered: readonly string[];
-  /** A file whose ctime is later than this was changed after the layer was made. One that is not was changed before. */
+  /** A file with a later ctime was changed after the layer was made; any other file was changed before. */
   readonly beganNs: bigint;
 }
 
@@ -55,7 +58,7 @@ export function makeLayer(home: string, id: string, layered: readonly string[]):
   return { id, folder, layered, beganNs: touched(folder) };
 }
 
-/** Makes the place by way of which a real folder is bound into the sandbox. */
+/** Creates the folder through which a real folder is bound into the sandbox. */
 export function makePassage(layer: Layer, index: number): void {
   mkdirSync(join(layer.folder, `through-${index}`), { mode: 0o700 });
 }
@@ -66,8 +69,9 @@ export function upperFolder(layer: Layer, index: number): string {
 }
 
 /**
- * Waits until the kernel's clock for files is past a layer's beginning: up to 10 milliseconds. Files have the time of the
- * last tick, so without this wait a write before the command and one during it could show the same time.
+ * Waits up to 10 milliseconds until the kernel's file clock has passed the layer's beginning. Files
+ * get the time of the last clock tick, so without this wait a write before the command and one
+ * during it could have the same time.
  */
 export function clockTicked({ folder, beganNs }: Pick<Layer, 'folder' | 'beganNs'>): void {
   while (touched(folder) <= beganNs);
@@ -117,21 +121,23 @@ export function openLayer(home: string, id: string): (Layer & LayerRecord) | und
   };
 }
 
-/** Removing a file can wait for the disk, and this process must not wait with it for long. */
+/** Removing a file may wait for the disk, and this process must not wait long. */
 const REMOVED_AT_ONCE = 500;
 
-/** Changes the mode of folders only: a file may be one that the workspace has as well. */
+/** Changes the mode of folders only, because a file may also be in the workspace. */
 const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exec rm -rf -- "$1"';
 
 /**
- * Removes a layer with everything in it. Nothing is followed, and folders without permissions get some. The rest of a large
- * one is left to another process. A layer that cannot be removed stays until it expires, and then until that succeeds: the
- * command that made it has its result, and others must not fail because of it. Files that the workspace shares lose their name here at
- * once: that changes their ctime, and a later command would take them for files that another program changed meanwhile.
+ * Removes a layer with its contents. Links are not followed, and folders without permissions get
+ * some. The rest of a large layer is left to another process. A layer that cannot be removed stays
+ * and is tried again after it expires: its command already has its result, and other commands must
+ * not fail because of it. Files that the workspace shares lose their name here immediately, because
+ * that changes their ctime. Later, a running command would take them for files that another program
+ * changed.
  */
 export function removeLayer({ folder }: Pick<Layer, 'folder'>): void {
   try {
-    // First: a layer that is half removed must not be applied.
+    // Remove the record first: a partly removed layer must not be applied.
     unlessGone(() => unlinkSync(join(folder, 'layer.json')));
     if ((unlessGone(() => removeTree(folder, REMOVED_AT_ONCE)) ?? 1) > 0) return;
   } catch (error) {
@@ -143,7 +149,7 @@ export function removeLayer({ folder }: Pick<Layer, 'folder'>): void {
   child.unref();
 }
 
-/** Layers whose time is over. */
+/** Layers that have expired. */
 export function expiredLayers(home: string, nowMs: number): readonly Pick<Layer, 'folder'>[] {
   const expired: Pick<Layer, 'folder'>[] = [];
   for (const name of namesIn(join(home, 'layers'))) {
@@ -166,8 +172,8 @@ function namesIn(folder: string): readonly string[] {
 }
 
 /**
- * Removes files that have another name, and other entries up to a limit. Returns how much of the limit
- * is left; 0 means that entries may remain.
+ * Removes files that have another name, and up to `left` other entries. Returns how much of that
+ * limit remains; 0 means that entries may remain.
  */
 function removeTree(folder: string, most: number): number {
   let left = most;
@@ -180,7 +186,7 @@ function removeTree(folder: string, most: number): number {
   return left > 0 && !isRemoved(folder) ? 0 : left;
 }
 
-/** False if an entry remains: one whose name is not valid UTF-8. */
+/** False if an entry remains because its name is not valid UTF-8. */
 function isRemoved(folder: string): boolean {
   try {
     rmdirSync(folder);
@@ -191,7 +197,10 @@ function isRemoved(folder: string): boolean {
   }
 }
 
-/** Removes a file that has another name, or any file while `left` is not 0. Returns how much of the limit that took. */
+/**
+ * Removes a file that has another name, or any file while `left` is not 0. Returns how much of the
+ * limit was used.
+ */
 function removeFile(path: string, left: number): number {
   const isShared = lstatSync(path).nlink > 1;
   if (isShared || left > 0) unlinkSync(path);

@@ -5,7 +5,7 @@ import { type AttributeReader, layerEntries } from './layer-entries.ts';
 import { runSandboxed } from './run-sandboxed.ts';
 import type { SandboxTools } from './sandbox.ts';
 
-/** Whether commands can be run here, and if not, what is missing and how to get it. */
+/** Whether commands can run here; if not, what is missing and how to install it. */
 export type Probe =
   | { readonly ok: true; readonly tools: SandboxTools; readonly attributes: AttributeReader }
   | { readonly ok: false; readonly missing: string; readonly cure: string };
@@ -18,14 +18,17 @@ export interface ProbeOptions {
   readonly uid: number;
   readonly gid: number;
   readonly attributes: AttributeReader | undefined;
-  /** Names the throw-away layer. */
+  /** The name of the temporary layer. */
   readonly id: string;
 }
 
 const OVERLAY_MAGIC = 0x794c7630;
 const TIMEOUT_MS = 20_000;
 
-/** Builds a sandbox over a throw-away folder, lets a command make, change and remove files in it, and reads its layer. */
+/**
+ * Builds a sandbox over a temporary folder, lets a command create, change and remove files in it,
+ * and reads its layer.
+ */
 export async function probe(options: ProbeOptions): Promise<Probe> {
   if (options.platform !== 'linux') {
     return no(
@@ -72,7 +75,7 @@ function findAll(path: string): Programs | Extract<Probe, { ok: false }> {
   return { bwrap, unshare, mount, prlimit, shell: find('bash', path) ?? '/bin/sh' };
 }
 
-/** Also where administrators' programs are: a user's PATH often lacks them. */
+/** Also searches the folders of administrators' programs, which a user's PATH often lacks. */
 function find(name: string, path: string): string | undefined {
   const folders = [...path.split(delimiter), '/usr/sbin', '/sbin', '/usr/bin', '/bin'];
   return folders
@@ -92,7 +95,7 @@ function isExecutable(path: string): boolean {
 
 const TRIAL = 'mkdir d && echo x > d/f && rm -r gone && mkdir gone';
 
-/** Undefined if it works; else what failed. */
+/** Undefined if it works; otherwise the reason why it failed. */
 async function attempt(
   tools: SandboxTools,
   { home, id }: ProbeOptions,

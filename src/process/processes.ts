@@ -29,11 +29,11 @@ import type { HiddenPath, Profile } from './sandbox.ts';
 import { removeWarmLeftovers, type TaggedOwner, WarmTree } from './warm-tree.ts';
 
 export interface ProcessesOptions {
-  /** Our state folder: layers and outputs are kept there, and no command sees it. */
+  /** Our state folder. Layers and outputs are kept there, and no command sees it. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly attributes: AttributeReader | undefined;
-  /** Only a process that keeps work trees warm, or removes what others have left, needs it. */
+  /** Needed only by a process that watches work trees or removes leftovers of other processes. */
   readonly owner?: TaggedOwner;
 }
 
@@ -66,7 +66,7 @@ export interface CommandRun {
   readonly output: ShownOutput;
 }
 
-/** Variables that a confined command gets; everything else may hold a token. */
+/** Matches the variables that a confined command gets. All others may hold a token. */
 const PASSED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLORTERM|NO_COLOR|TZ|CI)$/;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -77,7 +77,10 @@ export interface ExpiredWork {
   readonly outputs: number;
 }
 
-/** Runs commands on layers over the workspace. One per workspace; it holds nothing open but the watched work trees. */
+/**
+ * Runs commands on layers over the workspace. One per workspace. It keeps only the watched work
+ * trees open.
+ */
 export class Processes {
   readonly #options: ProcessesOptions;
   #probe: Promise<Probe> | undefined;
@@ -138,7 +141,10 @@ export class Processes {
     }
   }
 
-  /** From now on large work trees are watched between snapshots, until `close`. For a process that answers many commands. */
+  /**
+   * Watches large work trees between snapshots from now on, until `close`. For a process that
+   * answers many commands.
+   */
   keepWarm(): void {
     this.#warm ??= new Map();
     this.#removeLeftovers();
@@ -221,7 +227,7 @@ function newLayer(home: string, { id, layered, boundThrough }: CommandRequest): 
   }
 }
 
-/** Whether commands can be run with the first of these state folders that exists. */
+/** Whether commands can run with the first of these state folders that exists. */
 export function probeAt(homes: readonly string[], options: Omit<ProcessesOptions, 'home'>): Promise<Probe> {
   const home = homes.find((each) => existsSync(each)) ?? homes[0] ?? '';
   return new Processes({ ...options, home }).probe();

@@ -13,7 +13,7 @@ export type CommandEnd =
 
 export interface SandboxOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Undefined: as long as it takes. */
+  /** Undefined means no limit. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** `inherit`: the command has this process's own input and output. Otherwise it has no input. */
@@ -25,12 +25,12 @@ export type SandboxRun = Omit<SandboxPlan, 'layer' | 'locale'> & {
   readonly layer: Pick<Layer, 'folder' | 'beganNs'>;
 };
 
-/** The most bytes of error text kept from bubblewrap and mount, which report a failure in one line. */
+/** The maximum length of error text kept from bubblewrap and mount, which report a failure in one line. */
 const MAX_REASON_CHARS = 2000;
 
 /**
- * Runs a plan to its end. When this resolves, no process of the command is left that could write to its layer:
- * the command's processes live in a namespace that ends with its first process.
+ * Runs a plan to its end. When this resolves, no process of the command is left that could write to
+ * its layer: they all live in a namespace that ends with its first process.
  */
 export async function runSandboxed(
   tools: SandboxTools,
@@ -43,14 +43,15 @@ export async function runSandboxed(
   const stream = options.output === 'inherit' ? 'inherit' : 'pipe';
   const child = spawn(program, args, {
     cwd: layer.folder,
-    // Reading a locale's files costs as much as mounting, and `explain` in probe.ts knows the English messages.
+    // Reading a locale's files costs as much as mounting, and `explain` in probe.ts expects English
+    // messages.
     env: { ...options.env, LC_ALL: 'C' },
     stdio: [stream === 'inherit' ? 'inherit' : 'ignore', stream, stream, 'pipe', 'pipe'],
   });
   let why: 'timeout' | 'cancelled' | undefined;
   const end = (reason: 'timeout' | 'cancelled'): void => {
     why ??= reason;
-    // Bubblewrap dies, and with it the namespace's first process and everything in it.
+    // Killing bubblewrap also ends the namespace's first process and all others in it.
     child.kill('SIGKILL');
   };
   const cancel = (): void => end('cancelled');
@@ -70,14 +71,14 @@ export async function runSandboxed(
     });
   }
   try {
-    // The sandbox is built meanwhile.
+    // Meanwhile the sandbox is built.
     clockTicked(layer);
     const start = child.stdio[START_FD] as Writable;
     start.once('error', () => {});
     start.end('.');
     const [code, signal] = await closed(child);
     if (why !== undefined) return { kind: 'ended', why };
-    // Bubblewrap reports an exit code only of a command that it has started.
+    // Bubblewrap reports an exit code only for a command that it has started.
     if (signal === null && !status.includes('exit-code'))
       return { kind: 'not-started', reason: reasonOf(reason, code) };
     return { kind: 'exited', code: code ?? 128 + (signal === null ? 0 : 9) };
@@ -92,7 +93,7 @@ function closed(child: ReturnType<typeof spawn>): Promise<readonly [number | nul
     child.once('error', (error) => {
       reject(new Fault('IO_FAILED', `the sandbox could not be started: ${error.message}`, { cause: error }));
     });
-    // Not `exit`: the pipes end with the last process that holds them.
+    // Wait for `close`, not `exit`: the pipes end with the last process that holds them.
     child.once('close', (code, signal) => resolve([code, signal]));
   });
 }

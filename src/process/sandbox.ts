@@ -7,8 +7,9 @@ interface CommandLimits {
 }
 
 /**
- * How strictly a command is isolated from the machine. `undo`: only the workspace folders are layered, everything else is as it is.
- * `confine`: read-only machine, private /tmp and /run, hidden secrets, no capabilities, limits, and no network unless it is allowed.
+ * How strictly a command is isolated from the machine. `undo`: only the workspace folders are
+ * layered. `confine`: read-only machine, private /tmp and /run, hidden secrets, no capabilities,
+ * limits, and no network unless it is allowed.
  */
 export type Profile =
   | { readonly kind: 'undo' }
@@ -28,7 +29,7 @@ export interface SandboxTools {
   readonly gid: number;
 }
 
-/** A path that the command must not see: an empty folder or an empty file takes its place. */
+/** A path that the command must not see. An empty folder or file replaces it. */
 export interface HiddenPath {
   readonly path: string;
   readonly kind: 'folder' | 'file';
@@ -41,7 +42,7 @@ export interface SandboxPlan {
   readonly layer: string;
   /** Folders with a copy-on-write layer over them; the Nth uses `low-N`. A folder inside another comes after it. */
   readonly layered: readonly string[];
-  /** Folders below a layered one that stay the real ones. The Nth is bound by way of `through-N`. */
+  /** Folders below a layered one that are not layered. The Nth is bound through `through-N`. */
   readonly boundThrough: readonly string[];
   readonly hidden: readonly HiddenPath[];
   readonly cwd: string;
@@ -108,13 +109,13 @@ function bwrapArguments(tools: SandboxTools, plan: SandboxPlan): string[] {
   ];
 }
 
-/** The user's own identity: the namespace that mounts runs as its root. */
+/** Restores the user's own identity, because the namespace that mounts runs as root. */
 function ownIdentity(tools: SandboxTools): string[] {
   return ['--unshare-user', '--uid', String(tools.uid), '--gid', String(tools.gid), '--cap-drop', 'ALL'];
 }
 
 function undoArguments(tools: SandboxTools): string[] {
-  // Root stays root: in a user namespace it could not change the files of other users.
+  // Root keeps its identity: in a user namespace it could not change the files of other users.
   const identity = tools.namespace === 'root' ? [] : ownIdentity(tools);
   return [...identity, '--dev-bind', '/', '/', '--proc', '/proc'];
 }
@@ -149,14 +150,15 @@ function hiding({ path, kind }: HiddenPath): string[] {
 }
 
 function limited(tools: SandboxTools, { profile, command }: SandboxPlan): readonly string[] {
-  // A shell gives a program that does not exist the usual message and exit code; bubblewrap ends with 1.
+  // For a program that does not exist, a shell gives the usual message and exit code; bubblewrap
+  // ends with 1.
   const found = command[0]?.startsWith('/') ? command : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];
   if (profile.kind === 'undo') return found;
   const { maxProcesses, memoryBytes, fileBytes } = profile.limits;
   return [
     tools.prlimit,
     `--nproc=${maxProcesses}`,
-    // Address space would also count what a program only reserves, which is gigabytes for Node and Java.
+    // Limits data, not address space: Node and Java reserve gigabytes of address space.
     `--data=${memoryBytes}`,
     `--fsize=${fileBytes}`,
     '--core=0',

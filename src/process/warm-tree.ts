@@ -14,16 +14,25 @@ import { errnoOf } from '../model/errno.ts';
 import { ignoredByGit, repositoryAround } from './git.ts';
 import { type Candidate, dropSnapshot, trackedAs } from './git-snapshot.ts';
 
-/** Smaller work trees are compared in full: that is fast, and sees what no watcher reports. */
+/**
+ * Smaller work trees are compared in full. That is fast, and it also finds changes that no watcher
+ * reports.
+ */
 const MIN_TRACKED = 5_000;
-/** The kernel drops events past 16,384 in its queue, and Node does not report the loss. */
+/**
+ * The limit of events between two snapshots. The kernel drops events beyond 16,384 in its queue,
+ * and Node does not report the loss.
+ */
 const MAX_EVENTS = 4_096;
-/** More files than this that git does not have: a new snapshot is cheaper than keeping them. */
+/** With more loose files than this, a new snapshot is cheaper than tracking them. */
 const MAX_LOOSE = 300;
 const MAX_WATCHES = 20_000;
 const FLUSH_MS = 2_000;
 
-/** Bytes of an entry of a git index before the name: stat fields, mode, owner, group, size, hash, flags. */
+/**
+ * Offsets within an entry of a git index, before its name: stat fields, mode, owner, group, size,
+ * hash, flags.
+ */
 const MODE_AT = 24;
 const HASH_AT = 40;
 const NAME_AT = 62;
@@ -32,19 +41,19 @@ const HASH_BYTES = 20;
 type Tracked = ReturnType<typeof trackedAs>;
 
 /**
- * Watches a large git work tree after its first snapshot, so that later snapshots need not stat every file. It keeps the
- * index of the first snapshot and the paths that have changed since. Writes through memory maps and through other hard links
- * are not seen.
+ * Watches a large git work tree after its first snapshot, so that later snapshots need not stat
+ * every file. It keeps the index of the first snapshot and the paths that have changed since.
+ * Writes through memory maps and through other hard links are not noticed.
  */
 export class WarmTree {
   readonly #base: TreeSnapshot;
   readonly #tracked: ReadonlyMap<string, Tracked>;
   readonly #watchers = new Map<string, FSWatcher>();
-  /** Changed since the first snapshot. */
+  /** Paths changed since the first snapshot. */
   readonly #changed = new Set<string>();
-  /** Changed, and not yet compared. */
+  /** Changed paths that were not compared yet. */
   readonly #heard = new Set<string>();
-  /** Changed since each later snapshot that is not settled, by its index. */
+  /** Paths changed since each later snapshot that is not settled, by its index. */
   readonly #marks = new Map<string, Set<string>>();
   readonly #sentinel: string;
   #flushed: (() => void) | undefined;
@@ -58,8 +67,9 @@ export class WarmTree {
   }
 
   /**
-   * Begins to watch. Call it before the first snapshot is taken, and `adopt` after it: changes in between are then known.
-   * Undefined if the work tree is small, too large, or cannot be watched.
+   * Begins to watch. Call it before the first snapshot is taken, and `adopt` after it, so that
+   * changes in between are known. Undefined if the work tree is too small, too large, or cannot be
+   * watched.
    */
   static async begin(
     root: string,
@@ -97,7 +107,7 @@ export class WarmTree {
   #loose: ReadonlySet<string> = new Set();
   #uncovered: readonly string[] = [];
 
-  /** Takes over what the first snapshot has found. */
+  /** Takes over the results of the first snapshot. */
   adopt({ loose, uncovered }: TreeSnapshot): void {
     this.#loose = new Set(loose);
     this.#uncovered = uncovered;
@@ -113,7 +123,10 @@ export class WarmTree {
     return { root: this.#base.root, index, loose, uncovered: this.#uncovered, atMs: Date.now() };
   }
 
-  /** Paths that may have changed since a snapshot of this tree; undefined if they have to be looked for in full. */
+  /**
+   * Paths that may have changed since a snapshot of this tree; undefined if only a full comparison
+   * can find them.
+   */
   async candidates({ index, loose }: TreeSnapshot): Promise<readonly Candidate[] | undefined> {
     const mark = this.#marks.get(index);
     if (mark === undefined || !(await this.#settled())) return undefined;
@@ -173,7 +186,7 @@ export class WarmTree {
       watcher.on('error', () => this.#forget(key));
       this.#watchers.set(key, watcher);
     } catch (error) {
-      // A folder of the index that is gone needs no watch: its parent reports a new one.
+      // A folder of the index that no longer exists needs no watch: its parent reports a new one.
       if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') this.#isBroken = true;
     }
   }
@@ -232,13 +245,13 @@ export class WarmTree {
   }
 }
 
-/** The processes that share a state folder: the tag of this one, and whether that of another one is alive. */
+/** Identifies this process among those that share a state folder, and tells whether another one is alive. */
 export interface TaggedOwner {
   readonly tag: string;
   isTagAlive(tag: string): boolean;
 }
 
-/** Removes what watching processes have left in the folder of snapshots when they were killed. */
+/** Removes files that killed watching processes have left in the folder of snapshots. */
 export function removeWarmLeftovers(folder: string, { isTagAlive }: TaggedOwner): void {
   for (const { name } of entriesOf(folder)) {
     const tag = /^(?:warm|flush)-(.+)-\d+$/.exec(name)?.[1];

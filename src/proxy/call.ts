@@ -10,7 +10,7 @@ import type { Understanding } from './understand.ts';
 /** One `tools/call` on its way through the gate. */
 export interface ProxyCall extends Answerable {
   readonly key: string;
-  /** What is forwarded. */
+  /** The message to forward. */
   line: Buffer;
   readonly tool: string;
   readonly args: Arguments;

@@ -27,7 +27,7 @@ interface TracedConversation {
   readonly related?: readonly { readonly type: string; readonly url: string }[];
 }
 
-/** The attribution of files. Paths are relative to the repository, or to `cwd` outside of one. */
+/** Builds the attribution of files. Paths are relative to the repository, or to `cwd` outside of one. */
 export async function agentTrace(
   files: readonly Blame[],
   { cwd, version, nowMs }: { readonly cwd: string; readonly version: string; readonly nowMs: number },

@@ -11,10 +11,13 @@ import { Workspace } from '../workspace/workspace.ts';
 import type { Records } from './records.ts';
 
 const MAX_BYTES = 8 << 20;
-/** Moves that are followed back. */
+/** The number of moves that are followed back. */
 const MAX_MOVES = 20;
 
-/** Who wrote a line. Without a session: the line was there before the first recorded change, or another program wrote it. */
+/**
+ * The writer of a line. Without a session, the line existed before the first recorded change, or
+ * another program wrote it.
+ */
 export interface LineOrigin {
   readonly session?: string;
   /** The program that the session belongs to. */
@@ -28,19 +31,22 @@ export interface LineOrigin {
 }
 
 export interface BlamedLine extends LineOrigin {
-  /** 1-based. */
+  /** The line number, counted from 1. */
   readonly line: number;
   readonly text: string;
 }
 
 /** A file as it is now, each line with its origin according to the journal. */
 export interface Blame {
-  /** Canonical. */
+  /** The canonical path. */
   readonly absolute: string;
   readonly lines: readonly BlamedLine[];
 }
 
-/** Who wrote each line of a file. Follows moves; what another program changed in between is marked as such. */
+/**
+ * Finds the writer of each line of a file. Follows moves, and marks lines that another program
+ * changed in between.
+ */
 export async function blame(
   records: Records,
   { cwd, path }: { readonly cwd: string; readonly path: string },
@@ -134,7 +140,7 @@ async function versionsOf({ store }: Records, key: string): Promise<readonly Ver
 
 type BytesOf = (fingerprint: Fingerprint) => Promise<Uint8Array | undefined>;
 
-/** A file on its way through time, with the origin of each of its lines. */
+/** A file through its history, with the origin of each of its lines. */
 class Course {
   origins: readonly LineOrigin[] = [];
   #bytes: Uint8Array | undefined;
@@ -143,7 +149,10 @@ class Course {
   #changedMs: number | undefined;
   readonly #known = new Map<string, readonly LineOrigin[]>();
 
-  /** Here the file has these bytes. If it had others when it was last recorded, another program has changed it since. */
+  /**
+   * Records the bytes found at this point. If the file had other bytes when it was last recorded,
+   * another program has changed it since.
+   */
   async foundAs(fingerprint: Fingerprint, bytesOf: BytesOf, atMs: number | undefined): Promise<void> {
     if (fingerprint.sha256 === this.#sha256 && this.#bytes !== undefined) return;
     const bytes = await bytesOf(fingerprint);
@@ -157,7 +166,10 @@ class Course {
     this.#take(bytes, fingerprint.sha256, isFirst ? {} : outside);
   }
 
-  /** A session makes it this. Bytes that come back, by an undo for instance, bring their origins back. */
+  /**
+   * Records a session's change. Bytes that return, for example by an undo, get their earlier
+   * origins back.
+   */
   async becomes(side: Side, bytesOf: BytesOf, origin: LineOrigin): Promise<void> {
     this.#changedMs = origin.atMs ?? this.#changedMs;
     if (side.kind !== 'file') {
@@ -168,7 +180,8 @@ class Course {
     }
     const { sha256 } = side.fingerprint;
     const bytes = await bytesOf(side.fingerprint);
-    // The image was not kept. The next state is compared with the one before and counts as another program's change.
+    // The image was not kept. The next state is compared with the one before, and the difference
+    // counts as another program's change.
     if (bytes === undefined) return;
     const earlier = this.#known.get(sha256);
     if (earlier === undefined) this.#take(bytes, sha256, origin);

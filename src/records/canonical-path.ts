@@ -10,8 +10,9 @@ export interface CanonicalPath {
 }
 
 /**
- * Resolves a path by the same walk as every workspace, so that a name that a person types equals the recorded one.
- * A path that cannot be walked (a loop of links, a closed folder) is returned as it was written.
+ * Resolves a path by the same walk as every workspace, so that a path that a user types equals the
+ * recorded one. A path that cannot be walked (a loop of links, a closed folder) is returned
+ * unchanged.
  */
 export function canonicalPath(cwd: string, path: string): CanonicalPath {
   const full = resolve(cwd, path);

@@ -12,7 +12,7 @@ interface ClaimRequest {
   readonly nowMs: number;
 }
 
-/** Who works on what in a scope, newest first. Sessions that are closed work on nothing. */
+/** The claims in a scope, newest first. Claims of closed sessions are left out. */
 export async function claimViews(
   { store }: Records,
   { scope, session, claimMs, nowMs }: ClaimRequest,

@@ -10,7 +10,7 @@ import { canonicalPath } from './canonical-path.ts';
 import { type StateSize, stateSize } from './state-size.ts';
 
 export interface CleanUpRequest {
-  /** Instead of the policy's. */
+  /** Used instead of the policy's setting. */
   readonly retentionMs?: number | undefined;
   readonly quotaBytes?: number | undefined;
   readonly dryRun: boolean;
@@ -40,12 +40,15 @@ export interface CleanUpReport {
 
 const HOUR_MS = 3_600_000;
 
-/** Removes what is older than the retention or over the quota, of every workspace that shares the store. */
+/**
+ * Removes data that is older than the retention or exceeds the quota, for every workspace that
+ * shares the store.
+ */
 export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Promise<CleanUpReport> {
   const { dryRun, nowMs } = request;
   const limits = limitsOf(world.policy, request);
   const before = await stateSize(world);
-  // First, while the entries that name the files still exist.
+  // Do this first, while the entries that name the files still exist.
   const late = dryRun ? [] : await noteLateWrites(world, {});
   const plan = await planGc(world, limits, nowMs);
   const leftovers = await leftoversOf(world, limits, nowMs);
@@ -74,7 +77,7 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   };
 }
 
-/** Reads have a shorter retention of their own. */
+/** Reads have their own, shorter retention. */
 async function pruneReads({ store, policy }: World, nowMs: number): Promise<number> {
   const { readRetentionMs } = policy.journal;
   if (store.pruneReads === undefined || readRetentionMs === 0) return 0;

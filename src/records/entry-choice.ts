@@ -16,7 +16,7 @@ export interface EntryRequest extends ScopeRequest {
   readonly kinds?: readonly EntryKind[] | undefined;
   /** `hidden`: leaves out the entries of processes that joined an open session. */
   readonly continued?: 'hidden' | undefined;
-  /** 0 or absent = all. */
+  /** The maximum number of entries; 0 or absent means all. */
   readonly limit?: number | undefined;
 }
 

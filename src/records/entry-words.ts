@@ -2,10 +2,10 @@ import { isAbsolute, join } from 'node:path';
 import type { Effect, Entry } from '../model/entry.ts';
 import { clip, phrase } from '../report/bounded.ts';
 
-/** As much of a command as a row has room for. */
+/** The maximum length of a command in a row. */
 const MAX_COMMAND = 40;
 
-/** An entry for programs: the journal's fields, and its time as ISO 8601. */
+/** An entry for programs: the journal's fields, with its time as ISO 8601. */
 export function entryData(entry: Entry): object {
   const { seq, atMs, kind, session, root, ...rest } = entry;
   return { seq, at: new Date(atMs).toISOString(), atMs, kind, session, root, ...rest };
@@ -44,7 +44,7 @@ export function detailOf({ kind, text }: Entry): string | undefined {
   return kind === 'notice' || kind === 'bypass' || kind === 'unjudged' ? text : undefined;
 }
 
-/** The full path an entry is about. */
+/** The full path of the file that an entry concerns. */
 export function absolutePathOf({ root, path }: Pick<Entry, 'root' | 'path'>): string | undefined {
   if (path === undefined) return undefined;
   return isAbsolute(path) ? path : join(root, path);

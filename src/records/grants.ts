@@ -7,7 +7,7 @@ import type { Records } from './records.ts';
 import { isInScope, type Scope } from './scope.ts';
 import { surroundings } from './status-views.ts';
 
-/** A grant as people see it. */
+/** A grant in the form shown to users. */
 export interface GrantView {
   readonly id: string;
   /** Full path of the file or folder. */
@@ -17,7 +17,7 @@ export interface GrantView {
   readonly atMs: number;
 }
 
-/** Whom the journal names for what a person does at the command line. */
+/** The session name that the journal uses for actions of the user at the command line. */
 const WHO = 'command-line';
 
 export interface GrantRequest {

@@ -39,7 +39,10 @@ export function withoutImplied(effects: readonly NetEffect[]): NetEffect[] {
   return effects.filter((effect) => !isOnlyFolder(effect) || !isImplied(effect));
 }
 
-/** The root of one path: a change may reach into several roots, and the key is root and relative path joined. */
+/**
+ * The root of one path. A change may reach into several roots; the key is the root joined with the
+ * relative path.
+ */
 function rootOf(key: string, relative: string): string | undefined {
   if (!key.endsWith(`/${relative}`)) return undefined;
   return key.slice(0, -relative.length - 1) || '/';

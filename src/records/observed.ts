@@ -77,7 +77,7 @@ async function textOf(
   return 'missing' in found ? undefined : decodeText(found.bytes)?.text;
 }
 
-/** True if a line that is not blank is no longer there as often as it was. */
+/** True if a line that is not blank occurs less often than before. */
 function dropsLines(before: string, after: string): boolean {
   const left = new Map<string, number>();
   for (const line of linesOf(after)) left.set(line, (left.get(line) ?? 0) + 1);

@@ -27,7 +27,7 @@ type FoundBytes = { readonly bytes: Uint8Array } | { readonly missing: string };
 
 export interface PathDiffOptions {
   readonly maxLines: number;
-  /** Default: masked. */
+  /** The setting for secrets; default: masked. */
   readonly secrets?: Policy['secrets'];
 }
 

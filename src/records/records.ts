@@ -16,7 +16,7 @@ export interface RecordsPlace {
   readonly store: string;
 }
 
-/** An entry as a fleet shows it: with its machine, and the workspace that its root is. */
+/** An entry as a fleet shows it, with its machine and the workspace of its root. */
 export interface FleetEntry extends Entry {
   readonly workspace?: string;
 }
@@ -42,7 +42,7 @@ export class Records {
     return new Records(await openRecordedState(store, home, 'empty'));
   }
 
-  /** Reads what an open workspace writes to. Not to be closed: the workspace closes it. */
+  /** Reads the state of an open workspace. Do not close it: the workspace does. */
   static over(state: RecordedState): Records {
     return new Records(state);
   }
@@ -89,7 +89,7 @@ export class Records {
     return { entries: await this.store.entries({ ...filter, ...since }), cursor: now };
   }
 
-  /** Entries written after a number, oldest first, as they come. Ends only with its caller. */
+  /** Entries written after a number, oldest first, as they arrive. Ends only when the caller stops. */
   async *follow(choice: EntryChoice, afterSeq: number): AsyncGenerator<FleetEntry> {
     const { snapshot } = this.store;
     if (snapshot !== undefined) return yield* this.#followCommits(choice, snapshot);
@@ -114,7 +114,7 @@ export class Records {
     }
   }
 
-  /** A change by its id, wherever it was made; undefined when there is none. */
+  /** A change by its id, in any workspace; undefined if there is none. */
   async change(id: string): Promise<Entry | undefined> {
     const [entry] = await this.store.entries({ change: id, kinds: ['change'], limit: 1 });
     return entry;

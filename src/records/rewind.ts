@@ -10,8 +10,8 @@ import { Families, type TurnView } from './turns.ts';
 import type { UndoJob } from './undo-jobs.ts';
 
 /**
- * The one undo that returns to the beginning of a turn: everything since, of its session and sub-agents, or of everyone
- * in scope. Undefined when there is nothing to take back.
+ * The undo that returns to the beginning of a turn. It covers everything since, by the turn's
+ * session and its sub-agents, or by all sessions in scope. Undefined if there is nothing to undo.
  */
 export async function rewindJob(
   { store }: Records,
@@ -42,7 +42,10 @@ export async function rewindJob(
   return { roots, selection: { rewind: { turn: turn.turn, afterSeq: turn.seq, sessions } } };
 }
 
-/** True for changes of the session and its sub-agents. An unnamed sub-agent left no record: it is known by the turn it names. */
+/**
+ * True for changes of the session and its sub-agents. An unnamed sub-agent has no record; the turn
+ * that it names identifies it.
+ */
 function isOf(
   { session }: TurnView,
   entry: Entry,
@@ -56,8 +59,9 @@ function isOf(
 }
 
 /**
- * The parts of git that a rewind leaves alone: HEAD, branches and index, if they moved since the turn began. Each line ends in the
- * command that moves it back. Empty if nothing moved, or if the turn did not note where git was.
+ * The parts of git that a rewind does not change: HEAD, branches and index, if they moved since the
+ * turn began. Each line ends with the command that moves it back. Empty if nothing moved, or if the
+ * turn did not record git's position.
  */
 export function gitLeftAlone({ git: then, root }: Pick<TurnView, 'git' | 'root'>): readonly string[] {
   const now = gitPosition(root);

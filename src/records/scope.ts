@@ -2,23 +2,24 @@ import { repositoryAround, worktreesAround } from '../process/git.ts';
 import type { EntryFilter } from '../store/store.ts';
 import { canonicalPath } from './canonical-path.ts';
 
-/** The folders from which the user looks at the records. */
+/** The folders whose records the user wants to see. */
 export interface ScopeRequest {
   readonly cwd: string;
-  /** Look from these folders instead of the current one. */
+  /** Use these folders instead of the current one. */
   readonly root?: readonly string[] | undefined;
-  /** Every workspace of this machine. */
+  /** Show every workspace of this machine. */
   readonly all?: boolean | undefined;
-  /** Also the other worktrees of the repositories that the folders are in. */
+  /** Include the other worktrees of the repositories that contain the folders. */
   readonly family?: true;
 }
 
 /**
- * The workspaces a request is about: every workspace that is, contains or lies in one of the folders looked from. So a
- * command works anywhere inside a workspace, as git does, and in a folder that holds several it is about all of them.
+ * The workspaces that a request covers: every workspace that is, contains or is inside one of the
+ * given folders. So a command works anywhere inside a workspace, like git, and in a folder with
+ * several workspaces it covers all of them.
  */
 export class Scope {
-  /** Canonical; undefined = every workspace of this machine. */
+  /** Canonical paths; undefined means every workspace of this machine. */
   readonly folders: readonly string[] | undefined;
 
   constructor({ cwd, root, all, family }: ScopeRequest) {
@@ -28,7 +29,7 @@ export class Scope {
     this.folders = all === true ? undefined : [...new Set([...folders, ...worktrees])];
   }
 
-  /** For the store: the entries of these workspaces. */
+  /** The store's filter for the entries of these workspaces. */
   get filter(): Pick<EntryFilter, 'near'> {
     return this.folders === undefined ? {} : { near: this.folders };
   }

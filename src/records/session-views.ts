@@ -6,7 +6,7 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 
-/** A session as people see it. */
+/** A session in the form shown to users. */
 export interface SessionView extends SessionRecord {
   /** A session whose process was killed stays open until it is forgotten or expires. */
   readonly state: 'open' | 'closed';
@@ -16,9 +16,9 @@ export interface SessionView extends SessionRecord {
 
 export interface SessionRequest {
   readonly scope: Scope;
-  /** Only this session. */
+  /** Show only this session. */
   readonly session?: string | undefined;
-  /** 0 = all. */
+  /** The maximum number of sessions; 0 means all. */
   readonly limit: number;
 }
 

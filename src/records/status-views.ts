@@ -19,7 +19,7 @@ export interface StatusPlaces {
 
 export async function surroundings({ store }: Records, scope: Scope): Promise<StatusPlaces> {
   const sessions = (await store.sessions()).filter((record) => scope.includes(record.root));
-  // Not a notice: those of the state as a whole name no workspace.
+  // Notices are excluded, because those about the whole state name no workspace.
   const [newest] = await store.entries({ ...scope.filter, kinds: ['session', 'change', 'read'], limit: 1 });
   const roots = [...sessions.map((record) => record.root), ...(newest === undefined ? [] : [newest.root])];
   return { sessions, roots: [...new Set(roots)] };
@@ -39,14 +39,14 @@ interface SeenFile {
   readonly file: FileStatus;
 }
 
-/** Who has seen a file, whether it still is as they saw it, and who changed it last. */
+/** Reports who has seen a file, whether it is unchanged since, and who changed it last. */
 export async function fileView(
   sessions: Sessions,
   request: {
     readonly cwd: string;
     readonly path: string;
     readonly sessions: readonly SessionRecord[];
-    /** Only this session. */
+    /** Show only this session. */
     readonly session?: string | undefined;
   },
 ): Promise<Outcome<{ readonly view: FileView }>> {
@@ -119,7 +119,7 @@ export interface UnjudgedCalls {
   readonly newest: Entry | undefined;
 }
 
-/** Older calls say nothing about the hooks of today. */
+/** Older calls do not show whether the hooks work now. */
 const UNJUDGED_MS = 7 * 24 * 60 * 60_000;
 const MAX_COUNTED = 1000;
 

@@ -16,10 +16,16 @@ export interface TakenBack {
   readonly changes: readonly Entry[];
 }
 
-/** The session name of a person's undo in the journal, unless the caller has another. It keeps no sightings. */
+/**
+ * The session name of a user's undo in the journal, unless the caller passes another. It keeps no
+ * sightings.
+ */
 const WHO = 'command-line';
 
-/** Takes changes back for a person, who may undo anything without having read it; `preview` changes nothing. */
+/**
+ * Undoes changes for the user, who may undo anything without having read it. With `preview` nothing
+ * changes.
+ */
 export function takeBack(
   sessions: Pick<Sessions, 'world'>,
   selection: UndoRequest,
@@ -28,7 +34,7 @@ export function takeBack(
   return asPerson(sessions, who, (world, ledger) => undo(world, ledger, selection));
 }
 
-/** Takes one hunk of a change back for a person. */
+/** Undoes one hunk of a change for the user. */
 export function takeBackPart(
   sessions: Pick<Sessions, 'world'>,
   part: PartRequest,

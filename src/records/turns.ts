@@ -13,11 +13,11 @@ export interface TurnView extends TurnMark {
   readonly atMs: number;
   /** Number of its entry in the journal. */
   readonly seq: number;
-  /** Relative to their roots. */
+  /** Paths relative to their roots. */
   readonly files: readonly string[];
   /** Ids, oldest first. */
   readonly changes: readonly string[];
-  /** False when every change was taken back since, or there was none. */
+  /** False if there was no change, or if every change was undone since. */
   readonly stands: boolean;
   /** The position of git when the turn began. */
   readonly git?: GitPosition;
@@ -26,9 +26,9 @@ export interface TurnView extends TurnMark {
 export interface TurnRequest {
   readonly scope: Scope;
   readonly session?: string | undefined;
-  /** Only turns with this id or label. */
+  /** Show only turns with this id or label. */
   readonly name?: string | undefined;
-  /** 0 or absent = all. */
+  /** The maximum number of turns; 0 or absent means all. */
   readonly limit?: number | undefined;
 }
 
@@ -37,7 +37,8 @@ export async function turnViews(records: Records, request: TurnRequest): Promise
   const marks = await marksFor(records, request);
   const oldest = marks.at(-1);
   if (oldest === undefined) return [];
-  // A change belongs to the newest turn before it, so every turn since the oldest wanted one matters.
+  // A change belongs to the newest turn before it, so every turn since the oldest requested one is
+  // needed.
   const filter = { ...request.scope.filter, kinds: ['turn', 'change'], order: 'oldest' } as const;
   const all: Entry[] = [];
   for await (const entry of walkEntries(records.store, { ...filter, afterSeq: oldest.seq - 1 }))
@@ -119,7 +120,7 @@ function turnOf(change: Entry, marks: readonly Entry[], families: Families): Ent
   const isRelated = (mark: Entry): boolean => families.includes(mark.session, change.session);
   if (change.turn === undefined) return marks.findLast(isRelated);
   const named = marks.filter(({ turn }) => turn === change.turn);
-  // An unnamed sub-agent leaves no record; only its parent's turn has this id then.
+  // An unnamed sub-agent has no record; then only its parent's turn has this id.
   return (
     named.findLast(({ session }) => session === change.session) ?? named.findLast(isRelated) ?? named.at(-1)
   );

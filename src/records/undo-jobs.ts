@@ -9,7 +9,7 @@ import type { Records } from './records.ts';
 
 /** One undo in one workspace. */
 export interface UndoJob {
-  /** The roots to open; the first is the one in which the changes were recorded. */
+  /** The roots to open. The changes were recorded in the first one. */
   readonly roots: readonly string[];
   readonly selection: UndoRequest;
 }
@@ -23,8 +23,9 @@ export interface TakeBackRequest
 }
 
 /**
- * The undos that a request means. A change: that one, wherever it was made. A session or a time: all of it, in every
- * workspace in scope. Otherwise the newest change in scope that still stands, of anyone or of `newestOf`.
+ * The undos that a request selects. A change: that one, in any workspace. A session or a time: all
+ * its changes, in every workspace in scope. Otherwise the newest change in scope that is not
+ * undone, of any session or of `newestOf`.
  */
 export async function undoJobs({ store }: Records, request: TakeBackRequest): Promise<UndoJob[]> {
   const { change, session, sinceMs } = request;
@@ -57,7 +58,10 @@ async function jobsPerRoot(
   return [...byRoot.values()].map((entries) => ({ roots: rootsOf(entries), selection }));
 }
 
-/** The newest change that was not taken back. Each workspace is searched by itself: an undo belongs to one. */
+/**
+ * The newest change that is not undone. Each workspace is searched separately, because an undo
+ * concerns one workspace.
+ */
 async function newestStanding(
   store: Store,
   request: TakeBackRequest,
@@ -85,7 +89,7 @@ function changesIn(store: Store, request: EntryRequest): AsyncGenerator<Entry> {
   return new EntryChoice({ ...request, kinds: ['change'], limit: 0 }).of(store);
 }
 
-/** Every root that changes reach into, the one they were recorded in first. */
+/** Every root that the changes reach into. The root in which they were recorded comes first. */
 function rootsOf(entries: readonly Entry[]): string[] {
   const own = entries.map((entry) => entry.root);
   return [...new Set([...own, ...netEffects(entries).map((effect) => effect.root)])];

@@ -12,8 +12,8 @@ const ONES = 0x01010101;
 const WORDS_PER_ROUND = 252;
 
 /**
- * The number of lines, by the rules of lines.ts. For encodings in which `
- * ` is the single byte 0A: ASCII, UTF-8 and legacy encodings, not UTF-16.
+ * The number of lines, by the rules of lines.ts. For encodings in which `\n` is the single byte 0A:
+ * ASCII, UTF-8 and legacy encodings, not UTF-16.
  */
 export function countLines(bytes: Uint8Array): number {
   const newlines = countNewlineBytes(bytes);

@@ -180,8 +180,8 @@ function commonTail(before: readonly string[], after: readonly string[], head: n
 }
 
 /**
- * A text, or its bytes if `
- * ` is the byte 0A. Lengths and offsets are in characters or bytes accordingly.
+ * A text, or its bytes if `\n` is the byte 0A. Lengths and offsets are in characters or bytes
+ * accordingly.
  */
 export type Content = string | Uint8Array;
 

@@ -43,9 +43,9 @@ export function asTyped(text: string, like?: string): string {
 }
 
 /**
- * Folds a text for a tier, in linear time. `line-endings` drops the `\r` of `\r
- * `. `trailing-space` also drops spaces and tabs at line ends. `punctuation` also replaces typographic characters by
- * typed ones.
+ * Folds a text for a tier, in linear time. `line-endings` drops the `\r` of `\r\n`.
+ * `trailing-space` also drops spaces and tabs at line ends. `punctuation` also replaces typographic
+ * characters by typed ones.
  */
 export function fold(text: string, tier: TolerantTier): Folded {
   const folding = new Folding(text, tier === 'punctuation' ? new RegExp(FOLDABLE, 'g') : undefined);

@@ -46,9 +46,10 @@ const PREFIX = 64;
 const ALLOWANCE = 16_000_000;
 
 /**
- * Finds an anchor at the strictest tier with any occurrence; undefined if there is none. Without `all`, overlapping
- * occurrences count separately, because a caller must not choose between them. A span never begins between `\r` and `
- * `. An empty anchor never matches. Each tier is linear in the text.
+ * Finds an anchor at the strictest tier with any occurrence; undefined if there is none. Without
+ * `all`, overlapping occurrences count separately, because a caller must not choose between them. A
+ * span never begins between `\r` and `\n`. An empty anchor never matches. Each tier is linear in
+ * the text.
  */
 export function findAnchor(
   text: string,
@@ -65,10 +66,7 @@ export function findAnchor(
   return undefined;
 }
 
-/**
- * Moves a start between `\r` and `
- * ` before the `\r`, so that a line ending is never replaced in part.
- */
+/** Moves a start between `\r` and `\n` before the `\r`, so that a line ending is never replaced in part. */
 function wholeEnding(text: string, span: Span): Span {
   const splits = text[span.start] === '\n' && span.start > 0 && text[span.start - 1] === '\r';
   return splits ? { start: span.start - 1, end: span.end } : span;

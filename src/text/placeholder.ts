@@ -302,8 +302,8 @@ const FIRST: ReadonlyMap<number, string | undefined> = new Map(
 const MARKS = ['[REDAC', '[secre', '… [+'];
 
 /**
- * Selects the lines that placeholder.ts must check: by their first characters, or all lines if any of Lookfirst's marks
- * occurs. This runs on every write, so it must reject most lines cheaply.
+ * Selects the lines that `findPlaceholder` must check: by their first characters, or all lines if
+ * any of Lookfirst's marks occurs. This runs on every write, so it must reject most lines cheaply.
  */
 export function suspectLines(content: string): SuspectLine[] {
   const marked = MARKS.some((mark) => content.includes(mark));

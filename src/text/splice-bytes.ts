@@ -86,10 +86,7 @@ function withLineEnding(bytes: Buffer, { start, end }: Span): Span {
   return { start, end: crlf ? end + 2 : end };
 }
 
-/**
- * Whether an offset may be inside a character of an unknown encoding, or is inside a `\r
- * `.
- */
+/** Whether an offset may be inside a character of an unknown encoding, or is inside a `\r\n`. */
 function cutsInto(bytes: Buffer, at: number, utf8: boolean): boolean {
   const before = bytes[at - 1] ?? 0;
   return (!utf8 && before >= 0x80) || (before === RETURN && bytes[at] === NEWLINE);

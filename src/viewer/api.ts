@@ -11,9 +11,9 @@ import { conflictView, rewindJobFor, takenView, turnAt, undoJobFor } from '../re
 import type { FeedFilter, LiveView, StartView, UndoView } from '../records/view/view-data.ts';
 import type { Sessions } from '../session/sessions.ts';
 
-/** Rows of one page of the feed. */
+/** The number of rows on one page of the feed. */
 const PAGE = 200;
-/** The most rows sent in one answer to a page that has missed many. */
+/** The maximum number of rows in one answer to a page that has missed many. */
 const MAX_LIVE = 500;
 const KINDS: Readonly<Record<EntryKind, true>> = {
   read: true,
@@ -171,7 +171,7 @@ export class Api {
     );
   }
 
-  /** A refusal is 409 with what is in the way. */
+  /** Runs an undo. A refusal is answered with 409 and the changes that prevent it. */
   async #takeBack(
     { roots }: UndoJob,
     act: (sessions: OpenWorkspace) => Promise<Outcome<{ readonly taken: TakenBack }>>,
@@ -220,7 +220,7 @@ function textOf(value: unknown): string | undefined {
 
 function filterOf(query: Query): FeedFilter {
   const text = (name: string): string | undefined => query.get(name) || undefined;
-  // Names that are no kinds find nothing, so they are left out.
+  // Unknown kinds would find nothing, so they are left out.
   const kinds = query.getAll('kind').filter((kind) => Object.hasOwn(KINDS, kind)) as EntryKind[];
   return {
     session: text('session'),

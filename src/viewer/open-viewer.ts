@@ -10,7 +10,7 @@ import { EndSignals } from '../wire/end-signals.ts';
 import type { ApiOptions } from './api.ts';
 import { serveViewer, viewerListener, viewerUrl } from './serve-viewer.ts';
 
-/** The viewer alone, as the command line plans it. */
+/** The options of the viewer without a server, as the command line prepares them. */
 export interface OpenViewerOptions {
   readonly place: RecordsPlace;
   /** The workspaces in, around and below these folders are shown. */
@@ -18,16 +18,16 @@ export interface OpenViewerOptions {
   readonly secrets: Policy['secrets'];
   readonly openWorkspace: ApiOptions['openWorkspace'];
   readonly readOnly: string | undefined;
-  /** 0: any free port. */
+  /** The port; 0 means any free port. */
   readonly port: number;
   readonly log: (line: string) => void;
-  /** Emits SIGINT, SIGTERM and SIGHUP: `process`. */
+  /** The emitter of SIGINT, SIGTERM and SIGHUP, normally `process`. */
   readonly signals: EventEmitter;
-  /** Called once the page can be opened. `once` makes an address that works once. */
+  /** Called when the page can be opened. `once` creates an address that works once. */
   readonly listening: (address: { readonly url: string; once(): string }) => void;
 }
 
-/** Serves the viewer until a signal comes. */
+/** Serves the viewer until a signal arrives. */
 export async function openViewer(options: OpenViewerOptions): Promise<void> {
   const { place, folders, secrets, port, log, readOnly, openWorkspace } = options;
   const records = await Records.openOrCreate(place);
@@ -46,7 +46,7 @@ export async function openViewer(options: OpenViewerOptions): Promise<void> {
   }
 }
 
-/** The viewer beside a server that has the workspace open already. Its token is its own. */
+/** The viewer beside a server that already has the workspace open. It has its own token. */
 export function viewerBeside(
   sessions: Sessions,
   { log, readOnly }: { readonly log: (line: string) => void; readonly readOnly: string | undefined },
@@ -79,7 +79,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // A user id without an entry in the system's list of users.
+    // The user id has no entry in the system's list of users.
     return '';
   }
 }

@@ -17,7 +17,7 @@ const TYPES = {
 
 export type PageFileName = keyof typeof TYPES;
 
-/** Seen from the bundled package, and from sources or compiled sources in a checkout. */
+/** The page's folder, relative to the bundled package, and to sources or compiled sources in a checkout. */
 const FOLDERS = ['../viewer/page/', '../../dist/viewer/page/'];
 
 /** Reads the page's files, which are part of this package. */

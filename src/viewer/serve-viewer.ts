@@ -7,10 +7,10 @@ import { carriesToken, newToken } from '../wire/bearer.ts';
 import { Api, type ApiAnswer, type ApiOptions } from './api.ts';
 import { type PageFileName, pageFiles } from './page-files.ts';
 
-/** More than any request of the page needs. */
+/** The maximum size of a request body: more than any request of the page needs. */
 const MAX_BODY_BYTES = 64 << 10;
 const MAX_TARGET_CHARS = 8 << 10;
-/** A browser has opened the page by then. */
+/** How long a one-time code is valid, which is enough for a browser to open the page. */
 const CODE_MS = 60_000;
 
 /** Allows only our own script and style, no request to another host, and no frame around the page. */
@@ -33,21 +33,22 @@ const PAGE: Readonly<Record<string, PageFileName>> = {
 };
 
 /**
- * One-time addresses. The address that opens a browser is an argument of a process, which other users of the machine can read;
- * it holds a code that works once and for a short time instead of the token.
+ * One-time addresses. A browser is started with the address as an argument, which other users of
+ * the machine can read. So it contains a code that works once and for a short time, instead of the
+ * token.
  */
 class Entrance {
   #code: string | undefined;
   #untilMs = 0;
 
-  /** A code that `enter` takes once. An earlier one is no longer valid. */
+  /** Returns a new code, which `enter` accepts once. An earlier code is no longer valid. */
   open(): string {
     this.#code = newToken();
     this.#untilMs = Date.now() + CODE_MS;
     return this.#code;
   }
 
-  /** Whether this is the code. A wrong one ends it too. */
+  /** Whether this is the current code. Any attempt invalidates the code. */
   enter(code: unknown): boolean {
     const open = this.#code;
     this.#code = undefined;
@@ -61,7 +62,7 @@ export interface ViewerOptions extends ApiOptions {
   readonly entrance?: Entrance;
   /** The token that the page must send as `Authorization: Bearer`. */
   readonly token: string;
-  /** The address to show to users. */
+  /** Receives messages for users. */
   readonly log: (line: string) => void;
 }
 
@@ -129,7 +130,7 @@ async function bodyOf(req: IncomingMessage): Promise<Readonly<Record<string, unk
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of req) {
-    // Chunks of a request without an encoding are buffers.
+    // The cast is safe: a request without an encoding yields buffers.
     const chunk = part as Buffer;
     bytes += chunk.byteLength;
     if (bytes <= MAX_BODY_BYTES) parts.push(chunk);
@@ -138,7 +139,7 @@ async function bodyOf(req: IncomingMessage): Promise<Readonly<Record<string, unk
   try {
     const value: unknown = JSON.parse(Buffer.concat(parts).toString('utf8'));
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    // Any object of JSON has this shape.
+    // Every JSON object has this shape.
     return isObject ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
@@ -152,7 +153,8 @@ function isFromHere({ headers, socket }: IncomingMessage): boolean {
   if (!hosts.includes(host)) return false;
   if (headers.origin !== undefined && headers.origin.toLowerCase() !== `http://${host}`) return false;
   const site = headers['sec-fetch-site'];
-  // `none`: typed by a person. A link on another page may open ours, which shows nothing without the token.
+  // `none`: the user typed the address. A link on another page may open ours, which shows nothing
+  // without the token.
   return (
     site === undefined ||
     site === 'same-origin' ||
@@ -171,15 +173,15 @@ function send(res: ServerResponse, { status, body }: ApiAnswer): void {
   res.end(JSON.stringify(body));
 }
 
-/** A fault's code without its message, which may name paths. */
+/** A fault's code without its message, which may contain paths. */
 function faultText(error: unknown): string {
   return error instanceof Fault ? `lookfirst failed (${error.code}); its log says more` : 'lookfirst failed';
 }
 
 export interface ViewerServer {
-  /** With the token in the fragment, which no server and no log ever sees. */
+  /** The URL with the token in its fragment, which browsers do not send to servers. */
   readonly url: string;
-  /** An address that works once and for a minute. */
+  /** Returns an address that works once, within a minute. */
   once(): string;
   close(): Promise<void>;
 }

@@ -16,7 +16,7 @@ export const CLIENT_NAMES = [
 ] as const;
 export type ClientName = (typeof CLIENT_NAMES)[number];
 
-/** A file for one person on this machine, or one that travels with a project. */
+/** `user`: a file of one user of this machine. `project`: a file in the project's folder. */
 export type ConfigScope = 'user' | 'project';
 
 /** The facts that determine the location of a client's files. */
@@ -28,7 +28,7 @@ export interface ClientPlaces {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Our server over HTTP. */
+/** Our server, offered over HTTP. */
 export interface Remote {
   readonly url: string;
   readonly token: string;
@@ -37,14 +37,17 @@ export interface Remote {
 /** One client: the location of its configuration and the form of an entry. Pure data, no I/O. */
 export interface Client {
   readonly name: ClientName;
-  /** As its makers write it. */
+  /** The client's name as its vendor writes it. */
   readonly title: string;
   readonly format: 'json' | 'toml';
   /** The key that holds the entries. */
   readonly servers: string;
   /** The scope that `init` uses by default. */
   readonly defaultScope: ConfigScope;
-  /** Candidates in order: the first that exists is edited, else the first is created. None: the scope does not exist. */
+  /**
+   * Candidate paths in order: `init` edits the first that exists, or creates the first. Empty if
+   * the client has no file of this scope.
+   */
   files(scope: ConfigScope, places: ClientPlaces): readonly string[];
   /** The spelling of the project's folder in a project file; undefined if only a full path is reliable. */
   readonly projectDir: string | undefined;
@@ -54,7 +57,7 @@ export interface Client {
   readonly inherits?: readonly string[];
   /** The entry that starts our server; values of a TOML client are strings, lists of strings and flat tables. */
   entry(launch: Launch): JsonEntry;
-  /** The entry that connects to our server over HTTP; undefined if the file cannot say that. */
+  /** The entry that connects to our server over HTTP; undefined if the client's file has no form for it. */
   remote(remote: Remote): JsonEntry | undefined;
   /** The next step for the user. */
   readonly next: string;
@@ -67,12 +70,12 @@ export function inheritedBy(client: Client, env: ClientPlaces['env']): ClientPla
   return Object.fromEntries(Object.entries(env).filter(([key]) => inherits.includes(key)));
 }
 
-/** A URL with a password does not belong into a configuration file. */
+/** Matches a URL with a password, which must not be written into a configuration file. */
 const WITH_PASSWORD = /^\w+:\/\/[^/?#@]*:[^/?#@]*@|[?&]password=/i;
 
 /**
- * The settings of ours that the client would keep from its servers: with their values, or, for a secret, by name only.
- * Without them the server would use another state folder than the command line.
+ * Our settings that the client would not pass to its servers: with their values, or, for a secret,
+ * by name only. Without them the server would use another state folder than the command line.
  */
 export function withheldBy(client: Client, places: ClientPlaces): Pick<Launch, 'env' | 'forwards'> {
   const { platform, home: homeFolder, env } = places;
@@ -108,7 +111,7 @@ export function xdgDir(places: ClientPlaces): string {
   return places.env['XDG_CONFIG_HOME'] || joined(places, places.home, '.config');
 }
 
-/** The header every client but one wants for a token. */
+/** The header with the token, in the form that all clients but one expect. */
 export function bearer(token: string): JsonEntry {
   return { Authorization: `Bearer ${token}` };
 }

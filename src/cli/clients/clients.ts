@@ -1,7 +1,7 @@
 import { bearer, type Client, type ClientName, joined, settingsDir, xdgDir } from './client.ts';
 import type { Launch } from './launch.ts';
 
-/** What Codex, and the programs built on the MCP library's own client, pass on to servers. */
+/** The environment variables that Codex, and programs built on the MCP library's client, pass to servers. */
 const FEW_VARIABLES = [
   ...['HOME', 'LANG', 'LC_ALL', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'],
   ...[

@@ -23,13 +23,13 @@ import { Fault } from '../../model/fault.ts';
 
 const MAX_BYTES = 32 << 20;
 
-/** A person's configuration file as it was read. */
+/** A user's configuration file as it was read. */
 export interface ConfigFile {
   /** The path of the bytes after following links. */
   readonly path: string;
   /** Undefined if there is no file. A byte order mark is part of the text. */
   readonly text: string | undefined;
-  /** Its owner has taken away everybody's right to write it. */
+  /** True if the file's mode lets no user write it. */
   readonly isReadOnly: boolean;
 }
 
@@ -49,9 +49,10 @@ export function readConfig(path: string): ConfigFile | { readonly reason: string
 }
 
 /**
- * Replaces the file in one step, keeping its mode and owner; undefined removes it. False, and nothing done, if the
- * file is no longer as it was read: its owner may be writing it too. Between that look and the exchange lies an
- * instant nobody can close. `private`: a new file is for its owner alone.
+ * Replaces the file in one step, keeping its mode and owner; undefined removes it. Returns false
+ * and does nothing if the file has changed since it was read, because another program may write it
+ * too. A change between that check and the exchange is not noticed. `private`: only the owner can
+ * read a new file.
  */
 export function writeConfig(
   file: ConfigFile,
@@ -122,7 +123,7 @@ function isAsRead({ path, text }: ConfigFile): boolean {
 
 function takeAfter(handle: number, { mode, uid, gid }: Stats): void {
   const made = fstatSync(handle);
-  // First the owner: changing it clears bits of the mode.
+  // Set the owner before the mode, because changing the owner clears bits of the mode.
   if (made.uid !== uid || made.gid !== gid) fchownSync(handle, uid, gid);
   fchmodSync(handle, mode & 0o7777);
 }

@@ -28,7 +28,7 @@ import { isOurs, unwrapCommand, wordsOf, wrapCommand } from './wrap.ts';
 /** The name our entry has in every client. */
 const SERVER_NAME = 'lookfirst';
 
-/** Adds our entry to a client's file, or brings it up to date; `text` is undefined if there is no file. */
+/** Adds our entry to a client's file, or updates it; `text` is undefined if there is no file. */
 export function addServer(client: Client, text: string | undefined, entry: JsonEntry): EditedConfig {
   const place = { servers: client.servers, name: SERVER_NAME };
   return client.format === 'json'
@@ -36,7 +36,7 @@ export function addServer(client: Client, text: string | undefined, entry: JsonE
     : putTomlEntry(text, place, tomlEntry(entry));
 }
 
-/** Takes our entry out and our proxy away from the others: the reverse of `addServer` and `wrapServer`, exactly. */
+/** Removes our entry, and our proxy from other entries. The exact reverse of `addServer` and `wrapServer`. */
 export function removeServer(client: Client, text: string): EditedConfig {
   const place = { servers: client.servers, name: SERVER_NAME };
   const unwrapped = unwrapServer(client, text, undefined);
@@ -46,19 +46,19 @@ export function removeServer(client: Client, text: string): EditedConfig {
     : removeTomlEntry(unwrapped.text, place);
 }
 
-/** The command line of our entry in a text that can be understood; undefined if there is none. */
+/** The command line of our entry; undefined if the text has none or cannot be parsed. */
 export function ownCommand(client: Client, text: string): readonly string[] | undefined {
   const place = { servers: client.servers, name: SERVER_NAME };
   return wordsOf(client.format === 'json' ? jsonCommand(text, place) : tomlCommand(text, place));
 }
 
-/** The variables of our entry in a text that can be understood. */
+/** The environment variables of our entry. */
 export function ownEnvironment(client: Client, text: string): EntryEnvironment {
   const place = { servers: client.servers, name: SERVER_NAME };
   return client.format === 'json' ? jsonEnvironment(text, place) : tomlEnvironment(text, place);
 }
 
-/** Puts our proxy before the command of a server that the file has. */
+/** Puts our proxy before the command of a server in the file. */
 export function wrapServer(
   client: Client,
   text: string,
@@ -70,7 +70,7 @@ export function wrapServer(
     : wrapTomlEntry(text, place, wrap.prefix);
 }
 
-/** Takes our proxy away from one server, or from all. */
+/** Removes our proxy from one server's command, or from all. */
 export function unwrapServer(client: Client, text: string, name: string | undefined): EditedConfig {
   const place = { servers: client.servers, ...(name === undefined ? {} : { name }) };
   return client.format === 'json' ? unwrapJsonEntries(text, place) : unwrapTomlEntries(text, place);
@@ -95,7 +95,7 @@ function tomlEntry(entry: JsonEntry): TomlEntry {
   );
 }
 
-/** Puts our proxy before the command of an entry that is there. Wrapping twice changes nothing but the folder. */
+/** Puts our proxy before the command of an existing entry. Wrapping twice changes only the folder. */
 function wrapJsonEntry(text: string, place: EntryPlace, prefix: Launch): EditedConfig {
   return withDocument(text, place, ({ servers }) => {
     const entry = servers === undefined ? undefined : memberOf(servers, place.name);
@@ -115,7 +115,7 @@ function wrapJsonEntry(text: string, place: EntryPlace, prefix: Launch): EditedC
   });
 }
 
-/** Takes our proxy away from every entry that has it, or only from the one named. */
+/** Removes our proxy from every entry that has it, or only from the named one. */
 function unwrapJsonEntries(text: string, place: Partial<EntryPlace> & { servers: string }): EditedConfig {
   return withDocument(text, place, ({ servers }) => {
     const splices = (servers?.members ?? [])

@@ -14,20 +14,23 @@ export interface ConfigureRequest {
   readonly places: ClientPlaces;
   /** The folder to serve or watch: a full path. */
   readonly dir: string;
-  /** Without it: the client's default for `init`, wherever we are found for `remove` and `proxy`. */
+  /**
+   * Default: the client's default scope for `init`; for `remove` and `proxy`, the scope in which
+   * the entry is found.
+   */
   readonly scope?: ConfigScope;
-  /** Put our proxy before this server of the client's, instead of adding ours. */
+  /** Put our proxy before this server of the client instead of adding our own server. */
   readonly proxy?: string;
-  /** Also gate the client's own tools by hooks; for `remove` the hooks always go with the rest. */
+  /** Also gate the client's own tools by hooks. `remove` always removes the hooks too. */
   readonly hooks?: HookRequest;
   readonly dryRun: boolean;
-  /** The command with which the client starts us; default npx. */
+  /** The command with which the client starts our server; default: npx. */
   readonly starter?: Starter;
   /** The folder for former contents; absent if they are not kept. */
   readonly former?: FormerFiles;
 }
 
-/** What to add to the client's settings beside our server. */
+/** The hooks to add to the client's settings besides our server. */
 export interface HookRequest {
   readonly files: HookFiles;
   /** Gate the client's own tools. */
@@ -44,15 +47,15 @@ export type ConfigureReport =
       readonly ok: true;
       readonly file: string;
       readonly did: 'create' | 'change' | 'delete' | 'nothing';
-      /** Unified, empty if nothing changes. */
+      /** A unified diff; empty if nothing changes. */
       readonly diff: string;
       readonly next: string;
     }
   | { readonly ok: false; readonly file: string; readonly reason: string; readonly line?: number };
 
 /**
- * Adds us to a client's configuration, or takes us out of it. Everything else in the file stays byte for byte. A file
- * that cannot be edited without guessing is refused and not touched.
+ * Adds our server to a client's configuration, or removes it. All other bytes of the file stay. A
+ * file that cannot be edited without guessing is refused and not touched.
  */
 export function configureClient(request: ConfigureRequest): readonly ConfigureReport[] {
   const candidates = candidatesOf(request);
@@ -77,7 +80,7 @@ interface Candidate {
   readonly path: string;
 }
 
-/** Adds our hooks to a client's settings, or takes them out of every scope. */
+/** Adds our hooks to a client's settings, or removes them from every scope. */
 export function configureHooks(
   request: ConfigureRequest & { readonly hooks: HookRequest },
 ): readonly ConfigureReport[] {
@@ -107,7 +110,7 @@ function piecesOf(settings: ClientHooks, { files, gate, only, shell }: HookReque
   return [...gates, ...(only ? (settings.only ?? []) : [])];
 }
 
-/** A file of which nothing is left was ours. */
+/** A file in which nothing else is left was created by `init`, so it is removed. */
 function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): EditedConfig {
   const rest = removePieces(text, pieces);
   if (!rest.ok || rest.text === undefined || rest.text === text) return rest;
@@ -115,7 +118,7 @@ function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): E
   return left === '{}' ? { ok: true, text: undefined } : rest;
 }
 
-/** The files in question, the likeliest first: of each scope the one that exists, or the one to create. */
+/** The files to edit, most likely first: for each scope the file that exists, or the one to create. */
 function candidatesOf(request: ConfigureRequest): Candidate[] {
   const { client, places } = request;
   return scopesOf(request).flatMap((scope) => {
@@ -198,7 +201,10 @@ function editOf(request: ConfigureRequest, candidate: Candidate, text: string | 
   return proxy === undefined ? removeServer(client, text) : unwrapServer(client, text, proxy);
 }
 
-/** The folder as the file names it: relative where the client starts servers in the project, so that it fits every one. */
+/**
+ * The folder as written in the file. It is relative if the client starts servers in the project's
+ * folder, so that it fits every project.
+ */
 function dirOf({ client, dir, places }: ConfigureRequest, scope: ConfigScope): string {
   if (dir !== places.project) return dir;
   return (scope === 'project' ? client.projectDir : client.userDir) ?? dir;

@@ -1,16 +1,16 @@
-/** One stretch of a text and what takes its place. */
+/** A range of a text and its replacement. */
 export interface Splice {
   readonly from: number;
   readonly to: number;
   readonly put: string;
 }
 
-/** A changed text, undefined for "no file"; or why nothing may be changed, and at which line. */
+/** A changed text (undefined: no file), or the reason why nothing may be changed, with its line. */
 export type EditedConfig =
   | { readonly ok: true; readonly text: string | undefined }
   | { readonly ok: false; readonly reason: string; readonly line?: number };
 
-/** Puts all splices in; they must not overlap. Everything outside them stays byte for byte. */
+/** Applies all splices, which must not overlap. All bytes outside them stay. */
 export function spliced(text: string, splices: readonly Splice[]): string {
   const ordered = [...splices].sort((a, b) => a.from - b.from || a.to - b.to);
   let at = 0;
@@ -26,20 +26,20 @@ export function edited(text: string | undefined): EditedConfig {
   return { ok: true, text };
 }
 
-/** `at`: where in `text` the trouble is, if it has a place. */
+/** `at`: the position of the problem in `text`, if it has one. */
 export function cannotEdit(reason: string, text?: string, at?: number): EditedConfig {
   if (text === undefined || at === undefined) return { ok: false, reason };
   return { ok: false, reason, line: configLineAt(text, at) };
 }
 
-/** 1-based. */
+/** The line number of a position, counted from 1. */
 export function configLineAt(text: string, at: number): number {
   let line = 1;
   for (let from = text.indexOf('\n'); from >= 0 && from < at; from = text.indexOf('\n', from + 1)) line += 1;
   return line;
 }
 
-/** The line ending a text uses, by its first one. */
+/** The line ending of a text: that of its first line. */
 export function eolOf(text: string): string {
   return /\r?\n/.exec(text)?.[0] ?? '\n';
 }

@@ -20,14 +20,14 @@ export class FormerFiles {
     this.#folder = join(home, 'clients');
   }
 
-  /** Keeps what a file holds now, unless `init` wrote that itself: then what it held before stays kept. */
+  /** Keeps the file's present content, unless `init` wrote it; then the content kept earlier stays. */
   keep(path: string, now: string | undefined, next: string): void {
     const known = this.#read(path);
     const former = known !== undefined && known.wrote === hashOf(now) ? known.former : (now ?? null);
     this.#write(path, { path, former, wrote: hashOf(next) });
   }
 
-  /** The content before `init`, if the file still is as `init` left it; undefined otherwise. */
+  /** The content before `init`, if the file is unchanged since `init` wrote it; otherwise undefined. */
   of(path: string, now: string | undefined): { readonly text: string | undefined } | undefined {
     const known = this.#read(path);
     if (known === undefined || now === undefined || known.wrote !== hashOf(now)) return undefined;
@@ -66,7 +66,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A damaged record is none: `remove` then takes out our entries alone.
+    // A damaged record counts as missing: `remove` then removes only our entries.
     return undefined;
   }
 }

@@ -24,7 +24,10 @@ export function hookFiles(home: string): HookFiles {
   };
 }
 
-/** Writes the scripts and the plugin into the state folder, each in one step: a hook may run the old one meanwhile. */
+/**
+ * Writes the scripts and the plugin into the state folder. Each file is replaced in one step,
+ * because a hook may run the old one at that moment.
+ */
 export function writeHookFiles(places: Omit<ScriptPlaces, 'uid'>): void {
   const program = realpathSync(places.program);
   const files = hookFiles(places.home);

@@ -85,7 +85,7 @@ const CLAUDE_CODE: ClientHooks = {
     ];
   },
   shell: ({ shell }) => ({ at: ['env', 'CLAUDE_CODE_SHELL_PREFIX'], kind: 'member', item: shell }),
-  // Runs without a terminal approve nothing, so our server and its tools are approved here.
+  // Without a terminal the user can approve nothing, so our server and its tools are approved here.
   only: [
     ...['Edit', 'MultiEdit', 'Write', 'NotebookEdit'].map((tool) => ({
       at: ['permissions', 'deny'],
@@ -97,7 +97,10 @@ const CLAUDE_CODE: ClientHooks = {
   next: 'Start Claude Code again in the project and trust the folder; /hooks shows the entries.',
 };
 
-/** Codex and Gemini run a call whose hook ends with any code but 0 and 2, also when the script is gone. */
+/**
+ * Codex and Gemini let a call run if its hook ends with any code but 0 and 2, for example because
+ * the script is missing.
+ */
 function failClosed(script: string, client: ClientName, event: string): string {
   const reason = `Lookfirst did not answer. Ask the user to run: lookfirst remove ${client}`;
   return `"${script}" ${client} --event ${event}; r=$?; [ $r = 0 ] || [ $r = 2 ] || { echo "${reason}" >&2; exit 2; }; exit $r`;
@@ -144,7 +147,7 @@ const GEMINI: ClientHooks = {
   file: (scope, places) =>
     joined(places, scope === 'user' ? places.home : places.project, '.gemini', 'settings.json'),
   pieces: ({ script }) => {
-    // Gemini counts milliseconds.
+    // Gemini's timeouts are in milliseconds.
     const hook = (command: string) => [
       { type: 'command', name: 'lookfirst', command, timeout: TIMEOUT_S * 1000 },
     ];
@@ -228,7 +231,7 @@ const OPENCODE: ClientHooks = {
       ? joined(places, xdgDir(places), 'opencode', 'opencode.json')
       : joined(places, places.project, 'opencode.json'),
   pieces: ({ plugin }) => [{ at: ['plugin'], item: `file://${plugin}` }],
-  // Covers its edit, write and patch tools.
+  // This permission covers opencode's edit, write and patch tools.
   only: [{ at: ['permission', 'edit'], kind: 'member', item: 'deny' }],
   next: 'Start opencode again.',
 };

@@ -5,10 +5,10 @@ import { scanJson, skipJsonBlanks } from './json-scan.ts';
 import { compact, type JsonValue, styleOf } from './json-style.ts';
 import { type ArrayNode, type ConfigNode, memberOf, type ObjectNode, ScanProblem } from './node.ts';
 
-/** Marks what is ours in a client's settings: the names of our files in the state folder. */
+/** Matches the names of our files in the state folder, which mark our pieces in a client's settings. */
 const OURS = /lookfirst-(?:hook|opencode|shell)\b/;
 
-/** Adds pieces to a settings file. Pieces of ours that are there already are replaced; all other bytes stay. */
+/** Adds pieces to a settings file. Existing pieces of ours are replaced; all other bytes stay. */
 export function addPieces(
   text: string | undefined,
   pieces: readonly HookPiece[],
@@ -33,7 +33,7 @@ export function addPieces(
   return edited(result);
 }
 
-/** Takes our pieces out again, with lists and objects that become empty. All other bytes stay. */
+/** Removes our pieces, with lists and objects that become empty. All other bytes stay. */
 export function removePieces(text: string | undefined, pieces: readonly HookPiece[]): EditedConfig {
   if (text === undefined) return edited(undefined);
   try {
@@ -87,7 +87,10 @@ function addition(text: string, root: ObjectNode, piece: HookPiece): Splice | 's
   return node.kind === 'array' ? newItem(text, node, item) : undefined;
 }
 
-/** An item in front of the others, in their layout: whatever follows the last item then stays what it was. */
+/**
+ * Adds an item in front of the others, in their layout, so that the text after the last item stays
+ * unchanged.
+ */
 function newItem(text: string, list: ArrayNode, item: JsonValue): Splice {
   const at = list.from + 1;
   const [first] = list.items;
@@ -109,7 +112,10 @@ function withoutOurs(text: string, at: readonly string[], pieces: readonly HookP
   return withoutOurs(spliced(text, [itemCut(text, list, first)]), at, pieces);
 }
 
-/** Hooks and plugins are known by their file. A denied tool has no mark, so it is ours if `init --only` adds it. */
+/**
+ * Hooks and plugins are recognised by their file. A denied tool has no mark, so it is ours if `init
+ * --only` adds it.
+ */
 function isOurs(
   text: string,
   item: ConfigNode,
@@ -120,7 +126,10 @@ function isOurs(
   return pieces.some((piece) => piece.at.join('\0') === at.join('\0') && piece.item === item.value);
 }
 
-/** An item with the blanks before it and one comma: the exact reverse of `newItem`. */
+/**
+ * The range of an item with the blanks before it and one comma. Removing it is the exact reverse of
+ * `newItem`.
+ */
 function itemCut(text: string, list: ArrayNode, item: ConfigNode): Splice {
   const index = list.items.indexOf(item);
   const previous = list.items[index - 1];
@@ -130,7 +139,7 @@ function itemCut(text: string, list: ArrayNode, item: ConfigNode): Splice {
   return { from: previous === undefined ? from : from - 1, to: item.to, put: '' };
 }
 
-/** Without a member, and without the objects around it that become empty. */
+/** The text without a member, and without the objects around it that become empty. */
 function withoutMember(text: string, at: readonly string[]): string {
   const parent = at.slice(0, -1);
   const root = rootOf(text);

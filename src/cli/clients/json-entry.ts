@@ -19,10 +19,11 @@ export interface EntryPlace {
 const NEW_STYLE: JsonStyle = { eol: '\n', unit: '  ' };
 
 /**
- * Adds an entry, or brings the keys of our own up to date and leaves its other keys alone; another server of that name
- * is not touched. `removeJsonEntry` takes an added entry out again so that the former text comes back exactly. To make
- * that possible the layout of what is added tells what was there before: an object that was empty gets its member right
- * behind the brace, one that is created begins with a line break, a file that was blank has a space behind its first brace.
+ * Adds an entry, or updates the keys of our own entry and leaves its other keys alone. Another
+ * server of that name is not touched. `removeJsonEntry` restores the former text exactly. For that,
+ * the layout of the addition records the state before: in an empty object the member follows the
+ * brace directly, a created object begins with a line break, and a blank file gets a space after
+ * its first brace.
  */
 export function putJsonEntry(text: string | undefined, place: EntryPlace, entry: JsonEntry): EditedConfig {
   if (text === undefined) return edited(newJsonFile(place, entry));
@@ -50,7 +51,7 @@ export function putJsonEntry(text: string | undefined, place: EntryPlace, entry:
   });
 }
 
-/** Takes the entry out, and with it the objects and the file that `putJsonEntry` created for it. */
+/** Removes the entry, and the objects and the file that `putJsonEntry` created for it. */
 export function removeJsonEntry(text: string, place: EntryPlace): EditedConfig {
   return withDocument(text, place, ({ root, servers }) => {
     const entry = servers === undefined ? undefined : ownEntry(text, servers, place.name);
@@ -78,7 +79,7 @@ interface Document {
   readonly servers: ObjectNode | undefined;
 }
 
-/** Reads the document and refuses what cannot be edited without guessing. */
+/** Parses the document and refuses one that cannot be edited without guessing. */
 export function withDocument(
   text: string,
   { servers: key }: { readonly servers: string },
@@ -99,7 +100,10 @@ export function withDocument(
   return edit({ root, servers });
 }
 
-/** Whether the object of servers begins with a line break and holds only this entry: then it was made for it. */
+/**
+ * True if the object of servers begins with a line break and holds only this entry, which means
+ * that `putJsonEntry` created it.
+ */
 function isCreated(text: string, servers: ObjectNode, entry: MemberNode): boolean {
   const before = text.slice(servers.from + 1, entry.from);
   const after = text.slice(entry.value.to, servers.to - 1);
@@ -126,7 +130,7 @@ function valueText(text: string, { value }: MemberNode): string {
   return text.slice(value.from, value.to);
 }
 
-/** One key after the other, for each moves what follows. */
+/** Updates one key after the other, because each update moves the text that follows. */
 function updated(text: string, place: EntryPlace, entry: JsonEntry): string {
   return Object.entries(entry).reduce((current, [key, value]) => {
     const root = scanJson(current);

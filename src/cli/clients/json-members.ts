@@ -19,8 +19,8 @@ export function newMember(key: string, value: JsonValue, style: JsonStyle): NewM
 }
 
 /**
- * Adds a member in front of the others, in their layout. The object must have members; see `fillEmpty` for one that
- * has none. First, because whatever follows the last member (comma, comment) then stays what it was.
+ * Adds a member in front of the others, in their layout, so that the text after the last member
+ * (comma, comment) stays unchanged. The object must have members; see `fillEmpty` for an empty one.
  */
 export function insertFirst(text: string, object: ObjectNode, member: NewMember): Splice {
   const at = afterOpening(text, object);
@@ -36,14 +36,14 @@ export function insertFirst(text: string, object: ObjectNode, member: NewMember)
   return { from: at, to: at, put: `${eolOf(text)}${indent}${key}${member.write(indent)},` };
 }
 
-/** Puts a member, already written, into an object without members: right behind the brace. */
+/** Puts a member's text into an empty object, right after the brace. */
 export function fillEmpty(object: ObjectNode, written: string): Splice {
   return { from: object.from + 1, to: object.from + 1, put: written };
 }
 
 /**
- * Takes a member out, with one comma, the white space before it and one line break: comments and empty lines stay.
- * The exact reverse of `insertFirst` and `fillEmpty`.
+ * Removes a member with one comma, the white space before it and one line break. Comments and empty
+ * lines stay. The exact reverse of `insertFirst` and `fillEmpty`.
  */
 export function removeMember(text: string, object: ObjectNode, member: MemberNode): Splice[] {
   const previous = object.members[object.members.indexOf(member) - 1];
@@ -63,8 +63,9 @@ export function removeMember(text: string, object: ObjectNode, member: MemberNod
 }
 
 /**
- * Where the blanks before a member begin, with one line break; without it if a comment before would then swallow what
- * follows on the member's own line. Nothing but blanks, comments and a comma lies between `open` and the member.
+ * The start of the blanks before a member, including one line break. The line break stays if a
+ * comment before it would otherwise swallow the text after the member. Between `open` and the
+ * member are only blanks, comments and a comma.
  */
 function cutFrom(text: string, member: MemberNode, open: number): number {
   const indent = blanksBefore(text, member.from);
@@ -76,14 +77,17 @@ function cutFrom(text: string, member: MemberNode, open: number): number {
   return isOnItsLine && endsInLineComment(text, open, lineBreak) ? indent : lineBreak;
 }
 
-/** A loop instead of a pattern: a pattern anchored at its end would try every blank of the text as its start. */
+/**
+ * A loop instead of a regular expression: one anchored at its end would be tried at every blank of
+ * the text.
+ */
 function blanksBefore(text: string, to: number): number {
   let from = to;
   while (text[from - 1] === ' ' || text[from - 1] === '\t') from -= 1;
   return from;
 }
 
-/** After the brace, or after a comment on the brace's line, which describes the object. */
+/** The position after the brace, or after a comment on the brace's line, which describes the object. */
 function afterOpening(text: string, object: ObjectNode): number {
   const comment = /[ \t]*(?:\/\/[^\r\n]*|\/\*(?:(?!\*\/)[^\r\n])*\*\/(?=[ \t]*[\r\n]))/y;
   comment.lastIndex = object.from + 1;

@@ -10,8 +10,8 @@ import {
 const MAX_DEPTH = 200;
 
 /**
- * Reads JSON with comments and trailing commas, with the position of every value. A text without any value gives
- * undefined. Throws a ScanProblem at the first thing that is wrong.
+ * Reads JSON with comments and trailing commas, with the position of every value. Returns undefined
+ * for a text without any value. Throws a ScanProblem at the first error.
  */
 export function scanJson(text: string): ConfigNode | undefined {
   const scanner = new JsonScanner(text);
@@ -49,7 +49,8 @@ class JsonScanner {
   }
 
   skip(): void {
-    // One at a time: a pattern that repeats itself remembers every turn, and files have any number of comments.
+    // Match one piece at a time: a repeated pattern needs memory for every repetition, and a file
+    // may have any number of comments.
     const blank = /[ \t\r\n]+|\/\/[^\r\n]*|\/\*.*?\*\//sy;
     for (blank.lastIndex = this.at; blank.test(this.#text); ) this.at = blank.lastIndex;
     if (this.#text.startsWith('/*', this.at)) throw new ScanProblem('a comment without an end', this.at);
@@ -93,7 +94,10 @@ class JsonScanner {
     return { kind: 'array', from, to: this.at, items };
   }
 
-  /** Items between the bracket here and `close`, with commas between them and perhaps one after the last. */
+  /**
+   * Reads the items between the bracket at this position and `close`, separated by commas, with an
+   * optional comma after the last.
+   */
   #list(close: string, item: () => void): void {
     this.at += 1;
     this.skip();

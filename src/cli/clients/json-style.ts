@@ -12,16 +12,19 @@ export type JsonValue =
 /** The layout of a file, so that additions look like the rest. */
 export interface JsonStyle {
   readonly eol: string;
-  /** One step to the right. */
+  /** One level of indentation. */
   readonly unit: string;
 }
 
-/** Read off the first line ending and the first indented key; two spaces if there is none. */
+/** Detects the layout from the first line ending and the first indented key; two spaces if there is none. */
 export function styleOf(text: string): JsonStyle {
   return { eol: eolOf(text), unit: /\n([ \t]+)"/.exec(text)?.[1] ?? '  ' };
 }
 
-/** Objects over several lines, arrays on one; `indent` is that of the line the value begins in. */
+/**
+ * Formats objects over several lines and arrays on one. `indent` is that of the line in which the
+ * value begins.
+ */
 export function pretty(value: JsonValue, style: JsonStyle, indent: string): string {
   if (!isObject(value) || Object.keys(value).length === 0) return compact(value);
   const inner = indent + style.unit;
@@ -31,7 +34,7 @@ export function pretty(value: JsonValue, style: JsonStyle, indent: string): stri
   return `{${style.eol}${members.join(`,${style.eol}`)}${style.eol}${indent}}`;
 }
 
-/** All on one line, with a space after commas and colons. */
+/** Formats a value on one line, with a space after commas and colons. */
 export function compact(value: JsonValue): string {
   if (isList(value)) return `[${value.map(compact).join(', ')}]`;
   if (!isObject(value)) return JSON.stringify(value);

@@ -30,7 +30,7 @@ export function proxyLaunch(dir: string, platform: NodeJS.Platform, starter: Sta
 export function proxyWords(words: readonly string[]): number {
   const own = withoutShell(words);
   const end = own[starterWords(own)] === 'proxy' ? words.indexOf('--') : -1;
-  // Without a command behind it there is nothing to go back to.
+  // Without a command after `--` there is nothing to unwrap.
   return end >= 0 && end < words.length - 1 ? end + 1 : 0;
 }
 
@@ -60,7 +60,7 @@ function starterWords(own: readonly string[]): number {
   return isOurs ? 2 : -1;
 }
 
-/** Whether it starts this program, by any of the ways it can be started. */
+/** Whether a command line starts this program, in any of its forms. */
 export function startsUs(words: readonly string[]): boolean {
   const own = withoutShell(words);
   const starter = /^(?:npx|bunx|pnpx|node|bun)(?:\.exe|\.cmd)?$/.test(lastPart(own[0] ?? ''));

@@ -28,12 +28,12 @@ export interface StringNode extends Placed {
   readonly value: string;
 }
 
-/** A number, a date, true, false, null. */
+/** A number, a date, true, false or null. */
 interface OtherNode extends Placed {
   readonly kind: 'other';
 }
 
-/** The value of a key; the last one if it is there twice, as parsers read it. */
+/** The value of a key. If the key occurs twice, the last one, as parsers read it. */
 export function memberOf(node: ObjectNode, key: string): MemberNode | undefined {
   return node.members.findLast((member) => member.key === key);
 }

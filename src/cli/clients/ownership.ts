@@ -1,16 +1,16 @@
 import { servedFolder } from './launch.ts';
 
 /**
- * Whether an entry of our name, by its text, starts some other program: then it is not ours to change or to take out.
- * One that names no command, only an address or nothing at all, may be our own.
+ * Whether an entry with our name starts another program. Such an entry is not changed or removed.
+ * An entry without a command, with only an address or nothing at all, may be ours.
  */
 export function startsAnother(entryText: string): boolean {
   return /\bcommand\b/.test(entryText) && !/lookfirst/i.test(entryText);
 }
 
 /**
- * Why an entry of that name cannot be brought up to date; undefined if it can. `words` is its command line, if it has
- * one: what a person has added to it would be lost.
+ * The reason why an entry of that name cannot be updated; undefined if it can. `words`: its command
+ * line, if it has one. Arguments that the user added to it would be lost.
  */
 export function whyLeftAlone(
   name: string,

@@ -14,14 +14,13 @@ export interface TomlPlace {
 
 /** A value of an entry: a string, a list of strings, or a flat table of strings. */
 type TomlValue = string | readonly string[] | Readonly<Record<string, string>>;
-/** An entry's lines. */
+/** An entry's keys and values. */
 export type TomlEntry = { readonly [key: string]: TomlValue };
 
 /**
- * Appends the entry as a table of its own, or brings the keys of our own up to date; another server of that name is not
- * touched. `removeTomlEntry` takes an appended
- * table out again so that the former text comes back exactly: the table ends with a line break if the text before it
- * did, or if there was no file.
+ * Appends the entry as its own table, or updates the keys of our own entry. Another server of that
+ * name is not touched. `removeTomlEntry` restores the former text exactly: the table ends with a
+ * line break if the text before it did, or if there was no file.
  */
 export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: TomlEntry): EditedConfig {
   if (text === undefined) return edited(newTomlFile(place, entry));
@@ -48,7 +47,7 @@ export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: 
   });
 }
 
-/** Takes the entry's tables out, and the file if nothing else was ever in it. */
+/** Removes the entry's tables, and the file if it never held anything else. */
 export function removeTomlEntry(text: string, place: TomlPlace): EditedConfig {
   return withTables(text, (tables) => {
     const own = tables.filter(({ path }) => path[0] === place.servers && path[1] === place.name);
@@ -69,7 +68,7 @@ export function removeTomlEntry(text: string, place: TomlPlace): EditedConfig {
   });
 }
 
-/** Puts our proxy before the command of an entry that is there. Wrapping twice changes nothing but the folder. */
+/** Puts our proxy before the command of an existing entry. Wrapping twice changes only the folder. */
 export function wrapTomlEntry(text: string, place: TomlPlace, prefix: Launch): EditedConfig {
   return withTables(text, (tables) => {
     const table = tableOf(tables, [place.servers, place.name]);
@@ -84,7 +83,7 @@ export function wrapTomlEntry(text: string, place: TomlPlace, prefix: Launch): E
   });
 }
 
-/** Takes our proxy away from every entry that has it, or only from the one named. */
+/** Removes our proxy from every entry that has it, or only from the named one. */
 export function unwrapTomlEntries(
   text: string,
   place: Partial<TomlPlace> & { servers: string },
@@ -122,7 +121,7 @@ function tableOf(tables: readonly TomlTable[], path: readonly string[]): TomlTab
   );
 }
 
-/** The position of an entry or table that is written in a form to which no table can be added. */
+/** The position of an entry or table in a form to which no table can be added. */
 function elsewhereIn(tables: readonly TomlTable[], { servers, name }: TomlPlace): number | undefined {
   const array = tables.find(({ path, isArray }) => isArray && path[0] === servers);
   if (array !== undefined) return array.from;
@@ -132,7 +131,7 @@ function elsewhereIn(tables: readonly TomlTable[], { servers, name }: TomlPlace)
   return keys.find(({ path }) => path[0] === servers && (path.length === 1 || path[1] === name))?.from;
 }
 
-/** Brings the keys of a table up to date. A flat table may stand in its own table or on one line. */
+/** Updates the keys of a table. A flat table may be a separate table or an inline one. */
 function updates(
   text: string,
   tables: readonly TomlTable[],
@@ -171,7 +170,7 @@ function sameValue(node: ConfigNode, value: TomlValue): boolean {
   return strings?.length === value.length && strings.every((string, i) => string.value === value[i]);
 }
 
-/** The new text of a value; a table on one line keeps what the user has added to it. */
+/** The new text of a value. An inline table keeps the keys that the user has added. */
 function changedText(text: string, node: ConfigNode, value: TomlValue): string {
   if (!isFlatTable(value) || node.kind !== 'object') return valueText(value);
   const others = node.members.filter(({ key }) => !(key in value));
@@ -246,7 +245,7 @@ function pairsOf(table: Readonly<Record<string, string>>): string[] {
   return Object.entries(table).map(([key, value]) => `${key} = ${tomlString(value)}`);
 }
 
-/** A basic string: JSON's escapes, and one more for the character JSON leaves alone. */
+/** A basic string: JSON's escapes, and one more for a character that JSON does not escape. */
 function tomlString(value: string): string {
   return JSON.stringify(value).replaceAll('\u007f', '\\u007f');
 }

@@ -22,8 +22,8 @@ export interface TomlTable {
 }
 
 /**
- * Reads the tables and keys of a TOML text with their positions. It checks the structure (headers, keys,
- * strings, brackets), not every date and number. Throws a ScanProblem at the first thing that is wrong.
+ * Reads the tables and keys of a TOML text with their positions. It checks the structure (headers,
+ * keys, strings, brackets), not every date and number. Throws a ScanProblem at the first error.
  */
 export function scanToml(text: string): TomlTable[] {
   const scanner = new TomlScanner(text);
@@ -53,9 +53,10 @@ class TomlScanner {
     return this.#text.startsWith(prefix, this.at);
   }
 
-  /** White space, line breaks and comments. */
+  /** Skips white space, line breaks and comments. */
   skipLines(): void {
-    // One at a time: a pattern that repeats itself remembers every turn, and files have any number of comments.
+    // Match one piece at a time: a repeated pattern needs memory for every repetition, and a file
+    // may have any number of comments.
     while (this.#take(/[ \t]+|\r?\n|#[^\r\n]*/y) !== '');
   }
 
@@ -157,7 +158,7 @@ class TomlScanner {
     return { kind: 'string', from, to: this.at, value: decoded(written, quote.length * (long ? 3 : 1)) };
   }
 
-  /** The rest of a line may hold a comment, nothing else. Returns where it ends. */
+  /** Reads the rest of a line, which may only hold a comment. Returns the position of its end. */
   #lineEnd(): number {
     this.#take(/[ \t]*(?:#[^\r\n]*)?/y);
     if (this.at < this.#text.length && !/\r?\n/y.test(this.#text.slice(this.at, this.at + 2)))
@@ -187,7 +188,7 @@ class TomlScanner {
   }
 }
 
-/** A string's value; escapes that only TOML knows are left as they are written, for we only compare words. */
+/** A string's value. Escapes that only TOML has are left as written, because the words are only compared. */
 function decoded(written: string, quotes: number): string {
   if (quotes === 1 && written.startsWith('"'))
     try {

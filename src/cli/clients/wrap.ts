@@ -21,15 +21,15 @@ export function wordsOf(nodes: CommandNodes | undefined): readonly string[] | un
   return args === undefined ? undefined : [nodes.command.value, ...args.map(({ value }) => value)];
 }
 
-/** Whether it starts our own server, which needs no proxy. */
+/** Whether an entry starts our own server, which needs no proxy. */
 export function isOurs(nodes: CommandNodes): boolean {
   const words = wordsOf(nodes);
   return words !== undefined && proxyWords(words) === 0 && startsUs(words);
 }
 
 /**
- * Puts a command before an entry's own. The old command's text moves as it is into the arguments, and what is added
- * ends right before what was there, so that `unwrapCommand` gives back the former text exactly.
+ * Puts a command before an entry's own. The old command moves unchanged into the arguments, and the
+ * added text ends right before it, so that `unwrapCommand` restores the former text exactly.
  */
 export function wrapCommand(
   text: string,
@@ -43,11 +43,11 @@ export function wrapCommand(
   const moved = [...words, text.slice(command.from, command.to)];
   const renamed = { from: command.from, to: command.to, put: quote(prefix.command) };
   if (args !== undefined) return [renamed, behindBracket(args, moved)];
-  // The spaces inside the brackets say that there was no list.
+  // The spaces inside the brackets record that there was no list of arguments.
   return [renamed, { from: missing.at, to: missing.at, put: `${missing.lead}[ ${moved.join(', ')} ]` }];
 }
 
-/** Takes our proxy away from before an entry's command; undefined if it is not there. */
+/** Removes our proxy from an entry's command; undefined if it is not there. */
 export function unwrapCommand(text: string, nodes: CommandNodes): Splice[] | undefined {
   if (nodes.kind === 'list') {
     const items = stringsOf(nodes.list);

@@ -11,7 +11,7 @@ import { typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { countOf } from '../words.ts';
 
-/** `lookfirst audit`: what went wrong in the conversations that this user's clients have kept. */
+/** `lookfirst audit`: reports what went wrong in the conversations that this user's clients have kept. */
 export function defineAudit(cli: Cli): Command {
   return new Command('lookfirst audit')
     .description(

@@ -16,7 +16,7 @@ interface BlameFlags extends StateFlags {
   readonly agentTrace?: boolean;
 }
 
-/** `lookfirst blame`: which session wrote each line. */
+/** `lookfirst blame`: shows which session wrote each line. */
 export function defineBlame(cli: Cli): Command {
   const command = new Command('lookfirst blame')
     .description('Which session wrote each line of a file, in which turn and when, from the journal.')
@@ -84,7 +84,7 @@ async function printLines(
   }
 }
 
-/** Session and program, turn, time. */
+/** The cells of a line's origin: session and program, turn, time. */
 function originCells({ session, client, turn, atMs, outside }: BlamedLine, times: Times): string[] {
   const when = atMs === undefined ? '' : times.shortAge(atMs);
   if (session === undefined) return [outside === true ? 'outside' : '-', '', when];

@@ -13,7 +13,7 @@ import { refuseAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { countOf } from '../words.ts';
 
-/** The session in whose name a user claims who names none. */
+/** The session name of claims that a user makes without naming a session. */
 const USER = 'user';
 
 interface ClaimsFlags extends ScopeFlags, StateFlags {
@@ -25,7 +25,7 @@ interface ClaimsFlags extends ScopeFlags, StateFlags {
 
 type Action = 'list' | 'claim' | 'release';
 
-/** `lookfirst claims`: who works on what; adds and releases claims. */
+/** `lookfirst claims`: lists which session works on which files; adds and releases claims. */
 export function defineClaims(cli: Cli): Command {
   const command = new Command('lookfirst claims')
     .description(

@@ -5,7 +5,7 @@ import { conventional } from '../conventions.ts';
 
 type Shell = 'bash' | 'zsh' | 'fish' | 'pwsh';
 
-/** A command with what may follow it. */
+/** A command and the words that may follow it. */
 interface Completed {
   readonly name: string;
   readonly summary: string;
@@ -16,8 +16,9 @@ interface Completed {
 }
 
 /**
- * `lookfirst completion`: a script that completes commands, flags and their choices; file names are the shell's own.
- * The libraries for this start the program at every Tab, which takes as long as `lookfirst --help`; the script takes none.
+ * `lookfirst completion`: prints a script that completes commands, flags and their choices. The
+ * shell completes file names. Completion libraries start the program at every Tab, which takes as
+ * long as `lookfirst --help`; this script starts nothing.
  */
 export function completionOf(commands: readonly CommandEntry[]): (cli: Cli) => Command {
   return (cli) => defineCompletion(cli, commands);

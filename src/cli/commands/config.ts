@@ -20,7 +20,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'MEANING', cut: 'end' },
 ];
 
-/** `lookfirst config`: every setting, its value and its source. */
+/** `lookfirst config`: shows every setting, its value and its source. */
 export function defineConfig(cli: Cli): Command {
   const command = new Command('lookfirst config')
     .description('Every setting in force: its value, where it comes from, and what it means.')

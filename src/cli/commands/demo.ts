@@ -12,7 +12,7 @@ interface DemoFlags {
   readonly json?: boolean;
 }
 
-/** `lookfirst demo`: the five promises, played with real calls on real files. */
+/** `lookfirst demo`: shows the five promises with real calls on real files. */
 export function defineDemo(cli: Cli): Command {
   return new Command('lookfirst demo')
     .description(
@@ -73,7 +73,7 @@ function playOf(cast: Pick<Play, 'stage' | 'agent' | 'second'>, lines: DemoLine[
   };
 }
 
-/** The first words of an answer; of a change elsewhere also the lines that show it. */
+/** The first line of an answer, and the lines of a diff in it. */
 function wordsOf({ text, ok }: ServerAnswer): string {
   const lines = text.split('\n').filter((line) => line !== '');
   const shown = lines.filter((line, i) => i === 0 || /^(@@|[-+][^-+])/.test(line)).slice(0, 6);

@@ -16,7 +16,7 @@ interface DiffFlags extends FilterFlags, StateFlags {
   readonly maxLines: number;
 }
 
-/** `lookfirst diff`: what a change did, or what many did together. */
+/** `lookfirst diff`: shows the effect of one change, or of many together. */
 export function defineDiff(cli: Cli): Command {
   const command = new Command('lookfirst diff')
     .description(

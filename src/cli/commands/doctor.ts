@@ -21,7 +21,7 @@ interface DoctorFlags extends StateFlags {
 
 const run = promisify(execFile);
 
-/** `lookfirst doctor`: what works here, proved by trying it. */
+/** `lookfirst doctor`: checks what works on this machine by trying it. */
 export function defineDoctor(cli: Cli): Command {
   const command = new Command('lookfirst doctor').description(
     'Checks this machine, this folder and the clients configured here, proves with a real refused write that the ' +
@@ -77,7 +77,7 @@ function lineOf(cli: Cli, { name, status, message }: DoctorCheck): string {
   return `${paint(status.padEnd(4))}  ${name.padEnd(15)}  ${message}`;
 }
 
-/** ripgrep is there and runs. */
+/** Checks that ripgrep is installed and runs. */
 async function checkRipgrep(cli: Cli): Promise<DoctorCheck> {
   try {
     const { stdout } = await run(await findRipgrep({}, [cli.cwd]), ['--version'], { timeout: 10_000 });
@@ -87,7 +87,7 @@ async function checkRipgrep(cli: Cli): Promise<DoctorCheck> {
   }
 }
 
-/** Commands can be run in a sandbox. Without one everything else works. */
+/** Checks whether commands can run in a sandbox. Everything else works without one. */
 async function checkCommands(cli: Cli, flags: StateFlags, stage: Stage): Promise<DoctorCheck> {
   try {
     const { ok: works, message } = await canRunCommands(cli, flags, stage.state);
@@ -97,7 +97,7 @@ async function checkCommands(cli: Cli, flags: StateFlags, stage: Stage): Promise
   }
 }
 
-/** Starts the server that clients start, and tries a blind write on a real file: the one proof that counts. */
+/** Starts the server as clients start it, and tries a blind write on a real file. */
 async function checkRefusedWrite(cli: Cli, stage: Stage): Promise<DoctorCheck> {
   const name = 'refused write';
   const env = { ...process.env, LOOKFIRST_HOME: stage.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' };

@@ -17,13 +17,13 @@ interface GcFlags extends StateFlags {
   readonly dryRun?: boolean;
   readonly olderThan?: number;
   readonly quota?: number;
-  /** True: given without a path. */
+  /** True if the flag was given without a path. */
   readonly purge?: readonly string[] | true;
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, K: 1 << 10, M: 1 << 20, G: 1 << 30, T: 2 ** 40 };
 
-/** `lookfirst gc`: what is too old or too much goes, of every workspace on this machine. */
+/** `lookfirst gc`: removes what exceeds the limits, for every workspace on this machine. */
 export function defineGc(cli: Cli): Command {
   const command = new Command('lookfirst gc').description(
     'Removes journal entries older than the retention, before-images over the quota, and sessions nobody uses, ' +
@@ -60,14 +60,15 @@ function ageParser(text: string): number {
   return someLimit(durationParser(text));
 }
 
-/** In a policy file 0 means no limit; a person who types it here expects the opposite. */
+/** In a policy file 0 means no limit. A user who types 0 here means the opposite. */
 function someLimit(limit: number): number {
   if (limit === 0) throw new InvalidArgumentError('0 is no limit: it would keep everything.');
   return limit;
 }
 
 async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
-  // A damaged database fails here, as in every other command: only a server sets it aside.
+  // Opening fails if the database is damaged, as in every other command. Only a server sets a
+  // damaged one aside.
   await (await Records.open(placesOf(cli, flags))).close();
   const sessions = await openWorkspace(cli, flags, [cli.cwd]);
   const progress = new Progress(cli.terminal);
@@ -123,7 +124,7 @@ function reportText({ dryRun, removed, packed, before, after, late }: CleanUpRep
   ].join('\n');
 }
 
-/** Kept writes and outputs of commands, if there were any. */
+/** The lines about kept writes and outputs of commands; empty if there were none. */
 function commandLines({ layers, outputs }: CleanUpReport['removed']['commands']): readonly string[] {
   if (layers === 0 && outputs === 0) return [];
   return [`kept for 7 days: ${countOf(layers, 'refused command')}, ${countOf(outputs, 'long output')}`];
@@ -137,7 +138,7 @@ function sizeText({ entries, storeBytes, images }: StateSize): string {
   return `${countOf(entries, 'entry')} (${byteSize(storeBytes)}), ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)})`;
 }
 
-/** `500M`, `1GB`, `4096`: bytes, in powers of 1024; undefined if it is no amount. */
+/** Parses `500M`, `1GB` or `4096` to bytes, in powers of 1024; undefined if the text is no amount. */
 export function parseBytes(text: string): number | undefined {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?$/i.exec(text.trim()) ?? [];
   const factor = UNITS[unit?.toUpperCase() ?? '?'];

@@ -21,7 +21,7 @@ interface HistoryFlags {
   readonly root?: string;
 }
 
-/** `lookfirst history`: what the model of a conversation has seen, from its transcript alone. */
+/** `lookfirst history`: shows what the model of a conversation has seen, from its transcript alone. */
 export function defineHistory(cli: Cli): Command {
   return new Command('lookfirst history')
     .description('What the model of a conversation has been shown of files and still has in its context.')
@@ -113,7 +113,7 @@ interface SeenFile {
   readonly atMs: number | undefined;
 }
 
-/** One row for each file, most recently seen last: the end of a transcript is what one remembers. */
+/** One row per file, most recently seen last, because users remember the end of a conversation. */
 function byFile(sightings: readonly HistorySighting[]): SeenFile[] {
   const files = new Map<string, SeenFile>();
   for (const { path, coverage, how, atMs, totalLines } of sightings) {
@@ -121,7 +121,7 @@ function byFile(sightings: readonly HistorySighting[]): SeenFile[] {
     files.delete(path);
     files.set(path, {
       path,
-      // Without a known end no list of lines is the whole file.
+      // If the file's end is unknown, no list of lines covers the whole file.
       coverage:
         known === undefined ? coverage : unionCoverage(known.coverage, coverage, totalLines ?? Infinity),
       how: [...new Set([...(known?.how ?? []), how])],

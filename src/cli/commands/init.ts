@@ -32,7 +32,7 @@ interface Flags {
   readonly command?: 'npx' | 'node';
 }
 
-/** `lookfirst init`: adds us to a client's configuration. */
+/** `lookfirst init`: adds our server to a client's configuration. */
 export function defineInit(cli: Cli): Command {
   const command = clientCommand('lookfirst init');
   return command
@@ -51,14 +51,14 @@ export function defineInit(cli: Cli): Command {
     .option('--root <dir>', 'the folder to serve (default: the current one)')
     .addHelpText('after', INIT_EXAMPLES)
     .action(async (name: ClientName, flags: Flags) => {
-      // A server that is to serve it would not start, and only the client would know.
+      // A server for a missing folder would not start, and only the client would show why.
       if (flags.root !== undefined && canonicalPath(cli.cwd, flags.root).kind !== 'folder')
         command.error(`error: there is no folder ${flags.root}`);
       cli.end(await configureAsOperator(cli, 'init', { name, flags }));
     });
 }
 
-/** `lookfirst remove`: takes us out of it. */
+/** `lookfirst remove`: removes our server from a client's configuration. */
 export function defineRemove(cli: Cli): Command {
   return clientCommand('lookfirst remove')
     .description("Takes Lookfirst out of a client's configuration; what `init` changed is as it was before.")
@@ -96,7 +96,7 @@ function clientCommand(name: string): Command {
     .option('--json', 'answer in JSON, one object a line');
 }
 
-/** An agent may see what would change, no more. */
+/** An agent may only preview the change. */
 async function configureAsOperator(
   cli: Cli,
   action: ConfigureRequest['action'],
@@ -147,7 +147,7 @@ async function configure(
   return reports.every((report) => report.ok) ? EXIT.done : EXIT.refused;
 }
 
-/** A client's shell runs on a layer if the policy wants it and this machine can. */
+/** A client's shell runs on a layer if the policy wants it and this machine supports it. */
 async function shellOf(cli: Cli, home: string): Promise<'layer' | 'images'> {
   if (policyOf(cli, {}).hooks.shell === 'images') return 'images';
   return (await canRunCommands(cli, {}, home)).ok ? 'layer' : 'images';

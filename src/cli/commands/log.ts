@@ -64,10 +64,10 @@ async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
     const newest = await records.newestSeq();
     const entries = records.entries(new EntryChoice(request), newest);
     const print = flags.json === true ? printJson : printTable;
-    // New entries are printed below, so the newest of those already there comes last, too.
+    // New entries are printed below, so print the existing ones oldest first.
     await print(cli, isFollowing ? oldestFirst(entries) : entries, records);
     if (!isFollowing) return EXIT.done;
-    // The limit is for the entries that were there before.
+    // The limit applies only to the entries that existed before.
     const choice = new EntryChoice({ ...request, limit: 0 });
     for await (const entry of records.follow(choice, newest)) await printNew(cli, entry, flags);
     return EXIT.done;

@@ -18,14 +18,14 @@ interface ProxyFlags extends StateFlags {
   readonly readOnlyRoot?: readonly string[];
   readonly url?: string;
   readonly header?: Readonly<Record<string, string>>;
-  /** True: any free port. */
+  /** True means any free port. */
   readonly http?: true | number;
   readonly session?: string;
   readonly unknownTools?: ProxyPlan['unknownTools'];
   readonly receipts?: boolean;
 }
 
-/** `lookfirst proxy`: the gate in front of any MCP server. */
+/** `lookfirst proxy`: runs the gate in front of any MCP server. */
 export function defineProxy(cli: Cli): Command {
   const command = new Command('lookfirst proxy')
     .description(
@@ -133,7 +133,7 @@ function frontOf(
   };
 }
 
-/** Keeps the folders that can be opened. Files in the others are then outside. */
+/** Keeps the folders that can be opened. Files in the others then count as outside the workspace. */
 function rootsOf(cli: Cli, flags: ProxyFlags, log: (line: string) => void): readonly string[] {
   const roots = (flags.root ?? ['.']).map((root) => resolve(cli.cwd, root));
   return roots.length === 1 ? roots : accessibleFolders(roots, log);

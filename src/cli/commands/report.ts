@@ -19,7 +19,7 @@ interface Flags extends ScopeFlags, StateFlags {
 
 const DEFAULT_LIMIT = 20;
 
-/** `lookfirst report`: what observe mode would have refused. */
+/** `lookfirst report`: lists what observe mode would have refused. */
 export function defineReport(cli: Cli): Command {
   const command = new Command('lookfirst report').description(
     'What hooks would have refused while the policy only observed (mode: observe), and whether the bytes afterwards proved it right.',

@@ -33,7 +33,7 @@ const WHO = 'command-line';
 const INTERRUPTED = 130;
 const TIMED_OUT = 124;
 
-/** `lookfirst run`: a command whose changes can be undone. */
+/** `lookfirst run`: runs a command whose changes can be undone. */
 export function defineRun(cli: Cli): Command {
   const command = new Command('lookfirst run')
     .description(
@@ -90,7 +90,8 @@ async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<nu
   const sessions = await openWorkspace(cli, flags, roots);
   const ending = new AbortController();
   const end = (): void => ending.abort();
-  // The terminal interrupts the command as well; what it did until then must not be committed.
+  // The terminal interrupts the command as well. The changes of an interrupted command must not be
+  // committed.
   process.on('SIGINT', end).on('SIGTERM', end);
   try {
     const session = await sessions.session(flags.session || cli.env['LOOKFIRST_SESSION'] || WHO);
@@ -123,7 +124,7 @@ function optionsOf({ discard, dryRun, readOnly, confine, network, timeout, json 
 
 async function show(cli: Cli, result: RunResult, flags: Flags): Promise<number> {
   if (flags.json === true) await cli.terminal.printJson(result);
-  // stdout is the command's own.
+  // stdout belongs to the command.
   else if (flags.discard !== true) for (const line of changeWords(result)) cli.terminal.tell(harmless(line));
   if (result.ended === undefined) return result.exitCode ?? EXIT.done;
   cli.terminal.tell('lookfirst: the command was ended, and nothing that it did was committed');

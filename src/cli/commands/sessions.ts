@@ -25,7 +25,7 @@ interface SessionsFlags extends ScopeFlags, StateFlags {
 
 type Action = 'list' | 'forget' | 'compacted';
 
-/** `lookfirst sessions`: who works here; forgetting one of them; saying that its context was summarised. */
+/** `lookfirst sessions`: lists sessions, forgets one, or reports that a session's context was summarised. */
 export function defineSessions(cli: Cli): Command {
   const command = new Command('lookfirst sessions')
     .description(

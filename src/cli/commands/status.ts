@@ -32,7 +32,7 @@ interface StatusFlags extends ScopeFlags, StateFlags {
 interface Question {
   readonly path: string;
   readonly records: readonly SessionRecord[];
-  /** Only this one. */
+  /** Report only this session. */
   readonly session: string | undefined;
   readonly json: boolean;
 }
@@ -46,14 +46,14 @@ const STATES: Readonly<Record<Freshness, string>> = {
   unverifiable: 'cannot be checked',
 };
 
-/** In words that people use. */
+/** The kinds of sightings, in words for users. */
 const HOW: Readonly<Record<string, string>> = {
   cure: 'shown diff',
   history: 'transcript',
   witness: 'told of it',
 };
 
-/** `lookfirst status`: the sightings, and whether they are still current. */
+/** `lookfirst status`: shows the sightings and whether they are still current. */
 export function defineStatus(cli: Cli): Command {
   const command = new Command('lookfirst status')
     .description(
@@ -102,7 +102,7 @@ async function lookAround(cli: Cli, scope: Scope, flags: StatusFlags): Promise<S
   }
 }
 
-/** Who has seen a file, whether it is still as they saw it, and who changed it last. */
+/** Reports who has seen a file, whether it is unchanged since, and who changed it last. */
 async function fileReport(cli: Cli, open: Sessions, question: Question): Promise<ExitCode> {
   const { path, records: sessions, session, json } = question;
   const outcome = await fileView(open, { cwd: cli.cwd, path, sessions, session });
@@ -148,7 +148,7 @@ async function printText(
   await cli.terminal.printTable(columns, rows);
 }
 
-/** The files a session has seen, most recently seen first, and whether they still are as it saw them. */
+/** Reports the files that a session has seen, most recent first, and whether they are unchanged since. */
 async function sessionReport(
   cli: Cli,
   open: Sessions,

@@ -15,7 +15,7 @@ import { undoneText } from '../undo-text.ts';
 
 type Flags = Pick<FilterFlags, 'root' | 'all' | 'path' | 'session' | 'since'> & UndoFlags;
 
-/** `lookfirst undo`: takes recorded changes back, through the gate. */
+/** `lookfirst undo`: undoes recorded changes through the gate. */
 export function defineUndo(cli: Cli): Command {
   const command = new Command('lookfirst undo')
     .description(

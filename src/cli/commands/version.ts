@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { version } from '../version.ts';
 
-/** `lookfirst version`. */
+/** `lookfirst version`: prints the version. */
 export function defineVersion(cli: Cli): Command {
   return new Command('lookfirst version')
     .description('Prints the version.')

@@ -15,7 +15,7 @@ interface Flags extends StateFlags {
   readonly json?: boolean;
 }
 
-/** `lookfirst view`: the journal as a local page. */
+/** `lookfirst view`: shows the journal as a local page. */
 export function defineView(cli: Cli): Command {
   const command = new Command('lookfirst view')
     .description(

@@ -1,7 +1,7 @@
 import type { ServerAnswer, ServerProcess } from '../server-process.ts';
 import type { Stage } from '../stage.ts';
 
-/** One thing that happened, for the reader. */
+/** One line of the demo's output. */
 export interface DemoLine {
   readonly who: 'agent' | 'agent 2' | 'gate' | 'person' | 'file';
   readonly text: string;
@@ -17,7 +17,7 @@ export interface Play {
   act(tool: string, args: Readonly<Record<string, unknown>>): Promise<ServerAnswer>;
 }
 
-/** One promise, played. */
+/** One promise and the calls that demonstrate it. */
 export interface DemoScene {
   readonly title: string;
   readonly promise: string;

@@ -3,7 +3,7 @@ import type { DemoScene } from './scene.ts';
 
 const ROUNDS = 10;
 
-/** The five promises, each with real calls on real files. */
+/** The five promises, each demonstrated with real calls on real files. */
 export const SCENES: readonly DemoScene[] = [
   {
     title: 'A blind write',

@@ -1,4 +1,4 @@
-/** The result of one check. `warn`: it works, but not at its best. */
+/** The result of one check. `warn`: it works with restrictions. */
 export interface DoctorCheck {
   readonly name: string;
   readonly status: 'ok' | 'warn' | 'fail';

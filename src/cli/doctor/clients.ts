@@ -20,7 +20,7 @@ import { type DoctorCheck, fail, ok, reasonOf, warn } from './check.ts';
 import { hooksFile } from './hooks.ts';
 import { checkTrust } from './trust.ts';
 
-/** What a client can still do to files without asking us, if only our server is configured. */
+/** What a client's own tools can still do to files without our gate, if only our server is configured. */
 const AROUND: Readonly<Record<ClientName, string | undefined>> = {
   'claude-code': 'its own Edit, Write and Bash go past the gate unless its permissions deny them',
   'claude-desktop': undefined,
@@ -32,7 +32,7 @@ const AROUND: Readonly<Record<ClientName, string | undefined>> = {
   opencode: 'its own edit, write and bash go past the gate unless its configuration turns them off',
 };
 const LATER = 'shell writes that the command does not name are recorded and undoable, not held back';
-/** The same for a client with our hooks. */
+/** What a client's own tools can still do to files without our gate, if our hooks are configured. */
 const AROUND_HOOKS: Readonly<Partial<Record<ClientName, string>>> = {
   'claude-code': 'background commands are recorded and undoable, not held back',
   codex: `${LATER}; hooks that are not trusted in /hooks are skipped without a word`,
@@ -44,7 +44,10 @@ const AROUND_HOOKS: Readonly<Partial<Record<ClientName, string>>> = {
 const PROXY_RACE =
   'between our check and the write of the server behind the proxy lies an instant that only that server could close';
 
-/** For every client whether it is told of us, whether the command that it starts refuses a blind write, and what is not enforced there. */
+/**
+ * Checks for every client whether our server is configured, whether the configured command refuses
+ * a blind write, and what is not enforced there.
+ */
 export async function* checkClients(cli: Cli, stage: Stage): AsyncGenerator<DoctorCheck> {
   const { platform, env, cwd } = cli;
   const places: ClientPlaces = { platform, env, home: homedir(), project: cwd };
@@ -116,7 +119,7 @@ async function checkCommand(
     : fail(client.name, `the command in ${file} (${words.join(' ')}): ${problem}`);
 }
 
-/** What the server started by a command did wrong when asked for a blind write; undefined if it refused. */
+/** The reason why a server failed the check with a blind write; undefined if it refused the write. */
 export async function blindWriteProblem(
   command: readonly string[],
   { env, stage }: { readonly env: NodeJS.ProcessEnv; readonly stage: Stage },
@@ -201,7 +204,10 @@ function stateOf({ platform, home }: ClientPlaces, env: ClientPlaces['env']): st
   return stateFolder({ platform, env, homeFolder: home });
 }
 
-/** The folder our entry serves, if it is written in full and is not there; what others mean only the client knows. */
+/**
+ * The folder that our entry serves, if it is an absolute path and does not exist. Only the client
+ * knows what other paths mean.
+ */
 function missingFolder(client: Client, text: string): string | undefined {
   const folder = servedFolder(ownCommand(client, text) ?? []);
   if (folder === undefined || !isAbsolute(folder)) return undefined;

@@ -7,7 +7,7 @@ import type { Cli } from '../cli.ts';
 import type { Stage } from '../stage.ts';
 import { type DoctorCheck, fail, ok, reasonOf, warn } from './check.ts';
 
-/** Parts of paths under which another program changes files behind everybody's back. */
+/** Parts of the paths of folders that a synchronising program changes on its own. */
 const SYNCED: readonly (readonly [RegExp, string])[] = [
   [/(^|[\\/])Dropbox([\\/]|$)/i, 'Dropbox'],
   [/(^|[\\/])OneDrive[^\\/]*([\\/]|$)/i, 'OneDrive'],
@@ -38,7 +38,7 @@ function checkGuarantee({ guarantee }: Workspace): DoctorCheck {
   );
 }
 
-/** A stamp spares hashing only where the clock that made it is ours. */
+/** Checks the file system's clock: a stamp can replace hashing only if this machine's clock made it. */
 function checkClock(workspace: Workspace): DoctorCheck {
   const outcome = workspace.locate('.', 'status');
   if (!outcome.ok || !outcome.located.exists) return fail('clock', 'this folder cannot be looked at');
@@ -63,7 +63,7 @@ function checkSync(root: string): DoctorCheck[] {
   return [warn('sync folder', `${found[1]} also writes here; its changes show as made from outside`)];
 }
 
-/** Tries the exchange and the lock that every change uses, in the stage. */
+/** Tries the exchange and the lock that every change uses, in a temporary folder. */
 export function checkKernel(stage: Stage): DoctorCheck[] {
   return [checkExchange(stage), checkLocks(stage)];
 }

@@ -69,7 +69,7 @@ function before(cwd: string, tool_name: string, tool_input: object): BlindWrite 
   return { event, payload };
 }
 
-/** For every client with our hooks: does the configured hook deny a blind write? */
+/** Checks for every client with our hooks whether the configured hook denies a blind write. */
 export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<DoctorCheck> {
   const { platform, env, cwd } = cli;
   const places: ClientPlaces = { platform, env, home: homedir(), project: cwd };
@@ -119,7 +119,7 @@ interface ShellCheck {
   readonly stage: Stage;
 }
 
-/** Does a command of the client's shell run on a layer, and become a change that can be undone? */
+/** Checks whether a command of the client's shell runs on a layer and becomes a change that can be undone. */
 async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Promise<DoctorCheck> {
   const subject = `${name} shell`;
   const { shell, script } = hookFiles(home);
@@ -142,7 +142,7 @@ async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Pr
   }
 }
 
-/** Have calls passed that no hook judged before? */
+/** Reports calls that passed although no hook had judged them before. */
 export async function* checkUnjudged(cli: Cli): AsyncGenerator<DoctorCheck> {
   // Another check reports a state folder or a store that cannot be used.
   const home = stateHome(cli);
@@ -161,7 +161,7 @@ export async function* checkUnjudged(cli: Cli): AsyncGenerator<DoctorCheck> {
   }
 }
 
-/** Undefined if the state folder cannot be one, which another check reports. */
+/** The state folder; undefined if it is invalid, which another check reports. */
 function stateHome(cli: Cli): string | undefined {
   try {
     return placesOf(cli, {}).home;

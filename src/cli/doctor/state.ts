@@ -10,9 +10,9 @@ import type { Cli } from '../cli.ts';
 import { countOf } from '../words.ts';
 import { type DoctorCheck, fail, ok, reasonOf, warn } from './check.ts';
 
-/** Less than this and a before-image may not fit. */
+/** With less free space than this, a before-image may not fit. */
 const LITTLE_BYTES = 100 << 20;
-/** Less than this and the database itself has no room to grow. */
+/** With less free space than this, the database cannot grow. */
 const LEAST_BYTES = 1 << 20;
 const HOME = 'state folder';
 const OLDEST_NODE = [20, 19] as const;
@@ -26,7 +26,10 @@ export function checkNode(running: string = process.versions.node): DoctorCheck 
     : fail('node', `v${running}: needs ${OLDEST_NODE.join('.')} or newer`);
 }
 
-/** The state folder: there, private, writable, with room, and out of the agent's reach. */
+/**
+ * Checks that the state folder exists, is private and writable, has room, and is out of the agent's
+ * reach.
+ */
 export function checkHome(cli: Cli, flags: StateFlags): DoctorCheck[] {
   try {
     return checkFolder(cli, placesOf(cli, flags).home);
@@ -59,14 +62,14 @@ function checkFolder(cli: Cli, home: string): DoctorCheck[] {
   return checks;
 }
 
-/** Whether what a change needs to be recorded still fits. */
+/** Checks whether the records of a change still fit on the disk. */
 export function checkRoom(freeBytes: number): DoctorCheck[] {
   if (freeBytes < LEAST_BYTES)
     return [fail(HOME, 'there is no room left, so every change fails; lookfirst gc may free some')];
   return freeBytes < LITTLE_BYTES ? [warn(HOME, 'there is little room left; lookfirst gc frees some')] : [];
 }
 
-/** The store opens, and its journal is as it was written. */
+/** Checks that the store opens and that its journal is unaltered. */
 export async function checkStore(cli: Cli, flags: StateFlags): Promise<DoctorCheck> {
   try {
     const places = placesOf(cli, flags);
@@ -83,12 +86,12 @@ export async function checkStore(cli: Cli, flags: StateFlags): Promise<DoctorChe
   }
 }
 
-/** Clocks that differ by more make entries of several machines hard to read. */
+/** If the clocks of machines differ by more than this, their entries are hard to order. */
 const MAX_CLOCK_MS = 2000;
 /** Each edit waits for three round trips. */
 const MAX_LATENCY_MS = 20;
 
-/** A fleet store: connection, latency, schema, clock and size. */
+/** Checks a fleet store: connection, latency, schema, clock and size. */
 export async function* checkFleet(cli: Cli, flags: StateFlags): AsyncGenerator<DoctorCheck> {
   try {
     const { store } = placesOf(cli, flags);

@@ -101,7 +101,10 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** A file that is missing or broken says nothing; the client itself complains about a broken one. */
+/**
+ * The value of a JSON file; undefined if it is missing or broken. The client itself complains about
+ * a broken file.
+ */
 function jsonOf(path: string): JsonValue | undefined {
   return understood(path, jsonValue);
 }

@@ -36,7 +36,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'OUT OF DATE', align: 'right' },
 ];
 
-/** The state, the last change and the sessions around. */
+/** Prints the state, the last change and the sessions in scope. */
 export async function overview(cli: Cli, open: Sessions, question: Question): Promise<ExitCode> {
   const { records, scope, home, json } = question;
   const last = await newestChange(open, scope);

@@ -257,7 +257,7 @@ const ripgrepSearch = tool({
   },
 });
 
-/** All tools except file_edit, which is in its own file. */
+/** All tools except `file_edit`, which is defined in dialect.ts. */
 export const LACE_TOOLS: readonly Tool[] = [
   fileRead,
   fileWrite,

@@ -16,7 +16,7 @@ export class SeenBefore {
     const going = steps.flatMap(({ key, expect, restore }): [string, string][] =>
       restore.kind === 'absent' && expect.kind === 'file' ? [[expect.fingerprint.sha256, key]] : [],
     );
-    // Of several files with the same bytes the first counts.
+    // If several files have the same bytes, the first one counts.
     this.#going = new Map(going.reverse());
   }
 

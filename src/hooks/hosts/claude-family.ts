@@ -16,7 +16,7 @@ export interface FamilyMember {
   readonly projectVariable?: string;
   /** The field that names the turn. */
   readonly turnField?: string;
-  /** The event that reports a compaction. A host without one after the fact has only `PreCompact`. */
+  /** The event that reports a compaction. Hosts without an event after it have only `PreCompact`. */
   readonly compaction: 'PostCompact' | 'PreCompact';
 }
 
@@ -68,7 +68,8 @@ function understand(member: FamilyMember, payload: JsonObject): HookEvent | Malf
       return { ...context, kind: 'turn-end' };
     case 'WorktreeRemove':
       return { ...context, kind: 'worktree-removed', worktree: payloadText(payload['worktree_path']) ?? '' };
-    // Claude Code creates no worktree itself where a hook of WorktreeCreate is configured, so `init` configures none.
+    // Claude Code creates no worktree itself if a WorktreeCreate hook is configured, so `init`
+    // configures none.
     case 'SessionEnd':
       return { ...context, kind: 'end' };
     default:

@@ -8,7 +8,10 @@ import {
 } from '../event.ts';
 import { deniedOnStderr, optionalText, payloadText, sessionOf, workspaceRoots } from './payload.ts';
 
-/** Cursor: events in camel case, answers in the form `{permission, agent_message}`; contexts only after a call. */
+/**
+ * Cursor: events in camel case, answers in the form `{permission, agent_message}`; context only
+ * after a call.
+ */
 export const CURSOR: Host = {
   name: 'cursor',
   projectVariable: 'CURSOR_PROJECT_DIR',
@@ -59,7 +62,8 @@ function understand(payload: JsonObject): HookEvent | Malformed {
       return { ...context, ...call, kind: 'failed', error: payloadText(payload['error_message']) ?? '' };
     }
     case 'beforeReadFile':
-      // Carries exactly the text that the model is about to read, so it is the result of the read.
+      // This event contains exactly the text that the model is about to read, so it is the result
+      // of the read.
       return {
         ...context,
         kind: 'after',

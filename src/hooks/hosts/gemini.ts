@@ -60,12 +60,13 @@ function understand(payload: JsonObject): HookEvent | Malformed {
     case 'SessionEnd':
       return { ...context, kind: 'end' };
     default:
-      // PreCompress fires before every model turn, also when nothing is compressed: so it is no sign of a compaction.
+      // PreCompress fires before every model turn, even if nothing is compressed, so it does not
+      // prove a compaction.
       return { ...context, kind: 'other' };
   }
 }
 
-/** The message of a failed call: Gemini has no event of its own for it. */
+/** The error message of a failed call, which Gemini reports without a separate event. */
 function errorOf(response: unknown): string | undefined {
   if (!isRecord(response) || !isRecord(response['error'])) return undefined;
   return payloadText(response['error']['message']) ?? 'the tool failed';

@@ -9,8 +9,9 @@ import {
 import { optionalText, payloadText, workspaceRoots } from './payload.ts';
 
 /**
- * The neutral event for programs that are not in the table (docs/hooks.md). The tool is the action (`read`, `write`, `edit`,
- * `delete`, `move`, `run`), the input is its arguments. The answer is `{"verdict": "pass" | "deny", "reason"?, "context"?}`.
+ * The neutral form of events, for programs that are not in the table (docs/hooks.md). The tool is
+ * the action (`read`, `write`, `edit`, `delete`, `move`, `run`), the input is its arguments. The
+ * answer is `{"verdict": "pass" | "deny", "reason"?, "context"?}`.
  */
 export const GENERIC: Host = {
   name: 'generic',

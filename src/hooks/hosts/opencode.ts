@@ -10,8 +10,9 @@ import {
 import { optionalText, payloadText } from './payload.ts';
 
 /**
- * opencode: its plugin sends `{hook, directory, input, output}` with the arguments of its own functions, and throws the
- * reason of `{"deny": reason}` or appends `{"context": text}` to the tool's output.
+ * opencode: its plugin sends `{hook, directory, input, output}` with the arguments of its own
+ * functions. For `{"deny": reason}` it throws the reason; for `{"context": text}` it appends the
+ * text to the tool's output.
  */
 export const OPENCODE: Host = {
   name: 'opencode',

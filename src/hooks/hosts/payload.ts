@@ -4,13 +4,13 @@ export function payloadText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** `{ [name]: value }` if the value is text, else nothing: hosts leave fields out or send null. */
+/** Returns `{ [name]: value }` if the value is text, else nothing: hosts omit fields or send null. */
 export function optionalText<Name extends string>(name: Name, value: unknown): { [K in Name]?: string } {
   const text = payloadText(value);
   return (text === undefined ? {} : { [name]: text }) as { [K in Name]?: string };
 }
 
-/** The first of the fields that holds a session id; with the sub-agent's id behind it, if the event has one. */
+/** The first of the fields that holds a session id, followed by the sub-agent's id if the event has one. */
 export function sessionOf(payload: JsonObject, ...fields: readonly string[]): string | undefined {
   const id = fields.map((field) => payloadText(payload[field])).find((text) => text !== undefined);
   const agent = payloadText(payload['agent_id']);
@@ -22,7 +22,7 @@ export function workspaceRoots(value: unknown): { readonly workspaceRoots?: read
   return Array.isArray(value) ? { workspaceRoots: value.filter((root) => typeof root === 'string') } : {};
 }
 
-/** The denial that every host obeys, whatever the event: exit 2 with the reason on stderr. */
+/** The denial that every host obeys, for any event: exit 2 with the reason on stderr. */
 export function deniedOnStderr(reason: string): HookAnswer {
   return { ...SILENT, stderr: `${reason}\n`, exitCode: 2 };
 }

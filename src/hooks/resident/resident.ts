@@ -17,7 +17,10 @@ import type { HookAnswer } from '../event.ts';
 
 export interface ResidentOptions {
   readonly place: ResidentPlace;
-  /** The file this program was started from. Calls for another program are refused, and a changed file ends the resident. */
+  /**
+   * The file from which this program was started. Calls for another program are refused, and a
+   * changed file ends the resident.
+   */
   readonly program: string;
   readonly idleMs: number;
   /** The interval at which the resident checks that it is still the current one. */
@@ -33,7 +36,7 @@ export interface ResidentCall {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** A call larger than this is left to Node: the resident must not run out of memory for all. */
+/** Larger calls are left to Node, because the resident must not run out of memory. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -66,7 +69,7 @@ export async function runResident(options: ResidentOptions): Promise<'yielded' |
   return 'ended';
 }
 
-/** Counts calls under way and knows when the last one began. */
+/** Counts running calls and stores when the last one began. */
 class Calls {
   #underWay = 0;
   lastMs: number = Date.now();
@@ -113,7 +116,8 @@ async function serve(
     }
     const text = await bodyOf(incoming);
     const answer = await options.answer({ client: (incoming.url ?? '/').slice(1), text, headers });
-    // The script can only print: an answer that needs stderr or another exit code is left to Node.
+    // The script can only print, so an answer that needs stderr or another exit code is left to
+    // Node.
     const printable = answer.exitCode === 0 && answer.stderr === '';
     const body = Buffer.from(printable ? answer.stdout : '');
     outgoing.writeHead(printable ? 200 : 422, { 'content-length': body.length }).end(body);
@@ -206,7 +210,7 @@ function latin1(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
-/** Atomic: callers find the former resident or this one, never nothing. */
+/** Publishes the socket in one step: callers always find the former resident or this one. */
 function publish(pointer: string, socket: string): void {
   const temporary = `${socket}.pointer`;
   symlinkSync(socket, temporary);
@@ -233,7 +237,10 @@ function removeIfThere(path: string): void {
   }
 }
 
-/** Resolves when the resident was idle for long, when another one took its place, or when its program file changed. */
+/**
+ * Resolves when the resident was idle for long, when another resident replaced it, or when its
+ * program file changed.
+ */
 function untilOver(
   { place, program, idleMs, checkMs }: ResidentOptions,
   self: { readonly calls: Calls; readonly socket: string; readonly version: string },
@@ -249,7 +256,7 @@ function untilOver(
   });
 }
 
-/** Identifies the state of the program file, which an upgrade replaces in place. */
+/** Identifies the version of the program file, which an upgrade replaces in place. */
 function versionOf(program: string): string {
   try {
     const { ino, size, mtimeMs } = lstatSync(program);

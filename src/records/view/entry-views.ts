@@ -26,7 +26,7 @@ export interface Viewing {
   readonly secrets: Policy['secrets'];
 }
 
-/** Files of one change that are shown with their diff. */
+/** The number of files of one change that are shown with their diff. */
 const MAX_FILES = 50;
 const MAX_TEXT_BYTES = 4 << 20;
 /** The number of entries before and after an entry in which a related one of its session is searched for. */
@@ -93,7 +93,7 @@ async function laterUndos(
   return { undoneBy, standing: left === 0 ? 'taken back' : isPartly ? 'partly' : 'stands' };
 }
 
-/** The difference that changes made to one path, for people. */
+/** The difference that changes made to one path, for users. */
 export async function fileDiff(viewing: Viewing, effect: NetEffect): Promise<FileDiff> {
   const { root, relative: path, before, after } = effect;
   const base = { root, path, added: 0, removed: 0, groups: [], cut: 0, parts: false };
@@ -109,14 +109,14 @@ export async function fileDiff(viewing: Viewing, effect: NetEffect): Promise<Fil
   return { ...base, ...diff, parts, ...(told === undefined ? {} : { note: told }) };
 }
 
-/** Text as people may see it: secrets are masked as in reads. */
+/** Text for users, with secrets masked as in reads. */
 export function viewText({ secrets }: Pick<Viewing, 'secrets'>, path: string, text: string): string {
   return secrets === 'show' ? text : masked(text, { secretFile: isSecretPath(path) });
 }
 
 type FoundText = { readonly text: string } | { readonly missing: string };
 
-/** The text of one side of a change; undefined for what has none: folders and links. */
+/** The text of one side of a change; undefined for folders and links. */
 async function textOf(
   { records }: Viewing,
   side: Side,

@@ -3,7 +3,10 @@ import type { EntryFilter, Store } from '../../store/store.ts';
 import { whatOf } from '../entry-words.ts';
 import type { FeedFilter, FeedPage, FeedRow, FileRow } from './view-data.ts';
 
-/** The most entries read for one page, so that no request takes long. A rare match needs several requests. */
+/**
+ * The maximum number of entries read for one page, so that no request takes long. A rare match
+ * needs several requests.
+ */
 const MAX_LOOKED_AT = 4000;
 const BATCH = 1000;
 
@@ -24,7 +27,7 @@ export function feedRow(entry: Entry): FeedRow {
   };
 }
 
-/** Whether an entry fits what the store cannot filter by. */
+/** Whether an entry matches the parts of a filter that the store cannot apply. */
 export function fitsFeed(entry: Entry, { path, code, turn }: FeedFilter): boolean {
   if (code !== undefined && entry.code !== code) return false;
   if (turn !== undefined && entry.turn !== turn) return false;
@@ -38,14 +41,14 @@ export interface FeedRequest {
   /** The workspaces to include. */
   readonly near: Pick<EntryFilter, 'near'>;
   readonly filter: FeedFilter;
-  /** Only older entries than this number. */
+  /** Return only entries older than this number. */
   readonly before?: number | undefined;
   readonly limit: number;
 }
 
 /**
- * A page of the feed. It looks at a bounded number of entries: with a rare filter a page may be short, or empty, with more
- * behind it.
+ * A page of the feed. It searches a bounded number of entries, so with a rare filter a page may be
+ * short or empty although more follow.
  */
 export async function feedPage(store: Store, request: FeedRequest): Promise<FeedPage> {
   const { filter, limit } = request;
@@ -74,7 +77,7 @@ function filterFor({ near, filter: { session, kinds }, before, limit }: FeedRequ
   };
 }
 
-/** The store's own filters are enough. */
+/** True if the store can apply the whole filter. */
 function isPlain({ path, code, turn }: FeedFilter): boolean {
   return (path === undefined || path === '') && code === undefined && turn === undefined;
 }

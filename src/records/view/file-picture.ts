@@ -13,7 +13,7 @@ import { findTitle, type Viewing, viewText } from './entry-views.ts';
 import { feedRow } from './feed.ts';
 import type { FilePicture, Strip } from './view-data.ts';
 
-/** The most changes of the file that are read; older lines count as written before. */
+/** The maximum number of changes of the file that are read. Older lines count as written before them. */
 const MAX_CHANGES = 60;
 const MAX_REFUSALS = 40;
 const MAX_LINES = 5000;
@@ -53,7 +53,7 @@ export async function filePicture(
   };
 }
 
-/** Only files that sessions have read, changed or tried to change are shown. */
+/** The view of a file that no session has read, changed or tried to change: its content is not shown. */
 function unknownFile(file: Pick<FilePicture, 'root' | 'path'>): FilePicture {
   const note = 'no session here has read or changed it';
   return { ...file, totalLines: 0, strips: [], lines: [], note, history: [], authors: [] };
@@ -80,7 +80,7 @@ async function refusalsOf(
   return found;
 }
 
-/** By line, the place in `history` of the change that wrote it. */
+/** For each line, the index in `history` of the change that wrote it. */
 async function authorsOf(
   { records }: Viewing,
   {
@@ -206,7 +206,7 @@ export function carriedPicture(
     seen.some(({ from, to }) => from <= Math.max(beforeEnd, beforeStart + 1) && to >= beforeStart),
   );
   const total = lineCount(now);
-  // Lines that are gone leave a mark at the line that follows them.
+  // Removed lines leave a mark at the line that follows them.
   const stale = touched.map(({ afterStart, afterEnd }) => ({
     from: Math.min(afterStart + 1, Math.max(total, 1)),
     to: Math.min(Math.max(afterEnd, afterStart + 1), Math.max(total, 1)),
@@ -215,7 +215,7 @@ export function carriedPicture(
   return { seen: clippedTo(still, total), stale: mergeRanges(stale) };
 }
 
-/** The ranges of `1-20,40-60`; `whole` is every line, anything else none. */
+/** Parses ranges such as `1-20,40-60`. `whole` means every line, any other text none. */
 export function parseLines(lines: string, total: number): LineRange[] {
   if (lines === 'whole') return total === 0 ? [] : [{ from: 1, to: total }];
   const ranges = lines.split(',').flatMap((part) => {

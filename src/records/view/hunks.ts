@@ -2,19 +2,20 @@ import { diffLines, equalRuns, type Hunk } from '../../text/diff.ts';
 import { splitLines, withoutEnding } from '../../text/lines.ts';
 import type { DiffRow, FileDiff } from './view-data.ts';
 
-/** Unchanged lines around a hunk. */
+/** The number of unchanged lines around a hunk. */
 const CONTEXT = 3;
 const MAX_ROWS = 2000;
 const MAX_ROW_CHARS = 2000;
-/** Longer lines get no marks inside: the comparison would cost more than it shows. */
+/** Longer lines get no marks inside, because comparing them would take too long. */
 const MAX_MARKED_CHARS = 500;
-/** Marks over more than this part of a line say nothing. */
+/** If more than this part of a line would be marked, the marks are left out. */
 const MAX_MARKED_PART = 0.7;
 const WORDS = /\p{L}[\p{L}\p{N}_]*|\p{N}+|\s+|./gu;
 
 /**
- * The rows of a diff, grouped with the lines around them. `show` gives the text as people may see it, line by line the
- * same: hunks are those of the real texts, so that a hunk's number means the same to whoever takes it back.
+ * The rows of a diff, grouped with the lines around them. `show` masks a text for users and keeps
+ * its lines. Hunks are computed from the unmasked texts, so that a hunk's number selects the same
+ * hunk in an undo.
  */
 export function diffGroups(
   before: string,
@@ -150,7 +151,8 @@ function covered(marks: readonly Mark[]): number {
 }
 
 /**
- * The rows of a unified diff as the gate gives it for previews and conflicts. `show` gives a line as people may see it.
+ * The rows of a unified diff that the gate made for a preview or a conflict. `show` masks a line
+ * for users.
  */
 export function unifiedRows(
   unified: string,

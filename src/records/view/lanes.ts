@@ -1,21 +1,21 @@
-/** Work without a pause longer than this is drawn to scale. */
+/** Pauses up to this length are drawn to scale. */
 const MAX_PAUSE_MS = 60_000;
-/** A pause that is cut takes as much room as this. */
+/** The width of a cut pause, as a length of time. */
 const CUT_MS = 8_000;
 /** Entries of the same moment are drawn beside each other. */
 const MIN_STEP_MS = 150;
 
-/** Places on the time axis of the lanes, from 0 to 1. */
+/** Positions on the time axis of the lanes, from 0 to 1. */
 export interface LaneAxis {
-  /** By entry, in the order given. */
+  /** The position of each entry, in the given order. */
   readonly at: Float64Array;
   /** A cut of idle time: its position and length. */
   readonly cuts: readonly { readonly at: number; readonly ms: number }[];
 }
 
 /**
- * The positions of entries on a time axis without idle time. Times must ascend. Without the cuts, a few seconds of work
- * before a pause would be one blot.
+ * The positions of entries on a time axis without idle time. Times must ascend. Without the cuts, a
+ * few seconds of work before a pause would be drawn as one point.
  */
 export function laneAxis(times: ArrayLike<number>): LaneAxis {
   const at = new Float64Array(times.length);
@@ -43,7 +43,7 @@ function pauseFor(times: ArrayLike<number>): number {
   return Math.max(CUT_MS / 4, Math.min(MAX_PAUSE_MS, total / 12));
 }
 
-/** A length of time in a word or two: `12 s`, `3 min`, `5 h`, `2 days`. */
+/** Formats a length of time: `12 s`, `3 min`, `5 h`, `2 days`. */
 export function durationWords(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 90) return `${seconds} s`;

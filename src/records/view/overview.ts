@@ -8,7 +8,7 @@ import type { FileRow, Numbers, SessionRow, TurnDetail, TurnRow } from './view-d
 
 const MAX_SESSIONS = 200;
 const MAX_TURNS = 20;
-/** Changes and refusals from which the list of files is made. */
+/** The number of changes and refusals from which the list of files is built. */
 const MAX_RECENT = 300;
 const MAX_FILES = 50;
 const MAX_COUNTED = 20_000;

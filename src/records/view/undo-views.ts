@@ -19,7 +19,7 @@ export function takenView(viewing: Viewing, { result, root }: TakenBack): UndoVi
   };
 }
 
-/** A refused undo: what is in the way. */
+/** A refused undo, with the changes that prevent it. */
 export function conflictView(viewing: Viewing, refusal: Refusal, root: string): UndoView {
   const { code, path, detail } = refusal;
   const reason = detail?.reason ?? WHY[code];
@@ -59,7 +59,7 @@ function section(
   return { root, path, ...rows, parts: false, ...(note === undefined ? {} : { note }) };
 }
 
-/** The undo of a change, or of what it did to one file. Undefined: there is no such change here. */
+/** The undo of a change, or of its effect on one file; undefined if there is no such change here. */
 export async function undoJobFor(
   { records, scope }: Viewing,
   {
@@ -74,7 +74,7 @@ export async function undoJobFor(
   return job;
 }
 
-/** A turn by the number of its entry. */
+/** The turn whose entry has this number. */
 export async function turnAt({ records, scope }: Viewing, seq: number): Promise<TurnView | undefined> {
   const [mark] = await records.store.entries({ ...scope.filter, afterSeq: seq - 1, beforeSeq: seq + 1 });
   if (mark?.kind !== 'turn' || mark.turn === undefined) return undefined;

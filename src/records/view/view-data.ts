@@ -23,14 +23,14 @@ export interface FeedRow {
 export interface FeedPage {
   /** Newest first. */
   readonly rows: readonly FeedRow[];
-  /** Older rows come before this number; absent: the journal has none. */
+  /** The number before which older rows come; absent if there are none. */
   readonly next?: number;
 }
 
 export interface FeedFilter {
   readonly session?: string | undefined;
   readonly kinds?: readonly EntryKind[] | undefined;
-  /** Part of a path; letters' case does not matter. */
+  /** A part of a path; case does not matter. */
   readonly path?: string | undefined;
   readonly code?: string | undefined;
   readonly turn?: string | undefined;
@@ -43,7 +43,7 @@ export interface FileRow {
   readonly changes: number;
   readonly refusals: number;
   readonly lastMs: number;
-  /** Who changed it, most recent first. */
+  /** The sessions that changed it, most recent first. */
   readonly writers: readonly string[];
 }
 
@@ -62,7 +62,7 @@ export interface TurnRow {
   readonly words: string;
   readonly files: readonly string[];
   readonly changes: number;
-  /** False: there was no change, or all were taken back. */
+  /** False if there was no change, or if all were undone. */
   readonly stands: boolean;
 }
 
@@ -72,7 +72,7 @@ export interface DiffRow {
   readonly before?: number;
   readonly after?: number;
   readonly text: string;
-  /** Characters that differ from the line this one replaces or is replaced by: starts and ends. */
+  /** Start and end of the characters that differ between this line and its counterpart. */
   readonly marks?: readonly (readonly [start: number, end: number])[];
   /** Number of the hunk that the row belongs to. */
   readonly hunk?: number;
@@ -86,18 +86,18 @@ export interface FileDiff {
   readonly removed: number;
   /** Neighbouring hunks with the lines around them. */
   readonly groups: readonly (readonly DiffRow[])[];
-  /** Rows that are not shown. */
+  /** The number of rows that are not shown. */
   readonly cut: number;
   /** The reason why there are no rows, or the changes besides text. */
   readonly note?: string;
-  /** Single hunks can be taken back. */
+  /** True if single hunks can be undone. */
   readonly parts: boolean;
 }
 
 /** A session's knowledge of a file before its change. */
 export interface KnownBefore {
   readonly state: 'new' | 'wrote' | 'whole' | 'part' | 'older' | 'unknown';
-  /** For people. */
+  /** The state in words, for users. */
   readonly words: string;
 }
 
@@ -105,13 +105,13 @@ export interface ChangeView {
   readonly kind: 'change';
   readonly row: FeedRow;
   readonly files: readonly (FileDiff & { readonly known: KnownBefore })[];
-  /** Files that are not shown. */
+  /** The number of files that are not shown. */
   readonly more: number;
   readonly notices: readonly string[];
   readonly standing: 'stands' | 'partly' | 'taken back';
-  /** Changes that took it, or parts of it, back. */
+  /** The changes that undid it, or parts of it. */
   readonly undoneBy: readonly FeedRow[];
-  /** The change that this one took back. */
+  /** The change that this one undid. */
   readonly undoes?: FeedRow;
   readonly command?: string;
 }
@@ -146,16 +146,16 @@ export type EntryView = ChangeView | RefusalView | PlainView;
 /** The lines that one session has seen and changed, in current line numbers. */
 export interface Strip {
   readonly session: string;
-  /** Shown to it, and still the same. */
+  /** Lines that were shown to the session and are unchanged. */
   readonly seen: readonly LineRange[];
-  /** Shown to it, and changed since. */
+  /** Lines that were shown to the session and have changed since. */
   readonly stale: readonly LineRange[];
-  /** Written by it. */
+  /** Lines that the session wrote. */
   readonly wrote: readonly LineRange[];
   readonly words: string;
 }
 
-/** A file with who has seen and written which line. */
+/** A file, and the sessions that have seen and written each line. */
 export interface FilePicture {
   readonly root: string;
   readonly path: string;
@@ -167,7 +167,10 @@ export interface FilePicture {
   readonly note?: string;
   /** Changes and refusals, newest first. */
   readonly history: readonly FeedRow[];
-  /** By line, the place in `history` of the change that wrote it last; -1: written before, or by another program. */
+  /**
+   * For each line, the index in `history` of the change that wrote it last; -1 if it was written
+   * before, or by another program.
+   */
   readonly authors: readonly number[];
 }
 
@@ -191,7 +194,7 @@ export type UndoView =
       readonly code: RefusalCode;
       readonly path: string;
       readonly reason: string;
-      /** Merging may carry the later changes over. */
+      /** True if a merge may keep the later changes. */
       readonly canMerge: boolean;
       readonly diffs: readonly FileDiff[];
     };
@@ -202,7 +205,7 @@ export interface StartView {
   readonly canUndo: boolean;
   /** The reason why undo is not possible here. */
   readonly readOnly?: string;
-  /** From here on entries are new. */
+  /** The position in the journal after which entries are new. */
   readonly cursor: string;
   readonly feed: FeedPage;
   readonly sessions: readonly SessionRow[];
@@ -222,7 +225,7 @@ export interface StateView {
 }
 
 export interface Numbers {
-  /** Refusals counted: the newest ones, up to a bound. */
+  /** The number of refusals counted: the newest ones, up to a limit. */
   readonly refusals: number;
   readonly byCode: readonly (readonly [code: string, count: number])[];
   /** Days as YYYY-MM-DD, oldest first. */

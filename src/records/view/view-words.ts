@@ -1,7 +1,7 @@
 import type { Notice } from '../../model/results.ts';
 import type { NextStep, RefusalCode } from '../../model/verdict.ts';
 
-/** The reason of a refusal, for users who read it later. */
+/** The reason for each refusal code, for users who read it later. */
 export const WHY: Readonly<Record<RefusalCode, string>> = {
   OUTSIDE_WORKSPACE: 'The path leads out of the workspace.',
   PROTECTED: 'The policy protects this path.',
@@ -65,7 +65,7 @@ export function noticeWords(kind: Notice['kind']): string {
   return NOTICES[kind] ?? `Notice: ${kind}.`;
 }
 
-/** `lines 1-20, 40-60`, `all lines`. */
+/** Formats lines as `lines 1-20, 40-60` or `all lines`. */
 export function seenWords(lines: string): string {
   if (lines === 'whole') return 'all lines';
   if (lines === 'none') return 'lines that it has since forgotten (its context was summarised)';

@@ -6,11 +6,11 @@ const SIGNS = { '-': 'removed', '+': 'added', ' ': '' } as const;
 
 interface DiffProps {
   readonly file: FileDiff;
-  /** Takes back one hunk; absent: not offered. */
+  /** Undoes one hunk; absent if that is not offered. */
   readonly onPart?: ((hunk: number) => void) | undefined;
 }
 
-/** The rows of a diff. Each hunk can be taken back by itself. */
+/** The rows of a diff. Each hunk can be undone separately. */
 export function Diff({ file, onPart }: DiffProps): VNode {
   const hunks = new Set(file.groups.flat().flatMap(({ hunk }) => (hunk === undefined ? [] : [hunk])));
   const offers = onPart !== undefined && hunks.size > 1;

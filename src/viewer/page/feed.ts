@@ -64,7 +64,7 @@ function Row({
   </a></li>`;
 }
 
-/** Arrow keys walk through a list. */
+/** Moves the focus in a list with the arrow keys. */
 export function moveFocus(event: KeyboardEvent): void {
   const step =
     event.key === 'ArrowDown' || event.key === 'j'
@@ -138,7 +138,7 @@ export function Files(): VNode {
   )}</ol>`;
 }
 
-/** `/` goes to the filter, Escape closes what is open. */
+/** Handles keys: `/` focuses the filter, Escape closes the open view. */
 export function keys(event: KeyboardEvent): void {
   const isTyping = (event.target as HTMLElement).matches('input, select, textarea');
   if (event.key === '/' && !isTyping) {

@@ -12,7 +12,10 @@ const WIDTH = 34;
 
 type LineState = 'seen' | 'stale' | 'wrote' | '';
 
-/** A file with what each session has seen of it and written: strips over its height, and its text with one column per session. */
+/**
+ * A file with the lines that each session has seen and written: strips over its height, and its
+ * text with one column per session.
+ */
 export function FilePage({ view }: { readonly view: FilePicture }): VNode {
   const [at, setAt] = useState<number | undefined>(() => newestLine(view.authors));
   const total = Math.max(1, view.totalLines);
@@ -66,7 +69,7 @@ function StripColumn({
     </svg></div>`;
 }
 
-/** Ids must be unique and plain, and session names are neither. */
+/** Hashes a text for use in an id: ids must be unique and plain, and session names are neither. */
 function hash(text: string): number {
   let value = 7;
   for (const char of text) value = (value * 31 + (char.codePointAt(0) ?? 0)) >>> 0;

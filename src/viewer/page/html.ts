@@ -4,10 +4,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { harmless } from '../../report/bounded.ts';
 import { hueOf } from './state.ts';
 
-/** Markup without a compiler. Values become text nodes or attributes, never markup. */
+/** Builds markup without a compiler. Values become text nodes or attributes, never markup. */
 export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNode = htm.bind(h) as never;
 
-/** Text of files, paths and agents, with control and direction characters spelt out. */
+/** Text of files, paths and agents, with control and direction characters made visible. */
 export function safe(text: string): string {
   return harmless(text);
 }
@@ -38,7 +38,7 @@ export function Time({ ms }: { readonly ms: number }): VNode {
   return html`<time datetime=${new Date(ms).toISOString()} title=${new Date(ms).toLocaleString()}>${clock(ms)}</time>`;
 }
 
-/** The folder of a path dimmed, its name not. */
+/** A path with its folder dimmed. */
 export function Path({ path }: { readonly path: string }): VNode {
   const text = safe(path);
   const slash = text.lastIndexOf('/') + 1;
@@ -51,14 +51,14 @@ interface WindowedProps {
   readonly row: (index: number) => ComponentChildren;
   readonly label: string;
   readonly onEnd?: () => void;
-  /** Row to bring into view. */
+  /** The row to scroll to. */
   readonly at?: number | undefined;
   readonly class?: string;
 }
 
 const OVERSCAN = 12;
 
-/** A list of which only the visible rows exist: each row has the same height. */
+/** A list that renders only the visible rows. All rows have the same height. */
 export function Windowed({
   count,
   rowHeight,

@@ -10,7 +10,7 @@ const LANE = 26;
 const TOP = 8;
 const FOOT = 20;
 const MAX_LANES = 12;
-/** More marks than this are one blot on any screen. */
+/** With more marks than this, single marks cannot be told apart on any screen. */
 const MAX_MARKS = 1000;
 const HIT = 12;
 
@@ -20,7 +20,10 @@ interface Mark {
   readonly row: FeedRow;
 }
 
-/** One lane per session, time from left to right, idle time cut. Decoration of the feed, which has the same entries as a list. */
+/**
+ * One lane per session, with time from left to right and idle time cut. Hidden from screen readers,
+ * because the feed has the same entries as a list.
+ */
 export function Lanes(): VNode | null {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);

@@ -69,7 +69,7 @@ const app = document.getElementById('app');
 if (app !== null) {
   render(html`<${App} />`, app);
   addEventListener('hashchange', () => {
-    // A new address from the terminal carries a new token.
+    // A new address from the terminal contains a new token.
     if (/^#(open-)?[\w-]{43}$/.test(location.hash)) location.reload();
     else void followAddress();
   });

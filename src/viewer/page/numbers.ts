@@ -6,7 +6,7 @@ import { RowLink } from './feed.ts';
 import { html } from './html.ts';
 import { ask, countedText, countText, narrow, tab } from './state.ts';
 
-/** About as many bytes of text as one token of a model. */
+/** The approximate number of bytes of text per token of a model. */
 const BYTES_PER_TOKEN = 4;
 const MAX_DAYS = 30;
 

@@ -58,7 +58,7 @@ export const countedText: Signal<NumbersView | undefined> = signal(undefined);
 const HUES = [221, 158, 28, 276, 338, 190, 52, 300, 8, 120];
 const places = new Map<string, number>();
 
-/** A session keeps its colour while the page is open. People's undos are grey. */
+/** A session keeps its colour while the page is open. Undos by users are grey. */
 export function hueOf(session: string): number | undefined {
   if (session === 'command-line' || session.startsWith('viewer')) return undefined;
   const place = places.get(session) ?? places.size;
@@ -72,7 +72,10 @@ export const isFiltered: ReadonlySignal<boolean> = computed(() =>
 
 let token = '';
 
-/** Takes the token out of the address, so that it is in no history and no bookmark. A one-time code is exchanged for it. */
+/**
+ * Removes the token from the address, so that it is in no history or bookmark. A one-time code is
+ * exchanged for a token.
+ */
 export async function takeToken(): Promise<boolean> {
   const given = location.hash.slice(1);
   const [, code] = /^open-([\w-]{43})$/.exec(given) ?? [];
@@ -96,7 +99,7 @@ export async function ask<T>(path: string, body?: object): Promise<T> {
     headers: { ...init.headers, authorization: `Bearer ${token}` },
   });
   const value: unknown = await answer.json();
-  // 409 is an answer: an undo that does not fit, with what is in the way.
+  // Status 409 is an answer: an undo that was refused, with the changes that prevent it.
   if (answer.ok || answer.status === 409) return value as T;
   if (answer.status === 401) problemText.value = 'no-token';
   const { error } = value as { readonly error?: string };
@@ -116,7 +119,7 @@ export async function begin(): Promise<void> {
   void follow(first.cursor);
 }
 
-/** Turns and files come after the first picture. */
+/** Fetches turns and files, after the first rows are shown. */
 export async function fetchLists(): Promise<void> {
   turns.value = await ask('turns');
   files.value = await ask('files');
@@ -166,7 +169,7 @@ function fits(row: FeedRow, { session, kinds, path, code, turn }: FeedFilter): b
 
 let request = 0;
 
-/** Shows only the entries that fit. Every part of the filter that is not named stays. */
+/** Shows only the entries that match the filter. Parts of the filter that are not given stay as they are. */
 export async function narrow(part: FeedFilter): Promise<void> {
   filter.value = Object.fromEntries(
     Object.entries({ ...filter.value, ...part }).filter(
@@ -225,7 +228,7 @@ export function pageAddress(what: ViewerSelection): string {
   return `#/${what.kind}/${what.seq}`;
 }
 
-/** Follows the address. */
+/** Shows what the address names. */
 export async function followAddress(): Promise<void> {
   selected.value = selectedIn(location.hash);
   detail.value = undefined;
@@ -239,7 +242,7 @@ function selectedIn(hash: string): ViewerSelection | undefined {
   return undefined;
 }
 
-/** Fetches what is selected, once more if it is shown already. */
+/** Fetches the selected item, again if it is shown already. */
 export async function show(): Promise<void> {
   const what = selected.value;
   if (what === undefined) return;

@@ -16,10 +16,7 @@ interface Read {
 interface NumberedText {
   readonly from: number;
   readonly to: number;
-  /**
-   * The lines without their numbers, joined with `
-   * `.
-   */
+  /** The lines without their numbers, joined with `\n`. */
   readonly text: string;
 }
 

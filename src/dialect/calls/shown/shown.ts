@@ -123,7 +123,7 @@ function sectionsShown(
   return found;
 }
 
-/** Where a section ends: before the mark of the next path's section, if no later mark is forged. */
+/** The end of a section: before the mark of the next path's section, if no later mark is forged. */
 function endOf(
   marks: SectionMarks,
   text: string,

@@ -2,6 +2,7 @@ import { isAbsolute, relative } from 'node:path';
 import type { Entry } from '../model/entry.ts';
 import { absolutePathOf, detailOf, whatOf } from '../records/entry-words.ts';
 import type { FleetEntry, Records } from '../records/records.ts';
+import type { PlacedSession } from '../records/session-views.ts';
 import type { Colours, Column } from '../report/human.ts';
 import type { Times } from './times.ts';
 
@@ -45,6 +46,34 @@ export function entryRow(entry: FleetEntry, from: Viewpoint): string[] {
     entry.change ?? '',
   ];
   return entry.workspace === undefined ? row : [...row, entry.machine ?? '', entry.workspace];
+}
+
+/** The first columns of a table of sessions, with their cells. Columns that would be empty are left out. */
+export function sessionTable(
+  sessions: readonly PlacedSession[],
+  cwd: string,
+): { readonly columns: readonly Column[]; cells(session: PlacedSession): string[] } {
+  const all: readonly { readonly column: Column; cell(session: PlacedSession): string }[] = [
+    { column: { title: 'SESSION', cut: 'end' }, cell: ({ id }) => id },
+    { column: { title: 'CLIENT', cut: 'end' }, cell: ({ client = '' }) => client },
+    { column: { title: 'TURN', cut: 'end' }, cell: ({ turn = '' }) => turn },
+    {
+      column: { title: 'WORKSPACE', cut: 'front' },
+      cell: ({ root, workspace }) => workspace ?? typeable(root, cwd),
+    },
+    { column: { title: 'MACHINE', cut: 'end' }, cell: ({ machine = '' }) => machine },
+  ];
+  const filled = all.filter(({ cell }) => sessions.some((session) => cell(session) !== ''));
+  return {
+    columns: filled.map(({ column }) => column),
+    cells: (session) => filled.map(({ cell }) => cell(session)),
+  };
+}
+
+/** `agent-9 (codex), turn p1`: who made a change. */
+export function writerWords({ session, turn }: Entry, client: string | undefined): string {
+  const program = client === undefined ? '' : ` (${client})`;
+  return `${session}${program}${turn === undefined ? '' : `, turn ${turn}`}`;
 }
 
 /** The path of an entry as it can be typed here: relative if that is shorter, else in full. */

@@ -7,7 +7,7 @@ import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import { announce, bypassEntries, newChangeId, type Settlement, settle } from './announce.ts';
 import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
-import type { Telling } from './claims.ts';
+import { type Telling, withClaimNotices } from './claims.ts';
 import { conflictRefusal } from './conflict-refusal.ts';
 import { type DoneStep, runSteps } from './run-steps.ts';
 import type { Done, Step } from './step.ts';
@@ -359,7 +359,8 @@ async function claimsOn(
 /** Adds to each step's result the notices about its files. */
 function withClaims(results: readonly ChangeResult[], told: readonly Told[]): readonly ChangeResult[] {
   return results.map((result, index) => {
-    const notices = told[index]?.tellings.map(({ notice }) => notice) ?? [];
-    return notices.length === 0 ? result : { ...result, notices: [...result.notices, ...notices] };
+    const tellings = told[index]?.tellings ?? [];
+    if (tellings.length === 0) return result;
+    return { ...result, notices: withClaimNotices(result.notices, tellings) };
   });
 }

@@ -268,3 +268,22 @@ function isHeld({ key, glob, root }: Claim, file: ClaimedFile): boolean {
   if (key !== undefined) return isWithin(file.key, key);
   return glob !== undefined && root === file.root && matchingGlob([glob], file.relative) !== undefined;
 }
+
+/**
+ * The notices of one file's change, with those about claims. A claim of a session whose change the notices show
+ * already becomes part of that notice.
+ */
+export function withClaimNotices(
+  notices: readonly Notice[],
+  tellings: readonly Telling[],
+): readonly Notice[] {
+  const told = tellings.map(({ notice }) => notice);
+  const [only, another] = told;
+  if (only?.kind !== 'claimed' || another !== undefined) return [...notices, ...told];
+  const isShown = ({ by, worktree }: ToldClaim): boolean => by === 'change' && worktree === undefined;
+  if (!only.claims.every(isShown)) return [...notices, only];
+  const at = notices.findIndex(({ kind }) => kind === 'changed-elsewhere');
+  const shown = notices[at];
+  if (shown?.kind !== 'changed-elsewhere') return [...notices, only];
+  return notices.with(at, { ...shown, claims: only.claims });
+}

@@ -10,6 +10,8 @@ export type Notice =
       readonly diff: string;
       readonly truncated: boolean;
       readonly writer?: string;
+      /** The writers' claims on the file, if this notice is the first to name them in this turn. */
+      readonly claims?: readonly ToldClaim[];
     }
   | { readonly kind: 'unseen-lines'; readonly ranges: readonly LineRange[] }
   /** The session appended to a file whose current content it has not seen. */

@@ -6,8 +6,42 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 
+/** A session with its newest turn, and on a fleet store where it works. */
+export interface PlacedSession extends SessionRecord {
+  /** The label or id of its newest turn, if that is among the newest turns here. */
+  readonly turn?: string;
+  readonly machine?: string;
+  readonly workspace?: string;
+}
+
+/** The newest turns are searched this far back for those of the sessions. */
+const MAX_TURNS = 1000;
+
+/** Adds to each session its newest turn, and on a fleet store the machine of its newest entry and the workspace. */
+export async function placedSessions(
+  { store, fleet }: Pick<Records, 'store' | 'fleet'>,
+  scope: Scope,
+  records: readonly SessionRecord[],
+): Promise<readonly PlacedSession[]> {
+  if (records.length === 0) return [];
+  const marks = await store.entries({ ...scope.filter, kinds: ['turn'], limit: MAX_TURNS });
+  const placed: PlacedSession[] = [];
+  for (const record of records) {
+    const mark = marks.find(({ session }) => session === record.id);
+    const turn = mark?.label ?? mark?.turn;
+    const session = turn === undefined ? record : { ...record, turn };
+    if (fleet === undefined) placed.push(session);
+    else {
+      const [newest] = await store.entries({ session: record.id, limit: 1 });
+      const machine = newest?.machine ?? fleet.machine;
+      placed.push({ ...session, machine, workspace: fleet.workspaceOf(record.root) });
+    }
+  }
+  return placed;
+}
+
 /** A session in the form shown to users. */
-export interface SessionView extends SessionRecord {
+export interface SessionView extends PlacedSession {
   /** A session whose process was killed stays open until it is forgotten or expires. */
   readonly state: 'open' | 'closed';
   /** Number of files it has seen and still remembers. */
@@ -24,13 +58,14 @@ export interface SessionRequest {
 
 /** The sessions in a scope, most recently used first. */
 export async function* sessionViews(
-  { store }: Records,
+  journal: Records,
   { scope, session, limit }: SessionRequest,
 ): AsyncGenerator<SessionView> {
+  const { store } = journal;
   const records = (await store.sessions())
     .filter((record) => scope.includes(record.root) && record.id === (session ?? record.id))
     .slice(0, limit === 0 ? undefined : limit);
-  for (const record of records) {
+  for (const record of await placedSessions(journal, scope, records)) {
     const sightings = await store.sightings(record.id);
     yield {
       ...record,

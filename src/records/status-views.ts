@@ -9,16 +9,22 @@ import { status } from '../session/status.ts';
 import { canonicalPath } from './canonical-path.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
-import { lastUsedMs } from './session-views.ts';
+import { lastUsedMs, type PlacedSession, placedSessions } from './session-views.ts';
 
 /** The sessions in a scope, and the workspaces that they or the journal name. */
 export interface StatusPlaces {
-  readonly sessions: readonly SessionRecord[];
+  /** Most recently used first. Only the first `MAX_PLACED` have a turn, a machine and a workspace. */
+  readonly sessions: readonly PlacedSession[];
   readonly roots: readonly string[];
 }
 
-export async function surroundings({ store }: Records, scope: Scope): Promise<StatusPlaces> {
-  const sessions = (await store.sessions()).filter((record) => scope.includes(record.root));
+const MAX_PLACED = 50;
+
+export async function surroundings(records: Records, scope: Scope): Promise<StatusPlaces> {
+  const { store } = records;
+  const all = (await store.sessions()).filter((record) => scope.includes(record.root));
+  const placed = await placedSessions(records, scope, all.slice(0, MAX_PLACED));
+  const sessions = [...placed, ...all.slice(MAX_PLACED)];
   // Notices are excluded, because those about the whole state name no workspace.
   const [newest] = await store.entries({ ...scope.filter, kinds: ['session', 'change', 'read'], limit: 1 });
   const roots = [...sessions.map((record) => record.root), ...(newest === undefined ? [] : [newest.root])];
@@ -31,11 +37,14 @@ export interface FileView {
   readonly relative: string;
   readonly exists: boolean;
   readonly lastChange: Entry | undefined;
+  /** The program that made the last change. */
+  readonly lastClient: string | undefined;
   readonly seenBy: readonly SeenFile[];
 }
 
 interface SeenFile {
   readonly session: string;
+  readonly client?: string;
   readonly file: FileStatus;
 }
 
@@ -58,10 +67,13 @@ export async function fileView(
   const seenBy: SeenFile[] = [];
   for (const session of await viewersOf(world, request, key)) {
     const [file] = await filesSeenBy(sessions, session, absolute);
-    if (file !== undefined) seenBy.push({ session, file });
+    if (file === undefined) continue;
+    const client = request.sessions.find(({ id }) => id === session)?.client;
+    seenBy.push({ session, ...(client === undefined ? {} : { client }), file });
   }
   const lastChange = await world.store.lastChange(key);
-  return { ok: true, view: { root, relative, exists: outcome.exists, lastChange, seenBy } };
+  const lastClient = await clientOf(sessions, lastChange);
+  return { ok: true, view: { root, relative, exists: outcome.exists, lastChange, lastClient, seenBy } };
 }
 
 /** The files a session has seen, most recently seen first, or one of them. */
@@ -78,6 +90,14 @@ export async function filesSeenBy(
 export async function newestChange({ world: { store } }: Sessions, scope: Scope): Promise<Entry | undefined> {
   const [last] = await store.entries({ ...scope.filter, kinds: ['change'], limit: 1 });
   return last;
+}
+
+/** The program whose session made an entry, if the session is still known. */
+export async function clientOf(
+  { world: { store } }: Sessions,
+  entry: Entry | undefined,
+): Promise<string | undefined> {
+  return entry === undefined ? undefined : (await store.session(entry.session))?.client;
 }
 
 /** The number of a session's sightings that are still current. */

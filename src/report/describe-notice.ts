@@ -96,6 +96,16 @@ function claimWords(claim: ToldClaim, path: string): string {
   return `${sessionWords(claim)} changed ${what}${where} ${when}${open}.`;
 }
 
+/** ` by session agent-9 (codex), whose turn is still open,`, or nothing if no session is known. */
+function writersIn({ writer, claims = [] }: Extract<Notice, { kind: 'changed-elsewhere' }>): string {
+  if (claims.length === 0) return writer === undefined ? '' : ` by session ${clip(phrase(writer), 100)}`;
+  const writers = claims.map((claim) => {
+    const open = claim.turn === undefined ? '' : ', whose turn is still open,';
+    return `${sessionWords(claim).replace('Session', 'session')}${open}`;
+  });
+  return ` by ${writers.join(' and ')}`;
+}
+
 /** `Session agent-9 (codex)`. */
 function sessionWords({ session, client }: Pick<ToldClaim, 'session' | 'client'>): string {
   const program = client === undefined ? '' : ` (${clip(phrase(client), 60)})`;
@@ -134,7 +144,7 @@ const TIERS: Readonly<Record<MatchTier, string>> = {
 };
 
 function changedElsewhere(notice: Extract<Notice, { kind: 'changed-elsewhere' }>): string {
-  const who = notice.writer === undefined ? '' : ` by session ${clip(phrase(notice.writer), 100)}`;
+  const who = writersIn(notice);
   const cut = notice.truncated ? '\nThis is not all of it; read the file for the rest.' : '';
   return `The file had been changed elsewhere${who} since it was read; this change was made to it as it is now. What else changed:\n${quotation(notice.diff)}${cut}`;
 }

@@ -72,7 +72,11 @@ export class SessionLife {
   }
 
   beginTurn(mark: TurnMark, options: SignalOption = {}): Promise<void> {
-    return this.#unlessAborted(options, () => this.#conversation.beginTurn(mark));
+    return this.#unlessAborted(options, ({ claims }) => {
+      // A fleet store fetches the claims of other processes in the background. Started now, the first read knows them.
+      claims.isQuiet(this.ledger);
+      return this.#conversation.beginTurn(mark);
+    });
   }
 
   checkpoint(label: string, options: SignalOption = {}): Promise<{ readonly turn: string }> {

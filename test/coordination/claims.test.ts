@@ -1,11 +1,12 @@
-import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Notice } from '../../src/model/results.ts';
 import { describeNotice } from '../../src/report/describe-notice.ts';
 import { explain } from '../../src/report/explain.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
+import type { SessionOptions } from '../../src/session/sessions.ts';
 import { Sessions } from '../../src/session/sessions.ts';
-import { desk, ok, refusal } from '../support/desk.ts';
+import { desk as newDesk, ok, refusal } from '../support/desk.ts';
+import { describePostgres } from '../support/postgres.ts';
 
 const TEXT = Array.from({ length: 20 }, (_, n) => `line ${n + 1}\n`).join('');
 
@@ -14,174 +15,204 @@ async function noticesOfRead(session: GatedSession, path: string): Promise<reado
 }
 
 function claimed(notices: readonly Notice[]): readonly Notice[] {
-  return notices.filter(({ kind }) => kind === 'claimed');
+  return notices.filter((notice) => 'claims' in notice && notice.kind !== 'others-at-work');
 }
 
-/** A connection notices what others wrote once for all calls of one turn of the event loop. */
-const othersLook = (): Promise<void> => setImmediate();
+/** Waits until a session knows of the claims that another one knows of: a fleet store reports them up to a second late. */
+const caughtUp = (other: GatedSession, session: GatedSession): Promise<void> =>
+  vi.waitFor(async () => expect(await other.claims()).toEqual(await session.claims()), 20_000);
 
 /** Edits line `n` after reading the file; returns the notices of the edit. */
 async function editLine(session: GatedSession, n: number, path = 'a.txt'): Promise<readonly Notice[]> {
   const { text } = await ok(session.read(path));
   const line = text.split('\n')[n - 1] ?? '';
   const { notices } = await ok(session.edit(path, [{ oldString: `${line}\n`, newString: `${line}!\n` }]));
-  await othersLook();
   return notices;
 }
 
-describe('claims by changes', () => {
-  async function two() {
-    const t = await desk({ session: 'agent-9', client: 'codex' });
-    await t.put('a.txt', TEXT);
-    const other = await t.open({ session: 'agent-7' });
-    await t.session.beginTurn({ turn: 'p1' });
-    return { ...t, other };
-  }
+/** The rules of claims, on one kind of store. */
+function suite(storeUrl: () => string | undefined): void {
+  const desk = async (options: Partial<SessionOptions> = {}) => {
+    const store = storeUrl();
+    return { store, ...(await newDesk({ ...options, store })) };
+  };
 
-  it('an edit is told to another session at its first read of the file, with lines, client and open turn', async () => {
-    const { session, other } = await two();
-    await editLine(session, 4);
-    await editLine(session, 5);
-    const [notice, ...more] = claimed(await noticesOfRead(other, 'a.txt'));
-    expect(more).toEqual([]);
-    expect(notice && describeNotice(notice)).toBe(
-      'Session agent-9 (codex) changed lines 4-5 of a.txt just now; its turn is still open. Read the file again right before you change it.',
-    );
-    expect(claimed(await noticesOfRead(other, 'a.txt'))).toEqual([]);
-    expect(claimed(await editLine(other, 15))).toEqual([]);
-  });
-
-  it('is told again in the next turn of the other session, and not to the session itself', async () => {
-    const { session, other } = await two();
-    await editLine(session, 4);
-    expect(claimed(await editLine(session, 6))).toEqual([]);
-    expect(claimed(await noticesOfRead(other, 'a.txt'))).toHaveLength(1);
-    await other.beginTurn({ turn: 'q1' });
-    expect(claimed(await noticesOfRead(other, 'a.txt'))).toHaveLength(1);
-  });
-
-  it('is told at a write if nothing was read in this turn', async () => {
-    const { session, other } = await two();
-    await ok(other.read('a.txt'));
-    await editLine(session, 4);
-    const { notices } = await ok(other.edit('a.txt', [{ oldString: 'line 12\n', newString: 'twelve\n' }]));
-    expect(claimed(notices)).toHaveLength(1);
-  });
-
-  it.each<[string, (session: GatedSession) => Promise<unknown>]>([
-    ['the next turn', (session) => session.beginTurn({ turn: 'p2' })],
-    ['the end of the turn', (session) => session.endTurn()],
-    ['a release of the path', (session) => session.release('a.txt')],
-    ['a release of everything', (session) => session.release()],
-    ['the end of the session', (session) => session.close()],
-  ])('ends with %s', async (_what, end) => {
-    const { session, other } = await two();
-    await editLine(session, 4);
-    expect(await other.claims()).toMatchObject([{ session: 'agent-9', client: 'codex', path: 'a.txt' }]);
-    await end(session);
-    await othersLook();
-    expect(await other.claims()).toEqual([]);
-    expect(claimed(await noticesOfRead(other, 'a.txt'))).toEqual([]);
-  });
-
-  it('a refusal as STALE names session, client and turn', async () => {
-    const { session, other } = await two();
-    await ok(other.read('a.txt'));
-    await editLine(session, 4);
-    const edits = [{ oldString: 'line 4\n', newString: 'four\n' }];
-    const stale = await refusal(other.edit('a.txt', edits), 'STALE');
-    expect(stale.detail?.writer).toMatchObject({ session: 'agent-9', client: 'codex', turn: 'p1' });
-    expect(explain(stale, { nowMs: Date.now() })).toContain(
-      'Session agent-9 (codex) changed it just now, in its turn p1.',
-    );
-  });
-});
-
-describe('claims by hand', () => {
-  it.each([
-    ['a path', 'src/a.ts', true],
-    ['a folder', 'src', true],
-    ['a glob', 'src/**/*.ts', true],
-    ['another path', 'src/b.ts', false],
-    ['another glob', 'docs/**', false],
-  ])('of %s are told to others who come there', async (_what, target, told) => {
-    const t = await desk({ session: 'one' });
-    await t.put('src/a.ts', TEXT);
-    const other = await t.open({ session: 'two' });
-    const made = await ok(t.session.claim(target, { reason: 'renaming things' }));
-    await othersLook();
-    const notices = claimed(await noticesOfRead(other, 'src/a.ts'));
-    expect(notices).toHaveLength(told ? 1 : 0);
-    if (told) expect(notices.map((each) => describeNotice(each)).join()).toContain('renaming things');
-    expect(await ok(other.claim(target))).toMatchObject({ others: [{ id: made.claim, session: 'one' }] });
-    expect(await ok(t.session.release(target))).toMatchObject({ released: 1 });
-    await othersLook();
-    await ok(other.release());
-    await other.beginTurn({ turn: 'next' });
-    expect(claimed(await noticesOfRead(other, 'src/a.ts'))).toEqual([]);
-  });
-
-  it('outlive the turn, end by time, and cannot lead outside', async () => {
-    let now = Date.now();
-    const t = await desk({ session: 'one', now: () => now });
-    await t.put('a.txt', TEXT);
-    await ok(t.session.claim('a.txt', { forMs: 60_000 }));
-    await t.session.beginTurn({ turn: 'p2' });
-    await t.session.endTurn();
-    expect(await t.session.claims()).toHaveLength(1);
-    now += 60_001;
-    expect(await t.session.claims()).toEqual([]);
-    await refusal(t.session.claim('../elsewhere'), 'OUTSIDE_WORKSPACE');
-    await refusal(t.session.claim('a.txt', { forMs: 0 }), 'INVALID_ARGUMENT');
-  });
-});
-
-describe('the policy of claims', () => {
-  it('refuse: a change of a file that another session works on is BUSY until that ends', async () => {
-    const t = await desk({ session: 'one', policy: { claims: 'refuse' } });
-    await t.put('a.txt', TEXT);
-    const other = await t.open({ session: 'two' });
-    await ok(other.read('a.txt'));
-    await editLine(t.session, 4);
-    const edits = [{ oldString: 'line 12\n', newString: 'twelve\n' }];
-    const busy = await refusal(other.edit('a.txt', edits), 'BUSY');
-    expect(explain(busy, { nowMs: Date.now() })).toContain('another session is working on it [BUSY]');
-    await editLine(t.session, 5);
-    await t.session.endTurn();
-    await othersLook();
-    await ok(other.edit('a.txt', edits));
-    await othersLook();
-    await refusal(t.session.edit('a.txt', [{ oldString: 'line 1\n', newString: 'one\n' }]), 'BUSY');
-  });
-
-  it('off: nobody is told', async () => {
-    const t = await desk({ session: 'one', policy: { claims: 'off' } });
-    await t.put('a.txt', TEXT);
-    const other = await t.open({ session: 'two' });
-    await editLine(t.session, 4);
-    expect(claimed(await noticesOfRead(other, 'a.txt'))).toEqual([]);
-  });
-
-  it('a session alone is never told anything, whatever it does', async () => {
-    const t = await desk({ session: 'one' });
-    const told: Notice[] = [];
-    for (let n = 1; n <= 10; n++) {
-      await t.session.beginTurn({ turn: `p${n}` });
-      await t.put(`f${n % 3}.txt`, TEXT);
-      told.push(
-        ...(await noticesOfRead(t.session, `f${n % 3}.txt`)),
-        ...(await editLine(t.session, n, `f${n % 3}.txt`)),
-      );
+  describe('claims by changes', () => {
+    async function two() {
+      const t = await desk({ session: 'agent-9', client: 'codex' });
+      await t.put('a.txt', TEXT);
+      const other = await t.open({ session: 'agent-7' });
+      await t.session.beginTurn({ turn: 'p1' });
+      return { ...t, other };
     }
-    expect(told).toEqual([]);
+
+    /** An edit of which the other session knows. */
+    async function toldEdit(
+      session: GatedSession,
+      other: GatedSession,
+      n: number,
+    ): Promise<readonly Notice[]> {
+      const notices = await editLine(session, n);
+      await caughtUp(other, session);
+      return notices;
+    }
+
+    it('an edit is told to another session at its first read of the file, with lines, client and open turn', async () => {
+      const { session, other } = await two();
+      await toldEdit(session, other, 4);
+      await toldEdit(session, other, 5);
+      const [notice, ...more] = claimed(await noticesOfRead(other, 'a.txt'));
+      expect(more).toEqual([]);
+      expect(notice && describeNotice(notice)).toBe(
+        'Session agent-9 (codex) changed lines 4-5 of a.txt just now; its turn is still open. Read the file again right before you change it.',
+      );
+      expect(claimed(await noticesOfRead(other, 'a.txt'))).toEqual([]);
+      expect(claimed(await editLine(other, 15))).toEqual([]);
+    });
+
+    it('is told again in the next turn of the other session, and not to the session itself', async () => {
+      const { session, other } = await two();
+      await toldEdit(session, other, 4);
+      expect(claimed(await editLine(session, 6))).toEqual([]);
+      expect(claimed(await noticesOfRead(other, 'a.txt'))).toHaveLength(1);
+      await other.beginTurn({ turn: 'q1' });
+      expect(claimed(await noticesOfRead(other, 'a.txt'))).toHaveLength(1);
+    });
+
+    it('is told at a write if nothing was read in this turn', async () => {
+      const { session, other } = await two();
+      await ok(other.read('a.txt'));
+      await toldEdit(session, other, 4);
+      const { notices } = await ok(other.edit('a.txt', [{ oldString: 'line 12\n', newString: 'twelve\n' }]));
+      expect(claimed(notices)).toHaveLength(1);
+      // The diff is shown already, so the claim is a part of that notice, not a second one.
+      expect(notices.map((notice) => describeNotice(notice))).toEqual([
+        expect.stringMatching(
+          /^The file had been changed elsewhere by session agent-9 \(codex\), whose turn is still open, since it was read; [^\n]+:\n@@/,
+        ),
+      ]);
+    });
+
+    it.each<[string, (session: GatedSession) => Promise<unknown>]>([
+      ['the next turn', (session) => session.beginTurn({ turn: 'p2' })],
+      ['the end of the turn', (session) => session.endTurn()],
+      ['a release of the path', (session) => session.release('a.txt')],
+      ['a release of everything', (session) => session.release()],
+      ['the end of the session', (session) => session.close()],
+    ])('ends with %s', async (_what, end) => {
+      const { session, other } = await two();
+      await toldEdit(session, other, 4);
+      expect(await other.claims()).toMatchObject([{ session: 'agent-9', client: 'codex', path: 'a.txt' }]);
+      await end(session);
+      await vi.waitFor(async () => expect(await other.claims()).toEqual([]), 20_000);
+      expect(claimed(await noticesOfRead(other, 'a.txt'))).toEqual([]);
+    });
+
+    it('a refusal as STALE names session, client and turn', async () => {
+      const { session, other } = await two();
+      await ok(other.read('a.txt'));
+      await toldEdit(session, other, 4);
+      const edits = [{ oldString: 'line 4\n', newString: 'four\n' }];
+      const stale = await refusal(other.edit('a.txt', edits), 'STALE');
+      expect(stale.detail?.writer).toMatchObject({ session: 'agent-9', client: 'codex', turn: 'p1' });
+      expect(explain(stale, { nowMs: Date.now() })).toContain(
+        'Session agent-9 (codex) changed it just now, in its turn p1.',
+      );
+    });
   });
 
-  it('closing the workspace for other processes to go on keeps claims', async () => {
-    const t = await desk({ session: 'watcher' });
-    await t.put('a.txt', TEXT);
-    const sessions = await Sessions.open({ roots: [t.root], home: t.home });
-    await editLine(await sessions.session('worker'), 3);
-    await sessions.suspend();
-    expect(await t.session.claims()).toHaveLength(1);
+  describe('claims by hand', () => {
+    it.each([
+      ['a path', 'src/a.ts', true],
+      ['a folder', 'src', true],
+      ['a glob', 'src/**/*.ts', true],
+      ['another path', 'src/b.ts', false],
+      ['another glob', 'docs/**', false],
+    ])('of %s are told to others who come there', async (_what, target, told) => {
+      const t = await desk({ session: 'one' });
+      await t.put('src/a.ts', TEXT);
+      const other = await t.open({ session: 'two' });
+      const made = await ok(t.session.claim(target, { reason: 'renaming things' }));
+      await caughtUp(other, t.session);
+      const notices = claimed(await noticesOfRead(other, 'src/a.ts'));
+      expect(notices).toHaveLength(told ? 1 : 0);
+      if (told) expect(notices.map((each) => describeNotice(each)).join()).toContain('renaming things');
+      expect(await ok(other.claim(target))).toMatchObject({ others: [{ id: made.claim, session: 'one' }] });
+      expect(await ok(t.session.release(target))).toMatchObject({ released: 1 });
+      await vi.waitFor(async () => expect(await other.claims()).toHaveLength(1), 20_000);
+      await ok(other.release());
+      await other.beginTurn({ turn: 'next' });
+      expect(claimed(await noticesOfRead(other, 'src/a.ts'))).toEqual([]);
+    });
+
+    it('outlive the turn, end by time, and cannot lead outside', async () => {
+      let now = Date.now();
+      const t = await desk({ session: 'one', now: () => now });
+      await t.put('a.txt', TEXT);
+      await ok(t.session.claim('a.txt', { forMs: 60_000 }));
+      await t.session.beginTurn({ turn: 'p2' });
+      await t.session.endTurn();
+      expect(await t.session.claims()).toHaveLength(1);
+      now += 60_001;
+      expect(await t.session.claims()).toEqual([]);
+      await refusal(t.session.claim('../elsewhere'), 'OUTSIDE_WORKSPACE');
+      await refusal(t.session.claim('a.txt', { forMs: 0 }), 'INVALID_ARGUMENT');
+    });
   });
-});
+
+  describe('the policy of claims', () => {
+    it('refuse: a change of a file that another session works on is BUSY until that ends', async () => {
+      const t = await desk({ session: 'one', policy: { claims: 'refuse' } });
+      await t.put('a.txt', TEXT);
+      const other = await t.open({ session: 'two' });
+      await ok(other.read('a.txt'));
+      await editLine(t.session, 4);
+      await caughtUp(other, t.session);
+      const edits = [{ oldString: 'line 12\n', newString: 'twelve\n' }];
+      const busy = await refusal(other.edit('a.txt', edits), 'BUSY');
+      expect(explain(busy, { nowMs: Date.now() })).toContain('another session is working on it [BUSY]');
+      await editLine(t.session, 5);
+      await t.session.endTurn();
+      await vi.waitFor(async () => expect(await other.claims()).toEqual([]), 20_000);
+      await ok(other.edit('a.txt', edits));
+      await caughtUp(t.session, other);
+      await refusal(t.session.edit('a.txt', [{ oldString: 'line 1\n', newString: 'one\n' }]), 'BUSY');
+    });
+
+    it('off: nobody is told', async () => {
+      const t = await desk({ session: 'one', policy: { claims: 'off' } });
+      await t.put('a.txt', TEXT);
+      const other = await t.open({ session: 'two' });
+      await editLine(t.session, 4);
+      await caughtUp(other, t.session);
+      expect(claimed(await noticesOfRead(other, 'a.txt'))).toEqual([]);
+    });
+
+    it('a session alone is never told anything, whatever it does', async () => {
+      const t = await desk({ session: 'one' });
+      const told: Notice[] = [];
+      for (let n = 1; n <= 10; n++) {
+        await t.session.beginTurn({ turn: `p${n}` });
+        await t.put(`f${n % 3}.txt`, TEXT);
+        told.push(
+          ...(await noticesOfRead(t.session, `f${n % 3}.txt`)),
+          ...(await editLine(t.session, n, `f${n % 3}.txt`)),
+        );
+      }
+      expect(told).toEqual([]);
+    });
+
+    it('closing the workspace for other processes to go on keeps claims', async () => {
+      const t = await desk({ session: 'watcher' });
+      await t.put('a.txt', TEXT);
+      const sessions = await Sessions.open({ roots: [t.root], home: t.home, store: t.store });
+      await editLine(await sessions.session('worker'), 3);
+      await sessions.suspend();
+      await vi.waitFor(async () => expect(await t.session.claims()).toHaveLength(1), 20_000);
+    });
+  });
+}
+
+describe('on SQLite', () => suite(() => undefined));
+
+await describePostgres('on PostgreSQL', (server) => suite(() => server.url()));

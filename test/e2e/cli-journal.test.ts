@@ -114,6 +114,26 @@ describe('lookfirst status', () => {
     expect(session).toMatchObject({ type: 'session', id: 'agent-7', seen: 2, outOfDate: 1 });
   });
 
+  it('names client and turn of sessions and of the last change', async () => {
+    const work = await desk({ session: 'agent-9', client: 'codex' });
+    await work.put('a.txt', 'one\n');
+    await work.session.beginTurn({ turn: 'p1' });
+    await ok(work.session.read('a.txt'));
+    await ok(work.session.write('a.txt', 'two\n'));
+    const overview = timeless((await lookfirst(work, ['status'])).stdout);
+    expect(overview).toContain('last change|overwrite a.txt by agent-9 (codex), turn p1, just now');
+    const titles = 'SESSION|CLIENT|TURN|WORKSPACE|LAST USED|SEEN|';
+    expect(overview).toContain(`${titles}OUT OF DATE\nagent-9|codex|p1|.|just now|1|0\n`);
+    expect(timeless((await lookfirst(work, ['sessions'])).stdout)).toBe(
+      `${titles}STATE\nagent-9|codex|p1|.|just now|1|open\n`,
+    );
+    const file = timeless((await lookfirst(work, ['status', 'a.txt'])).stdout);
+    expect(file).toContain('overwrite by agent-9 (codex), turn p1, just now\nSESSION|CLIENT|STATE|');
+    const [state, session] = objects(await lookfirst(work, ['status', '--json']));
+    expect(state).toMatchObject({ lastChange: { session: 'agent-9', client: 'codex', turn: 'p1' } });
+    expect(session).toMatchObject({ id: 'agent-9', client: 'codex', turn: 'p1' });
+  });
+
   it('lists what a session has seen', async () => {
     const work = await changedDesk();
     await work.put('long.txt', '1\n2\n3\n4\n5\n');

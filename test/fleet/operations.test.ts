@@ -47,6 +47,13 @@ await describePostgres('the command line on a fleet', (server) => {
       root: two.root,
     });
     expect(await lookfirst(at, 'log')).toMatch(/MACHINE\s+WORKSPACE[\s\S]*project/);
+    const machine = String(JSON.parse(entry ?? '').machine);
+    for (const command of ['sessions', 'status'])
+      expect(await lookfirst(at, command), command).toMatch(
+        new RegExp(`SESSION\\s+WORKSPACE\\s+MACHINE[^]*agent\\s+project\\s+${machine}\\s`),
+      );
+    const [found] = (await lookfirst(at, 'sessions', '--json')).trim().split('\n');
+    expect(JSON.parse(found ?? '')).toMatchObject({ id: 'agent', workspace: 'project', machine });
     expect(await lookfirst(at, 'log', '--verify')).toContain('unbroken chain');
     writeFileSync(join(two.root, 'a.txt'), 'one\nzwei\n');
     expect(await lookfirst(at, 'undo', change)).toContain('a.txt');

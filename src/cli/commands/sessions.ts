@@ -10,7 +10,7 @@ import {
 import { jsonText } from '../../report/bounded.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
-import { typeable } from '../entry-row.ts';
+import { sessionTable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
@@ -75,27 +75,24 @@ Examples:
 
 async function list(cli: Cli, records: Records, flags: SessionsFlags): Promise<ExitCode> {
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all, family: true });
-  const rows: string[][] = [];
+  const views: SessionView[] = [];
   for await (const view of sessionViews(records, { scope, session: flags.session, limit: flags.limit }))
     if (flags.json === true) await cli.terminal.print(json(view));
-    else rows.push(row(cli, view));
+    else views.push(view);
   if (flags.json === true) return EXIT.done;
-  if (rows.length === 0) cli.terminal.tell('no sessions here (--all shows every workspace)');
-  else await cli.terminal.printTable(COLUMNS, rows);
+  if (views.length === 0) cli.terminal.tell('no sessions here (--all shows every workspace)');
+  else {
+    const { columns, cells } = sessionTable(views, cli.cwd);
+    const rows = views.map((view) => [...cells(view), ...useCells(cli, view)]);
+    await cli.terminal.printTable([...columns, ...COLUMNS], rows);
+  }
   return EXIT.done;
 }
 
-const COLUMNS = [
-  { title: 'SESSION', cut: 'end' },
-  { title: 'WORKSPACE', cut: 'front' },
-  { title: 'LAST USED' },
-  { title: 'SEEN', align: 'right' },
-  { title: 'STATE' },
-] as const;
+const COLUMNS = [{ title: 'LAST USED' }, { title: 'SEEN', align: 'right' }, { title: 'STATE' }] as const;
 
-function row(cli: Cli, { id, root, lastMs, parent, seen, state }: SessionView): string[] {
-  const of = parent === undefined ? '' : `, of ${parent}`;
-  return [id, typeable(root, cli.cwd), cli.times.age(lastMs), String(seen), `${state}${of}`];
+function useCells({ times }: Cli, { lastMs, parent, seen, state }: SessionView): string[] {
+  return [times.age(lastMs), String(seen), parent === undefined ? state : `${state}, of ${parent}`];
 }
 
 function json({ state, seen, ...record }: SessionView): string {

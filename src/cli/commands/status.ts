@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import type { FileStatus, Freshness } from '../../model/results.ts';
-import type { SessionRecord } from '../../model/session-record.ts';
 import { canonicalPath } from '../../records/canonical-path.ts';
 import { whatOf } from '../../records/entry-words.ts';
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
+import type { PlacedSession } from '../../records/session-views.ts';
 import {
   type FileView,
   filesSeenBy,
@@ -18,6 +18,7 @@ import type { Colours, Column } from '../../report/human.ts';
 import { openWorkspace, placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import type { Cli } from '../cli.ts';
+import { writerWords } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
@@ -31,7 +32,7 @@ interface StatusFlags extends ScopeFlags, StateFlags {
 
 interface Question {
   readonly path: string;
-  readonly records: readonly SessionRecord[];
+  readonly records: readonly PlacedSession[];
   /** Report only this session. */
   readonly session: string | undefined;
   readonly json: boolean;
@@ -117,34 +118,42 @@ async function fileReport(cli: Cli, open: Sessions, question: Question): Promise
 
 async function printJson(
   cli: Cli,
-  { root, relative, exists, lastChange: last, seenBy }: FileView,
+  { root, relative, exists, lastChange: last, lastClient: client, seenBy }: FileView,
 ): Promise<void> {
   const lastChange = last && {
     change: last.change,
     session: last.session,
+    client,
+    turn: last.turn,
     atMs: last.atMs,
     action: last.action,
   };
   await cli.terminal.printJson({ type: 'file', path: relative, root, exists, lastChange });
-  for (const { session, file } of seenBy) {
+  for (const { session, client: program, file } of seenBy) {
     const { lastChange: _, ...rest } = file;
-    await cli.terminal.printJson({ type: 'sighting', session, ...rest, path: relative });
+    await cli.terminal.printJson({ type: 'sighting', session, client: program, ...rest, path: relative });
   }
 }
 
 async function printText(
   cli: Cli,
   path: string,
-  { exists, lastChange: last, seenBy }: FileView,
+  { exists, lastChange: last, lastClient, seenBy }: FileView,
 ): Promise<void> {
   const by =
     last === undefined
       ? 'no recorded change'
-      : `last change ${last.change}: ${whatOf(last)} by ${last.session}, ${cli.times.age(last.atMs)}`;
+      : `last change ${last.change}: ${whatOf(last)} by ${writerWords(last, lastClient)}, ${cli.times.age(last.atMs)}`;
   await cli.terminal.print(`${pathText(path)}${exists ? '' : ' (not there now)'}: ${by}`);
   if (seenBy.length === 0) return cli.terminal.print('no session has seen it');
-  const rows = seenBy.map(({ session, file }) => [session, ...seenCells(file, cli.times)]);
-  const columns = [{ title: 'SESSION', cut: 'end' } as const, ...seenColumns(cli.terminal.colours)];
+  const withClient = seenBy.some(({ client }) => client !== undefined);
+  const rows = seenBy.map(({ session, client = '', file }) => [
+    ...(withClient ? [session, client] : [session]),
+    ...seenCells(file, cli.times),
+  ]);
+  const titles = withClient ? ['SESSION', 'CLIENT'] : ['SESSION'];
+  const who = titles.map((title): Column => ({ title, cut: 'end' }));
+  const columns = [...who, ...seenColumns(cli.terminal.colours)];
   await cli.terminal.printTable(columns, rows);
 }
 

@@ -9,7 +9,7 @@ import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, type RefusalCode, refused } from '../../model/verdict.ts';
 import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
-import type { Telling } from '../claims.ts';
+import { type Telling, withClaimNotices } from '../claims.ts';
 import { keysOf, notLocked } from '../keys.ts';
 import type { Denied } from '../prepared.ts';
 import { lockKeys } from '../recover.ts';
@@ -182,7 +182,7 @@ export class Announcements {
       if (needs.length > 0) return { needs };
       const told = await this.#othersOn(judged);
       if ('refusal' in told) return await this.#refuse([told], options);
-      const notices = [...judged.notices, ...told.tellings.map(({ notice }) => notice)];
+      const notices = withClaimNotices(judged.notices, told.tellings);
       const entries = [...told.entries, ...told.tellings.map(({ entry }) => entry)];
       const open = await this.#opened({ intents, judged: { ...judged, notices }, options, locked }, entries);
       for (const { confirm } of told.tellings) confirm();

@@ -1,6 +1,6 @@
 import type { Policy } from '../model/policy.ts';
 import type { Sessions } from '../session/sessions.ts';
-import type { RunProxy } from './proxy-plan.ts';
+import type { RunProxy } from '../tools/proxy-plan.ts';
 import type { Terminal } from './terminal.ts';
 import type { Times } from './times.ts';
 

@@ -1,10 +1,10 @@
 import { Fault } from '../model/fault.ts';
 import { harmless, phrase } from '../report/bounded.ts';
+import type { RunProxy } from '../tools/proxy-plan.ts';
 import type { Cli, RunViewer } from './cli.ts';
 import { COMMANDS } from './command-list.ts';
 import { conventional } from './conventions.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import type { RunProxy } from './proxy-plan.ts';
 import { colourChoice, Terminal, type TerminalStreams } from './terminal.ts';
 import { Times } from './times.ts';
 import { version } from './version.ts';

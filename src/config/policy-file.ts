@@ -23,7 +23,7 @@ export interface PolicyFile {
 }
 
 /** The proxy's settings in a policy file. */
-export interface ProxySettings {
+interface ProxySettings {
   readonly unknownTools?: 'allow' | 'deny' | 'ask';
   readonly receipts?: boolean;
   /** The user's own tables of servers. */

@@ -47,7 +47,7 @@ export interface TempFile {
  * How to set a new file's owner, mode and attributes: from the file it replaces, from an explicit
  * mode, or both.
  */
-export type Likeness =
+type Likeness =
   | { readonly kind: 'replaces'; readonly stats: BigIntStats; readonly fd: number; readonly mode?: number }
   | { readonly kind: 'new'; readonly mode?: number };
 

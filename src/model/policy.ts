@@ -128,7 +128,7 @@ export interface Policy {
 }
 
 /** Settings of the hooks that check an agent's own tools; see docs/hooks.md. */
-export interface HookPolicy {
+interface HookPolicy {
   /**
    * How shell commands are recorded: images of files before and after, or a layer where machine and client support it.
    */

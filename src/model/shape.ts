@@ -269,7 +269,7 @@ function wrong(shape: Shape, given: unknown, path: string): Mismatch {
 }
 
 /** Completes the sentence "NAME must be …" for a shape. */
-export function expectation(shape: Shape): string {
+function expectation(shape: Shape): string {
   if (shape.must !== undefined) return shape.must;
   switch (shape.type) {
     case 'string':

@@ -1,46 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import type { ServerTable } from '../dialect/calls/table.ts';
 import { Fault } from '../model/fault.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
-import type { WorkspaceOptions } from '../session/opening.ts';
 import { Sessions } from '../session/sessions.ts';
+import type { ProxyPlan } from '../tools/proxy-plan.ts';
 import { chooseSession, type SessionChoice, subAgentChoice } from '../tools/session-choice.ts';
 import { EndSignals } from '../wire/end-signals.ts';
 import { HTTP_SESSION } from './front-endpoint.ts';
 import type { GateOptions } from './gate-options.ts';
 import { runProxy } from './run-proxy.ts';
 
-/** The workspace, the server behind the gate, and how clients connect. */
-export interface OpenProxyOptions {
-  readonly workspace: WorkspaceOptions;
-  /** Called with the open workspace before the server is started; an error it throws ends the proxy. */
-  readonly opened: (sessions: Sessions) => void;
-  /** The server's command line; empty if `url` is given. */
-  readonly command: readonly string[];
-  readonly url?: string;
-  /** Sent with every request to `url`. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Offer HTTP instead of stdio. */
-  readonly http?: {
-    /** The port; default: any free port. */
-    readonly port?: number;
-    /** The token that clients must send; undefined: a new one. */
-    readonly token: string | undefined;
-    /** Called when the proxy listens. */
-    readonly listening: (front: { readonly url: string; readonly token: string }) => void;
-  };
-  /** The session of every call that names none. */
-  readonly session?: string;
-  readonly unknownTools: 'allow' | 'deny' | 'ask';
-  readonly receipts: boolean;
-  /** The user's own tables of tools, tried before the known ones. */
-  readonly tables: readonly ServerTable[];
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
-
 /** Opens a workspace and runs the proxy over it until either side ends; resolves to the exit code. */
-export async function openProxy(options: OpenProxyOptions): Promise<number> {
+export async function openProxy(options: ProxyPlan): Promise<number> {
   const sessions = await Sessions.open(options.workspace);
   try {
     options.opened(sessions);
@@ -59,7 +30,7 @@ type Gate = GateOptions & {
   readonly headers: Readonly<Record<string, string>>;
 };
 
-function gateOf(options: OpenProxyOptions, sessions: Sessions): Gate {
+function gateOf(options: ProxyPlan, sessions: Sessions): Gate {
   const { url, headers, unknownTools, receipts, tables } = options;
   const [command, ...args] = options.command;
   const { policy, workspace } = sessions.world;
@@ -80,7 +51,7 @@ function gateOf(options: OpenProxyOptions, sessions: Sessions): Gate {
 }
 
 async function serve(
-  { port, token, listening }: NonNullable<OpenProxyOptions['http']>,
+  { port, token, listening }: NonNullable<ProxyPlan['http']>,
   gate: Gate,
 ): Promise<number> {
   const { serveProxy } = await import('./front-http.ts');
@@ -104,7 +75,7 @@ async function serve(
  * the workspace.
  */
 function sessionChooser(
-  options: OpenProxyOptions,
+  options: ProxyPlan,
   sessions: Sessions,
 ): (meta: JsonRecord) => Promise<ForeignSession> {
   const open = new Map<string, Promise<ForeignSession>>();

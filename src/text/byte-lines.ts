@@ -20,11 +20,6 @@ export function countLines(bytes: Uint8Array): number {
   return bytes.length === 0 || bytes[bytes.length - 1] === NEWLINE ? newlines : newlines + 1;
 }
 
-/** The 1-based number of the line that contains the byte at `offset`. */
-export function lineAtByte(bytes: Uint8Array, offset: number): number {
-  return countNewlineBytes(bytes.subarray(0, offset)) + 1;
-}
-
 /** The bytes of lines `from` to `to` with their endings, not copied. Lines that do not exist are skipped. */
 export function sliceLineBytes(bytes: Uint8Array, range: LineRange): Uint8Array {
   const buffer = viewOf(bytes);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countLines, countNewlineBytes, lineAtByte, sliceLineBytes } from './byte-lines.ts';
+import { countLines, countNewlineBytes, sliceLineBytes } from './byte-lines.ts';
 import {
   endingOf,
   lineAt,
@@ -73,15 +73,12 @@ describe('lines', () => {
         expect(lines.join('')).toBe(given);
         expect(countLines(bytes)).toBe(lines.length);
         let start = 0;
-        let byteStart = 0;
         for (const [index, line] of lines.entries()) {
           expect(lineStart(given, index + 1)).toBe(start);
           expect(lineAt(given, start)).toBe(index + 1);
           expect(lineAt(given, start + line.length - 1)).toBe(index + 1);
-          expect(lineAtByte(bytes, byteStart)).toBe(index + 1);
           expect(sliceLines(given, { from: index + 1, to: index + 1 })).toBe(line);
           start += line.length;
-          byteStart += Buffer.byteLength(line);
         }
         expect(lineStart(given, lines.length + 1)).toBeUndefined();
       }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearestText, visibleLine } from './nearest.ts';
+import { nearest, visibleLine } from './nearest.ts';
 import { anchorPlaces } from './splice.ts';
 
 const FILE = [
@@ -16,7 +16,7 @@ const FILE = [
   '}',
 ].join('\n');
 
-describe('nearestText', () => {
+describe('nearest', () => {
   it.each([
     ['a typo', 'export function totals(items) {', '3: export function total(items) {'],
     ['other indentation', '  return items.length;', '4: →return items.length;'],
@@ -32,7 +32,7 @@ describe('nearestText', () => {
       '7: export function average(items) {\n8: ····let sum = 0;··',
     ],
   ])('shows the place for %s', (_what, anchor, shown) => {
-    expect(nearestText(FILE, anchor)).toBe(shown);
+    expect(nearest(FILE, anchor)?.shown).toBe(shown);
   });
 
   it.each([
@@ -41,13 +41,13 @@ describe('nearestText', () => {
     ['white space', ' \n '],
     ['nothing', ''],
   ])('shows nothing for %s', (_what, anchor) => {
-    expect(nearestText(FILE, anchor)).toBeUndefined();
-    expect(nearestText('', anchor)).toBeUndefined();
+    expect(nearest(FILE, anchor)).toBeUndefined();
+    expect(nearest('', anchor)).toBeUndefined();
   });
 
   it('is bounded in lines and characters', () => {
     const line = `const value = compute(${'x'.repeat(300)});`;
-    const shown = nearestText(`${line}\n`.repeat(40), `${line.replace('value', 'valve')}\n`.repeat(40))!;
+    const shown = nearest(`${line}\n`.repeat(40), `${line.replace('value', 'valve')}\n`.repeat(40))!.shown;
     expect(shown.length).toBeLessThanOrEqual(1024);
     expect(shown.split('\n').length).toBeLessThanOrEqual(12);
     expect(shown).toContain('characters]');
@@ -58,7 +58,7 @@ describe('nearestText', () => {
     ['only newlines', '\n'.repeat(3_000_000)],
     ['the anchor nearly everywhere', 'const value = compute(other);\n'.repeat(100_000)],
   ])('answers on 3 MB of %s', (_what, text) => {
-    const shown = nearestText(text, 'const value = compute(otter);\nab ab ab ab');
+    const shown = nearest(text, 'const value = compute(otter);\nab ab ab ab')?.shown;
     expect((shown ?? '').length).toBeLessThanOrEqual(1024);
   });
 });

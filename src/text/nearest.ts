@@ -30,7 +30,11 @@ const MAX_LINE_CHARS = 160;
 /** Characters that look like a space or are invisible. */
 const INVISIBLE = /[\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff]/g;
 
-/** The region most similar to an anchor (see {@link nearestText}), the difference, and a better anchor. */
+/**
+ * The region most similar to an anchor that was not found: up to 12 lines and 1 KB, each as `N: text` with visible
+ * white space, the difference, and a better anchor. Undefined if nothing is similar. Makes one pass over the text and
+ * ignores white space.
+ */
 export function nearest(text: string, anchor: string): Nearest | undefined {
   const found = findNearest(text, anchor);
   if (found === undefined) return undefined;
@@ -58,15 +62,6 @@ function differenceOf(wanted: readonly string[], lines: readonly string[], first
     return 'only white space and the style of quotes differ';
   const numbers = differing.map((index) => first + index);
   return `${numbers.length === 1 ? 'line' : 'lines'} ${numbers.join(', ')} of the file ${numbers.length === 1 ? 'differs' : 'differ'}`;
-}
-
-/**
- * The region most similar to an anchor that was not found: up to 12 lines and 1 KB, each as `N: text` with visible
- * white space. Undefined if nothing is similar. Makes one pass over the text and ignores white space.
- */
-export function nearestText(text: string, anchor: string): string | undefined {
-  const found = findNearest(text, anchor);
-  return found && render(found.window);
 }
 
 interface FoundNearest {

@@ -32,7 +32,7 @@ export interface Said {
 }
 
 /** One agent at a door. Paths are relative to the root. */
-export interface Agent {
+interface Agent {
   read(path: string, lines?: number): Promise<Said>;
   write(path: string, content: string): Promise<Said>;
   edit(path: string, from: string, to: string): Promise<Said>;

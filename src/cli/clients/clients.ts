@@ -170,8 +170,3 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     next: 'Start opencode again.',
   },
 };
-
-/** The client with the name that the user typed. */
-export function clientNamed(name: string): Client | undefined {
-  return Object.values(CLIENTS).find((client) => client.name === name);
-}

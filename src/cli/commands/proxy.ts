@@ -6,11 +6,11 @@ import { PRESET_NAMES } from '../../model/policy.ts';
 import { isSessionId } from '../../model/session-id.ts';
 import { harmless } from '../../report/bounded.ts';
 import { placesOf, policyTextOf, type StateFlags } from '../../session/configured.ts';
+import type { ProxyPlan } from '../../tools/proxy-plan.ts';
 import type { Cli } from '../cli.ts';
 import { gather } from '../flags.ts';
 import { givenToken, tokenLine } from '../given-token.ts';
 import { keepOutOfReach } from '../policy-place.ts';
-import type { ProxyPlan } from '../proxy-plan.ts';
 import { accessibleFolders } from '../serve-folders.ts';
 
 interface ProxyFlags extends StateFlags {

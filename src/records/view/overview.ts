@@ -48,17 +48,7 @@ export async function turnRows({ records, scope }: Viewing): Promise<TurnRow[]> 
   return (await turnViews(records, { scope, limit: MAX_TURNS })).map(turnRow);
 }
 
-export function turnRow({
-  seq,
-  turn,
-  session,
-  atMs,
-  label,
-  prompt,
-  files,
-  changes,
-  stands,
-}: TurnView): TurnRow {
+function turnRow({ seq, turn, session, atMs, label, prompt, files, changes, stands }: TurnView): TurnRow {
   return { seq, turn, session, atMs, words: label ?? prompt ?? turn, files, changes: changes.length, stands };
 }
 

@@ -65,7 +65,7 @@ function Row({
 }
 
 /** Moves the focus in a list with the arrow keys. */
-export function moveFocus(event: KeyboardEvent): void {
+function moveFocus(event: KeyboardEvent): void {
   const step =
     event.key === 'ArrowDown' || event.key === 'j'
       ? 'nextElementSibling'

@@ -83,7 +83,7 @@ function SourceLine({ view, index }: { readonly view: FilePicture; readonly inde
   return html`<li class="source-line"><span class="no">${number}</span>${view.strips.map((strip) => html`<i class=${`cell ${stateOf(strip, number)}`} style=${tint(strip.session)} aria-hidden="true"></i>`)}<code>${safe(view.lines[index] ?? '')}</code>${row === undefined ? null : html`<a class="author" style=${tint(row.session)} href=${pageAddress({ kind: 'entry', seq: row.seq })}>${safe(row.session)} <span>${clock(row.atMs)}</span></a>`}</li>`;
 }
 
-export function stateOf({ seen, stale, wrote }: Strip, line: number): LineState {
+function stateOf({ seen, stale, wrote }: Strip, line: number): LineState {
   const isIn = (ranges: readonly LineRange[]): boolean =>
     ranges.some(({ from, to }) => from <= line && line <= to);
   if (isIn(wrote)) return 'wrote';

@@ -2,26 +2,30 @@ import type { ServerTable } from '../dialect/calls/table.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';
 import type { Sessions } from '../session/sessions.ts';
 
-/** The parsed request of `lookfirst proxy`; `main.ts` passes it to the proxy. */
+/** The workspace, the server behind the proxy, and how clients connect. The command line makes it, and the proxy runs it. */
 export interface ProxyPlan {
   readonly workspace: WorkspaceOptions;
-  /** Called with the open workspace before the server is started. */
+  /** Called with the open workspace before the server is started; an error it throws ends the proxy. */
   readonly opened: (sessions: Sessions) => void;
-  /** The server behind the proxy: a command line or an address. */
+  /** The server's command line; empty if `url` is given. */
   readonly command: readonly string[];
   readonly url?: string;
   /** Sent with every request to `url`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Offer HTTP instead of stdio, on this port or any free one. */
+  /** Offer HTTP instead of stdio. */
   readonly http?: {
+    /** The port; default: any free port. */
     readonly port?: number;
+    /** The token that clients must send; undefined: a new one. */
     readonly token: string | undefined;
+    /** Called when the proxy listens. */
     readonly listening: (front: { readonly url: string; readonly token: string }) => void;
   };
+  /** The session of every call that names none. */
   readonly session?: string;
   readonly unknownTools: 'allow' | 'deny' | 'ask';
   readonly receipts: boolean;
-  /** The user's own tables of tools; tried before the known ones. */
+  /** The user's own tables of tools, tried before the known ones. */
   readonly tables: readonly ServerTable[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }

@@ -47,15 +47,6 @@ const OPEN_TO_DOORS = new Set([
   'text',
   'model',
 ]);
-/** Imports of doors that still have to move; an exception that is no longer needed must be removed here. */
-const DOOR_EXCEPTIONS = new Set([
-  'cli -> disk',
-  'cli -> history',
-  'cli -> journal',
-  'cli -> lock',
-  'cli -> store',
-  'cli -> workspace',
-]);
 const MAX_LINES = 400;
 
 interface SourceFile {
@@ -77,8 +68,7 @@ function violations(file: SourceFile): string[] {
       const folder = folderOf(join(dirname(file.name), target));
       if (folder !== file.folder && layerOf(folder) >= layer)
         found.push(`${file.name}: imports ${folder}/, which is not below ${file.folder}/`);
-      else if (isBackDoor(file.folder, folder) && !DOOR_EXCEPTIONS.has(`${file.folder} -> ${folder}`))
-        found.push(`${file.name}: a door imports ${folder}/`);
+      else if (isBackDoor(file.folder, folder)) found.push(`${file.name}: a door imports ${folder}/`);
     } else if (/^(fs|path|crypto|child_process)(\/|$)/.test(target))
       found.push(`${file.name}: write node:${target}`);
   }
@@ -146,16 +136,6 @@ describe('the layers', () => {
     const files = readSource();
     expect(files.length).toBeGreaterThan(5);
     expect(files.flatMap(violations)).toEqual([]);
-  });
-
-  it('need every exception for doors that is listed', () => {
-    const used = readSource().flatMap((file) =>
-      relativeImports(file)
-        .map(folderOf)
-        .filter((folder) => isBackDoor(file.folder, folder))
-        .map((folder) => `${file.folder} -> ${folder}`),
-    );
-    expect([...DOOR_EXCEPTIONS].filter((exception) => !used.includes(exception))).toEqual([]);
   });
 
   it('have no import cycles', () => {

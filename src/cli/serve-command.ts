@@ -208,7 +208,7 @@ async function rootsOf(
   log: ServePlan['log'],
 ): Promise<readonly string[]> {
   if (dialect !== 'filesystem') return folders;
-  const { accessibleFolders } = await import('./serve-folders.ts');
+  const { accessibleFolders } = await import('../session/accessible-folders.ts');
   return accessibleFolders(folders, log);
 }
 

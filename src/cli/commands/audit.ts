@@ -1,11 +1,13 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { type Audit, type AuditFinding, auditTranscript } from '../../history/audit.ts';
-import { Fault } from '../../model/fault.ts';
+import {
+  type AuditedTranscript,
+  auditTranscripts,
+  type TranscriptFinding,
+} from '../../records/transcripts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
-import { type FoundTranscript, findTranscripts, openTranscript } from '../../store/transcript-file.ts';
 import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -38,41 +40,14 @@ Examples:
   lookfirst audit
   lookfirst audit ~/project --json`;
 
-interface Audited extends FoundTranscript {
-  readonly audit: Audit;
+function auditAll(cli: Cli, root: string): Promise<readonly AuditedTranscript[]> {
+  const places = { home: cli.env['HOME'] ?? homedir(), env: cli.env };
+  return auditTranscripts(places, root, (path, reason) =>
+    cli.terminal.tell(`left out ${pathText(path)}: ${reason}`),
+  );
 }
 
-/** Longer transcripts are left out, because each one is loaded whole. */
-const MAX_BYTES = 256 << 20;
-
-async function auditAll(cli: Cli, root: string): Promise<readonly Audited[]> {
-  const audited: Audited[] = [];
-  for (const transcript of findTranscripts({ home: cli.env['HOME'] ?? homedir(), env: cli.env }, root)) {
-    const audit = await auditOne(cli, transcript.path, root);
-    if (audit !== undefined && audit.changes + audit.findings.length > 0)
-      audited.push({ ...transcript, audit });
-  }
-  return audited;
-}
-
-async function auditOne(cli: Cli, path: string, root: string): Promise<Audit | undefined> {
-  const { size, chunks, project } = openTranscript(path);
-  if (size > MAX_BYTES) {
-    cli.terminal.tell(`left out ${pathText(path)}: it is larger than 256 MB`);
-    return undefined;
-  }
-  const parts: Uint8Array[] = [];
-  for await (const chunk of chunks) parts.push(chunk);
-  try {
-    return auditTranscript(Buffer.concat(parts).toString('utf8'), { root, cwd: project ?? root });
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    cli.terminal.tell(`left out ${pathText(path)}: ${error.message}`);
-    return undefined;
-  }
-}
-
-async function printJson(cli: Cli, audited: readonly Audited[]): Promise<void> {
+async function printJson(cli: Cli, audited: readonly AuditedTranscript[]): Promise<void> {
   for (const { client, path: transcript, audit } of audited) {
     const { format, changes, commands, findings } = audit;
     const line = { type: 'transcript', client, transcript, format, changes, commands, ...tally(findings) };
@@ -99,7 +74,7 @@ const FINDING_COLUMNS: readonly Column[] = [
 ];
 const MAX_FINDINGS = 20;
 
-async function printTable(cli: Cli, audited: readonly Audited[], root: string): Promise<void> {
+async function printTable(cli: Cli, audited: readonly AuditedTranscript[], root: string): Promise<void> {
   await cli.terminal.print(`${countOf(audited.length, 'conversation')} changed files in ${pathText(root)}`);
   if (audited.length === 0) return;
   const clients = [...new Set(audited.map(({ client }) => client))];
@@ -132,12 +107,13 @@ async function printTable(cli: Cli, audited: readonly Audited[], root: string): 
   );
 }
 
-function tally(findings: readonly AuditFinding[]): {
+function tally(findings: readonly TranscriptFinding[]): {
   readonly blindOverwrites: number;
   readonly outdatedEdits: number;
   readonly shellWrites: number;
 } {
-  const counted = (kind: AuditFinding['kind']) => findings.filter((finding) => finding.kind === kind).length;
+  const counted = (kind: TranscriptFinding['kind']) =>
+    findings.filter((finding) => finding.kind === kind).length;
   return {
     blindOverwrites: counted('blind-overwrite'),
     outdatedEdits: counted('outdated-edit'),

@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { Command } from 'commander';
-import { findRipgrep } from '../../disk/ripgrep.ts';
+import { ripgrepVersion } from '../../records/health.ts';
 import { jsonText } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import type { StateFlags } from '../../session/configured.ts';
@@ -18,8 +16,6 @@ import { Stage } from '../stage.ts';
 interface DoctorFlags extends StateFlags {
   readonly json?: boolean;
 }
-
-const run = promisify(execFile);
 
 /** `lookfirst doctor`: checks what works on this machine by trying it. */
 export function defineDoctor(cli: Cli): Command {
@@ -80,8 +76,7 @@ function lineOf(cli: Cli, { name, status, message }: DoctorCheck): string {
 /** Checks that ripgrep is installed and runs. */
 async function checkRipgrep(cli: Cli): Promise<DoctorCheck> {
   try {
-    const { stdout } = await run(await findRipgrep({}, [cli.cwd]), ['--version'], { timeout: 10_000 });
-    return ok('ripgrep', stdout.split('\n')[0] ?? '');
+    return ok('ripgrep', await ripgrepVersion(cli.cwd));
   } catch (error) {
     return fail('ripgrep', reasonOf(error));
   }

@@ -1,13 +1,10 @@
-import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { type DerivedHistory, deriveSightingsFrom } from '../../history/derive.ts';
-import type { HistorySighting } from '../../history/history-sighting.ts';
 import { type Coverage, unionCoverage } from '../../model/coverage.ts';
 import { FORMAT_NAMES, type FormatName } from '../../model/transcript.ts';
+import { readTranscript, type TranscriptSightings } from '../../records/transcripts.ts';
 import { formatRanges } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
-import { openTranscript, type TranscriptFile } from '../../store/transcript-file.ts';
 import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -48,38 +45,25 @@ Examples:
   lookfirst history messages.json --format anthropic-messages`;
 
 async function history(cli: Cli, file: string, flags: HistoryFlags): Promise<ExitCode> {
-  const transcript = openTranscript(resolve(cli.cwd, file));
-  const derived = await deriveSightingsFrom(withProgress(cli, transcript), {
-    ...(flags.format === undefined ? {} : { format: flags.format }),
-    cwd: resolve(cli.cwd, flags.cwd ?? transcript.project ?? '.'),
-    ...(flags.root === undefined ? {} : { root: resolve(cli.cwd, flags.root) }),
-  });
-  await (flags.json === true ? printJson : printTable)(cli, derived);
+  const { format, cwd, root } = flags;
+  const progress = new Progress(cli.terminal);
+  const onProgress = (done: number, size: number): void => {
+    if (size >= PROGRESS_FROM_BYTES) progress.update('reading', done, size);
+  };
+  const seen = await readTranscript(file, { base: cli.cwd, format, cwd, root, onProgress }).finally(() =>
+    progress.end(),
+  );
+  await (flags.json === true ? printJson : printTable)(cli, seen);
   return EXIT.done;
 }
 
 /** A smaller file is read before a progress bar would be visible. */
 const PROGRESS_FROM_BYTES = 32 << 20;
 
-async function* withProgress(cli: Cli, { size, chunks }: TranscriptFile): AsyncGenerator<Uint8Array> {
-  if (size < PROGRESS_FROM_BYTES) {
-    yield* chunks;
-    return;
-  }
-  const progress = new Progress(cli.terminal);
-  let done = 0;
-  try {
-    for await (const chunk of chunks) {
-      yield chunk;
-      done += chunk.byteLength;
-      progress.update('reading', done, size);
-    }
-  } finally {
-    progress.end();
-  }
-}
-
-async function printJson(cli: Cli, { format, records, skipped, sightings }: DerivedHistory): Promise<void> {
+async function printJson(
+  cli: Cli,
+  { format, records, skipped, sightings }: TranscriptSightings,
+): Promise<void> {
   await cli.terminal.printJson({ type: 'transcript', format, records, skipped });
   for (const sighting of sightings) await cli.terminal.printJson({ type: 'sighting', ...sighting });
 }
@@ -91,7 +75,10 @@ const COLUMNS: readonly Column[] = [
   { title: 'WHEN' },
 ];
 
-async function printTable(cli: Cli, { format, records, skipped, sightings }: DerivedHistory): Promise<void> {
+async function printTable(
+  cli: Cli,
+  { format, records, skipped, sightings }: TranscriptSightings,
+): Promise<void> {
   const files = byFile(sightings);
   const left = skipped.count === 0 ? '' : `, ${skipped.count} left out (${reasons(skipped.reasons)})`;
   const head = `${format ?? 'empty'} transcript, ${countOf(records, 'record')}${left}: ${countOf(files.length, 'file')} in context`;
@@ -114,7 +101,7 @@ interface SeenFile {
 }
 
 /** One row per file, most recently seen last, because users remember the end of a conversation. */
-function byFile(sightings: readonly HistorySighting[]): SeenFile[] {
+function byFile(sightings: TranscriptSightings['sightings']): SeenFile[] {
   const files = new Map<string, SeenFile>();
   for (const { path, coverage, how, atMs, totalLines } of sightings) {
     const known = files.get(path);

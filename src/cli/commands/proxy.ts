@@ -5,13 +5,13 @@ import { completeTable } from '../../dialect/calls/user-table.ts';
 import { PRESET_NAMES } from '../../model/policy.ts';
 import { isSessionId } from '../../model/session-id.ts';
 import { harmless } from '../../report/bounded.ts';
+import { accessibleFolders } from '../../session/accessible-folders.ts';
 import { placesOf, policyTextOf, type StateFlags } from '../../session/configured.ts';
 import type { ProxyPlan } from '../../tools/proxy-plan.ts';
 import type { Cli } from '../cli.ts';
 import { gather } from '../flags.ts';
 import { givenToken, tokenLine } from '../given-token.ts';
 import { keepOutOfReach } from '../policy-place.ts';
-import { accessibleFolders } from '../serve-folders.ts';
 
 interface ProxyFlags extends StateFlags {
   readonly root?: readonly string[];

@@ -1,8 +1,5 @@
 import { join } from 'node:path';
-import { FileSystemClock } from '../../disk/clock.ts';
-import { loadNative } from '../../disk/native.ts';
-import { openRangeLock } from '../../lock/range-lock.ts';
-import { Workspace } from '../../workspace/workspace.ts';
+import { exchangeFiles, type FolderHealth, folderHealth, lockHealth } from '../../records/health.ts';
 import type { Cli } from '../cli.ts';
 import type { Stage } from '../stage.ts';
 import { type DoctorCheck, fail, ok, reasonOf, warn } from './check.ts';
@@ -19,18 +16,14 @@ const SYNCED: readonly (readonly [RegExp, string])[] = [
 /** The guarantees that the file system of this folder allows. */
 export function checkFolder(cli: Cli): DoctorCheck[] {
   try {
-    const workspace = Workspace.open([cli.cwd]);
-    try {
-      return [checkGuarantee(workspace), checkClock(workspace), ...checkSync(workspace.roots[0] ?? cli.cwd)];
-    } finally {
-      workspace.close();
-    }
+    const health = folderHealth(cli.cwd);
+    return [checkGuarantee(health), checkClock(health), ...checkSync(health.root)];
   } catch (error) {
     return [fail('containment', reasonOf(error))];
   }
 }
 
-function checkGuarantee({ guarantee }: Workspace): DoctorCheck {
+function checkGuarantee({ guarantee }: FolderHealth): DoctorCheck {
   if (guarantee === 'walk') return ok('containment', 'every step goes through a directory handle');
   return warn(
     'containment',
@@ -38,22 +31,19 @@ function checkGuarantee({ guarantee }: Workspace): DoctorCheck {
   );
 }
 
-/** Checks the file system's clock: a stamp can replace hashing only if this machine's clock made it. */
-function checkClock(workspace: Workspace): DoctorCheck {
-  const outcome = workspace.locate('.', 'status');
-  if (!outcome.ok || !outcome.located.exists) return fail('clock', 'this folder cannot be looked at');
-  const { place, stats } = outcome.located;
-  const clock = new FileSystemClock();
-  try {
-    const isForeign = clock.isRacy({ ...stats, mtimeNs: 0n, ctimeNs: 0n }, place.dir.prefix);
-    if (!isForeign) return ok('clock', 'file times come from this machine; unchanged files need no hashing');
-    return warn(
-      'clock',
-      'file times come from elsewhere (network or user file system): every check hashes the file',
-    );
-  } finally {
-    clock.close();
-    place.dir.close();
+function checkClock({ clock }: FolderHealth): DoctorCheck {
+  switch (clock) {
+    case 'own':
+      return ok('clock', 'file times come from this machine; unchanged files need no hashing');
+    case 'foreign':
+      return warn(
+        'clock',
+        'file times come from elsewhere (network or user file system): every check hashes the file',
+      );
+    case 'unreadable':
+      return fail('clock', 'this folder cannot be read');
+    default:
+      return clock satisfies never;
   }
 }
 
@@ -71,12 +61,11 @@ export function checkKernel(stage: Stage): DoctorCheck[] {
 function checkExchange(stage: Stage): DoctorCheck {
   const name = 'atomic exchange';
   const weaker = 'files are claimed and linked instead, with an instant in which a name is free';
-  const native = loadNative();
-  if (native === undefined) return warn(name, `fs-native-extensions has no build here; ${weaker}`);
   stage.put('one.txt', 'one');
   stage.put('two.txt', 'two');
   try {
-    native.swapSync(join(stage.workspace, 'one.txt'), join(stage.workspace, 'two.txt'));
+    if (!exchangeFiles(join(stage.workspace, 'one.txt'), join(stage.workspace, 'two.txt')))
+      return warn(name, `fs-native-extensions has no build here; ${weaker}`);
   } catch (error) {
     return warn(name, `not on this file system (${reasonOf(error)}); ${weaker}`);
   }
@@ -86,14 +75,15 @@ function checkExchange(stage: Stage): DoctorCheck {
 
 function checkLocks(stage: Stage): DoctorCheck {
   const name = 'locks';
-  const lock = openRangeLock(join(stage.state, 'doctor-lock'));
-  if (lock === undefined)
-    return warn(name, 'by lock files: a killed process is found by its number, not by the kernel');
-  try {
-    if (!lock.tryAcquire(1)) return fail(name, 'a lock that nobody has could not be had');
-    lock.release(1);
-    return ok(name, 'by the kernel: what a killed process held is free at once');
-  } finally {
-    lock.close();
+  const health = lockHealth(join(stage.state, 'doctor-lock'));
+  switch (health) {
+    case 'kernel':
+      return ok(name, 'by the kernel: what a killed process held is free at once');
+    case 'files':
+      return warn(name, 'by lock files: a killed process is found by its number, not by the kernel');
+    case 'refused':
+      return fail(name, 'a free lock could not be taken');
+    default:
+      return health satisfies never;
   }
 }

@@ -1,11 +1,8 @@
-import { verifyChain } from '../../journal/verify.ts';
 import { canonicalPath } from '../../records/canonical-path.ts';
+import { fleetHealth, homeHealth, storeHealth } from '../../records/health.ts';
 import { isInScope } from '../../records/scope.ts';
 import { byteSize } from '../../report/amounts.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
-import { isFleetUrl, openRecordedState } from '../../store/open-state.ts';
-import type { FleetHealth } from '../../store/postgres/inspect.ts';
-import { inspectHome } from '../../store/prepare-home.ts';
 import type { Cli } from '../cli.ts';
 import { countOf } from '../words.ts';
 import { type DoctorCheck, fail, ok, reasonOf, warn } from './check.ts';
@@ -39,7 +36,7 @@ export function checkHome(cli: Cli, flags: StateFlags): DoctorCheck[] {
 }
 
 function checkFolder(cli: Cli, home: string): DoctorCheck[] {
-  const { exists, writable, isPrivate, freeBytes, setAside } = inspectHome(home);
+  const { exists, writable, isPrivate, freeBytes, setAside } = homeHealth(home);
   if (!writable) return [fail(HOME, `${home} cannot be written`)];
   const there = exists ? '' : ' (made at the first start)';
   const checks = [ok(HOME, `${home}${there}, ${byteSize(freeBytes)} free`)];
@@ -72,15 +69,9 @@ export function checkRoom(freeBytes: number): DoctorCheck[] {
 /** Checks that the store opens and that its journal is unaltered. */
 export async function checkStore(cli: Cli, flags: StateFlags): Promise<DoctorCheck> {
   try {
-    const places = placesOf(cli, flags);
-    const { store } = await openRecordedState(places.store, places.home, 'empty');
-    try {
-      const report = await verifyChain(store);
-      if (report.ok) return ok('store', `${countOf(report.entries, 'entry')} in an unbroken chain`);
-      return fail('store', `journal entry ${report.seq} was ${report.problem}`);
-    } finally {
-      await store.close();
-    }
+    const report = await storeHealth(placesOf(cli, flags));
+    if (report.ok) return ok('store', `${countOf(report.entries, 'entry')} in an unbroken chain`);
+    return fail('store', `journal entry ${report.seq} was ${report.problem}`);
   } catch (error) {
     return fail('store', reasonOf(error));
   }
@@ -94,16 +85,14 @@ const MAX_LATENCY_MS = 20;
 /** Checks a fleet store: connection, latency, schema, clock and size. */
 export async function* checkFleet(cli: Cli, flags: StateFlags): AsyncGenerator<DoctorCheck> {
   try {
-    const { store } = placesOf(cli, flags);
-    if (!isFleetUrl(store)) return;
-    const { inspectFleet } = await import('../../store/postgres/inspect.ts');
-    yield* fleetChecks(await inspectFleet(store));
+    const health = await fleetHealth(placesOf(cli, flags).store);
+    if (health !== undefined) yield* fleetChecks(health);
   } catch (error) {
     yield fail('fleet', reasonOf(error));
   }
 }
 
-function fleetChecks(health: FleetHealth): readonly DoctorCheck[] {
+function fleetChecks(health: NonNullable<Awaited<ReturnType<typeof fleetHealth>>>): readonly DoctorCheck[] {
   const { server, latencyMs, clockAheadMs, schema, connections, maxConnections } = health;
   const latency = `PostgreSQL ${server}, ${latencyMs.toFixed(1)} ms a round trip, ${connections} of ${maxConnections} connections`;
   const version =

@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { FileSystemClock } from '../disk/clock.ts';
+import { loadNative } from '../disk/native.ts';
+import { findRipgrep } from '../disk/ripgrep.ts';
+import { type ChainReport, verifyChain } from '../journal/verify.ts';
+import { openRangeLock } from '../lock/range-lock.ts';
+import { isFleetUrl, openRecordedState } from '../store/open-state.ts';
+import type { FleetHealth } from '../store/postgres/inspect.ts';
+import { inspectHome } from '../store/prepare-home.ts';
+import { Workspace } from '../workspace/workspace.ts';
+import type { RecordsPlace } from './records.ts';
+
+/** The state folder: whether it exists, is private and writable, and how much room it has. */
+export function homeHealth(home: string): ReturnType<typeof inspectHome> {
+  return inspectHome(home);
+}
+
+/** Opens the store and verifies its journal. */
+export async function storeHealth({ store: url, home }: RecordsPlace): Promise<ChainReport> {
+  const { store } = await openRecordedState(url, home, 'empty');
+  try {
+    return await verifyChain(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Connection, latency, schema, clock and size of a fleet store; undefined for other stores. */
+export async function fleetHealth(url: string): Promise<FleetHealth | undefined> {
+  if (!isFleetUrl(url)) return undefined;
+  const { inspectFleet } = await import('../store/postgres/inspect.ts');
+  return inspectFleet(url);
+}
+
+/** The guarantees that the file system of a folder allows. */
+export interface FolderHealth {
+  /** The folder without links. */
+  readonly root: string;
+  readonly guarantee: Workspace['guarantee'];
+  /** Whose clock makes the file times. A stamp spares hashing only if they are of this machine. */
+  readonly clock: 'own' | 'foreign' | 'unreadable';
+}
+
+export function folderHealth(folder: string): FolderHealth {
+  const workspace = Workspace.open([folder]);
+  try {
+    const { guarantee, roots } = workspace;
+    return { root: roots[0] ?? folder, guarantee, clock: clockIn(workspace) };
+  } finally {
+    workspace.close();
+  }
+}
+
+function clockIn(workspace: Workspace): FolderHealth['clock'] {
+  const outcome = workspace.locate('.', 'status');
+  if (!outcome.ok || !outcome.located.exists) return 'unreadable';
+  const { place, stats } = outcome.located;
+  const clock = new FileSystemClock();
+  try {
+    const isForeign = clock.isRacy({ ...stats, mtimeNs: 0n, ctimeNs: 0n }, place.dir.prefix);
+    return isForeign ? 'foreign' : 'own';
+  } finally {
+    clock.close();
+    place.dir.close();
+  }
+}
+
+/** Exchanges two files in one step, as a change does. False if this platform has no such call; throws its error. */
+export function exchangeFiles(one: string, other: string): boolean {
+  const native = loadNative();
+  native?.swapSync(one, other);
+  return native !== undefined;
+}
+
+/** Takes and releases a lock in a file. `files`: locks are files, because the kernel's are not available. */
+export function lockHealth(file: string): 'kernel' | 'files' | 'refused' {
+  const lock = openRangeLock(file);
+  if (lock === undefined) return 'files';
+  try {
+    if (!lock.tryAcquire(1)) return 'refused';
+    lock.release(1);
+    return 'kernel';
+  } finally {
+    lock.close();
+  }
+}
+
+/** The first line of `rg --version`. Throws if ripgrep is missing or does not run. */
+export async function ripgrepVersion(folder: string): Promise<string> {
+  const command = await findRipgrep({}, [folder]);
+  const { stdout } = await promisify(execFile)(command, ['--version'], { timeout: 10_000 });
+  return stdout.split('\n')[0] ?? '';
+}

@@ -5,6 +5,8 @@ const [word, ...rest] = process.argv.slice(2);
 process.exit(await run());
 
 async function run(): Promise<number> {
+  if (word === 'hook' && !rest.some((flag) => ['--help', '-h', '--version', '-v'].includes(flag)))
+    return hook();
   if (!isSomewhere()) {
     process.stderr.write('lookfirst: the current folder is gone: change to one that is there [IO_FAILED]\n');
     return 1;
@@ -15,8 +17,6 @@ async function run(): Promise<number> {
     const help = (): Promise<number> => commandLine(['serve', '--help']);
     return runServe({ args, process, servers: () => import('./mcp/serve.ts'), viewer, help });
   }
-  if (word === 'hook' && !rest.some((flag) => ['--help', '-h', '--version', '-v'].includes(flag)))
-    return hook();
   return commandLine(process.argv.slice(2));
 }
 
@@ -50,7 +50,8 @@ async function hook(): Promise<number> {
   return runHook({
     args: rest,
     env,
-    cwd: process.cwd(),
+    // An event names its folder, so a hook is answered also where the current folder is gone.
+    cwd: isSomewhere() ? process.cwd() : '/',
     platform,
     self: [execPath, argv[1] ?? ''],
     uid: process.getuid?.() ?? 0,

@@ -52,7 +52,8 @@ if [ -n "$fast" ] && [ -n "$curl" ] && [ -O "$home/run" ]; then
   fi
 fi
 if [ -x "$node" ] && [ -f "$program" ]; then
-  printf '%s' "$input" | "$node" "$program" hook "$client" "$@"
+  # Node 22 and later keep compiled code there; older ones ignore the variable.
+  printf '%s' "$input" | NODE_COMPILE_CACHE="$home/compiled" "$node" "$program" hook "$client" "$@"
   code=$?
   case $code in 0 | 2) exit $code ;; esac
   reason="Lookfirst did not answer (exit $code)"

@@ -9,8 +9,7 @@ import { HOST_NAMES, type HookAnswer, type Host } from './event.ts';
 import { HookDoor, type HookSettings } from './hook-door.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
 import { deniedOnStderr } from './hosts/payload.ts';
-
-import { isResidentAlive, type ResidentCall, runResident } from './resident/resident.ts';
+import type { ResidentCall } from './resident/resident.ts';
 
 export interface HookProcess extends ConfigSources {
   readonly args: readonly string[];
@@ -139,6 +138,8 @@ async function startResident(around: HookProcess): Promise<void> {
   const { home } = placesOf(around, {});
   const { folder, pointer } = residentPlace(home, around.uid);
   const [node, program] = around.self;
+  // Loaded late, because a call that starts no resident need not load the HTTP modules.
+  const { isResidentAlive } = await import('./resident/resident.ts');
   try {
     process.chdir(folder);
     if (await isResidentAlive(pointer, program)) return;
@@ -159,6 +160,7 @@ async function startResident(around: HookProcess): Promise<void> {
 async function reside(around: HookProcess): Promise<number> {
   const { home } = placesOf(around, {});
   const door = new HookDoor(around, {}, 'warm');
+  const { runResident } = await import('./resident/resident.ts');
   await runResident({
     place: residentPlace(home, around.uid),
     program: around.self[1],

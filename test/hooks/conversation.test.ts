@@ -215,6 +215,21 @@ describe('a conversation through hooks', () => {
     expect(text('a.txt')).toBe('one\ntwo, by hand\nTHREE\n');
   });
 
+  it('judges also where the current folder is gone', () => {
+    put('a.txt', 'one\n');
+    const event = { event: 'before', action: 'write', session: 's', cwd: root, call: 'c' };
+    const input = JSON.stringify({ ...event, input: { path: 'a.txt', content: 'x' } });
+    const line = `mkdir gone && cd gone && rmdir ../gone && exec "${process.execPath}" "${PROGRAM}" hook generic`;
+    const env = {
+      ...process.env,
+      LOOKFIRST_HOME: home,
+      LOOKFIRST_STORE: `sqlite:${join(home, 'lookfirst.db')}`,
+    };
+    const { status, stdout } = spawnSync('sh', ['-c', line], { cwd: root, env, input, encoding: 'utf8' });
+    expect(stdout).toContain('[NOT_READ]');
+    expect(status).toBe(2);
+  });
+
   it('log does not list every process that joins the session, the journal does', async () => {
     put('a.txt', 'one\n');
     await send({ event: 'start' });

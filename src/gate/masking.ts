@@ -31,6 +31,13 @@ export function touchesMasked(
   return spans.length > 0 && intent.edits.some(({ oldString }) => touchesSecret(text, spans, oldString));
 }
 
+/** The refusal of reading a secret file, if the policy refuses such files. `relative`: the file, without links. */
+export function secretRefusal({ policy }: World, path: string, relative: string): Refusal | undefined {
+  if (policy.secrets !== 'refuse' || !isSecretPath(relative)) return undefined;
+  const detail = { reason: 'the policy refuses files that hold secrets' };
+  return { code: 'PROTECTED', action: 'read', path, next: 'ask_human', detail };
+}
+
 /** Masks secrets in the lines that a refusal quotes. For a secret file, similar lines are not quoted at all. */
 export function withMasks({ policy }: World, { path }: LookedFile, refusal: Refusal): Refusal {
   const { nearest, places, ...rest } = refusal.detail ?? {};

@@ -1,6 +1,7 @@
 import { readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { kindOf } from '../disk/stats.ts';
 import { rememberedSnapshot, trusted } from '../gate/look.ts';
+import { secretRefusal } from '../gate/masking.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
@@ -13,7 +14,6 @@ import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { countLines } from '../text/byte-lines.ts';
 import { clampLines } from '../text/lines.ts';
 import { sniffMedia } from '../text/media.ts';
-import { isSecretPath } from '../text/secrets.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { readOutput, type VisibleText, visibleText } from './masked-text.ts';
 import { isOutputPath } from './path-names.ts';
@@ -79,10 +79,8 @@ function readLocated(
   if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'other_path' });
   const kind = kindOf(located.stats);
   if (kind !== 'file') return refused(notAFile(path, kind));
-  if (world.policy.secrets === 'refuse' && isSecretPath(located.place.path.relative)) {
-    const detail = { reason: 'the policy refuses files that hold secrets' };
-    return refused({ code: 'PROTECTED', action: 'read', path, next: 'ask_human', detail });
-  }
+  const secret = secretRefusal(world, path, located.place.path.relative);
+  if (secret !== undefined) return refused(secret);
   const sizeBytes = Number(located.stats.size);
   const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = options;
   if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));

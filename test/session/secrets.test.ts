@@ -150,6 +150,16 @@ it('an undo shows its diff with the values masked', async () => {
   expect(preview.diff).not.toMatch(/very-private|also private/);
 });
 
+it('a refused undo shows what changed since with the values masked', async () => {
+  await session.read('.env');
+  await session.edit('.env', [{ oldString: '# settings', newString: '# our settings' }]);
+  writeFileSync(join(root, '.env'), ENV.replace('very-private', 'later-private').replace('settings', 'more'));
+  const refused = await session.undo();
+  expect(refused).toMatchObject({ ok: false, refusal: { code: 'STALE' } });
+  expect(JSON.stringify(refused)).toContain('# more');
+  expect(JSON.stringify(refused)).not.toMatch(/very-private|later-private|also private/);
+});
+
 it('the prompt of a turn is journalled without its tokens', async () => {
   const token = `ghp_${'a'.repeat(36)}`;
   await session.checkpoint(`use ${token} now`);

@@ -259,6 +259,16 @@ describe('a foreign change', () => {
   });
 });
 
+it('files that hold secrets are not read where the policy refuses them', async () => {
+  for (const secrets of ['mask', 'refuse'] as const) {
+    const { session, path } = await open({ policy: { secrets } });
+    writeFileSync(join(path, '..', '.env'), 'TOKEN=x\n');
+    const located = await session.locate(join(path, '..', '.env'), 'read');
+    expect(located.ok ? 'ok' : located.refusal.code).toBe(secrets === 'mask' ? 'ok' : 'PROTECTED');
+    expect(await session.locate(path, 'read')).toMatchObject({ ok: true });
+  }
+});
+
 describe('notes', () => {
   it('and refusals of paths go into the journal', async () => {
     const { session, sessions } = await open();

@@ -24,6 +24,7 @@ import { looksBinary } from '../../text/unicode.ts';
 import { runAsTool } from '../calling-tool.ts';
 import type { Gate } from '../gate.ts';
 import { trusted } from '../look.ts';
+import { secretRefusal } from '../masking.ts';
 import { counted, recordLook } from '../shown-entry.ts';
 import { witness } from '../witness.ts';
 import type { World } from '../world.ts';
@@ -157,6 +158,9 @@ function foreignLocate(world: World, path: string, action: Action): Outcome<{ re
   const kind = located.exists ? kindOf(located.stats) : undefined;
   if (kind !== undefined && NOT_FOR_READING.has(kind))
     return refused({ code: 'NOT_A_FILE', action, path, next: 'other_path', detail: { kind } });
+  const isRead = action === 'read' && kind === 'file';
+  const secret = isRead ? secretRefusal(world, path, located.place.path.relative) : undefined;
+  if (secret !== undefined) return refused(secret);
   return { ok: true, key: located.place.path.key };
 }
 

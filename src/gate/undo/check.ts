@@ -8,7 +8,7 @@ import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, type Refusal, refused, type UndoCall } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
-import { unifiedDiff } from '../../text/unified.ts';
+import { maskedDiff } from '../../text/unified.ts';
 import { ABSENT, sideOfLocated } from '../side-at.ts';
 import type { World } from '../world.ts';
 
@@ -145,7 +145,8 @@ async function changedSince(
   const left =
     step.expect.kind === 'file' ? await world.baselines.recall(step.expect.fingerprint) : undefined;
   if (left === undefined || now === undefined) return { ...base, code: 'STALE', next, detail };
-  const { text } = unifiedDiff<Uint8Array>(left, now, { maxLines: world.policy.maxDiffLines });
+  const { maxDiffLines: maxLines, secrets } = world.policy;
+  const { text } = maskedDiff<Uint8Array>(left, now, { maxLines, secrets, path: step.relative });
   return { ...base, code: 'STALE', next, detail: { ...detail, diff: text } };
 }
 

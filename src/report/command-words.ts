@@ -66,7 +66,7 @@ function noteWords({ merged, leftOut, droppedBits, scratch }: RunResult): string
     ['Merged with changes that another program made meanwhile', merged],
     ['Not committed, because they are not files (FIFOs, sockets)', leftOut],
     ['Committed without their setuid or setgid bit', droppedBits],
-    ['Changed directly: not journalled, and cannot be undone', scratch],
+    ['Used directly; changes there are neither journalled nor undone', scratch],
   ];
   return notes
     .filter(([, paths]) => paths.length > 0)

@@ -114,7 +114,10 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
     const commit = { layer, attributes, command: text, writes, meanwhile: 'merge', answer } as const;
     committed = await commitCommand(world, ledger, commit);
   } catch (error) {
-    throw notCommitted(error, keepLayer(layer, record) ? layer.id : undefined);
+    const isKept = keepLayer(layer, record);
+    // On a full disk the layer may be what fills it.
+    if (!isKept) removeLayer(layer);
+    throw notCommitted(error, isKept ? layer.id : undefined);
   }
   if (!committed.ok) return keptFor(layer, committed, { ...record, output });
   removeLayer(layer);

@@ -247,6 +247,20 @@ describe.skipIf(here === undefined)('a state folder that cannot be written', () 
     expect(existsSync(join(root, 'f'))).toBe(false);
   });
 
+  it('holds no layer of a commit that failed and cannot be repeated', async () => {
+    const layers = join(base, 'state', 'layers');
+    const failing = session.run('echo two > a.txt; echo begun; sleep 0.1', {
+      onProgress: () => {
+        const [id = ''] = readdirSync(layers);
+        rmSync(join(layers, id, 'up-0'), { recursive: true });
+        mkdirSync(join(layers, id, 'layer.new'));
+      },
+    });
+    await expect(failing).rejects.toMatchObject({ code: 'IO_FAILED', reason: 'ENOENT' });
+    expect(readdirSync(layers)).toEqual([]);
+    expect(existsSync(join(root, 'a.txt'))).toBe(false);
+  });
+
   it('loses the middle of a long output, not the command', async () => {
     const { output, committed } = await ran('echo begun; sleep 0.1; seq 1 100000; echo two > a.txt', {
       onProgress: (bytes) => bytes < 10 && writeFileSync(join(base, 'state', 'outputs'), ''),

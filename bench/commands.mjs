@@ -10,6 +10,7 @@ import {
   readdirSync,
   realpathSync,
   rmSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,6 +39,7 @@ export async function rows() {
     return [
       ...(await startRows(bench)),
       ...(await findRows(bench)),
+      await testRow(bench),
       await writeSetRow(bench),
       await commitRow(bench),
       ...(await folderRows(bench)),
@@ -56,12 +58,15 @@ async function onLayer({ session }, command, options = {}) {
 }
 
 function plainly({ root }, command) {
+  return ended(spawn('sh', ['-c', command], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] }));
+}
+
+function ended(child) {
   return new Promise((resolve, reject) => {
-    const child = spawn('sh', ['-c', command], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.resume();
     child.stderr.resume();
     child.once('error', reject);
-    child.once('close', resolve);
+    child.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`exit code ${code}`))));
   });
 }
 
@@ -110,12 +115,57 @@ async function findRows(bench) {
     `mkdir -p '${folder}'; cd '${folder}'; for d in $(seq 100); do mkdir d$d; (cd d$d; seq 1000 | sed s/^/f/ | xargs touch); done`,
   ]);
   const find = 'find . -name "*7.ts" | wc -l';
-  const [plain, layered] = await interleaved([() => plainly(bench, find), () => onLayer(bench, find)], {
+  const tasks = [() => plainly(bench, find), () => onBareOverlay(bench, find), () => onLayer(bench, find)];
+  const [plain, bare, layered] = await interleaved(tasks, { rounds: ROUNDS, warmup: 1 });
+  rmSync(folder, { recursive: true });
+  return [
+    { name: 'commands: find over 100,000 files on a bare overlay / plain', ratio: bare / plain },
+    { name: 'commands: find over 100,000 files on a layer / plain', ratio: layered / plain, bar: 1.6 },
+  ];
+}
+
+/** Runs a command on an overlay without anything else of ours: the least that a layer can cost. */
+function onBareOverlay({ base, root, probe: { tools } }, command) {
+  const [upper, work] = ['bare-up', 'bare-work'].map((name) => join(base, name));
+  for (const folder of [upper, work]) {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder);
+  }
+  const namespace = tools.namespace === 'root' ? ['--mount'] : ['--user', '--map-root-user', '--mount'];
+  const options = `lowerdir=${root},upperdir=${upper},workdir=${work},userxattr,volatile`;
+  const script = `"$0" -t overlay overlay -o "$1" "$2" && cd "$2" && ${command}`;
+  const argv = [...namespace, '--', '/bin/sh', '-c', script, tools.mount, options, root];
+  return ended(spawn(tools.unshare, argv, { stdio: ['ignore', 'pipe', 'pipe'] }));
+}
+
+/** A small project whose tests start a process per file, as the tests of most projects do. */
+async function testRow(bench) {
+  const project = join(bench.root, 'project');
+  mkdirSync(join(project, 'test'), { recursive: true });
+  writeFileSync(
+    join(project, 'package.json'),
+    '{"name":"project","private":true,"scripts":{"test":"node --test"}}',
+  );
+  for (let file = 0; file < 20; file += 1) {
+    const modules = Array.from({ length: 20 }, (_, index) => `m${file}-${index}.js`);
+    for (const name of modules) writeFileSync(join(project, name), `module.exports = '${name}';\n`);
+    const lines = modules.map((name) => `require('assert').equal(require('../${name}'), '${name}');`);
+    writeFileSync(
+      join(project, 'test', `t${file}.test.js`),
+      `require('node:test')('all', () => {\n${lines.join('\n')}\n});\n`,
+    );
+  }
+  const command = 'cd project && npm test';
+  const [plain, layered] = await interleaved([() => plainly(bench, command), () => onLayer(bench, command)], {
     rounds: ROUNDS,
     warmup: 1,
   });
-  rmSync(folder, { recursive: true });
-  return [{ name: 'commands: find over 100,000 files on a layer / plain', ratio: layered / plain, bar: 1.6 }];
+  rmSync(project, { recursive: true });
+  return {
+    name: 'commands: `npm test` of a small project on a layer / plain',
+    ratio: layered / plain,
+    bar: 1.15,
+  };
 }
 
 const WRITE_1000 = 'for i in $(seq 1000); do echo "text $i $0" > many/f$i; done';

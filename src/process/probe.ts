@@ -52,7 +52,7 @@ export async function probe(options: ProbeOptions): Promise<Probe> {
     if (failure === undefined) return { ok: true, tools, attributes };
     failures.push(failure);
   }
-  return explain(failures.join('; '), options.home);
+  return explain([...new Set(failures)].join('; '), options.home);
 }
 
 function no(missing: string, cure: string): Extract<Probe, { ok: false }> {

@@ -49,10 +49,10 @@ function put(path: string, text = `${path}\n`): void {
 
 async function run(
   script: string,
-  more: Partial<CommandRequest> & { readonly processes?: Processes } = {},
+  more: Partial<CommandRequest> & { readonly processes?: Processes; readonly mount?: string } = {},
 ): Promise<CommandRun> {
   if (here === undefined) throw new Error('no sandbox');
-  const { processes = new Processes({ home, env: process.env, attributes }), ...request } = more;
+  const { processes = new Processes({ home, env: process.env, attributes }), mount, ...request } = more;
   count += 1;
   return processes.run(
     {
@@ -69,7 +69,7 @@ async function run(
       output: 'kept',
       ...request,
     },
-    here,
+    mount === undefined ? here : { ...here, tools: { ...here.tools, mount } },
   );
 }
 
@@ -152,6 +152,16 @@ describe.skipIf(here === undefined).each([
   it('is not started if the sandbox cannot be completed', async () => {
     const { end } = await run('true', { profile, cwd: join(workspace, 'missing') });
     expect(end).toEqual({ kind: 'not-started', reason: expect.stringContaining('missing') });
+  });
+
+  it('is not started if a layer cannot be mounted, and the reason is the message of mount', async () => {
+    const mount = join(home, 'mount');
+    const hint = '       dmesg(1) may have more information after failed mount system call.';
+    writeFileSync(mount, `#!/bin/sh\necho 'mount: /w: wrong fs type.' >&2; echo '${hint}' >&2; exit 32\n`, {
+      mode: 0o755,
+    });
+    const { end } = await run('true', { profile, mount });
+    expect(end).toEqual({ kind: 'not-started', reason: 'mount: /w: wrong fs type.' });
   });
 
   it('does not see the state folder', async () => {

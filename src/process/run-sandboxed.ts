@@ -99,6 +99,8 @@ function closed(child: ReturnType<typeof spawn>): Promise<readonly [number | nul
 }
 
 function reasonOf(text: string, code: number | null): string {
-  const line = text.trim().split('\n').at(-1) ?? '';
+  // The hint that mount adds to its message says nothing about the cause.
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.includes('dmesg(1)'));
+  const line = lines.at(-1)?.trim() ?? '';
   return line === '' ? `the sandbox ended with ${code ?? 'a signal'} before the command began` : line;
 }

@@ -17,24 +17,29 @@ export const MANY_FILES = {
 
 export interface KillRounds {
   readonly rounds: number;
-  readonly firstMs: number;
-  readonly stepMs: number;
   /** What the command does, and how many paths it leaves. */
   readonly command: { readonly script: string; readonly left: number };
 }
 
 /**
  * Runs a command in a workspace that holds `a.txt` only. Kills it, later in each round, and checks that all of its writes are
- * in the workspace or none. Committed writes are undone.
+ * in the workspace or none. Committed writes are undone. The kills are spread over the time that the command takes when it is
+ * not killed, because that depends on the load.
  */
 export async function killRuns(
   places: Scratch,
-  { rounds, firstMs, stepMs, command }: KillRounds,
+  { rounds, command }: KillRounds,
 ): Promise<{ readonly untouched: number; readonly committed: number }> {
   const before = treeOf(places.root);
+  const start = performance.now();
+  await killedAfter(places, command.script, undefined);
+  const wholeMs = performance.now() - start;
+  expect(Object.keys(treeOf(places.root))).toHaveLength(command.left);
+  expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
   let committed = 0;
   for (let round = 0; round < rounds; round += 1) {
-    await killedAfter(places, command.script, firstMs + round * stepMs);
+    // The commit is in the second half of the time.
+    await killedAfter(places, command.script, wholeMs * (0.4 + (0.8 * round) / rounds));
     expect(await lookfirst(places, ['run', '--', 'true'])).toMatchObject({ code: 0 });
     const after = treeOf(places.root);
     if (JSON.stringify(after) === JSON.stringify(before)) continue;
@@ -46,7 +51,7 @@ export async function killRuns(
   return { untouched: rounds - committed, committed };
 }
 
-async function killedAfter(places: Scratch, script: string, ms: number): Promise<void> {
+async function killedAfter(places: Scratch, script: string, ms: number | undefined): Promise<void> {
   const [program = '', ...first] = PROGRAM;
   const child = spawn(program, [...first, 'run', '--', 'sh', '-c', script], {
     cwd: places.root,
@@ -54,7 +59,7 @@ async function killedAfter(places: Scratch, script: string, ms: number): Promise
     stdio: 'ignore',
   });
   const ended = new Promise((resolve) => child.once('close', resolve));
-  const timer = setTimeout(() => child.kill('SIGKILL'), ms);
+  const timer = ms === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), ms);
   await ended;
   clearTimeout(timer);
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseAst } from 'rolldown/parseAst';
 import { describe, expect, it } from 'vitest';
 
 const source = join(dirname(fileURLToPath(import.meta.url)), '../src');
@@ -170,5 +171,120 @@ describe('the layers', () => {
       imports: ['../disk/read.ts', './b.ts', 'node:crypto'],
     };
     expect(violations(file)).toEqual([]);
+  });
+});
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [key: string]: unknown;
+}
+
+/**
+ * Module-level variables and empty collections: files may hold them for the reason given. Everything else belongs to an
+ * object that someone opens and closes.
+ */
+const STATE_EXCEPTIONS: Readonly<Record<string, string>> = {
+  'text/decode.ts': 'the loader of packages that this pure folder cannot load itself; set once',
+  'lock/locks.ts': 'a bounded cache of a pure function',
+  'hooks/turns.ts': 'weak notes about session objects',
+  'session/ambient.ts': 'runInSession finds a session of this process by its id',
+  'store/sqlite/sqlite-store.ts': 'stores that this process has open on one database file see each other',
+  'viewer/page/state.ts': 'the state of the page',
+  'viewer/page/feed.ts': 'the timer of the search field',
+};
+/** Signatures that a framework prescribes. */
+const BOOLEAN_EXCEPTIONS = new Set(['adapters/deepagents.ts: replaceAll']);
+/** The same function for another framework or in the public form, each at its own entry point. */
+const NAMES_OF_ENTRY_POINTS = ['ServerOptions', 'lookfirstTools', 'seenFrom', 'serveHttp', 'serveStdio'];
+
+interface ModuleFacts {
+  readonly exported: readonly string[];
+  /** Variables of the module that can change. */
+  readonly state: readonly string[];
+  readonly booleans: readonly string[];
+}
+
+function factsOf(text: string): ModuleFacts {
+  const source = (node: Node): string => text.slice(node.start, node.end);
+  const exported = new Set<string>();
+  const state: string[] = [];
+  const booleans: string[] = [];
+  // The cast is safe: the parser's nodes have these members.
+  const { body } = parseAst(text, { lang: 'ts' }) as unknown as { readonly body: readonly Node[] };
+  for (const statement of body) {
+    const isExport = statement.type === 'ExportNamedDeclaration';
+    const declared = (isExport ? statement['declaration'] : statement) as Node | null;
+    if (declared === null) continue;
+    const variables = declared.type === 'VariableDeclaration' ? (declared['declarations'] as Node[]) : [];
+    const named = variables.length > 0 ? variables : [declared];
+    const names = named.flatMap((each) => (each['id'] as { name?: string } | undefined)?.name ?? []);
+    if (isExport) for (const name of names) exported.add(name);
+    if (variables.length > 0 && declared['kind'] !== 'const') state.push(...names);
+    for (const variable of variables) if (isEmptyCollection(source(variable))) state.push(...names);
+  }
+  visit({ type: 'Program', start: 0, end: text.length, body }, (node) => {
+    if (!/Function(Expression|Declaration)|^TSEmptyBody/.test(node.type)) return;
+    for (const parameter of node['params'] as Node[])
+      if (isBoolean(source(parameter))) booleans.push(source(parameter).split(/\W/)[0] ?? '');
+  });
+  return { exported: [...exported], state, booleans };
+}
+
+function isEmptyCollection(declaration: string): boolean {
+  const [name = '', value = ''] = declaration.split(/ = (.*)/s);
+  return !/readonly/i.test(name) && /^(new (Weak)?(Map|Set)(<.*>)?\(\)|\[\])$/s.test(value);
+}
+
+/** `name: boolean`, `name?: boolean`, `name = false`; an object with a boolean field is named at each call. */
+function isBoolean(parameter: string): boolean {
+  return /^\w+\??: boolean( \| undefined)?( = .*)?$|^\w+ = (true|false)$/.test(parameter);
+}
+
+function visit(node: Node, see: (node: Node) => void): void {
+  see(node);
+  for (const value of Object.values(node))
+    for (const child of Array.isArray(value) ? value : [value])
+      if (typeof child === 'object' && child !== null && 'type' in child) visit(child as Node, see);
+}
+
+describe('the modules', () => {
+  const modules = readSource()
+    .filter(({ name }) => !name.endsWith('.d.ts'))
+    .map(({ name }) => ({ name, ...factsOf(readFileSync(join(source, name), 'utf8')) }));
+
+  it('have no state of their own', () => {
+    const found = modules.filter(({ state }) => state.length > 0).map(({ name }) => name);
+    expect(found.sort()).toEqual(Object.keys(STATE_EXCEPTIONS).sort());
+  });
+
+  it('take no boolean parameters', () => {
+    const found = modules.flatMap(({ name, booleans }) => booleans.map((each) => `${name}: ${each}`));
+    expect(found.filter((each) => !BOOLEAN_EXCEPTIONS.has(each))).toEqual([]);
+    expect(found).toHaveLength(BOOLEAN_EXCEPTIONS.size);
+  });
+
+  it('export each name once, except the entry points', () => {
+    const names = modules.flatMap(({ exported }) => exported);
+    const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+    expect([...twice].sort()).toEqual(NAMES_OF_ENTRY_POINTS);
+  });
+
+  it.each([
+    ['let count = 0;', { state: ['count'] }],
+    ['export let count = 0;', { state: ['count'], exported: ['count'] }],
+    ['const known = new Map<string, number>();', { state: ['known'] }],
+    ['const known: ReadonlyMap<string, number> = new Map();', { state: [] }],
+    ['const all: string[] = [];', { state: ['all'] }],
+    ['const all: readonly string[] = [];', { state: [] }],
+    ["const NAMES = new Set(['a']);", { state: [] }],
+    ['function f(deep: boolean): void {}', { booleans: ['deep'] }],
+    ['class A { f(path: string, deep = false): void {} }', { booleans: ['deep'] }],
+    ['const f = (deep?: boolean): void => {};', { booleans: ['deep'] }],
+    ['function f({ deep }: { deep: boolean }): void {}', { booleans: [] }],
+    ['function f(is: (value: string) => boolean): void {}', { booleans: [] }],
+  ])('are read as they are written: %s', (text, facts) => {
+    expect(factsOf(text)).toMatchObject(facts);
   });
 });

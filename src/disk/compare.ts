@@ -17,7 +17,7 @@ const CHUNK_BYTES = 1 << 18;
  * One shared buffer. Comparing is synchronous, so calls never overlap, and allocating costs more
  * than comparing.
  */
-let room: Buffer | undefined;
+const ROOM = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
 /** True if the open file holds exactly the expected bytes. Compares only bytes, never times or sizes alone. */
 export function holds(fd: number, expected: Expected): boolean {
@@ -67,8 +67,7 @@ function holdsFingerprint(fd: number, { sha256, size }: Fingerprint): boolean {
 /** Reads a file to its end. False if its length differs from `size` or `agrees` rejects a chunk. */
 function readsAs(fd: number, size: number, agrees: (chunk: Buffer, at: number) => boolean): boolean {
   // Read one byte more than expected, to notice a file that has just grown.
-  room ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  const chunk = room.subarray(0, Math.min(CHUNK_BYTES, size + 1));
+  const chunk = ROOM.subarray(0, Math.min(CHUNK_BYTES, size + 1));
   for (let done = 0; ; ) {
     const count = readSync(fd, chunk, 0, chunk.byteLength, done);
     if (count === 0) return done === size;

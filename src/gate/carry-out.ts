@@ -90,7 +90,7 @@ async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): P
       const recorded = await settle(world, ledger, settlementOf(done, settled, { announced, entries }));
       // Without effects no entry is written, so there is no change that the id could name.
       const id = settled.effects?.length === 0 ? {} : { change };
-      const results = done.map(({ outcome }) => resultOf(outcome, id, recorded));
+      const results = done.map(({ outcome }) => resultOf(outcome, { id, recorded }));
       return { ok: true, ...id, dryRun: false, results };
     }
   } catch (error) {
@@ -294,7 +294,10 @@ async function unchanged(world: World, ledger: Ledger, work: Work): Promise<Outc
   return { ok: true, dryRun: false, results };
 }
 
-function resultOf(outcome: Done, id: { readonly change?: string }, recorded: boolean): ChangeResult {
+function resultOf(
+  outcome: Done,
+  { id, recorded }: { readonly id: { readonly change?: string }; readonly recorded: boolean },
+): ChangeResult {
   const { result } = outcome;
   if (recorded) return result.changed ? { ...result, ...id } : result;
   const notices: readonly Notice[] = [...result.notices, { kind: 'not-recorded' }];

@@ -221,7 +221,7 @@ function stepOf(world: World, { change, content, arrival }: Relocating): Step {
   const shown = shownAt(world, content, { path, fingerprint });
   const put = restoreStep(
     world,
-    { key: path.key, relative: path.relative, expect, restore: fileSide(fingerprint, mode, false) },
+    { key: path.key, relative: path.relative, expect, restore: fileSide(fingerprint, mode, 'none') },
     { path, action: change.kind, bytes: async () => bytes, shown },
   );
   const taken = { key: from.key, relative: from.relative, expect: sideOf(before), restore: ABSENT };

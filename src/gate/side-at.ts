@@ -80,7 +80,7 @@ async function largeFileAt(world: World, place: Place): Promise<FoundSide | Unkn
   try {
     const fingerprint = await fingerprintIfStill(place, stamp, AbortSignal.timeout(world.policy.maxReadMs));
     if (fingerprint === undefined) return { problem: 'changing' };
-    return { side: fileSide(fingerprint, modeOf(stats), true), ...(racy ? {} : { stamp }) };
+    return { side: fileSide(fingerprint, modeOf(stats), 'kept'), ...(racy ? {} : { stamp }) };
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError') return { problem: 'slow' };
     throw error;
@@ -105,11 +105,12 @@ function slowReason({ policy }: World): string {
 
 export const ABSENT: Side = { kind: 'absent' };
 
-export function fileSide(fingerprint: Fingerprint, mode: number, kept: boolean): Side {
-  return { kind: 'file', fingerprint, mode, kept };
+/** The side of a file. `image`: whether the store holds its bytes. */
+export function fileSide(fingerprint: Fingerprint, mode: number, image: 'kept' | 'none'): Side {
+  return { kind: 'file', fingerprint, mode, kept: image === 'kept' };
 }
 
 /** The side of a file that was read. Its bytes will be kept as an image. */
 export function sideOf(snapshot: Snapshot): Side {
-  return fileSide(snapshot.fingerprint, modeOf(snapshot.stats), true);
+  return fileSide(snapshot.fingerprint, modeOf(snapshot.stats), 'kept');
 }

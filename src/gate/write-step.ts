@@ -177,7 +177,7 @@ function effectOf(change: NewBytes, fingerprint: Fingerprint, mode?: number): Ef
     key: located.place.path.key,
     relative: located.place.path.relative,
     before: before === undefined ? ABSENT : sideOf(before),
-    after: fileSide(fingerprint, mode ?? announced, false),
+    after: fileSide(fingerprint, mode ?? announced, 'none'),
   };
 }
 

@@ -276,12 +276,12 @@ class LegacyClient {
         return;
       }
     }
-    this.#tell(line, key !== undefined);
+    this.#tell(line, key === undefined ? 'notification' : 'request');
   }
 
-  #tell(line: Buffer, asks: boolean): void {
+  #tell(line: Buffer, kind: 'notification' | 'request'): void {
     const newest = [...this.#posts.values()].at(-1)?.reply;
-    if (newest !== undefined && (asks || this.#stream === undefined)) newest.event(line);
+    if (newest !== undefined && (kind === 'request' || this.#stream === undefined)) newest.event(line);
     else if (this.#stream !== undefined) writeEvent(this.#stream, line);
     else {
       this.#held.push(line);

@@ -209,7 +209,7 @@ function showLines(reading: Reading, snapshot: Snapshot, visible: VisibleText): 
     sighting: sightingOf(reading, snapshot, {
       coverage: all ? WHOLE : linesCoverage([range], totalLines),
       totalLines,
-      flags: flagsOf(lines, visible.isMasked(range)),
+      flags: flagsOf({ clamped: lines.clamped, redacted: visible.isMasked(range) }),
     }),
   };
 }
@@ -232,7 +232,10 @@ function linesResult(lines: PageText, facts: LinesFacts): Shown['result'] {
   };
 }
 
-function flagsOf({ clamped }: PageText, redacted: boolean): SightingFlags {
+function flagsOf({
+  clamped,
+  redacted,
+}: Pick<PageText, 'clamped'> & { readonly redacted: boolean }): SightingFlags {
   return clamped.length > 0 || redacted ? { ...NO_FLAGS, clamped: clamped.length > 0, redacted } : NO_FLAGS;
 }
 
@@ -307,7 +310,7 @@ function showAll(
     sighting: sightingOf(reading, snapshot, {
       coverage: WHOLE,
       totalLines: known,
-      flags: flagsOf(lines, visible.isMasked('all')),
+      flags: flagsOf({ clamped: lines.clamped, redacted: visible.isMasked('all') }),
     }),
   };
 }

@@ -1,4 +1,4 @@
-import { look } from '../gate/look.ts';
+import { type LookedFile, look } from '../gate/look.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { rangesOf } from '../model/coverage.ts';
@@ -45,7 +45,7 @@ async function fileStatus(
   const shown = path === view.path.absolute ? view.path.relative : path;
   const file: FileStatus = {
     path: shown,
-    freshness: freshness(view.facts.target.exists, view.sighting, view.facts.freshness),
+    freshness: freshness(view),
     ...seenOf(view.sighting),
     ...(last?.change === undefined
       ? {}
@@ -54,11 +54,9 @@ async function fileStatus(
   return { ok: true, file, sighting: view.sighting };
 }
 
-function freshness(
-  exists: boolean,
-  sighting: Sighting | undefined,
-  now: 'same' | 'changed' | 'unknown' | undefined,
-): Freshness {
+function freshness({ sighting, facts }: Pick<LookedFile, 'sighting' | 'facts'>): Freshness {
+  const { exists } = facts.target;
+  const now = facts.freshness;
   const seen = sighting !== undefined && sighting.tombstone !== true && sighting.lost === undefined;
   if (!exists) return seen ? 'deleted' : 'missing';
   if (!seen && now === undefined) return 'unseen';

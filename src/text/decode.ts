@@ -116,7 +116,11 @@ function candidates(sample: Buffer): string[] {
   const mostlyAscii = high <= MAX_HIGH_SHARE * sample.byteLength;
   const others = mostlyAscii ? [] : matches.map(({ name }) => name);
   return [
-    ...new Set([...believed.slice(0, MAX_CANDIDATES), ...westernIf(mostlyAscii || western > 0), ...others]),
+    ...new Set([
+      ...believed.slice(0, MAX_CANDIDATES),
+      ...(mostlyAscii || western > 0 ? WESTERN : []),
+      ...others,
+    ]),
   ];
 }
 
@@ -131,10 +135,6 @@ function isClearlySurer(
   const multi = MULTI_BYTE.test(name);
   if (high < (multi ? MIN_HIGH_BYTES.multi : MIN_HIGH_BYTES.single)) return false;
   return confidence >= western + SURER && (!multi || confidence >= MIN_MULTI_BYTE_CONFIDENCE);
-}
-
-function westernIf(plausible: boolean): readonly string[] {
-  return plausible ? WESTERN : [];
 }
 
 /** A sample from the line of the first non-ASCII byte on. Earlier lines do not help the detector. */

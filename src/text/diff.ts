@@ -29,7 +29,7 @@ interface DiffOptions {
 /**
  * Computes a minimal line diff, unless `rough`. Bytes are compared without decoding; they must not be UTF-16.
  */
-export function diffLines<T extends Content>(before: T, after: T, options: DiffOptions = {}): LineDiff {
+export function diffLines<T extends TextOrBytes>(before: T, after: T, options: DiffOptions = {}): LineDiff {
   const middle = middleOf(before, after);
   return middle === undefined ? { hunks: [], rough: false } : diffMiddle(middle, options);
 }
@@ -183,7 +183,7 @@ function commonTail(before: readonly string[], after: readonly string[], head: n
  * A text, or its bytes if `\n` is the byte 0A. Lengths and offsets are in characters or bytes
  * accordingly.
  */
-export type Content = string | Uint8Array;
+export type TextOrBytes = string | Uint8Array;
 
 /** Two different contents without the whole lines that they share at the beginning and the end. */
 export interface Middle {
@@ -203,7 +203,7 @@ const STEPS = [65536, 4096, 256, 16, 1];
  * Removes the equal beginning and end; undefined if the contents are equal. Nothing is decoded or split, so that
  * one changed line in a large file costs little more than a comparison.
  */
-export function middleOf<T extends Content>(before: T, after: T): Middle | undefined {
+export function middleOf<T extends TextOrBytes>(before: T, after: T): Middle | undefined {
   const a = readerOf(before);
   const b = readerOf(after);
   const limit = Math.min(a.length, b.length);
@@ -225,7 +225,7 @@ export function middleOf<T extends Content>(before: T, after: T): Middle | undef
 }
 
 /** The last `count` lines before an offset at the beginning of a line. */
-export function linesBefore(content: Content, offset: number, count: number): string {
+export function linesBefore(content: TextOrBytes, offset: number, count: number): string {
   const reader = readerOf(content);
   let start = offset;
   for (let passed = 0; passed < count && start > 0; passed += 1) start = reader.newlineBefore(start - 1) + 1;
@@ -233,7 +233,7 @@ export function linesBefore(content: Content, offset: number, count: number): st
 }
 
 /** The first `count` lines from an offset at the beginning of a line. */
-export function linesFrom(content: Content, offset: number, count: number): string {
+export function linesFrom(content: TextOrBytes, offset: number, count: number): string {
   const reader = readerOf(content);
   let end = offset;
   for (let passed = 0; passed < count && end < reader.length; passed += 1) {
@@ -247,7 +247,7 @@ export function linesFrom(content: Content, offset: number, count: number): stri
 interface Reader {
   readonly length: number;
   same(
-    other: Content,
+    other: TextOrBytes,
     piece: { readonly at: number; readonly otherAt: number; readonly size: number },
   ): boolean;
   newlineFrom(offset: number): number;
@@ -258,7 +258,7 @@ interface Reader {
   slice(start: number, end: number): string;
 }
 
-function readerOf(content: Content): Reader {
+function readerOf(content: TextOrBytes): Reader {
   return typeof content === 'string' ? textReader(content) : byteReader(viewOf(content));
 }
 

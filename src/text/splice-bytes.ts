@@ -38,13 +38,13 @@ export function spliceBytes(
   options: SpliceBytesOptions = {},
 ): BytesSpliced | undefined {
   if (hasUtf16Mark(bytes) || hasNul(bytes)) return undefined;
-  const utf8 = options.encoding === 'utf-8';
+  const encoding = options.encoding === 'utf-8' ? 'utf-8' : 'other';
   let current = viewOf(bytes);
   let changes: readonly Change[] = [];
   let replaced = 0;
   for (const edit of edits) {
-    if (!isPlain(edit, utf8)) return undefined;
-    const found = findSpans(current, edit, utf8);
+    if (!isPlain(edit, encoding)) return undefined;
+    const found = findSpans(current, edit, encoding);
     if (found === undefined) return undefined;
     const whole = options.matching !== 'exact' && deletesLines(edit);
     const spans = whole ? found.map((span) => withLineEnding(current, span)) : found;
@@ -57,21 +57,24 @@ export function spliceBytes(
   return { bytes: current, changes, replaced };
 }
 
-function isPlain(edit: Edit, utf8: boolean): boolean {
+/** UTF-8, or any other encoding that extends ASCII. */
+type Encoding = 'utf-8' | 'other';
+
+function isPlain(edit: Edit, encoding: Encoding): boolean {
   const { oldString, newString } = edit;
   if (edit.lines !== undefined) return false;
   if (oldString === '' || oldString === newString || endingUsed(oldString) === 'mixed') return false;
-  const outside = utf8 ? /[\p{Surrogate}\ufeff]/u : /[^\0-\x7f]/;
+  const outside = encoding === 'utf-8' ? /[\p{Surrogate}\ufeff]/u : /[^\0-\x7f]/;
   return !outside.test(oldString) && !outside.test(newString);
 }
 
-function findSpans(bytes: Buffer, edit: Edit, utf8: boolean): Span[] | undefined {
+function findSpans(bytes: Buffer, edit: Edit, encoding: Encoding): Span[] | undefined {
   const needle = Buffer.from(edit.oldString, 'utf8');
   const all = edit.replaceAll === true;
   const spans: Span[] = [];
   for (let at = find(bytes, needle, 0); at !== -1; ) {
     if (at === undefined || (!all && spans.length > 0)) return undefined;
-    if (cutsInto(bytes, at, utf8)) return undefined;
+    if (cutsInto(bytes, at, encoding)) return undefined;
     spans.push({ start: at, end: at + needle.length });
     at = find(bytes, needle, all ? at + needle.length : at + 1);
   }
@@ -87,9 +90,9 @@ function withLineEnding(bytes: Buffer, { start, end }: Span): Span {
 }
 
 /** Whether an offset may be inside a character of an unknown encoding, or is inside a `\r\n`. */
-function cutsInto(bytes: Buffer, at: number, utf8: boolean): boolean {
+function cutsInto(bytes: Buffer, at: number, encoding: Encoding): boolean {
   const before = bytes[at - 1] ?? 0;
-  return (!utf8 && before >= 0x80) || (before === RETURN && bytes[at] === NEWLINE);
+  return (encoding === 'other' && before >= 0x80) || (before === RETURN && bytes[at] === NEWLINE);
 }
 
 /** Returns undefined if too many places match only the needle's prefix. */

@@ -1,7 +1,6 @@
 import { type LineRange, mergeRanges } from '../model/coverage.ts';
 import type { Policy } from '../model/policy.ts';
 import {
-  type Content,
   diffMiddle,
   type Hunk,
   type LineDiff,
@@ -9,6 +8,7 @@ import {
   linesFrom,
   type Middle,
   middleOf,
+  type TextOrBytes,
 } from './diff.ts';
 import { clampLine, endingOf, lineAt, splitLines, withoutEnding } from './lines.ts';
 import { isSecretPath, masked, mayHoldSecret, secretSpans } from './secrets.ts';
@@ -36,14 +36,18 @@ export interface UnifiedDiff {
  * shown. The `\r` of line endings is omitted, unless endings differ within the shown part: then it is a
  * visible `␍`.
  */
-export function unifiedDiff<T extends Content>(before: T, after: T, options: UnifiedOptions): UnifiedDiff {
+export function unifiedDiff<T extends TextOrBytes>(
+  before: T,
+  after: T,
+  options: UnifiedOptions,
+): UnifiedDiff {
   const middle = middleOf(before, after);
   if (middle === undefined)
     return { text: '', truncated: false, shownAfter: [], diff: { hunks: [], rough: false } };
   const diff = diffMiddle(middle);
   const window = widen(middle, before, options.context ?? 3);
   const groups = grouped(diff.hunks, window.context).map((hunks) => groupRows(hunks, window));
-  return { ...page(groups, typeof before !== 'string', options), diff };
+  return { ...page(groups, { ...options, bytes: typeof before !== 'string' }), diff };
 }
 
 /** The changed part with its context, split into lines; `base` is the number of lines before it. */
@@ -66,7 +70,7 @@ interface Group {
   readonly rows: readonly Row[];
 }
 
-function widen(middle: Middle, before: Content, context: number): Window {
+function widen(middle: Middle, before: TextOrBytes, context: number): Window {
   const lead = splitLines(linesBefore(before, middle.head, context));
   const trail = splitLines(linesFrom(before, before.length - middle.tail, context));
   return {
@@ -121,13 +125,12 @@ function extent(start: number, count: number): string {
 
 function page(
   groups: readonly Group[],
-  bytes: boolean,
-  options: UnifiedOptions,
+  options: UnifiedOptions & { readonly bytes: boolean },
 ): Pick<UnifiedDiff, 'text' | 'truncated' | 'shownAfter'> {
   const endings = new Set(groups.flatMap((group) => group.rows.map((row) => endingOf(row.line))));
   const style = {
     showCr: endings.has('\n') && endings.has('\r\n'),
-    bytes,
+    bytes: options.bytes,
     maxChars: options.maxLineChars ?? 500,
   };
   const sheet = new Sheet(options.maxLines);
@@ -214,7 +217,11 @@ export interface MaskedDiffOptions extends UnifiedOptions {
  * Builds a unified diff with secrets masked, as the policy demands. `diff` is the diff of the unmasked texts. A line
  * with a masked value does not count as shown.
  */
-export function maskedDiff<T extends Content>(before: T, after: T, options: MaskedDiffOptions): UnifiedDiff {
+export function maskedDiff<T extends TextOrBytes>(
+  before: T,
+  after: T,
+  options: MaskedDiffOptions,
+): UnifiedDiff {
   const secretFile = isSecretPath(options.path);
   const plain = unifiedDiff(before, after, options);
   if (options.secrets === 'show' || plain.text === '') return plain;
@@ -233,11 +240,11 @@ export function maskedDiff<T extends Content>(before: T, after: T, options: Mask
 
 const ONLY_MASKED = '(only masked values differ)';
 
-function mayHold(content: Content): boolean {
+function mayHold(content: TextOrBytes): boolean {
   return typeof content === 'string' || mayHoldSecret(content);
 }
 
-function textOf(content: Content): string {
+function textOf(content: TextOrBytes): string {
   return typeof content === 'string' ? content : new TextDecoder().decode(content);
 }
 

@@ -18,7 +18,7 @@ export function readPath(input: unknown): Lexical {
     return { kind: 'invalid', reason: reason ?? 'the path is not a string' };
   }
   const absolute = input.startsWith('/');
-  const parts = cleanParts(input.split('/'), absolute);
+  const parts = cleanParts(input.split('/'), absolute ? 'absolute' : 'relative');
   if (parts === undefined) return { kind: 'climbs' };
   return absolute ? { kind: 'absolute', path: `/${parts.join('/')}`, parts } : { kind: 'relative', parts };
 }
@@ -36,13 +36,13 @@ function whyInvalid(input: unknown): string | undefined {
 }
 
 /** Removes `.`, `..` and empty parts; undefined if a relative path climbs above its start. */
-function cleanParts(parts: readonly string[], absolute: boolean): string[] | undefined {
+function cleanParts(parts: readonly string[], kind: 'absolute' | 'relative'): string[] | undefined {
   const clean: string[] = [];
   for (const part of parts) {
     if (part === '' || part === '.') continue;
     if (part !== '..') clean.push(part);
     else if (clean.length > 0) clean.pop();
-    else if (!absolute) return undefined;
+    else if (kind === 'relative') return undefined;
   }
   return clean;
 }

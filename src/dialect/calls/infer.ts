@@ -46,7 +46,10 @@ export function inferRules(tool: ToolTraits, args: JsonRecord): Inference {
     changing.length > 0 || (tool.readOnly === undefined ? tendency !== 'reads' : !tool.readOnly);
   if (tool.openWorld === true) return { rules: [], mayChange };
   if (mayChange && changing.length > 0) return { rules: changing, mayChange };
-  return { rules: [...looks(args, !mayChange && tendency === 'reads'), ...runs(args)], mayChange };
+  return {
+    rules: [...looks(args, !mayChange && tendency === 'reads' ? 'read' : 'look'), ...runs(args)],
+    mayChange,
+  };
 }
 
 function changesOf(name: string, args: JsonRecord): Rule[] {
@@ -86,7 +89,8 @@ function editOf(args: JsonRecord): EditArguments | undefined {
   return undefined;
 }
 
-function looks(args: JsonRecord, counts: boolean): Rule[] {
+function looks(args: JsonRecord, does: 'read' | 'look'): Rule[] {
+  const counts = does === 'read';
   const single = Object.keys(args).filter(
     (key) => [PATH, SOURCE, DESTINATION].some((set) => set.has(plain(key))) && isPath(args[key]),
   );

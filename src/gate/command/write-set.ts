@@ -177,7 +177,7 @@ class Reading {
         if (isHeld) this.#room -= read.byteLength;
         const bytes = isHeld ? () => read : () => layerBytes(entry);
         const file = isTakeable(entry) ? entry.path : undefined;
-        return { side: fileSide(fingerprintOf(read), entry.mode & 0o777, true), bytes, file };
+        return { side: fileSide(fingerprintOf(read), entry.mode & 0o777, 'kept'), bytes, file };
       }
       default:
         return entry satisfies never;
@@ -230,7 +230,7 @@ class Reading {
     const snapshot = await readSnapshot(place, { clock: undefined, seen: stats });
     if ('problem' in snapshot) return refused(unreadable(place.path, snapshot.problem));
     return {
-      side: fileSide(snapshot.fingerprint, modeOf(snapshot.stats) & 0o777, true),
+      side: fileSide(snapshot.fingerprint, modeOf(snapshot.stats) & 0o777, 'kept'),
       ctimeNs: snapshot.stats.ctimeNs,
       readOnly: isReadOnly(snapshot.stats),
     };

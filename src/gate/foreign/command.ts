@@ -117,7 +117,7 @@ async function seenFile(world: World, sighting: Sighting): Promise<Effect | unde
     if (!located.exists || !located.stats.isFile()) return undefined;
     const { stamp, racy, fingerprint } = sighting;
     const same = stamp !== undefined && !racy && sameStamp(stamp, stampOf(located.stats));
-    if (same && fingerprint !== undefined) before = fileSide(fingerprint, modeOf(located.stats), true);
+    if (same && fingerprint !== undefined) before = fileSide(fingerprint, modeOf(located.stats), 'kept');
     else before = (await foundAt(world, key)).side;
   } finally {
     located.place.dir.close();
@@ -263,7 +263,7 @@ async function sideBefore(
   const fingerprint = fingerprintOf(content);
   const kept = raw && bytes !== undefined;
   if (kept) await world.images.keepBytes(content, fingerprint);
-  return fileSide(fingerprint, mode, kept);
+  return fileSide(fingerprint, mode, kept ? 'kept' : 'none');
 }
 
 /** Notices that name the other writers' changes that a command has dropped. */

@@ -160,7 +160,7 @@ function expectedWrite(intent: FileIntent, { path, bytes }: Step): ExpectedWrite
 
 function expectedSide(after: Side, { expected }: ExpectedWrite): Side {
   if (after.kind !== 'file' || expected === undefined) return after;
-  return fileSide(expected.fingerprint, after.mode, false);
+  return fileSide(expected.fingerprint, after.mode, 'none');
 }
 
 /** Of a verdict's notices, only the bypass applies to another program's write. */

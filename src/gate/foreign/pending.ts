@@ -143,5 +143,5 @@ async function observedEffects(world: World, intent: ForeignIntent): Promise<rea
 }
 
 function sideOfText(content: string | Uint8Array): Effect['after'] {
-  return fileSide(fingerprintOf(Buffer.from(content)), 0o644, false);
+  return fileSide(fingerprintOf(Buffer.from(content)), 0o644, 'none');
 }

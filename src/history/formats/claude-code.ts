@@ -67,7 +67,7 @@ class ClaudeReader implements Reader {
     }
     const uuid = stringIn(record, 'uuid');
     // Records without a uuid repeat messages for debugging.
-    if (uuid === undefined || !this.#isOurs(record['isSidechain'] === true)) return;
+    if (uuid === undefined || !this.#isOurs({ side: record['isSidechain'] === true })) return;
     if (record['type'] === 'progress') {
       this.#progressed(record, keyOf(uuid));
       return;
@@ -94,7 +94,7 @@ class ClaudeReader implements Reader {
   skim(bytes: Buffer, start: number, end: number): boolean {
     const line = skimClaude(bytes, start, end, this);
     if (line === undefined) return true;
-    if (line === 'nameless' || !this.#isOurs(line.side) || this.#chain.knows(line.key)) return false;
+    if (line === 'nameless' || !this.#isOurs(line) || this.#chain.knows(line.key)) return false;
     this.#linkTo(line.parent, line.kind, line.key);
     return false;
   }
@@ -122,7 +122,7 @@ class ClaudeReader implements Reader {
   }
 
   /** Records of sub-agents in the main transcript belong to another conversation. */
-  #isOurs(side: boolean): boolean {
+  #isOurs({ side }: { readonly side: boolean }): boolean {
     this.#side ??= side;
     return side === this.#side;
   }

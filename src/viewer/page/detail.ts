@@ -8,7 +8,7 @@ import type {
   TurnDetail,
 } from '../../records/view/view-data.ts';
 import { Counts, Diff } from './diff.ts';
-import { RowLink, Shape } from './feed.ts';
+import { KindMark, RowLink } from './feed.ts';
 import { FilePage } from './file.ts';
 import { html, Path, safe, Time, tint, Who } from './html.ts';
 import { closeDetail, detail, narrow, pageAddress, selected, start, tab } from './state.ts';
@@ -45,7 +45,7 @@ function Welcome(): VNode {
 }
 
 function Head({ row, children }: { readonly row: FeedRow; readonly children?: unknown }): VNode {
-  return html`<header class="head" style=${tint(row.session)}><div><h2><${Shape} row=${row} /><${Who} id=${row.session} /> <span>${safe(row.what)}</span> ${row.code === undefined ? null : html`<span class="code">${row.code}</span>`}</h2>
+  return html`<header class="head" style=${tint(row.session)}><div><h2><${KindMark} row=${row} /><${Who} id=${row.session} /> <span>${safe(row.what)}</span> ${row.code === undefined ? null : html`<span class="code">${row.code}</span>`}</h2>
     <p class="meta"><${Time} ms=${row.atMs} />${row.change === undefined ? null : html` · change <code>${row.change}</code>`}${
       row.turn === undefined
         ? null

@@ -26,13 +26,13 @@ const KINDS: readonly (readonly [EntryKind, string])[] = [
 ];
 const SEARCH_AFTER_MS = 250;
 
-export function Shape({ row }: { readonly row: Pick<FeedRow, 'kind' | 'undo'> }): VNode {
+export function KindMark({ row }: { readonly row: Pick<FeedRow, 'kind' | 'undo'> }): VNode {
   const kind = row.undo === true ? 'undo' : row.kind;
   return html`<i class=${`shape ${kind}`} aria-hidden="true"></i>`;
 }
 
 export function RowLink({ row }: { readonly row: FeedRow }): VNode {
-  return html`<a class="ref" style=${tint(row.session)} href=${pageAddress({ kind: 'entry', seq: row.seq })}><${Shape} row=${row} /><${Who} id=${row.session} /> <span>${safe(row.what)}</span> ${row.code === undefined ? null : html`<span class="code">${row.code}</span>`} <${Time} ms=${row.atMs} /></a>`;
+  return html`<a class="ref" style=${tint(row.session)} href=${pageAddress({ kind: 'entry', seq: row.seq })}><${KindMark} row=${row} /><${Who} id=${row.session} /> <span>${safe(row.what)}</span> ${row.code === undefined ? null : html`<span class="code">${row.code}</span>`} <${Time} ms=${row.atMs} /></a>`;
 }
 
 export function Feed(): VNode {
@@ -60,7 +60,7 @@ function Row({
   const isOn = now?.kind === 'entry' && now.seq === row.seq;
   const target = { kind: row.kind === 'turn' ? ('turn' as const) : ('entry' as const), seq: row.seq };
   return html`<li aria-setsize=${total} aria-posinset=${place + 1}><a class=${`row ${row.kind}${isOn ? ' on' : ''}`} href=${pageAddress(target)} aria-current=${isOn ? 'true' : undefined} style=${tint(row.session)} onKeyDown=${moveFocus}>
-    <${Time} ms=${row.atMs} /><${Shape} row=${row} /><span class="session">${safe(row.session)}</span><span class="what">${safe(row.what)}</span>${row.path === undefined || row.path === '' ? null : html`<${Path} path=${row.path} />`}${row.code === undefined ? null : html`<span class="code">${row.code}</span>`}
+    <${Time} ms=${row.atMs} /><${KindMark} row=${row} /><span class="session">${safe(row.session)}</span><span class="what">${safe(row.what)}</span>${row.path === undefined || row.path === '' ? null : html`<${Path} path=${row.path} />`}${row.code === undefined ? null : html`<span class="code">${row.code}</span>`}
   </a></li>`;
 }
 
@@ -96,7 +96,7 @@ function Filters(): VNode {
   ].sort();
   return html`<div class="filters" role="search">
     <input id="search" type="search" placeholder="Filter by path   /" aria-label="Filter by path" value=${path ?? ''} onInput=${search} />
-    <div class="kinds" role="group" aria-label="Kinds of entries">${KINDS.map(([kind, word]) => html`<button type="button" aria-pressed=${kinds?.includes(kind) === true} onClick=${() => toggle(kind)}><${Shape} row=${{ kind }} />${word}</button>`)}
+    <div class="kinds" role="group" aria-label="Kinds of entries">${KINDS.map(([kind, word]) => html`<button type="button" aria-pressed=${kinds?.includes(kind) === true} onClick=${() => toggle(kind)}><${KindMark} row=${{ kind }} />${word}</button>`)}
     ${codes.length === 0 ? null : html`<select aria-label="Refusal code" value=${code ?? ''} onChange=${(event: Event) => void narrow({ code: (event.currentTarget as HTMLSelectElement).value })}><option value="">any code</option>${codes.map((each) => html`<option value=${each}>${each}</option>`)}</select>`}</div>
     ${isFiltered.value ? html`<p class="active">Showing ${session === undefined ? null : html`<b>${safe(session)}</b> `}${chosen === undefined ? null : html`the turn <b>${safe(chosen.words)}</b> `}${path === undefined ? null : html`paths with <b>${safe(path)}</b> `}<button type="button" class="link" onClick=${() => void narrow({ kinds: [], path: '', code: '', turn: '', session: '' })}>show everything</button></p>` : null}
   </div>`;

@@ -109,7 +109,7 @@ function draw(canvas: HTMLCanvasElement, { shown, lanes, width, height, dark, on
     pen.strokeStyle = rail;
     line(pen, left, y, right, y);
     if (narrow) continue;
-    pen.fillStyle = colour(id, dark);
+    pen.fillStyle = colour({ session: id, dark });
     pen.fillText(fitted(pen, safe(id), left - 22), 4, y);
   }
   const axis = laneAxis(shown.map(({ atMs }) => atMs));
@@ -182,7 +182,7 @@ function drawMark(
   { x, y, row }: Mark,
   { dark, isOn }: { dark: boolean; isOn: boolean },
 ): void {
-  const ink = colour(row.session, dark);
+  const ink = colour({ session: row.session, dark });
   const paper = dark ? '#171b22' : '#fff';
   pen.lineWidth = 1.8;
   pen.strokeStyle = ink;
@@ -223,7 +223,7 @@ function line(pen: CanvasRenderingContext2D, x1: number, y1: number, x2: number,
   pen.stroke();
 }
 
-function colour(session: string, dark: boolean): string {
+function colour({ session, dark }: { readonly session: string; readonly dark: boolean }): string {
   const hue = hueOf(session);
   const strength = hue === undefined ? 8 : 62;
   return `hsl(${hue ?? 220} ${strength}% ${dark ? 68 : 36}%)`;

@@ -1,48 +1,67 @@
-// Checks everything, sets the version and builds the package: `npm run release -- VERSION`. It stops before publishing.
+// Checks everything, sets the version and builds the packages: `npm run release -- VERSION`. It stops before publishing.
+// `--dry-run` changes no file and runs no check: it shows what would be done.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const [version = ''] = process.argv.slice(2);
-if (!/^\d+\.\d+\.\d+$/.test(version)) fail('name the version: npm run release -- 0.2.0');
-if (output('git', 'status', '--porcelain') !== '') fail('commit or stash your changes first');
+const args = process.argv.slice(2);
+const isDryRun = args.includes('--dry-run');
+const [version = ''] = args.filter((arg) => !arg.startsWith('--'));
+if (!/^\d+\.\d+\.\d+$/.test(version)) fail('error: which version? npm run release -- 0.2.0');
 const changelog = readFileSync('CHANGELOG.md', 'utf8');
-if (!changelog.includes('## Unreleased')) fail('CHANGELOG.md has no section "Unreleased"');
+const heading = new RegExp(`^## ${version.replaceAll('.', '\\.')}(?: \\(.*\\))?$`, 'm');
+if (!heading.test(changelog)) fail(`error: CHANGELOG.md has no section "## ${version}"`);
+if (!isDryRun && output('git', 'status', '--porcelain') !== '')
+  fail('error: the working tree has changes; commit or stash them first');
 
-setVersion('package.json', (manifest) => ({ ...manifest, version }));
-setVersion('package-lock.json', (lock) => ({
-  ...lock,
-  version,
-  packages: { ...lock.packages, '': { ...lock.packages[''], version } },
-}));
-setVersion('server.json', (server) => ({
-  ...server,
-  version,
-  packages: server.packages.map((each) => ({ ...each, version })),
-}));
-setVersion('packaging/mcpb/manifest.json', (manifest) => ({ ...manifest, version }));
+/** Every file that names the version, and how. */
+const VERSIONED = {
+  'package.json': (manifest) => ({ ...manifest, version }),
+  'package-lock.json': (lock) => ({
+    ...lock,
+    version,
+    packages: { ...lock.packages, '': { ...lock.packages[''], version } },
+  }),
+  'server.json': (server) => ({
+    ...server,
+    version,
+    packages: server.packages.map((each) => ({ ...each, version })),
+  }),
+  'packaging/mcpb/manifest.json': (manifest) => ({ ...manifest, version }),
+  'packaging/claude-code-plugin/.claude-plugin/plugin.json': (plugin) => ({ ...plugin, version }),
+  'packaging/gemini-extension/gemini-extension.json': (extension) => ({ ...extension, version }),
+};
+for (const [file, change] of Object.entries(VERSIONED)) setVersion(file, change);
 const today = new Date().toISOString().slice(0, 10);
-writeFileSync('CHANGELOG.md', changelog.replace('## Unreleased', `## ${version} (${today})`));
+write('CHANGELOG.md', changelog.replace(heading, `## ${version} (${today})`));
 
 run('npm', 'run', 'check');
 run('npm', 'run', 'test:matrix');
-run('npm', 'pack');
+run('npm', 'run', 'attack');
+const verb = isDryRun ? 'would be' : 'is';
 process.stdout.write(`
-lookfirst-${version}.tgz is ready. To publish it:
+packages/lookfirst-${version}.tgz ${verb} ready. To publish it:
   git commit -am "release: ${version}" && git tag v${version}
-  npm publish lookfirst-${version}.tgz --provenance
+  npm publish packages/lookfirst-${version}.tgz --provenance
   git push && git push --tags
 `);
 
 function setVersion(file, change) {
-  writeFileSync(file, `${JSON.stringify(change(JSON.parse(readFileSync(file, 'utf8'))), null, 2)}\n`);
+  write(file, `${JSON.stringify(change(JSON.parse(readFileSync(file, 'utf8'))), null, 2)}\n`);
 }
 
-function run(command, ...args) {
-  execFileSync(command, args, { stdio: 'inherit' });
+function write(file, text) {
+  if (readFileSync(file, 'utf8') === text) return process.stdout.write(`${file}: unchanged\n`);
+  process.stdout.write(`${file}: ${isDryRun ? 'would be changed' : 'changed'}\n`);
+  if (!isDryRun) writeFileSync(file, text);
 }
 
-function output(command, ...args) {
-  return execFileSync(command, args, { encoding: 'utf8' }).trim();
+function run(command, ...words) {
+  process.stdout.write(`${isDryRun ? 'would run' : 'running'} ${[command, ...words].join(' ')}\n`);
+  if (!isDryRun) execFileSync(command, words, { stdio: 'inherit' });
+}
+
+function output(command, ...words) {
+  return execFileSync(command, words, { encoding: 'utf8' }).trim();
 }
 
 function fail(reason) {

@@ -4,6 +4,8 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { listenHttp } from '../../src/mcp/http.ts';
+import { conformanceHost } from '../support/conformance-host.ts';
 import { toolIn } from '../support/tools.mjs';
 import { scratch } from '../support/tree.ts';
 
@@ -19,6 +21,35 @@ if (!runnable)
   process.stderr.write(
     `skipped: conformance needs a Node for linux-x64, and this is ${process.platform}-${process.arch}\n`,
   );
+
+/**
+ * Scenarios that call tools by name. They run against our HTTP transport with a host whose tools answer as the suite
+ * expects. Resources, prompts, completion, sampling, logging, tasks and skills are optional, and we do not offer them.
+ */
+const WITH_FIXTURES = {
+  '2025-11-25': [
+    'tools-call-simple-text',
+    'tools-call-image',
+    'tools-call-audio',
+    'tools-call-embedded-resource',
+    'tools-call-mixed-content',
+    'tools-call-error',
+    'tools-call-with-progress',
+    'tools-call-elicitation',
+    'json-schema-2020-12',
+  ],
+  '2026-07-28': [
+    'tools-call-simple-text',
+    'tools-call-image',
+    'tools-call-audio',
+    'tools-call-embedded-resource',
+    'tools-call-mixed-content',
+    'tools-call-error',
+    'tools-call-with-progress',
+    'json-schema-2020-12',
+    'input-required-result-unsupported-methods',
+  ],
+};
 
 /** Scenarios that ask for no fixture tools, resources or prompts. */
 const GENERIC = {
@@ -44,24 +75,36 @@ describe.runIf(runnable)("the protocol's own tools", () => {
   it.each(Object.entries(GENERIC))(
     'conformance with %s: no generic scenario fails',
     async (version, scenarios) => {
-      const url = await serveWithToken();
-      for (const scenario of scenarios) {
-        const args = [
-          'node_modules/@modelcontextprotocol/conformance/dist/index.js',
-          'server',
-          '--url',
-          url,
-          '--scenario',
-          scenario,
-          '--spec-version',
-          version,
-          '--force',
-        ];
-        const output = execFileAsync(node(), args);
-        expect(await output, scenario).toMatch(/Passed: (\d+)\/\1, 0 failed/);
-      }
+      const url = await frontOf(await serveFolder());
+      for (const scenario of scenarios)
+        expect(await conformance(url, scenario, version), scenario).toMatch(PASSED);
     },
   );
+
+  it.each(Object.entries(WITH_FIXTURES))(
+    'conformance with %s: no scenario with fixture tools fails',
+    async (version, scenarios) => {
+      const server = await listenHttp({ host: conformanceHost(), token: TOKEN, log: () => {} });
+      onTestFinished(() => server.close());
+      const url = await frontOf(server.port);
+      for (const scenario of scenarios)
+        expect(await conformance(url, scenario, version), scenario).toMatch(PASSED);
+    },
+  );
+
+  it('a stateless server passes every check that its tools can show', async () => {
+    const server = await listenHttp({ host: conformanceHost(), token: TOKEN, log: () => {} });
+    onTestFinished(() => server.close());
+    const output = await conformance(await frontOf(server.port), 'server-stateless', '2026-07-28');
+    // Two checks have no occasion: no tool of ours needs a capability, for without elicitation a change is refused. The
+    // third wants a stream where we answer with one JSON document, which the protocol allows.
+    expect(output).toMatch(/Passed: 25\/28, 3 failed/);
+    expect(output.match(/Error: .*/g)).toEqual([
+      expect.stringContaining("does not list the diagnostic tool 'test_missing_capability'"),
+      expect.stringContaining('so the -32021 HTTP status could not be validated'),
+      expect.stringContaining('Failed to receive progressive stream chunk execution frames'),
+    ]);
+  });
 
   it.each(['lookfirst', 'sandbox', 'lace', 'filesystem'])(
     'the inspector finds nothing to object to in the tools of %s',
@@ -88,8 +131,16 @@ describe.runIf(runnable)("the protocol's own tools", () => {
   );
 });
 
-/** Serves a folder over HTTP behind a listener that adds the token, which the tools cannot send. */
-async function serveWithToken(): Promise<string> {
+const PASSED = /Passed: (\d+)\/\1, 0 failed/;
+
+function conformance(url: string, scenario: string, version: string): Promise<string> {
+  const program = 'node_modules/@modelcontextprotocol/conformance/dist/index.js';
+  const args = ['server', '--url', url, '--scenario', scenario, '--spec-version', version, '--force'];
+  return execFileAsync(node(), [program, ...args]);
+}
+
+/** Serves a folder over HTTP with the built program; returns its port. */
+async function serveFolder(): Promise<number> {
   const { root, home } = scratch();
   const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_TOKEN: TOKEN };
   const server = spawn(process.execPath, [command, 'serve', root, '--http'], {
@@ -98,7 +149,11 @@ async function serveWithToken(): Promise<string> {
   });
   onTestFinished(() => void server.kill());
   const [line] = (await once(server.stderr, 'data')) as [Buffer];
-  const port = Number(/:(\d+)\/mcp/.exec(String(line))?.[1]);
+  return Number(/:(\d+)\/mcp/.exec(String(line))?.[1]);
+}
+
+/** A listener that adds the token, which the tools cannot send; returns its address. */
+async function frontOf(port: number): Promise<string> {
   const front = createServer((incoming, outgoing) => {
     const headers = { ...incoming.headers, authorization: `Bearer ${TOKEN}` };
     const onward = request(

@@ -2,4 +2,4 @@
  * A file of a package that only tests and benchmarks need and that is no dependency of ours: it needs another Node, or is
  * a whole server. Such packages have a folder under test/ with their own pinned versions, installed when first used.
  */
-export function toolIn(folder: 'adapters' | 'conformance' | 'servers', file: string): string;
+export function toolIn(folder: 'adapters' | 'conformance' | 'servers' | 'tokens', file: string): string;

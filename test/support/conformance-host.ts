@@ -17,7 +17,7 @@ const RESOURCE: ContentBlock = {
 };
 
 async function approved({ approve }: ToolContext): Promise<readonly ContentBlock[]> {
-  const answer = await approve?.({ path: 'a.txt', action: 'overwrite', diff: undefined });
+  const answer = await approve?.({ path: 'a.txt', action: 'overwrite' });
   return [{ type: 'text', text: `User response: ${answer ?? 'none'}` }];
 }
 

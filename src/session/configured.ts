@@ -117,7 +117,22 @@ export interface UsableRoots {
   readonly leftOut: readonly Fault[];
 }
 
-/** Opens the roots that a client named, except those that are not folders or must not be served. */
+/** Reasons of a fault that concern one root alone: it is no folder, or it lies in the state folder. */
+const OF_THE_ROOT: ReadonlySet<string | undefined> = new Set([
+  'relative',
+  'missing',
+  'not-a-directory',
+  'in-state',
+]);
+
+function concernsRoot(error: unknown): error is Fault {
+  return error instanceof Fault && error.code === 'CONFIG_INVALID' && OF_THE_ROOT.has(error.reason);
+}
+
+/**
+ * Opens the roots that a client named, except those that are not folders or lie in the state folder. Any other fault, such as
+ * a store that cannot be opened, is thrown: without the state no root can be guarded.
+ */
 export async function openUsable(
   roots: readonly string[],
   open: (roots: readonly string[]) => Promise<Sessions>,
@@ -125,7 +140,7 @@ export async function openUsable(
   try {
     return { sessions: await open(roots), leftOut: [] };
   } catch (error) {
-    if (!(error instanceof Fault) || error.code !== 'CONFIG_INVALID') throw error;
+    if (!concernsRoot(error)) throw error;
     if (roots.length === 1) return { sessions: undefined, leftOut: [error] };
   }
   const usable: string[] = [];
@@ -135,7 +150,7 @@ export async function openUsable(
       await (await open([root])).close();
       usable.push(root);
     } catch (reason) {
-      if (!(reason instanceof Fault)) throw reason;
+      if (!concernsRoot(reason)) throw reason;
       leftOut.push(reason);
     }
   }

@@ -10,9 +10,10 @@ export function keepStateOutOfReach(roots: readonly string[], given: string): vo
   const { target, links } = mustNotPassThrough(roots, 'state folder', given);
   const inside = roots.find((root) => isWithin(root, target));
   if (inside !== undefined)
-    throw invalid(
-      given,
+    throw new Fault(
+      'CONFIG_INVALID',
       `the folder ${inside} lies in the state folder ${target}: choose another of the two`,
+      { path: given, reason: 'in-state' },
     );
   if (links.length > 0 && roots.some((root) => isWithin(target, root)))
     throw invalid(given, `the state folder ${given} is a link into the workspace: name a folder outside`);

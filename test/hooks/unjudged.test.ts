@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -102,5 +103,27 @@ describe('a root that must not be guarded', () => {
     expect((await agent.send({ ...blind, input: { path: 'a.txt', content: 'x' } })).verdict).toBe('deny');
     const alone = { ...blind, roots: [inside], cwd: inside, input: { path: 'b.txt', content: 'x' } };
     expect(await agent.send(alone)).toEqual({ verdict: 'pass' });
+  });
+});
+
+describe('a state that cannot be opened', () => {
+  const blind = { event: 'before', action: 'write', input: { path: 'a.txt', content: 'x' }, call: '1' };
+
+  it('denies changes and lets other events pass', async () => {
+    const env = { LOOKFIRST_STORE: 'nonsense:' };
+    const door = new HookDoor(
+      { env: { LOOKFIRST_HOME: places.home, ...env }, platform: 'linux', cwd: '/' },
+      {},
+    );
+    const other = new Hooked(places, { door });
+    await expect(other.send(blind)).rejects.toThrow('nonsense:');
+    await expect(other.prompt('x')).rejects.toThrow('the host goes on');
+  });
+
+  it('denies changes when the policy file has another name that an agent can write', async () => {
+    const policy = join(places.home, 'lookfirst.json');
+    writeFileSync(policy, '{}');
+    linkSync(policy, join(places.root, 'other-name.json'));
+    await expect(agent.send(blind)).rejects.toThrow('hard link');
   });
 });

@@ -115,11 +115,11 @@ export async function afterCommand(
   // and settles it when the command ends.
   if (change !== undefined && event.kind === 'after' && run.background === true && scene.shell === 'layered')
     return { verdict: 'pass' };
+  if (change === undefined && event.kind === 'after' && !(await session.isSettled(callId(event))))
+    return unjudged(scene, event);
   const settled = change === undefined ? undefined : await session.settle(change, 'done');
   // Settle first: the output shows the files as the command left them.
   await noteOutput(scene, run, outputOf(scene, event));
-  if (change === undefined && event.kind === 'after' && !(await session.isSettled(callId(event))))
-    return unjudged(scene, event);
   const context = settled?.ok === true ? noticeText(scene, settled.notices, '') : undefined;
   return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
 }

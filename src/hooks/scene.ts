@@ -106,10 +106,18 @@ export function denied(scene: Scene, refusal: Refusal): Denial | undefined {
   return { verdict: 'deny', reason: refusalText(scene, refusal) };
 }
 
-/** A refusal in sentences that name the host's own tools. */
+/**
+ * A refusal in sentences that name the host's own tools. The next step comes in the first line, because a long denial is cut
+ * at its end.
+ */
 function refusalText(scene: Scene, refusal: Refusal): string {
   const { policy } = scene;
-  return explain(refusal, { nowMs: Date.now(), tools: tableOf(scene).words, wording: policy.wording });
+  const words = { nowMs: Date.now(), tools: tableOf(scene).words, wording: policy.wording };
+  const [first = '', ...rest] = explain(refusal, words).split('\n');
+  const last = rest.at(-1);
+  return last?.startsWith('Next: ') === true
+    ? [`${first} ${last}`, ...rest.slice(0, -1)].join('\n')
+    : [first, ...rest].join('\n');
 }
 
 /** Notices as one text for the model; undefined if there is nothing to say. */

@@ -30,6 +30,14 @@ describe('calls that no hook judged before', () => {
     );
   });
 
+  it('the output of such a command licenses nothing', async () => {
+    const cat = { action: 'run', input: { command: 'cat a.txt' }, call: 'c1' };
+    await agent.send({ event: 'after', ...cat, output: 'one\n' });
+    const write = { action: 'write', input: { path: 'a.txt', content: 'x' }, call: 'c2' };
+    const { reason } = await agent.send({ event: 'before', ...write });
+    expect(reason).toMatch(/^refusing to overwrite a\.txt: read it first \[NOT_READ\] Next: read \{/);
+  });
+
   it('a judged command is not counted, also when it was settled before its after-event came', async () => {
     await agent.send({ event: 'before', ...run });
     await agent.prompt('next');

@@ -22,7 +22,7 @@ export const CURSOR: Host = {
       if (kind !== 'before') return deniedOnStderr(reply.reason);
       const denial = {
         permission: 'deny',
-        user_message: firstLine(reply.reason),
+        user_message: whatOf(reply.reason),
         agent_message: reply.reason,
       };
       return { ...SILENT, stdout: JSON.stringify(denial) };
@@ -34,8 +34,9 @@ export const CURSOR: Host = {
 
 const WITH_CONTEXT = new Set(['postToolUse', 'sessionStart']);
 
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? text;
+/** The first sentence of a reason: the next step is for the agent. */
+function whatOf(reason: string): string {
+  return reason.split(/\n| Next: /, 1)[0] ?? reason;
 }
 
 function understand(payload: JsonObject): HookEvent | Malformed {

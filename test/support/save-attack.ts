@@ -10,6 +10,9 @@ import { LineClient } from '../proxy/line-client.ts';
 /** The official server behind the proxy, under a preset; or, as a control, the server alone. */
 export type Guard = Extract<PresetName, 'default' | 'strict' | 'file-time' | 'staleness'> | 'none';
 
+/** Tries that run at the same time, each on a file of its own, so that their pauses overlap. */
+const LANES = 10;
+
 export interface SaveAttack {
   readonly guard: Guard;
   /** Milliseconds between the agent's read and the user's save, taken in turn. */
@@ -25,17 +28,20 @@ export async function attackSaves({ guard, pausesMs, tries }: SaveAttack): Promi
   const root = scratch();
   const client = guard === 'none' ? await alone(root) : (await official(root, {}, { preset: guard })).client;
   let lost = 0;
-  for (let n = 0; n < tries; n += 1) {
-    const path = join(root, `${n}.txt`);
-    writeFileSync(path, `one ${n}\n`);
-    await client.call('read_text_file', { path });
-    const pauseMs = pausesMs[n % pausesMs.length] ?? 0;
-    if (pauseMs > 0) await setTimeout(pauseMs);
-    // Of the same length: a size tells nothing.
-    writeFileSync(path, `two ${n}\n`);
-    await client.call('write_file', { path, content: `agent ${n}\n` });
-    if (readFileSync(path, 'utf8') !== `two ${n}\n`) lost += 1;
-  }
+  const lane = async (first: number): Promise<void> => {
+    for (let n = first; n < tries; n += LANES) {
+      const path = join(root, `${n}.txt`);
+      writeFileSync(path, `one ${n}\n`);
+      await client.call('read_text_file', { path });
+      const pauseMs = pausesMs[n % pausesMs.length] ?? 0;
+      if (pauseMs > 0) await setTimeout(pauseMs);
+      // The new text has the same length, so that the size does not reveal the save.
+      writeFileSync(path, `two ${n}\n`);
+      await client.call('write_file', { path, content: `agent ${n}\n` });
+      if (readFileSync(path, 'utf8') !== `two ${n}\n`) lost += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, (_, first) => lane(first)));
   return lost;
 }
 

@@ -1,21 +1,17 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
-import { afterAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
+import { errnoOf } from '../../src/model/errno.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
-// Inside the project, so that the bundles find its packages; per process, so that test files do not meet.
-const bundles = join(
-  project,
-  `node_modules/.cache/lookfirst-children-${process.getuid?.() ?? ''}/${process.pid}`,
-);
+// Inside the project, so that the bundles find its packages; one folder per test process.
+const folder = join(project, `node_modules/.cache/lookfirst-children-${process.getuid?.() ?? ''}`);
+const bundles = join(folder, String(process.pid));
 const ready = new Map<string, Promise<string>>();
-
-// With the test file that imports this; its process may be ended without an exit of its own.
-afterAll(() => rmSync(bundles, { recursive: true, force: true }));
 
 /**
  * A child process of a test: `test/children/NAME.ts`, given one JSON argument, run from the sources as they are now
@@ -95,6 +91,7 @@ export class Child {
 }
 
 async function bundled(name: string): Promise<string> {
+  removeBundlesOfEndedProcesses();
   mkdirSync(bundles, { recursive: true });
   const file = join(bundles, `${name}.mjs`);
   await build({
@@ -105,4 +102,19 @@ async function bundled(name: string): Promise<string> {
     output: { file, format: 'esm', codeSplitting: false },
   });
   return file;
+}
+
+/** Test processes are killed at their end, so each one cleans up after earlier ones. */
+function removeBundlesOfEndedProcesses(): void {
+  if (!existsSync(folder)) return;
+  for (const pid of readdirSync(folder))
+    if (!isAlive(Number(pid))) rmSync(join(folder, pid), { recursive: true, force: true });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errnoOf(error) === 'EPERM';
+  }
 }

@@ -3,8 +3,19 @@ import { ClosingLine } from './test/support/closing-line.ts';
 
 const config: ViteUserConfig = defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: ['test/attack/**', '**/node_modules/**'],
+    projects: [
+      // Modules keep no state, so the files beside the source can share them. Loading them anew for each file takes longer
+      // than most of these tests.
+      { extends: true, test: { name: 'units', include: ['src/**/*.test.ts'], isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'doors',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/attack/**', '**/node_modules/**'],
+        },
+      },
+    ],
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -20,6 +20,16 @@ if (program === undefined) {
   process.stderr.write(`skipped: ${finder.NO_CHROMIUM}\n`);
 }
 
+/** Presses Tab until something that matches has the focus. */
+async function tabTo(page: Page, selector: string): Promise<void> {
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press('Tab');
+    const at = `document.activeElement?.matches(${JSON.stringify(selector)}) === true`;
+    if (await page.evaluate<boolean>(at)) return;
+  }
+  expect.fail(`Tab never reaches ${selector}`);
+}
+
 const LINES = Array.from({ length: 40 }, (_, i) => `line ${i + 1}`);
 const text = (changes: Readonly<Record<number, string>> = {}): string =>
   `${LINES.map((line, i) => changes[i + 1] ?? line).join('\n')}\n`;
@@ -256,6 +266,20 @@ describe.skipIf(program === undefined)('the page', () => {
     await page.click('.row.refusal');
     await page.waitForSelector('.detail dl');
     await check('refusal');
+    await page.click('nav >> text=Turns');
+    await page.waitForSelector('.card');
+    await check('turns');
+    await page.click('.card');
+    await page.waitForSelector('.detail .diff');
+    await check('turn');
+    await page.click('nav >> text=Files');
+    await page.waitForSelector('.card:has-text("a.ts")');
+    await check('files');
+    // In a narrow page a tab leads back from the detail to its list.
+    await page.click('nav >> text=Activity');
+    await page.click('.row.read');
+    await page.waitForSelector('.detail .head');
+    await check('read');
     await page.click('nav >> text=Numbers');
     await page.waitForSelector('.numbers');
     await check('numbers');
@@ -280,5 +304,21 @@ describe.skipIf(program === undefined)('the page', () => {
     await page.keyboard.press('Escape');
     await expect.poll(() => page.locator('dialog').count()).toBe(0);
     expect(t.text('src/a.ts')).toContain('THREE');
+    // Every view is reached, and its first item opened, with Tab and Enter.
+    for (const [view, item, opened] of [
+      ['Turns', '.card', '.detail .prompt'],
+      ['Files', '.card', '.detail .picture'],
+      ['Numbers', undefined, '.numbers'],
+      ['Activity', '.feed .row', '.detail .head'],
+    ] as const) {
+      await page.locator(`nav >> text=${view}`).focus();
+      await page.keyboard.press('Enter');
+      if (item !== undefined) {
+        await page.waitForSelector(item);
+        await tabTo(page, item);
+        await page.keyboard.press('Enter');
+      }
+      await page.waitForSelector(opened);
+    }
   });
 });

@@ -12,7 +12,7 @@ const BATCH = 1000;
 
 /** An entry as one line of the feed. */
 export function feedRow(entry: Entry): FeedRow {
-  const { seq, atMs, session, kind, path, code, change, turn } = entry;
+  const { seq, atMs, session, kind, path, code, change, turn, machine } = entry;
   return {
     seq,
     atMs,
@@ -24,6 +24,7 @@ export function feedRow(entry: Entry): FeedRow {
     ...(code === undefined ? {} : { code }),
     ...(change === undefined ? {} : { change }),
     ...(turn === undefined ? {} : { turn }),
+    ...(machine === undefined ? {} : { machine }),
   };
 }
 

@@ -19,7 +19,12 @@ export async function sessionRows({ records, scope }: Viewing): Promise<SessionR
   return all
     .filter(({ root }) => scope.includes(root))
     .slice(0, MAX_SESSIONS)
-    .map(({ id, lastMs, closedMs }) => ({ id, lastMs, open: closedMs === undefined }));
+    .map(({ id, lastMs, closedMs, client }) => ({
+      id,
+      lastMs,
+      open: closedMs === undefined,
+      ...(client === undefined ? {} : { client }),
+    }));
 }
 
 /** Files that were changed lately, or for which a change was refused. */

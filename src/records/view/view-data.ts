@@ -18,6 +18,8 @@ export interface FeedRow {
   readonly code?: RefusalCode;
   readonly change?: string;
   readonly turn?: string;
+  /** The other machine of the fleet that made the entry. */
+  readonly machine?: string;
 }
 
 export interface FeedPage {
@@ -51,6 +53,7 @@ export interface SessionRow {
   readonly id: string;
   readonly lastMs: number;
   readonly open: boolean;
+  readonly client?: string;
 }
 
 export interface TurnRow {

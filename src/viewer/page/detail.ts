@@ -11,7 +11,7 @@ import { Counts, Diff } from './diff.ts';
 import { KindMark, RowLink } from './feed.ts';
 import { FilePage } from './file.ts';
 import { html, Path, safe, Time, tint, Who } from './html.ts';
-import { closeDetail, detail, narrow, pageAddress, selected, start, tab } from './state.ts';
+import { closeDetail, detail, narrow, pageAddress, selected, sessions, start, tab } from './state.ts';
 import { offerUndo } from './undo.ts';
 
 export function DetailPane(): VNode {
@@ -46,7 +46,7 @@ function Welcome(): VNode {
 
 function Head({ row, children }: { readonly row: FeedRow; readonly children?: unknown }): VNode {
   return html`<header class="head" style=${tint(row.session)}><div><h2><${KindMark} row=${row} /><${Who} id=${row.session} /> <span>${safe(row.what)}</span> ${row.code === undefined ? null : html`<span class="code">${row.code}</span>`}</h2>
-    <p class="meta"><${Time} ms=${row.atMs} />${row.change === undefined ? null : html` · change <code>${row.change}</code>`}${
+    <p class="meta"><${Time} ms=${row.atMs} />${clientWords(row)}${row.change === undefined ? null : html` · change <code>${row.change}</code>`}${
       row.turn === undefined
         ? null
         : html` · <button type="button" class="link" onClick=${() => {
@@ -54,6 +54,12 @@ function Head({ row, children }: { readonly row: FeedRow; readonly children?: un
             void narrow({ turn: row.turn });
           }}>its turn</button>`
     }</p></div><div class="actions">${children}</div></header>`;
+}
+
+/** The program that the session belongs to, and the machine if it is another one. */
+function clientWords({ session, machine }: FeedRow): string {
+  const client = sessions.value.find(({ id }) => id === session)?.client;
+  return [client, machine].map((each) => (each === undefined ? '' : ` · ${safe(each)}`)).join('');
 }
 
 const STANDING: Readonly<Record<ChangeView['standing'], string>> = {

@@ -105,8 +105,8 @@ function Filters(): VNode {
 export function SessionList(): VNode {
   const chosen = filter.value.session;
   return html`<div class="sessions" role="group" aria-label="Sessions">${sessions.value.map(
-    ({ id, open: isOpen }) =>
-      html`<button type="button" class=${`chip${isOpen ? '' : ' closed'}`} style=${tint(id)} aria-pressed=${chosen === id} title=${isOpen ? 'open' : 'closed'} onClick=${() => void narrow({ session: chosen === id ? '' : id })}>${safe(id)}</button>`,
+    ({ id, client, open: isOpen }) =>
+      html`<button type="button" class=${`chip${isOpen ? '' : ' closed'}`} style=${tint(id)} aria-pressed=${chosen === id} title=${`${client === undefined ? '' : `${safe(client)}, `}${isOpen ? 'open' : 'closed'}`} onClick=${() => void narrow({ session: chosen === id ? '' : id })}>${safe(id)}</button>`,
   )}</div>`;
 }
 

@@ -6,6 +6,7 @@ import { Lanes } from './lanes.ts';
 import { NumbersPane } from './numbers.ts';
 import {
   begin,
+  closeDetail,
   fetchLists,
   files,
   followAddress,
@@ -27,6 +28,9 @@ const TABS: readonly (readonly [Tab, string])[] = [
   ['numbers', 'Numbers'],
 ];
 
+/** How long after the first rows the lists of turns and files are fetched. */
+const LISTS_AFTER_MS = 500;
+
 function App(): VNode {
   if (problemText.value !== undefined) return html`<${Problem} />`;
   if (start.value === undefined) return html`<p class="loading" role="status">Opening the journal…</p>`;
@@ -37,9 +41,7 @@ function App(): VNode {
       <span class=${`live${live.value ? ' on' : ''}`} role="status">${live.value ? 'live' : 'not connected'}</span>
       <nav aria-label="Views">${TABS.map(
         ([name, word]) =>
-          html`<button type="button" aria-current=${now === name ? 'page' : undefined} onClick=${() => {
-            tab.value = name;
-          }}>${word}${badge(name)}</button>`,
+          html`<button type="button" aria-current=${now === name ? 'page' : undefined} onClick=${() => showTab(name)}>${word}${badge(name)}</button>`,
       )}</nav>
     </header>
     ${
@@ -50,6 +52,13 @@ function App(): VNode {
     }
     <${UndoDialog} />
     <div class="told" role="status">${toldText.value === undefined ? null : html`<p>${safe(toldText.value)}</p>`}</div>`;
+}
+
+function showTab(name: Tab): void {
+  tab.value = name;
+  // A narrow page shows either the list or the detail.
+  if (matchMedia('(max-width: 900px)').matches && selected.value !== undefined) closeDetail();
+  void fetchLists();
 }
 
 function badge(name: Tab): VNode | null {
@@ -87,6 +96,7 @@ async function run(): Promise<void> {
   await begin();
   // For the benchmark: the frame after the one with the data.
   requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('first-picture')));
-  void fetchLists();
+  // The server answers one request at a time, and these lists take it longest: the user's first click comes first.
+  setTimeout(() => void fetchLists(), LISTS_AFTER_MS);
   await followAddress();
 }

@@ -119,10 +119,18 @@ export async function begin(): Promise<void> {
   void follow(first.cursor);
 }
 
-/** Fetches turns and files, after the first rows are shown. */
-export async function fetchLists(): Promise<void> {
-  turns.value = await ask('turns');
-  files.value = await ask('files');
+let lists: Promise<void> | undefined;
+
+/** Fetches turns and files once; `take` keeps them up to date. */
+export function fetchLists(): Promise<void> {
+  const fetchBoth = async (): Promise<void> => {
+    turns.value = await ask('turns');
+    files.value = await ask('files');
+  };
+  lists ??= fetchBoth().catch(() => {
+    lists = undefined;
+  });
+  return lists;
 }
 
 async function follow(cursor: string): Promise<void> {

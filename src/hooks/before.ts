@@ -110,9 +110,15 @@ async function sorted(scene: Scene, intents: readonly ForeignIntent[]): Promise<
   for (const intent of intents) {
     const refusal = await outsideOf(scene, pathsOf(intent));
     if (refusal === undefined) inside.push(intent);
-    outside ??= refusal;
+    else outside ??= { ...refusal, action: actionOf(intent) };
   }
   return outside === undefined ? { inside } : { inside, outside };
+}
+
+/** The action that a refusal of a change outside the workspace names. */
+function actionOf({ kind }: ForeignIntent): Refusal['action'] {
+  if (kind === 'touch') return 'edit';
+  return kind === 'write' ? 'overwrite' : kind;
 }
 
 async function outsideOf({ session }: Scene, paths: readonly string[]): Promise<Refusal | undefined> {

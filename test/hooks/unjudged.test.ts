@@ -114,6 +114,15 @@ describe('a root that must not be guarded', () => {
   });
 });
 
+it('hooks.outside: refuse denies a change outside the workspace, which passes otherwise', async () => {
+  const path = join(places.outside, 'o.txt');
+  const write = { event: 'before', action: 'write', input: { path, content: 'x' } };
+  expect(await agent.send({ ...write, call: '1' })).toEqual({ verdict: 'pass' });
+  writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"outside": "refuse"}}');
+  const { reason } = await agent.send({ ...write, call: '2' });
+  expect(reason).toMatch(/^refusing to overwrite .*\[OUTSIDE_WORKSPACE\]/);
+});
+
 describe('a state that cannot be opened', () => {
   const blind = { event: 'before', action: 'write', input: { path: 'a.txt', content: 'x' }, call: '1' };
 

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { removeLayer } from '../../src/process/layer.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { treeOf } from './tree-of.ts';
 
@@ -86,7 +87,8 @@ export async function openStage(): Promise<Stage> {
   const sessions = await Sessions.open({ roots: [root], home: join(base, 'state'), policy });
   const close = async (): Promise<void> => {
     await sessions.close();
-    rmSync(base, { recursive: true, force: true });
+    // Folders in a kept layer have no permissions.
+    removeLayer({ folder: base });
   };
   return { base, root, sessions, close };
 }

@@ -295,6 +295,11 @@ describe.skipIf(here === undefined)('a confined command does not escape', () => 
 });
 
 describe.skipIf(here === undefined)('the undo profile', () => {
+  it('shows a command its own processes only', async () => {
+    const { output } = await run('ls -d /proc/[0-9]* | wc -l');
+    expect(Number(output.head)).toBeLessThan(10);
+  });
+
   it.each([[undefined], ['de_DE.UTF-8']])('leaves the locale %s as it is', async (locale) => {
     const processes = new Processes({ home, env: { ...process.env, LC_ALL: locale }, attributes });
     const { output } = await run('echo "${LC_ALL-none}"', { processes });

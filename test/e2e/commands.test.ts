@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { environment, lookfirst, objects } from '../support/command-line.ts';
+import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
 import { FEW_FILES, killRuns, MANY_FILES } from '../support/killed-run.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { Served } from '../support/served.ts';
@@ -227,6 +227,26 @@ describe.skipIf(here === undefined)("Claude Code's shell prefix", () => {
 });
 
 describe.skipIf(here === undefined)('a killed lookfirst run', () => {
+  it('takes its command with it', async () => {
+    const ticks = join(places.outside, 'ticks');
+    const size = (): number => statSync(ticks, { throwIfNoEntry: false })?.size ?? 0;
+    const [program = '', ...first] = PROGRAM;
+    const script = `while :; do echo x >> '${ticks}'; sleep 0.02; done`;
+    const child = spawn(program, [...first, 'run', '--', 'sh', '-c', script], {
+      cwd: places.root,
+      env: environment(places),
+      stdio: 'ignore',
+    });
+    await expect.poll(size, { timeout: 30_000 }).toBeGreaterThan(2);
+    child.kill('SIGKILL');
+    const stands = async (): Promise<boolean> => {
+      const before = size();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return size() === before;
+    };
+    await expect.poll(stands, { timeout: 10_000 }).toBe(true);
+  });
+
   it.each([
     ['few', FEW_FILES],
     ['many', MANY_FILES],

@@ -3,6 +3,8 @@ import type { Terminal } from './terminal.ts';
 const BAR = 24;
 /** The time between two updates of the bar. Each update costs a system call. */
 const STEP_MS = 80;
+/** Shorter work is not announced. */
+const WAIT_MS = 1000;
 
 /** A bar on stderr while something takes long; silent unless stderr is a terminal. */
 export class Progress {
@@ -19,6 +21,21 @@ export class Progress {
     if (now - this.#shownMs < STEP_MS && done < total) return;
     this.#shownMs = now;
     this.#terminal.overwrite(`${what} ${bar(done, total)}`);
+  }
+
+  /** Shows what goes on while work without known steps takes longer than a second. */
+  async during<T>(what: string, work: Promise<T>): Promise<T> {
+    const show = (): void => {
+      this.#shownMs = Date.now();
+      this.#terminal.overwrite(`${what} …`);
+    };
+    const timer = this.#terminal.showsProgress ? setTimeout(show, WAIT_MS) : undefined;
+    try {
+      return await work;
+    } finally {
+      clearTimeout(timer);
+      this.end();
+    }
   }
 
   /** Removes the bar. */

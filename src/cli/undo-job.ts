@@ -5,6 +5,7 @@ import { jsonText } from '../report/bounded.ts';
 import { openWorkspace, type StateFlags } from '../session/configured.ts';
 import type { Cli } from './cli.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { Progress } from './progress.ts';
 import { tellRefusal } from './refusal-text.ts';
 import { previewText } from './undo-text.ts';
 import { countOf } from './words.ts';
@@ -33,7 +34,8 @@ export async function runUndoJob(
   job: UndoJob,
   { flags, manner }: { readonly flags: UndoFlags; readonly manner: UndoManner },
 ): Promise<ExitCode> {
-  const sessions = await openWorkspace(cli, flags, job.roots);
+  const progress = new Progress(cli.terminal);
+  const sessions = await progress.during('opening the state', openWorkspace(cli, flags, job.roots));
   const selection = { ...job.selection, ...(flags.merge === true ? { merge: true } : {}) };
   const dryRun = flags.dryRun === true || flags.readOnly === true;
   const show = async (taken: TakenBack): Promise<ExitCode> => {
@@ -42,11 +44,17 @@ export async function runUndoJob(
     return EXIT.done;
   };
   try {
-    const preview = await takeBack(sessions, { ...selection, preview: true });
+    const preview = await progress.during(
+      'preparing the undo',
+      takeBack(sessions, { ...selection, preview: true }),
+    );
     if (!preview.ok) return await refuseUndo(cli, preview.refusal, flags);
     if (dryRun) return await show(preview.taken);
     if (!(await isMeant(cli, preview.taken, { flags, manner }))) return EXIT.refused;
-    const outcome = await takeBack(sessions, selection);
+    const outcome = await progress.during(
+      `taking back ${countOf(preview.taken.changes.length, 'change')}`,
+      takeBack(sessions, selection),
+    );
     return await (outcome.ok ? show(outcome.taken) : refuseUndo(cli, outcome.refusal, flags));
   } finally {
     await sessions.close();

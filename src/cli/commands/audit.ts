@@ -11,6 +11,7 @@ import type { Column } from '../../report/human.ts';
 import type { Cli } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { Progress } from '../progress.ts';
 import { countOf } from '../words.ts';
 
 /** `lookfirst audit`: reports what went wrong in the conversations that this user's clients have kept. */
@@ -24,7 +25,7 @@ export function defineAudit(cli: Cli): Command {
     .addHelpText('after', NOTES)
     .action(async (dir: string | undefined, flags: { readonly json?: boolean }) => {
       const root = resolve(cli.cwd, dir ?? '.');
-      const audited = await auditAll(cli, root);
+      const audited = await new Progress(cli.terminal).during('reading transcripts', auditAll(cli, root));
       await (flags.json === true ? printJson(cli, audited) : printTable(cli, audited, root));
       cli.end(EXIT.done satisfies ExitCode);
     });

@@ -99,7 +99,8 @@ async function purgePaths(
   flags: Omit<GcFlags, 'purge'> & { readonly purge: readonly string[] },
 ): Promise<ExitCode> {
   const dryRun = flags.dryRun === true;
-  const purged = await purge(sessions, { cwd: cli.cwd, paths: flags.purge, dryRun });
+  const work = purge(sessions, { cwd: cli.cwd, paths: flags.purge, dryRun });
+  const purged = await new Progress(cli.terminal).during('looking for kept images', work);
   const lines = purged.map(
     ({ path, images }) =>
       `${dryRun ? 'would remove' : 'removed'} ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)}) of ${pathText(path)}`,

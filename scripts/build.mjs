@@ -31,7 +31,11 @@ await bundle({
     includeDependenciesRecursively: false,
   },
   // Names stay, so that a stack trace can be read.
-  minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+  minify: {
+    compress: { target: 'node20', keepNames: { function: true, class: true } },
+    mangle: false,
+    codegen: { removeWhitespace: true },
+  },
 });
 await bundle({
   input: files('.d.ts'),

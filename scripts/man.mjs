@@ -7,8 +7,12 @@ export async function manualPage({ version, description }) {
   const { runCli } = await import('../build/cli/run-cli.js');
   const general = sectionsOf(await helpText(runCli, []));
   const commands = [];
+  const shared = new Map();
   for (const { name, usage } of COMMANDS) {
-    commands.push(...commandSection(usage, sectionsOf(await helpText(runCli, [name]))));
+    const sections = sectionsOf(await helpText(runCli, [name]));
+    commands.push(...commandSection(usage, sections));
+    for (const row of sections.lists.join('\n').split('\n').filter(isShared))
+      shared.set(row.trim().split(' ')[0], row);
   }
   return [
     `.TH LOOKFIRST 1 "" "lookfirst ${version}" "User Commands"`,
@@ -22,6 +26,9 @@ export async function manualPage({ version, description }) {
     roff(description),
     '.SH COMMANDS',
     ...commands,
+    '.SH "COMMON OPTIONS"',
+    'Commands that look at the state, and most others, also have these. \\fB\\-\\-help\\fR of a command lists its own.',
+    ...[...shared.values()].flatMap(listed),
     '.SH "ENVIRONMENT AND EXIT CODES"',
     ...preformatted(general.after),
     '',
@@ -46,16 +53,25 @@ function sectionsOf(text) {
 }
 
 function commandSection(usage, { description, lists, after }) {
-  const rows = lists.flatMap((list) => list.split('\n').slice(1));
+  // Options that every command has are described once, below the commands.
+  const rows = lists.flatMap((list) => list.split('\n').slice(1)).filter((row) => !isShared(row));
   return [
     `.SS "lookfirst ${roff(usage)}"`,
     roff(description),
-    ...rows.flatMap((row) => {
-      const [, term, meaning] = /^ {2}(\S.*?) {2,}(\S.*)$/.exec(row);
-      return ['.TP', `.B ${roff(term)}`, roff(meaning)];
-    }),
+    ...rows.flatMap(listed),
     ...(after === '' ? [] : ['.PP', ...preformatted(after)]),
   ];
+}
+
+const SHARED = /^ {2}(?:--json|--color|--date|--store|--policy|-h, --help) /;
+
+function isShared(row) {
+  return SHARED.test(row);
+}
+
+function listed(row) {
+  const [, term, meaning] = /^ {2}(\S.*?) {2,}(\S.*)$/.exec(row);
+  return ['.TP', `.B ${roff(term)}`, roff(meaning)];
 }
 
 function preformatted(text) {

@@ -1,20 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { carriesToken } from '../wire/bearer.ts';
-
-/** The HTTP status and JSON-RPC error that end a request. */
-export interface Rejection {
-  readonly status: number;
-  readonly code: number;
-  readonly message: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** Ends a request with a JSON-RPC error without a message id. */
-export function reject(res: ServerResponse, { status, code, message, headers }: Rejection): void {
-  res.writeHead(status, { 'content-type': 'application/json', ...headers });
-  res.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }));
-}
+import { mediaType, type Rejection, readBody } from '../wire/http.ts';
 
 /** Undefined if the request carries the token; otherwise the rejection. */
 export function checkToken(authorization: string | undefined, token: string): Rejection | undefined {
@@ -36,9 +23,9 @@ export async function readJson(
   req: IncomingMessage,
   maxBytes: number,
 ): Promise<{ readonly value: unknown } | Rejection> {
-  if (!/^application\/json *(;|$)/i.test(req.headers['content-type'] ?? ''))
+  if (mediaType(req) !== 'application/json')
     return { status: 415, code: -32000, message: 'Unsupported Media Type: send application/json' };
-  const body = await readBytes(req, maxBytes);
+  const body = await readBody(req, maxBytes);
   if (body === undefined)
     return { status: 413, code: -32000, message: `Payload Too Large: more than ${maxBytes} bytes` };
   if (!isUtf8(body)) return { status: 400, code: -32700, message: 'Parse error: not UTF-8' };
@@ -63,22 +50,4 @@ function isDeep(value: unknown): boolean {
     level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []));
   }
   return false;
-}
-
-/** The body; undefined as soon as it is too large. Rejects if the client disconnects. */
-function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
-  return new Promise((resolve, fail) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    req.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= maxBytes) chunks.push(chunk);
-      else {
-        chunks.length = 0;
-        resolve(undefined);
-      }
-    });
-    req.once('end', () => resolve(Buffer.concat(chunks)));
-    req.once('error', fail);
-  });
 }

@@ -22,9 +22,10 @@ import { isRecord, type JsonRecord } from '../model/record.ts';
 import { isSessionId } from '../model/session-id.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, SESSION_KEY, TURN_KEY } from '../tools/session-choice.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
+import { type Rejection, rejectRequest } from '../wire/http.ts';
 import { HeldCalls } from './approval.ts';
 import { metaOf } from './envelope.ts';
-import { checkToken, type Rejection, readJson, reject } from './http-answer.ts';
+import { checkToken, readJson } from './http-answer.ts';
 import { type SdkServerOptions, sdkServer } from './sdk-server.ts';
 
 const METHODS: readonly string[] = ['POST', 'GET', 'DELETE'];
@@ -110,7 +111,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpServer> {
   const server = createServer(limits, (req, res) => {
     endpoint.serve(req, res).catch((error: unknown) => {
       options.log(`${req.method} ${MCP_PATH} failed: ${String(error)}`);
-      if (!res.headersSent) reject(res, { status: 500, code: -32603, message: 'Internal error' });
+      if (!res.headersSent) rejectRequest(res, { status: 500, code: -32603, message: 'Internal error' });
       else res.destroy();
     });
   });
@@ -176,7 +177,7 @@ class Endpoint {
     if (address.kind === 'other') {
       if (this.#options.other !== undefined) this.#options.other(req, res);
       else
-        reject(res, {
+        rejectRequest(res, {
           status: 404,
           code: -32000,
           message: `Not found: the server is at ${MCP_PATH}, or ${MCP_PATH}/NAME`,
@@ -184,9 +185,9 @@ class Endpoint {
       return;
     }
     const unauthorized = checkToken(req.headers.authorization, this.#options.token);
-    if (unauthorized !== undefined) reject(res, unauthorized);
+    if (unauthorized !== undefined) rejectRequest(res, unauthorized);
     else if (!METHODS.includes(req.method ?? ''))
-      reject(res, {
+      rejectRequest(res, {
         status: 405,
         code: -32000,
         message: `Method not allowed: use ${METHODS.join(', ')}`,
@@ -204,7 +205,7 @@ class Endpoint {
   async #route(req: IncomingMessage, res: ServerResponse, name: string | undefined): Promise<void> {
     const read = req.method === 'POST' ? await readJson(req, this.#maxBodyBytes) : { value: undefined };
     if ('status' in read) {
-      reject(res, read);
+      rejectRequest(res, read);
       return;
     }
     const body = inSession(read.value, name);
@@ -216,7 +217,11 @@ class Endpoint {
     else if (isInitializeRequest(body) && (await isLegacy(req, body)))
       await this.#sessions.begin({ req, res, body });
     else if (req.method === 'POST' && (await isLegacy(req, body)))
-      reject(res, { status: 400, code: -32000, message: 'Bad Request: Mcp-Session-Id header is required' });
+      rejectRequest(res, {
+        status: 400,
+        code: -32000,
+        message: 'Bad Request: Mcp-Session-Id header is required',
+      });
     // The cast is safe: the types differ only in how they express an absent header.
     else await this.#serveModern(req as NodeIncomingMessageLike, res, body);
   }
@@ -302,14 +307,14 @@ class HttpSessions {
   /** Serves a request that names an existing session. */
   async resume(id: string, exchange: Exchange): Promise<void> {
     const session = this.#sessions.get(id);
-    if (session === undefined) reject(exchange.res, NOT_FOUND);
+    if (session === undefined) rejectRequest(exchange.res, NOT_FOUND);
     else await this.#handle(session, exchange);
   }
 
   /** Serves an `initialize` request in a new session. */
   async begin(exchange: Exchange): Promise<void> {
     if (this.#sessions.size >= this.#limits.maxSessions && !(await this.#evict())) {
-      reject(exchange.res, NO_ROOM);
+      rejectRequest(exchange.res, NO_ROOM);
       return;
     }
     const transport = new NodeStreamableHTTPServerTransport({

@@ -5,10 +5,10 @@ import type { Writable } from 'node:stream';
 import { localhostHostValidation, localhostOriginValidation } from '@modelcontextprotocol/node';
 import { Fault } from '../model/fault.ts';
 import { carriesToken } from '../wire/bearer.ts';
+import { rejectRequest } from '../wire/http.ts';
 import { ENDPOINT_PATH, type Endpoint, namedIn } from './front-endpoint.ts';
 import { ProcessEndpoint } from './front-process.ts';
 import { RelayEndpoint } from './front-relay.ts';
-import { rejectFront } from './front-reply.ts';
 import { type GateOptions, gateFor } from './gate-options.ts';
 import { MAX_MESSAGE_BYTES } from './lines.ts';
 
@@ -54,13 +54,13 @@ export async function serveProxy(options: FrontOptions): Promise<Front> {
     if (!letIn(req, res)) return;
     if (namedIn(req).kind === 'other') {
       const message = `Not found: this serves ${ENDPOINT_PATH} and ${ENDPOINT_PATH}/NAME`;
-      rejectFront(res, { status: 404, code: -32001, message });
+      rejectRequest(res, { status: 404, code: -32001, message });
       return;
     }
     endpoint.handle(req, res).catch((error: unknown) => {
       log(`${req.method} failed: ${String(error)}`);
       if (res.headersSent) res.destroy();
-      else rejectFront(res, { status: 500, code: -32603, message: 'Internal error' });
+      else rejectRequest(res, { status: 500, code: -32603, message: 'Internal error' });
     });
   });
   // No timeout: a tool may take any time, and a stream has no end.
@@ -111,11 +111,12 @@ function guard(token: string | undefined): (req: IncomingMessage, res: ServerRes
   return (req, res) => {
     if (!hostOk(req, res) || !originOk(req, res)) return false;
     if (token === undefined || carriesToken(req.headers.authorization, token)) return true;
-    rejectFront(
-      res,
-      { status: 401, code: -32001, message: 'Unauthorized' },
-      { 'www-authenticate': 'Bearer realm="lookfirst"' },
-    );
+    rejectRequest(res, {
+      status: 401,
+      code: -32001,
+      message: 'Unauthorized',
+      headers: { 'www-authenticate': 'Bearer realm="lookfirst"' },
+    });
     return false;
   };
 }

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { SESSION_KEY } from '../tools/session-choice.ts';
+import { readBody, rejectRequest } from '../wire/http.ts';
+import { onOneLine, openStream, writeMessage } from '../wire/sse.ts';
 import { type Endpoint, FrontConnection, HTTP_SESSION, namedGate, namedIn } from './front-endpoint.ts';
 import { ModernClients } from './front-modern.ts';
-import { openStream, Reply, rejectFront, writeEvent } from './front-reply.ts';
-import { bodyOf } from './http-exchange.ts';
+import { Reply } from './front-reply.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import {
   errorLine,
@@ -18,7 +19,6 @@ import {
   parseLine,
   rpcMeta,
 } from './rpc.ts';
-import { onOneLine } from './sse.ts';
 import { StdioUpstream, type StdioUpstreamOptions } from './upstream-stdio.ts';
 
 interface ProcessEndpointOptions {
@@ -55,11 +55,12 @@ export class ProcessEndpoint implements Endpoint {
       await client.close();
       res.writeHead(200).end();
     } else
-      rejectFront(
-        res,
-        { status: 405, code: -32000, message: 'Method not allowed' },
-        { allow: 'GET, POST, DELETE' },
-      );
+      rejectRequest(res, {
+        status: 405,
+        code: -32000,
+        message: 'Method not allowed',
+        headers: { allow: 'GET, POST, DELETE' },
+      });
   }
 
   async close(): Promise<void> {
@@ -68,15 +69,15 @@ export class ProcessEndpoint implements Endpoint {
   }
 
   async #post(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const body = await bodyOf(req, this.#options.maxBytes).catch(() => undefined);
+    const body = await readBody(req, this.#options.maxBytes).catch(() => undefined);
     if (body === undefined) {
-      rejectFront(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
+      rejectRequest(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
       return;
     }
     const message = parseLine(body);
     if (!isRecord(message)) {
       const code = Array.isArray(message) ? INVALID_REQUEST : PARSE_ERROR;
-      rejectFront(res, { status: 400, code, message: code === PARSE_ERROR ? 'Parse error' : 'no batches' });
+      rejectRequest(res, { status: 400, code, message: code === PARSE_ERROR ? 'Parse error' : 'no batches' });
       return;
     }
     const line = onOneLine(body);
@@ -90,7 +91,7 @@ export class ProcessEndpoint implements Endpoint {
     const asks = id !== undefined && typeof method === 'string';
     const problem = asks ? this.#modern.problemWith(post.message, req.headers) : undefined;
     if (problem === undefined) this.#modern.post(post.line, post.message, res);
-    else rejectFront(res, { status: 400, id, ...problem });
+    else rejectRequest(res, { status: 400, id, ...problem });
   }
 
   #postLegacy(req: IncomingMessage, res: ServerResponse, post: Post): void {
@@ -102,7 +103,7 @@ export class ProcessEndpoint implements Endpoint {
   #newClient(req: IncomingMessage, res: ServerResponse): LegacyClient | undefined {
     if (this.#clients.size >= MAX_CLIENTS) this.#endIdle();
     if (this.#clients.size >= MAX_CLIENTS) {
-      rejectFront(res, { status: 503, code: -32000, message: 'too many sessions' });
+      rejectRequest(res, { status: 503, code: -32000, message: 'too many sessions' });
       return undefined;
     }
     const id = randomUUID();
@@ -120,7 +121,7 @@ export class ProcessEndpoint implements Endpoint {
   #clientOf(req: IncomingMessage, res: ServerResponse): LegacyClient | undefined {
     const id = req.headers['mcp-session-id'];
     if (typeof id !== 'string') {
-      rejectFront(res, {
+      rejectRequest(res, {
         status: 400,
         code: -32000,
         message: 'Bad Request: the header Mcp-Session-Id is missing',
@@ -128,7 +129,7 @@ export class ProcessEndpoint implements Endpoint {
       return undefined;
     }
     const client = this.#clients.get(id);
-    if (client === undefined) rejectFront(res, { status: 404, code: -32001, message: 'Session not found' });
+    if (client === undefined) rejectRequest(res, { status: 404, code: -32001, message: 'Session not found' });
     return client;
   }
 
@@ -223,7 +224,7 @@ class LegacyClient {
   listen(response: ServerResponse): void {
     this.lastUsedMs = Date.now();
     if (this.#stream !== undefined) {
-      rejectFront(response, { status: 409, code: -32000, message: 'Conflict: one stream per session' });
+      rejectRequest(response, { status: 409, code: -32000, message: 'Conflict: one stream per session' });
       return;
     }
     this.#stream = response;
@@ -233,7 +234,7 @@ class LegacyClient {
     });
     const held = this.#held;
     this.#held = [];
-    for (const line of held) writeEvent(response, line);
+    for (const line of held) writeMessage(response, line);
   }
 
   /** Resolves when the client's server has ended. Open requests are answered with an error. */
@@ -282,7 +283,7 @@ class LegacyClient {
   #tell(line: Buffer, kind: 'notification' | 'request'): void {
     const newest = [...this.#posts.values()].at(-1)?.reply;
     if (newest !== undefined && (kind === 'request' || this.#stream === undefined)) newest.event(line);
-    else if (this.#stream !== undefined) writeEvent(this.#stream, line);
+    else if (this.#stream !== undefined) writeMessage(this.#stream, line);
     else {
       this.#held.push(line);
       if (this.#held.length > HELD) this.#held.shift();

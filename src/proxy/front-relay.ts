@@ -1,14 +1,21 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { COMPACTED_METHOD, eventsIn } from '../tools/session-choice.ts';
+import { mediaType, readBody, rejectRequest } from '../wire/http.ts';
+import {
+  EVENT_STREAM,
+  EventParser,
+  onOneLine,
+  openStream,
+  type ServerEvent,
+  writeEvent,
+} from '../wire/sse.ts';
 import { addressOf, type Endpoint, HTTP_SESSION, namedGate } from './front-endpoint.ts';
-import { openStream, rejectFront } from './front-reply.ts';
-import { bodyOf, type Exchange, HttpClient, mediaType } from './http-exchange.ts';
+import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
 import { type Headers, headersAfter } from './http-headers.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { Pump } from './pump.ts';
 import { INVALID_REQUEST, idKey, isModern, paramsOf, parseLine, rpcMeta } from './rpc.ts';
-import { EventParser, onOneLine, type ServerEvent } from './sse.ts';
 
 interface RelayOptions {
   readonly url: string;
@@ -47,9 +54,9 @@ export class RelayEndpoint implements Endpoint {
 
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (req.method !== 'POST') return this.#pass(req, res, undefined);
-    const body = await bodyOf(req, this.#options.maxBytes).catch(() => undefined);
+    const body = await readBody(req, this.#options.maxBytes).catch(() => undefined);
     if (body === undefined) {
-      rejectFront(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
+      rejectRequest(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
       return;
     }
     const message = parseLine(body);
@@ -74,7 +81,7 @@ export class RelayEndpoint implements Endpoint {
     const response = await exchange.response.catch(() => undefined);
     if (response === undefined) {
       if (!res.destroyed)
-        rejectFront(res, { status: 502, code: -32603, message: 'the server cannot be reached' });
+        rejectRequest(res, { status: 502, code: -32603, message: 'the server cannot be reached' });
       return;
     }
     res.writeHead(response.statusCode ?? 502, headersBack(response));
@@ -206,13 +213,13 @@ class RelayedPost {
     try {
       const response = await this.#exchange.response;
       this.#response = response;
-      if (mediaType(response) === 'text/event-stream') await this.#stream(response);
+      if (mediaType(response) === EVENT_STREAM) await this.#stream(response);
       else await this.#whole(response);
     } catch (error) {
       this.#options.gate.log(`the server cannot be reached: ${String(error)}`);
       const { res } = this.#options;
       if (!res.headersSent && !res.destroyed)
-        rejectFront(res, { status: 502, code: -32603, message: 'the server cannot be reached' });
+        rejectRequest(res, { status: 502, code: -32603, message: 'the server cannot be reached' });
     }
   }
 
@@ -279,15 +286,7 @@ class RelayedPost {
 
   /** Writes the current event with the server's id and type. */
   #writeEvent(data: Buffer): void {
-    const { res } = this.#options;
-    const { id, type } = this.#event ?? { id: undefined, type: '' };
-    res.cork();
-    if (id !== undefined) res.write(`id: ${id}\n`);
-    if (type !== '') res.write(`event: ${type}\n`);
-    res.write('data: ');
-    res.write(data);
-    res.write('\n\n');
-    res.uncork();
+    writeEvent(this.#options.res, { ...(this.#event ?? { id: undefined, type: '' }), data });
   }
 }
 

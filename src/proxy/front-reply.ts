@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { fieldOf, type JsonRecord } from '../model/record.ts';
+import { fieldOf } from '../model/record.ts';
+import { openStream, writeMessage } from '../wire/sse.ts';
 import { parseLine } from './rpc.ts';
 
 /**
@@ -54,13 +55,13 @@ export class Reply {
   /** Sends a message that is not the answer. */
   event(line: Buffer): void {
     this.#open();
-    writeEvent(this.#response, line);
+    writeMessage(this.#response, line);
   }
 
   finish(line: Buffer): void {
     clearTimeout(this.#timer);
     if (this.#streaming) {
-      writeEvent(this.#response, line);
+      writeMessage(this.#response, line);
       this.#response.end();
       return;
     }
@@ -80,39 +81,4 @@ export class Reply {
     this.#streaming = true;
     openStream(this.#response, this.#options.headers);
   }
-}
-
-export function openStream(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
-  response.writeHead(200, {
-    ...headers,
-    'content-type': 'text/event-stream',
-    'cache-control': 'no-cache, no-transform',
-    'x-accel-buffering': 'no',
-  });
-  response.flushHeaders();
-}
-
-export function writeEvent(response: ServerResponse, line: Buffer): void {
-  response.cork();
-  response.write('event: message\ndata: ');
-  response.write(line);
-  response.write('\n\n');
-  response.uncork();
-}
-
-/** Sends an error as a JSON-RPC answer. */
-export function rejectFront(
-  response: ServerResponse,
-  error: {
-    readonly status: number;
-    readonly code: number;
-    readonly message: string;
-    readonly id?: unknown;
-    readonly data?: JsonRecord;
-  },
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  const { status, id = null, ...rest } = error;
-  response.writeHead(status, { ...headers, 'content-type': 'application/json' });
-  response.end(JSON.stringify({ jsonrpc: '2.0', id, error: rest }));
 }

@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { readBody } from '../wire/http.ts';
 import type { Headers } from './http-headers.ts';
 
 /** One request and its response; `abort` ends it at any time. */
@@ -71,21 +72,10 @@ function redirectOf(from: URL, response: IncomingMessage): URL | undefined {
   return to.origin === from.origin ? to : undefined;
 }
 
-/** Reads the whole body; rejects if it exceeds the limit. */
+/** The whole body of an answer; rejects if it exceeds the limit. */
 export async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of response) {
-    // The cast is safe: a stream without an encoding yields buffers.
-    const buffer = part as Buffer;
-    bytes += buffer.length;
-    if (bytes > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
-    parts.push(buffer);
-  }
-  return Buffer.concat(parts, bytes);
-}
-
-/** The media type without its parameters. */
-export function mediaType(response: IncomingMessage): string {
-  return (response.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  const body = await readBody(response, maxBytes);
+  if (body !== undefined) return body;
+  response.destroy();
+  throw new Error(`the answer has more than ${maxBytes} bytes`);
 }

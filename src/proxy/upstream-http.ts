@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
-import { bodyOf, type Exchange, HttpClient, mediaType } from './http-exchange.ts';
+import { mediaType } from '../wire/http.ts';
+import { EVENT_STREAM, EventParser, onOneLine } from '../wire/sse.ts';
+import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
 import { type HeaderParameter, type Headers, headerParameters, modernHeaders } from './http-headers.ts';
 import {
   errorLine,
@@ -13,7 +15,6 @@ import {
   paramsOf,
   parseLine,
 } from './rpc.ts';
-import { EventParser, onOneLine } from './sse.ts';
 import type { Upstream, UpstreamEnd, UpstreamEvents } from './upstream.ts';
 
 export interface HttpUpstreamOptions {
@@ -33,7 +34,6 @@ interface Open {
  */
 const FAREWELL_MS = 10_000;
 const GOODBYE_MS = 1_000;
-const STREAM = 'text/event-stream';
 
 interface ServerStreamOptions {
   readonly maxBytes: number;
@@ -147,7 +147,7 @@ export class HttpUpstream implements Upstream {
     const status = response.statusCode ?? 0;
     const good = status >= 200 && status < 300;
     if (good && message['method'] === 'initialize') this.#session = headerOf(response, 'mcp-session-id');
-    if (good && mediaType(response) === STREAM) return this.#stream(response, message, key);
+    if (good && mediaType(response) === EVENT_STREAM) return this.#stream(response, message, key);
     const body = await bodyOf(response, this.#options.maxBytes);
     if (good && message['method'] === 'notifications/initialized' && !isModern(message)) this.#listen();
     if (key === undefined) {
@@ -202,11 +202,11 @@ export class HttpUpstream implements Upstream {
 
   async #get(lastEventId: string | undefined): Promise<IncomingMessage | undefined> {
     if (this.#over) return undefined;
-    const headers = { ...this.#commonHeaders(), accept: STREAM };
+    const headers = { ...this.#commonHeaders(), accept: EVENT_STREAM };
     const resume: Headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
     const exchange = this.#http.send({ method: 'GET', url: this.#url, headers: { ...headers, ...resume } });
     const response = await exchange.response;
-    if (response.statusCode === 200 && mediaType(response) === STREAM) return response;
+    if (response.statusCode === 200 && mediaType(response) === EVENT_STREAM) return response;
     response.resume();
     return undefined;
   }
@@ -253,7 +253,7 @@ export class HttpUpstream implements Upstream {
       ...(message['method'] === 'initialize' ? this.#options.headers : this.#commonHeaders()),
       ...modernHeaders(message, parameters),
       'content-type': 'application/json',
-      accept: `application/json, ${STREAM}`,
+      accept: `application/json, ${EVENT_STREAM}`,
     };
   }
 

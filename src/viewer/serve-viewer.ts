@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
+import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { carriesToken, newToken } from '../wire/bearer.ts';
+import { mediaType, readBody } from '../wire/http.ts';
 import { Api, type ApiAnswer, type ApiOptions } from './api.ts';
 import { type PageFileName, pageFiles } from './page-files.ts';
 
@@ -125,25 +127,11 @@ async function asked(
 }
 
 /** The JSON object in a body; undefined if there is none. */
-async function bodyOf(req: IncomingMessage): Promise<Readonly<Record<string, unknown>> | undefined> {
-  if (!/^application\/json *(;|$)/i.test(req.headers['content-type'] ?? '')) return undefined;
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of req) {
-    // The cast is safe: a request without an encoding yields buffers.
-    const chunk = part as Buffer;
-    bytes += chunk.byteLength;
-    if (bytes <= MAX_BODY_BYTES) parts.push(chunk);
-  }
-  if (bytes > MAX_BODY_BYTES) return undefined;
-  try {
-    const value: unknown = JSON.parse(Buffer.concat(parts).toString('utf8'));
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    // Every JSON object has this shape.
-    return isObject ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+async function bodyOf(req: IncomingMessage): Promise<JsonRecord | undefined> {
+  if (mediaType(req) !== 'application/json') return undefined;
+  const body = await readBody(req, MAX_BODY_BYTES);
+  const value = body === undefined ? undefined : parseJson(body.toString('utf8'));
+  return isRecord(value) ? value : undefined;
 }
 
 /** Whether a request names this machine and port, and was not sent by the page of another site. */

@@ -13,6 +13,7 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import { connect } from 'node:net';
 import type { ResidentPlace } from '../../config/resident-place.ts';
 import { errnoOf } from '../../model/errno.ts';
+import { readBody } from '../../wire/http.ts';
 import type { HookAnswer } from '../event.ts';
 
 export interface ResidentOptions {
@@ -114,13 +115,15 @@ async function serve(
       outgoing.writeHead(200).end();
       return;
     }
-    const text = await bodyOf(incoming);
+    const body = await readBody(incoming, MAX_BODY_BYTES);
+    if (body === undefined) throw new Error('the call is too large');
+    const text = body.toString('utf8');
     const answer = await options.answer({ client: (incoming.url ?? '/').slice(1), text, headers });
     // The script can only print, so an answer that needs stderr or another exit code is left to
     // Node.
     const printable = answer.exitCode === 0 && answer.stderr === '';
-    const body = Buffer.from(printable ? answer.stdout : '');
-    outgoing.writeHead(printable ? 200 : 422, { 'content-length': body.length }).end(body);
+    const output = Buffer.from(printable ? answer.stdout : '');
+    outgoing.writeHead(printable ? 200 : 422, { 'content-length': output.length }).end(output);
   } catch (error) {
     process.stderr.write(`lookfirst: hook call failed: ${String(error)}\n`);
     if (!outgoing.headersSent) outgoing.writeHead(500);
@@ -135,18 +138,6 @@ function headersOf(incoming: IncomingMessage): Record<string, string | undefined
     if (typeof value === 'string') headers[name] = Buffer.from(value, 'latin1').toString('utf8');
   }
   return headers;
-}
-
-async function bodyOf(incoming: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of incoming) {
-    const bytes = part as Buffer; // No encoding is set on the stream, so it yields buffers.
-    size += bytes.length;
-    if (size > MAX_BODY_BYTES) throw new Error('the call is too large');
-    parts.push(bytes);
-  }
-  return Buffer.concat(parts).toString('utf8');
 }
 
 function listen(server: Server, socket: string): Promise<void> {

@@ -1,3 +1,8 @@
+import type { ServerResponse } from 'node:http';
+
+/** The media type of an event stream. */
+export const EVENT_STREAM = 'text/event-stream';
+
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
 
@@ -93,4 +98,31 @@ export function onOneLine(json: Buffer): Buffer {
   for (let at = 0; at < line.length; at++)
     if (line[at] === NEWLINE || line[at] === CARRIAGE_RETURN) line[at] = 0x20;
   return line;
+}
+
+/** Begins an answer that is an event stream. */
+export function openStream(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
+  response.writeHead(200, {
+    ...headers,
+    'content-type': EVENT_STREAM,
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  });
+  response.flushHeaders();
+}
+
+/** Writes one event. `data` must be one line. */
+export function writeEvent(response: ServerResponse, { id, type, data }: ServerEvent): void {
+  response.cork();
+  if (id !== undefined) response.write(`id: ${id}\n`);
+  if (type !== '') response.write(`event: ${type}\n`);
+  response.write('data: ');
+  response.write(data);
+  response.write('\n\n');
+  response.uncork();
+}
+
+/** Writes a message as an event without an id. */
+export function writeMessage(response: ServerResponse, data: Buffer): void {
+  writeEvent(response, { id: undefined, type: 'message', data });
 }

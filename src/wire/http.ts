@@ -1,0 +1,46 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** The HTTP status and JSON-RPC error that end a request. */
+export interface Rejection {
+  readonly status: number;
+  readonly code: number;
+  readonly message: string;
+  /** The id of the request; default: null. */
+  readonly id?: unknown;
+  readonly data?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Ends a request with a JSON-RPC error. */
+export function rejectRequest(res: ServerResponse, rejection: Rejection): void {
+  const { status, id = null, headers, ...error } = rejection;
+  res.writeHead(status, { 'content-type': 'application/json', ...headers });
+  res.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
+}
+
+/**
+ * The whole body, or undefined as soon as it exceeds the limit. The rest is then read and discarded: a client whose
+ * connection breaks while it sends never reads the error. Rejects if the other side disconnects.
+ */
+export function readBody(message: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
+  return new Promise((resolve, fail) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    message.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= maxBytes) chunks.push(chunk);
+      else {
+        chunks.length = 0;
+        resolve(undefined);
+      }
+    });
+    message.once('end', () => resolve(Buffer.concat(chunks)));
+    message.once('error', fail);
+    message.once('close', () => fail(new Error('the connection was closed')));
+  });
+}
+
+/** The media type without its parameters, in lower case. */
+export function mediaType({ headers }: IncomingMessage): string {
+  return (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+}

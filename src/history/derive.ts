@@ -1,9 +1,9 @@
 import { isRecord, parseJson } from '../model/record.ts';
 import type { FormatName, Skipped, Transcript } from '../model/transcript.ts';
 import { viewOf } from '../text/buffer-view.ts';
-import { HistoryIndex } from './history-index.ts';
+import { NEWLINE } from '../wire/lines.ts';
+import { HistoryIndex, MAX_LINE_BYTES } from './history-index.ts';
 import type { HistoryIndexOptions, HistorySighting } from './history-sighting.ts';
-import { MAX_LINE_BYTES, NEWLINE } from './line-scanner.ts';
 
 export interface DerivedHistory {
   /** Undefined only for an empty transcript. */

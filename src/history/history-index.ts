@@ -3,12 +3,12 @@ import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { FormatName, Skipped } from '../model/transcript.ts';
 import { viewOf } from '../text/buffer-view.ts';
+import { LineScanner } from '../wire/lines.ts';
 import { detectFormat, formatNamed, formatOfRecord } from './detect.ts';
 import { sightingOf } from './entry.ts';
 import { Fold, type FoldState } from './fold.ts';
 import type { Reader } from './format.ts';
 import { checkHistoryOptions, type HistoryIndexOptions, type HistorySighting } from './history-sighting.ts';
-import { LineScanner } from './line-scanner.ts';
 import { locate } from './paths.ts';
 
 /** The whole state of an index as plain JSON. It continues at byte `offset` of the transcript. */
@@ -23,6 +23,8 @@ export interface HistorySnapshot {
 
 /** Number of records after which a transcript without a certain mark gets the most likely format. */
 const MAX_UNDECIDED = 200;
+/** Maximum line length. Longer lines are skipped without buffering, and counted. */
+export const MAX_LINE_BYTES: number = 64 * 1024 * 1024;
 const CARRIAGE_RETURN = 13;
 
 /**
@@ -46,10 +48,12 @@ export class HistoryIndex {
     checkHistoryOptions(options);
     this.#fold = new Fold(options);
     this.#countsWrites = options.counts !== 'reads';
-    this.#scanner = new LineScanner(
-      (bytes, start, end) => this.#line(bytes, start, end),
-      () => this.#fold.skip('line-too-long'),
-    );
+    this.#scanner = new LineScanner({
+      maxBytes: MAX_LINE_BYTES,
+      chunks: 'reused',
+      onLine: (bytes, start, end) => this.#line(bytes, start, end),
+      onTooLong: () => this.#fold.skip('line-too-long'),
+    });
     if (options.format !== undefined) this.#open(options.format);
   }
 

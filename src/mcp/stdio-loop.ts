@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { LineFrames } from '../text/frame.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { type EndSignal, EndSignals } from '../wire/end-signals.ts';
 import { JsonText } from '../wire/json-text.ts';
+import { LineFrames } from '../wire/lines.ts';
 import type { ClientRoots } from './client-roots.ts';
 import { ClientConnection } from './connection.ts';
 import { type Parts, writeParts } from './outgoing.ts';

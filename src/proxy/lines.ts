@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import { LineFrames, type LineSink } from '../text/frame.ts';
+import { LineFrames, type LineSink } from '../wire/lines.ts';
 
 /** Each message is one line; this is the longest line accepted from either side. */
 export const MAX_MESSAGE_BYTES: number = 256 * 1024 * 1024;

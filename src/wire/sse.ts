@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
+import { LineScanner, NEWLINE } from './lines.ts';
 
 /** The media type of an event stream. */
 export const EVENT_STREAM = 'text/event-stream';
 
-const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
 
 /** One server-sent event. */
@@ -25,7 +25,7 @@ export interface EventSink {
 /** Parses an event stream in linear time, regardless of how it is chunked. */
 export class EventParser {
   readonly #sink: EventSink;
-  #parts: Buffer[] = [];
+  readonly #lines: LineScanner;
   #data: Buffer[] = [];
   #bytes = 0;
   #id: string | undefined;
@@ -33,20 +33,19 @@ export class EventParser {
 
   constructor(sink: EventSink) {
     this.#sink = sink;
+    this.#lines = new LineScanner({
+      maxBytes: sink.maxBytes,
+      chunks: 'kept',
+      onLine: (bytes, start, end) => {
+        const isWindows = end > start && bytes[end - 1] === CARRIAGE_RETURN;
+        this.#line(bytes.subarray(start, isWindows ? end - 1 : end));
+      },
+      onTooLong: () => sink.onTooLong(),
+    });
   }
 
   push(chunk: Buffer): void {
-    let from = 0;
-    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
-      this.#parts.push(chunk.subarray(from, at));
-      const line = this.#parts.length === 1 ? (this.#parts[0] ?? chunk) : Buffer.concat(this.#parts);
-      this.#parts = [];
-      from = at + 1;
-      this.#line(line.at(-1) === CARRIAGE_RETURN ? line.subarray(0, -1) : line);
-    }
-    if (from === chunk.length) return;
-    this.#parts.push(chunk.subarray(from));
-    this.#hold(chunk.length - from);
+    this.#lines.scan(chunk);
   }
 
   #line(line: Buffer): void {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LineFrames } from './frame.ts';
+import { LineFrames } from './lines.ts';
 
 /** Passes chunks through a splitter and lists its output. */
 function frames(chunks: readonly (string | Buffer)[], maxBytes = 1 << 20): string[] {

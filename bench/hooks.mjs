@@ -26,21 +26,23 @@ const program = join(project, bin.lookfirst);
 
 export async function rows() {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));
-  const client = new Client(base);
+  const client = new Client(base, 'home');
+  const bare = new Client(base, 'bare');
+  writeFileSync(join(bare.home, 'lookfirst.json'), '{"hooks": {"snapshot": "off"}}');
   try {
-    return [...(await callRows(client)), ...(await commandRows(client))];
+    return [...(await callRows(client)), ...(await commandRows(client, bare))];
   } finally {
-    client.end();
+    for (const each of [client, bare]) each.end();
     rmSync(base, { recursive: true, force: true });
   }
 }
 
 /** A host that calls the script of a state folder. */
 class Client {
-  constructor(base) {
+  constructor(base, name) {
     this.base = base;
-    this.home = join(base, 'home');
-    this.root = join(base, 'small');
+    this.home = join(base, name);
+    this.root = join(base, `${name}-work`);
     this.script = join(this.home, 'bin', 'lookfirst-hook');
     mkdirSync(join(this.home, 'bin'), { recursive: true, mode: 0o700 });
     mkdirSync(this.root);
@@ -117,8 +119,9 @@ async function callRows(client) {
   ];
 }
 
-/** The pair of calls around a command that changes ten of many files, less the same pair in an empty folder. */
-async function commandRows(client) {
+/** The pair of calls around a command that changes ten of many files, less the same pair in an empty folder without a snapshot. */
+async function commandRows(client, bare) {
+  await bare.untilResident();
   const root = join(client.base, 'large');
   for (let folder = 0; folder * 100 < FILES; folder += 1) {
     mkdirSync(join(root, `d${folder}`), { recursive: true });
@@ -133,20 +136,20 @@ async function commandRows(client) {
   const names = Array.from({ length: CHANGED }, (_, at) => `d${at}/f${at}`).join(' ');
   const times = { bare: [], large: [] };
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [kind, folder, command] of [
-      ['bare', client.root, 'true'],
-      ['large', root, `for f in ${names}; do echo ${round} >> $f; done`],
+    for (const [kind, by, folder, command] of [
+      ['bare', bare, bare.root, 'true'],
+      ['large', client, root, `for f in ${names}; do echo ${round} >> $f; done`],
     ]) {
-      client.calls += 1;
+      by.calls += 1;
       let spent = 0;
       const timed = (work) => {
         const began = process.hrtime.bigint();
         work();
         spent += Number(process.hrtime.bigint() - began) / 1e6;
       };
-      timed(() => client.call('PreToolUse', { root: folder, command }));
+      timed(() => by.call('PreToolUse', { root: folder, command }));
       execFileSync('sh', ['-c', command], { cwd: folder });
-      timed(() => client.call('PostToolUse', { root: folder, command }));
+      timed(() => by.call('PostToolUse', { root: folder, command }));
       times[kind].push(spent);
     }
   }

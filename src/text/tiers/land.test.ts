@@ -32,6 +32,34 @@ describe('each mistake is looked past by its own tier', () => {
     ],
     ['escaped quotes', 'say("hi");\n', 'say(\\"hi\\");', 'say(\\"ho\\");', ['say("ho");\n', 'escapes']],
     ['entities', 'a < b && c\n', 'a &lt; b &amp;&amp; c', 'a &gt; b', ['a > b\n', 'escapes']],
+    [
+      'escaped quotes, beside an escape that the old text has too',
+      'log("a\\n");\n',
+      'log(\\"a\\n\\");',
+      'log(\\"b\\n\\");',
+      ['log("b\\n");\n', 'escapes'],
+    ],
+    [
+      'escaped quotes, beside an escape that line breaks prove to be meant',
+      'log("a");\nend\n',
+      'log(\\"a\\");\nend',
+      'log(\\"b\\n\\");\nend',
+      ['log("b\\n");\nend\n', 'escapes'],
+    ],
+    [
+      'spaces in the empty line at the end',
+      'a1\nb1\n\nc1\n',
+      'a1\nb1\n  ',
+      'a1\nb2\n',
+      ['a1\nb2\n\nc1\n', 'trailing-space'],
+    ],
+    [
+      'spaces in an empty line, and behind a new one',
+      'a1\n\nb1\n',
+      'a1\n  \nb1',
+      'a1\n\nb2  ',
+      ['a1\n\nb2\n', 'trailing-space'],
+    ],
     ['escaped newlines', 'a\nb\nc\n', 'a\\nb', 'a\\nd', ['a\nd\nc\n', 'escapes']],
   ])('%s', (_what, text, oldString, newString, expected) => {
     expect(edited(text, oldString, newString)).toEqual(expected);
@@ -55,6 +83,20 @@ describe('an edit is refused', () => {
       'say("hi");\n',
       'say(\\"hi\\");',
       "say(\\'hi\\');",
+      'no-match',
+    ],
+    [
+      'if new escapes show that may be escaped twice',
+      'a1\nb1\nc1\n',
+      'a1\\nb1',
+      'a1\\nlog(x, \\\\n)',
+      'no-match',
+    ],
+    [
+      'if new quotes are escaped and old ones are not there',
+      'a1\nb1\n',
+      'a1\\nb1',
+      'a1\\nb(\\"c\\")',
       'no-match',
     ],
   ])('%s', (_what, text, oldString, newString, kind) => {

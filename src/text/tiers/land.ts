@@ -56,6 +56,8 @@ const ENTITIES: Escapes = {
   '&nbsp;': ' ',
 };
 
+const BACKSLASHED: Escapes = { ...LINES, ...QUOTES, ...BACKSLASH };
+
 /** Ordered from the strictest; each one reverts only the escapes it names. */
 const WAYS: readonly Escapes[] = [
   QUOTES,
@@ -64,13 +66,13 @@ const WAYS: readonly Escapes[] = [
   BACKSLASH,
   { ...QUOTES, ...BACKSLASH },
   { ...LINES, ...QUOTES },
-  { ...LINES, ...QUOTES, ...BACKSLASH },
+  BACKSLASHED,
 ];
 
 /**
  * Matches an anchor that was escaped once too often: reverting one way of escaping must give text that occurs exactly
- * once. The new text is unescaped the same way, but only by escapes that the anchor contains too. If it contains others
- * of that way, their meaning is unknown and the edit is refused. HTML escapes every character or none.
+ * once. The new text is unescaped the same way, but only by escapes that the anchor contains too. If the new text
+ * contains others, of any way, their meaning is unknown and the edit is refused. HTML escapes every character or none.
  */
 function landEscaped(text: string, { oldString, newString }: Texts): Landing | Rivals | undefined {
   for (const way of WAYS) {
@@ -81,7 +83,7 @@ function landEscaped(text: string, { oldString, newString }: Texts): Landing | R
     if (found.count > 1) return { spans: found.spans };
     const [span] = found.spans;
     const replacement = undone(newString, way);
-    if (span === undefined || (way !== ENTITIES && hasMore(replacement.used, anchor.used))) return undefined;
+    if (span === undefined || (way !== ENTITIES && hasUnknown(newString, oldString, way))) return undefined;
     const used = endingUsed(text.slice(span.start, span.end)) ?? endingUsed(text);
     return {
       tier: 'escapes',
@@ -92,8 +94,16 @@ function landEscaped(text: string, { oldString, newString }: Texts): Landing | R
   return undefined;
 }
 
-function hasMore(these: ReadonlySet<string>, those: ReadonlySet<string>): boolean {
-  return [...these].some((each) => !those.has(each));
+/**
+ * Whether the new text contains an escape whose meaning the anchor does not prove. The anchor proves that an escape is
+ * reverted, or left as it is, by containing it; a line break in it proves that escaped ones are meant literally.
+ */
+function hasUnknown(newString: string, oldString: string, way: Escapes): boolean {
+  const known = undone(oldString, BACKSLASHED).used;
+  const hasLiteralLines = way['\\n'] === undefined && oldString.includes('\n');
+  return [...undone(newString, BACKSLASHED).used].some(
+    (each) => !known.has(each) && !(hasLiteralLines && LINES[each] !== undefined),
+  );
 }
 
 /** The text with these escapes reverted, and the escapes that it contained. */

@@ -4,17 +4,15 @@ import { endingUsed } from '../lines.ts';
 import { type Block, type FileLine, type Landing, type Paired, pairUp, type Texts } from './block.ts';
 
 const MAX_EDGE_BLANKS = 2;
+const BLANK_END = /\n[ \t]*$/;
 
 /**
  * Places an edit on the only block of lines similar to its anchor, if one kind of mistake explains every difference:
  * one indentation rule, one blank line, or the width of spaces inside lines. White space at line ends may differ too.
  * Kept lines stay as in the file; new lines are corrected by the same rule.
  */
-export function landOnBlock(
-  text: string,
-  { oldString, newString }: Texts,
-  block: Block,
-): Landing | undefined {
+export function landOnBlock(text: string, texts: Texts, block: Block): Landing | undefined {
+  const { oldString, newString } = withoutBlankEnds(texts);
   const anchor = linesOf(oldString);
   const wanted = linesOf(newString);
   const paired = pairUp(text, anchor.lines, block);
@@ -32,6 +30,13 @@ export function landOnBlock(
     tier: mistake.tier,
     ...withEnds(text, { start: first.start, end: last.end }, { lines, anchor, wanted }),
   };
+}
+
+/** If both texts end with a line break, or with a line of white space after it, removes that white space. */
+function withoutBlankEnds(texts: Texts): Texts {
+  const { oldString, newString } = texts;
+  if (!BLANK_END.test(oldString) || !BLANK_END.test(newString)) return texts;
+  return { oldString: oldString.replace(/[ \t]+$/, ''), newString: newString.replace(/[ \t]+$/, '') };
 }
 
 interface Lines {
@@ -60,7 +65,9 @@ function explain({ anchor, file, at, blankDifference, edgeBlanks }: Paired): Mis
     const there = file[at[index] ?? -1]?.text;
     return there === undefined || line.trim() === '' ? [] : [{ written: line, there }];
   });
-  const trailing = pairs.some(({ written, there }) => /\s$/.test(written) && !/\s$/.test(there));
+  const trailing = anchor.some(
+    (line, index) => /\s$/.test(line) && !/\s$/.test(file[at[index] ?? -1]?.text ?? ' '),
+  );
   const sameEnds = pairs.map(({ written, there }) => ({
     written: written.trimEnd(),
     there: there.trimEnd(),

@@ -74,7 +74,8 @@ async function judged(world: World, intent: TextIntent, view: LookedFile): Promi
   if (touchesMasked(world, intent, view)) return unplanned(world, view, redacted(intent));
   const planned = plan(world, { intent, view, change });
   if (!planned.ok && carried) return refusedAs(world, view, stale(view));
-  if (!planned.ok) return unplanned(world, view, planRefusal(planned, intent.kind, intent.path));
+  if (!planned.ok)
+    return unplanned(world, view, withSight(view, planRefusal(planned, intent.kind, intent.path)));
   const touching: Touching = { world, intent, view, planned, change };
   const second = judgeTouched(touching);
   if ('code' in second) return refusedAs(world, view, second);
@@ -296,6 +297,13 @@ function changeNotices(view: LookedFile, planned: PlannedText, change: OutsideCh
     ...notices,
     { kind: 'changed-elsewhere', diff: change.diff, truncated: change.truncated, ...writer },
   ];
+}
+
+/** Marks a failed match in a file that the session has seen whole and as it is now: another read would not help. */
+function withSight({ facts, sighting }: LookedFile, refusal: Refusal): Refusal {
+  const isWhole = sighting?.coverage.kind === 'whole' && !sighting.flags.clamped && !sighting.flags.redacted;
+  if (refusal.code !== 'NO_MATCH' || !isWhole || facts.freshness !== 'same') return refusal;
+  return { ...refusal, detail: { ...refusal.detail, seenWhole: true } };
 }
 
 /** The refusal for a text change that cannot be made. Called only after the gate has allowed access to the content. */

@@ -1,3 +1,4 @@
+import { isOutputPath } from '../model/path.ts';
 import { isRecord } from '../model/record.ts';
 import {
   ANY,
@@ -161,8 +162,15 @@ function validateChanges(changes: readonly unknown[], shape: Shape): Refusal | u
 }
 
 function validateChange(change: unknown, shape: Shape): Refusal | undefined {
-  const reason = mismatchIn(shape, change, CHANGE_WORDS);
+  const reason = mismatchIn(shape, change, CHANGE_WORDS) ?? outputNamed(change);
   return reason === undefined ? undefined : invalid(change, reason);
+}
+
+/** The reason, if the change names the kept output of a command, which has the form of a path but is no file. */
+function outputNamed(change: unknown): string | undefined {
+  const { path, source, destination, moveTo } = isRecord(change) ? change : {};
+  const output = [path, source, destination, moveTo].find(isOutputPath);
+  return output === undefined ? undefined : `${output} is the output of a command, which can only be read`;
 }
 
 function mismatchIn(shape: Shape, value: unknown, words: MismatchWords): string | undefined {

@@ -46,3 +46,10 @@ export function at(place: Pick<Place, 'dir' | 'name'>): string {
 }
 
 export type FileKind = 'file' | 'directory' | 'link' | 'fifo' | 'socket' | 'device';
+
+/** Paths that begin with this name the kept output of a command, which can only be read. */
+export const OUTPUT_SCHEME = 'lookfirst-output:';
+
+export function isOutputPath(path: unknown): path is string {
+  return typeof path === 'string' && path.startsWith(OUTPUT_SCHEME);
+}

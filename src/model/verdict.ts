@@ -121,6 +121,8 @@ export interface RefusalDetail {
   readonly difference?: string;
   /** The exact text to search for instead, present only if this session has seen it; see `nearest`. */
   readonly anchor?: string;
+  /** The session has seen the whole file as it is now, so reading it again would show nothing new. */
+  readonly seenWhole?: true;
   readonly limitBytes?: number;
   readonly sizeBytes?: number;
   /** The other session that changed the file, and when. */

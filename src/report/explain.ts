@@ -12,6 +12,8 @@ export interface ExplainOptions {
   readonly tools?: ToolNames | undefined;
   /** The preset whose sentences are used. Default: the default sentences. */
   readonly wording?: PresetName | undefined;
+  /** Nothing is remembered between the calls of this client, because it has no name. */
+  readonly forgets?: true;
 }
 
 const MAX_BATCH = 20;
@@ -65,9 +67,11 @@ const ADVICE: Readonly<Partial<Record<RefusalCode, Advise>>> = {
     why: 'the revision sent belongs to earlier bytes',
     out: `take the revision from the latest ${tools.read}, or leave it out after reading the file`,
   }),
-  NO_MATCH: (_, tools) => ({
+  NO_MATCH: (refusal, tools) => ({
     why: 'the text sent is not in the file, character by character',
-    out: `${tools.read} the place and copy a shorter, exact piece of it`,
+    out: refusal.detail?.seenWhole
+      ? 'copy a shorter, exact piece of the text as it was shown'
+      : `${tools.read} the place and copy a shorter, exact piece of it`,
   }),
   AMBIGUOUS_MATCH: () => ({
     why: 'the text sent is still in more than one place',
@@ -107,7 +111,7 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
     ...own,
     ...batch(refusal),
     // The preset's own sentence already contains the next step.
-    ...(template === undefined ? [nextStep(refusal, tools)] : []),
+    ...(template === undefined ? [nextStep(refusal, tools, options)] : []),
     ...(again ? [whyAgain(refusal, tools)] : []),
   ].join('\n');
 }
@@ -177,7 +181,8 @@ function withRevision(out: string, tools: ToolNames): string {
 }
 
 /** The next step as a sentence that names a tool of the dialect, or says that these tools offer no way. */
-function nextStep(refusal: Refusal, tools: ToolNames): string {
+function nextStep(refusal: Refusal, tools: ToolNames, { forgets }: Pick<ExplainOptions, 'forgets'>): string {
+  if (forgets && refusal.code === 'NOT_READ') return namelessRead(refusal, tools);
   const undone = refusal.action === 'undo' ? undoStep(refusal, tools) : undefined;
   if (undone !== undefined) return undone;
   switch (refusal.next) {
@@ -243,6 +248,16 @@ function read(refusal: Refusal, tools: ToolNames): string {
   return `Next: ${call}, then repeat the change.`;
 }
 
+/** The next step of a client whose reads are not remembered: a read licenses its change by the revision only. */
+function namelessRead(refusal: Refusal, tools: ToolNames): string {
+  const { revision } = tools.arguments;
+  const name = 'name the session in the URL (/mcp/NAME) or in _meta["dev.lookfirst/session"]';
+  if (revision === undefined || refusal.action === 'delete' || refusal.action === 'undo')
+    return `Next: ${name}; calls without a name share no memory.`;
+  const call = readCall(tools, pathOf(refusal));
+  return `Next: ${call}, then repeat the change with ${revision} from its receipt. Calls without a name share no memory; ${name} to need no revision.`;
+}
+
 function readRange(refusal: Refusal, tools: ToolNames): string {
   const path = pathOf(refusal);
   // A file that is too large for one read can be read in pages.
@@ -284,7 +299,10 @@ function orTheSame(refusal: Refusal, tools: ToolNames): string {
 
 function list(refusal: Refusal, tools: ToolNames): string {
   if (refusal.code === 'NOT_FOUND') return lookAround(refusal, tools);
-  if (tools.list === undefined) return 'Next: check the path.';
+  if (tools.list === undefined) {
+    if (tools.find === undefined) return 'Next: check the path.';
+    return `Next: look with ${tools.find} for what is in it.`;
+  }
   const path = { [tools.arguments.path]: pathOf(refusal) };
   if (refusal.code === 'NOT_A_FILE') return `Next: ${callOf(tools, 'list', path)} shows what is in it.`;
   const { depth } = tools.arguments;
@@ -341,6 +359,8 @@ function addContext(refusal: Refusal, tools: ToolNames): string {
   const { anchor } = refusal.detail ?? {};
   if (anchor !== undefined)
     return `Next: if you mean that text, repeat the call with ${tools.arguments.oldText ?? 'old_string'} ${jsonText(anchor)}`;
+  if (refusal.detail?.seenWhole)
+    return 'Next: repeat the call with text copied exactly from the read you have, without line numbers; the file is unchanged since.';
   return `Next: ${readCall(tools, pathOf(refusal))}, and copy the text exactly, without line numbers.`;
 }
 

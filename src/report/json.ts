@@ -1,4 +1,4 @@
-import type { ApplyResult, MatchTier, Notice } from '../model/results.ts';
+import type { ApplyResult, MatchTier, Notice, UndoResult } from '../model/results.ts';
 import type { NextStep, Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
 import { quotation } from './bounded.ts';
 
@@ -77,6 +77,11 @@ export function applyOutcome(result: ApplyResult): SuccessOutcome {
     notices,
     ...(result.change === undefined ? {} : { change: result.change }),
   });
+}
+
+/** The outcome of an undo. `changed` is false if every file already was in its earlier state. */
+export function undoOutcome({ change }: UndoResult): SuccessOutcome {
+  return successOutcome({ changed: change !== undefined, ...(change === undefined ? {} : { change }) });
 }
 
 function boundedDetail(detail: RefusalDetail): RefusalDetail {

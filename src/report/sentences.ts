@@ -12,12 +12,13 @@ export function firstSentence(refusal: Refusal): string {
 }
 
 /**
- * Names the refused operation. An undo and an unreadable patch may concern no single file. A command is refused
+ * Names the refused operation. An undo, a rewind and an unreadable patch may concern no single file. A command is refused
  * as a whole, or because of one file it changed.
  */
 function what({ action, path, code, detail }: Refusal): string {
   if (action === 'run' && (path === '' || code === 'NO_SANDBOX')) return 'run the command';
   if (path === '' && detail?.reason?.startsWith('the patch ') === true) return 'apply the patch';
+  if (path === '' && detail?.reason?.startsWith('there is no turn ') === true) return 'rewind';
   return action === 'undo' && path === '' ? 'undo' : `${VERBS[action]} ${pathText(path)}`.trimEnd();
 }
 

@@ -316,7 +316,10 @@ export class GatedSession extends LookingSession implements Session {
     );
   }
 
-  markRead(path: string, options: CallOptions = {}): Promise<Outcome<{ notices: readonly Notice[] }>> {
+  async markRead(path: string, options: CallOptions = {}): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    const found = await this.resolve(path, options);
+    if (!found.ok) return found;
+    if (!found.exists) return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'list' });
     return this.witness({ kind: 'read', path }, options);
   }
 

@@ -1,9 +1,8 @@
 import { posix } from 'node:path';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
+import { isOutputPath, OUTPUT_SCHEME } from '../model/path.ts';
 import { isRecord } from '../model/record.ts';
 import type { WitnessEvent } from '../model/results.ts';
-
-const OUTPUT_SCHEME = 'lookfirst-output:';
 
 /** Converts between the caller's form of paths and the workspace's, if paths are not relative to the first root. */
 export interface PathNames {
@@ -26,10 +25,6 @@ export interface Placement {
 /** The path under which a session can read the full output of one of its commands. */
 export function outputPath(id: string): string {
   return `${OUTPUT_SCHEME}${id}`;
-}
-
-export function isOutputPath(path: unknown): path is string {
-  return typeof path === 'string' && path.startsWith(OUTPUT_SCHEME);
 }
 
 export function outputId(path: string): string {

@@ -8,6 +8,7 @@ import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { type LineRange, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { Fault } from '../model/fault.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
+import { isOutputPath } from '../model/path.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
@@ -16,7 +17,6 @@ import { clampLines } from '../text/lines.ts';
 import { sniffMedia } from '../text/media.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { readOutput, type VisibleText, visibleText } from './masked-text.ts';
-import { isOutputPath } from './path-names.ts';
 import { readHuge } from './read-huge.ts';
 import {
   entryOf,

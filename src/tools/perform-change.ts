@@ -1,5 +1,5 @@
 import type { Call } from '../dialect/tool.ts';
-import { applyOutcome } from '../report/json.ts';
+import { applyOutcome, undoOutcome } from '../report/json.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { type Audience, type Performed, rendered } from './tool-answer.ts';
 
@@ -66,7 +66,10 @@ export async function performChange(
         render: call.render,
       });
     case 'undo':
-      return rendered(await session.undo(call.operation, { signal }), audience, { render: call.render });
+      return rendered(await session.undo(call.operation, { signal }), audience, {
+        render: call.render,
+        summary: undoOutcome,
+      });
     default:
       return call satisfies never;
   }

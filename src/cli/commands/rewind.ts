@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import type { Refusal } from '../../model/verdict.ts';
 import { Records } from '../../records/records.ts';
 import { gitLeftAlone, rewindJob } from '../../records/rewind.ts';
 import { Scope } from '../../records/scope.ts';
@@ -12,7 +11,7 @@ import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, gather, limitOption } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { refuseUndo, runUndoJob, type UndoFlags } from '../undo-job.ts';
+import { runUndoJob, type UndoFlags } from '../undo-job.ts';
 import { rewoundText } from '../undo-text.ts';
 
 interface Flags extends UndoFlags {
@@ -87,7 +86,7 @@ async function rewind(cli: Cli, name: string, flags: Flags): Promise<ExitCode> {
     find(records, scope, { name, flags }),
   );
   const [turn, other] = turns;
-  if (turn === undefined) return refuseUndo(cli, notFound(name), flags);
+  if (turn === undefined) return tellUnknown(cli, name, flags);
   if (other !== undefined) return tellAmbiguous(cli, turns, { name, flags });
   if (job === undefined) return tellNothing(cli, turn, flags);
   const text = (taken: TakenBack): string => rewoundText(cli, taken, turn.label ?? turn.turn);
@@ -166,7 +165,10 @@ async function tellNothing(cli: Cli, { turn, session }: TurnView, flags: Flags):
   return EXIT.done;
 }
 
-function notFound(name: string): Refusal {
+async function tellUnknown(cli: Cli, name: string, { json }: Flags): Promise<ExitCode> {
   const detail = { reason: `there is no turn ${name} here` };
-  return { code: 'NOT_FOUND', action: 'undo', path: '', next: 'none', detail };
+  const refusal = { code: 'NOT_FOUND', action: 'undo', path: '', next: 'fix_argument', detail } as const;
+  const hint = 'Nothing was changed. lookfirst rewind without a turn lists them.';
+  await tellRefusal(cli, refusal, { json, hint });
+  return EXIT.refused;
 }

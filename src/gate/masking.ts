@@ -3,7 +3,7 @@ import type { Intent } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { decodeText } from '../text/decode.ts';
-import { isSecretPath, masked, secretSpans, touchesSecret } from '../text/secrets.ts';
+import { isPlainAround, isSecretPath, masked, secretSpans, touchesSecret } from '../text/secrets.ts';
 import type { LookedFile } from './look.ts';
 import type { World } from './world.ts';
 
@@ -25,6 +25,7 @@ export function touchesMasked(
   if (policy.secrets !== 'mask' || intent.kind !== 'edit' || snapshot === undefined) return false;
   const secretFile = isSecretPath(path.relative);
   const { bytes, fingerprint } = snapshot;
+  if (!secretFile && intent.edits.every(({ oldString }) => isPlainAround(bytes, oldString))) return false;
   if (!secretFile && isUtf8(bytes) && !baselines.mayHoldSecret(fingerprint, bytes)) return false;
   const text = decodeText(bytes)?.text ?? '';
   const spans = secretSpans(text, { secretFile });

@@ -103,6 +103,7 @@ const BEGINNINGS = [
 const BEFORE_DOT = new Set(
   ['SG.', '29.'].map((text) => codeOf([0, ...[...text].map((char) => char.charCodeAt(0))])),
 );
+const NEWLINE = 0x0a;
 const DASH = 0x2d;
 const DOT = 0x2e;
 
@@ -185,6 +186,28 @@ function codeAt(bytes: Uint8Array, at: number): number {
     ((bytes[at + 2] ?? 0) << 8) |
     (bytes[at + 3] ?? 0)
   );
+}
+
+/** Maximum number of places that are checked one by one. A text with more of them is searched as a whole. */
+const MAX_PLACES = 20;
+
+/**
+ * True if this text occurs in the bytes, and only in lines without a token, and the file contains no private key. False
+ * means: search the whole file. It spares that search for an edit of a large file; a token never spans two lines.
+ */
+export function isPlainAround(bytes: Uint8Array, text: string): boolean {
+  const buffer = viewOf(bytes);
+  const wanted = Buffer.from(text, 'utf8');
+  let at = wanted.byteLength === 0 ? -1 : buffer.indexOf(wanted);
+  if (at === -1 || mayHoldKey(bytes)) return false;
+  for (let places = 0; at !== -1; places += 1) {
+    const start = at === 0 ? 0 : buffer.lastIndexOf(NEWLINE, at - 1) + 1;
+    const newline = buffer.indexOf(NEWLINE, at + wanted.byteLength);
+    const lines = buffer.subarray(start, newline === -1 ? undefined : newline);
+    if (places === MAX_PLACES || mayHoldSecret(lines)) return false;
+    at = buffer.indexOf(wanted, at + wanted.byteLength);
+  }
+  return true;
 }
 
 /** Maximum number of dash rows that are checked one by one. A file with more of them is searched as a whole. */

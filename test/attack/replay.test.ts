@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { attackTable } from '../support/attack-table.ts';
+import { desk } from '../support/desk.ts';
+import { RULES, replayHistory, seeded } from '../support/replay.ts';
+
+const COMMITS = Number(process.env['LOOKFIRST_REPLAY'] ?? 200);
+/** Guards of the content are off: this repository's own tests are full of stubs, tokens and quotes. */
+const POLICY = {
+  placeholders: 'allow',
+  secrets: 'show',
+  quotes: 'off',
+  durability: 'none',
+  commands: { trust: ['**'] },
+} as const;
+const report = attackTable('replay of this repository as agent work, with outside commits in between');
+
+it('no missed clobber and no wrong refusal in a replayed history', async () => {
+  const { root, session } = await desk({ policy: POLICY });
+  const repository = join(import.meta.dirname, '../..');
+  const tally = await replayHistory({ repository, root, session, commits: COMMITS, random: seeded(14) });
+  const { rules, commits, must, mustNot, either } = tally;
+  for (const rule of RULES) {
+    const { missed, wrong } = rules[rule];
+    const perMille = `${((1000 * wrong) / must).toFixed(1)} ‰`;
+    report({ rule, commits, must, 'must not': mustNot, either, missed, wrong, 'wrong refusals': perMille });
+  }
+  const recovery = tally.shownBytes / tally.rereadBytes;
+  process.stdout.write(`refusals: ${JSON.stringify(tally.codes)}\n`);
+  process.stdout.write(`shown by STALE: ${(100 * recovery).toFixed(1)} % of the bytes of a new read\n`);
+  expect(tally.differing).toEqual([]);
+  expect(rules.Lookfirst).toEqual({ missed: 0, wrong: 0 });
+  // Files here are small: a difference with its context is a larger share of them than of larger files.
+  expect(recovery).toBeLessThanOrEqual(0.2);
+  // The other rules see the same events, and each fails at some.
+  expect(rules['whole-file hash'].wrong).toBeGreaterThan(0);
+  expect(rules.mtime.missed).toBeGreaterThan(0);
+  expect(rules['read set'].missed).toBeGreaterThan(0);
+  expect(mustNot).toBeGreaterThan(COMMITS / 10);
+});

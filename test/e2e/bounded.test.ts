@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { PROGRAM } from '../support/command-line.ts';
+import { Served } from '../support/served.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=64' };
+const LINE = `${'x'.repeat(99)}\n`;
+
+/** The server itself, or the proxy in front of it. */
+const DOORS: [string, (places: Scratch, args: readonly string[]) => Promise<Served>][] = [
+  ['server', (places, args) => Served.start(places, args, SMALL_HEAP)],
+  [
+    'proxy',
+    async (places, args) => {
+      const [node = '', ...program] = PROGRAM;
+      const behind = [node, ...program, 'serve', places.root, ...args];
+      const served = Served.launch(places, ['proxy', '--root', places.root, '--', ...behind], SMALL_HEAP);
+      await served.hello();
+      return served;
+    },
+  ],
+];
+
+describe.each(DOORS)('issue 14, point 31: through the %s', (_, start) => {
+  it('a read of 60 MB is bounded in bytes under a small heap, and says so', async () => {
+    const places = scratch();
+    const path = join(places.root, 'large.txt');
+    const fd = openSync(path, 'w');
+    for (let written = 0; written < 60 << 20; written += LINE.length * 1000) writeSync(fd, LINE.repeat(1000));
+    closeSync(fd);
+    const served = await start(places, []);
+    const read = await served.call('read_file', { path, limit: 1_000_000 });
+    expect(Buffer.byteLength(read.text)).toBeLessThan(300 * 1024);
+    expect(read.text).toMatch(/large\.txt lines 1-\d+ of /);
+    expect(read.outcome).toMatchObject({ ok: true, complete: false });
+    expect((await served.call('read_file', { path, limit: 1 })).ok).toBe(true);
+    await served.stop();
+  });
+
+  it.skipIf(process.platform !== 'linux')(
+    'a search without end is ended by maxReadMs, and says so',
+    async () => {
+      const places = scratch();
+      writeFileSync(join(places.root, 'a.txt'), 'one\n');
+      mkdirSync(join(places.root, '.git'));
+      // ripgrep waits for a program to write the ignore rules.
+      execFileSync('mkfifo', [join(places.root, '.gitignore')]);
+      const policy = join(places.base, 'policy.json');
+      writeFileSync(policy, JSON.stringify({ maxReadMs: 1000 }));
+      const served = await start(places, ['--policy', policy]);
+      const found = await served.call('search_text', { pattern: 'one' });
+      expect(found.text).toContain('before the search took too long');
+      await served.stop();
+    },
+  );
+});
+
+it('issue 14, point 31: a sparse file of 1 TB is not read to its end', async () => {
+  const places = scratch();
+  const path = join(places.root, 'sparse');
+  writeFileSync(path, 'one\n');
+  truncateSync(path, 2 ** 40);
+  const policy = join(places.base, 'policy.json');
+  writeFileSync(policy, JSON.stringify({ maxReadMs: 1000 }));
+  const served = await Served.start(places, ['--policy', policy], SMALL_HEAP);
+  expect(await served.call('read_file', { path: 'sparse' })).toMatchObject({
+    ok: true,
+    outcome: { complete: false },
+  });
+  await served.stop();
+});

@@ -1,0 +1,446 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Edit } from '../../src/model/intent.ts';
+import type { Outcome, Refusal } from '../../src/model/verdict.ts';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { diffLines, type Hunk } from '../../src/text/diff.ts';
+import { splitLines } from '../../src/text/lines.ts';
+
+/** The rules that judge the same events. The last three are published rules of other guards, in a few lines each. */
+export const RULES = ['Lookfirst', 'whole-file hash', 'mtime', 'read set'] as const;
+type Rule = (typeof RULES)[number];
+
+export interface RuleTally {
+  /** Changes built on outdated bytes that the rule lets pass. */
+  missed: number;
+  /** Changes that would harm nothing and that the rule refuses. */
+  wrong: number;
+}
+
+export interface ReplayTally {
+  commits: number;
+  /** Judged changes: those that must pass, those that must be refused, and those where both is right. */
+  must: number;
+  mustNot: number;
+  either: number;
+  readonly rules: Readonly<Record<Rule, RuleTally>>;
+  readonly codes: Record<string, number>;
+  /** Bytes that refusals as STALE showed, and bytes of the files that a read would have shown. */
+  shownBytes: number;
+  rereadBytes: number;
+  /** Paths whose bytes differ from git's at the end. */
+  differing: string[];
+}
+
+interface View {
+  readonly text: string;
+  /** The file's time when it was seen. */
+  readonly mtimeMs: number;
+}
+
+interface FileChange {
+  readonly status: string;
+  readonly path: string;
+  readonly mode: string;
+}
+
+export interface Replay {
+  readonly repository: string;
+  readonly root: string;
+  readonly session: GatedSession;
+  readonly commits: number;
+  readonly random: () => number;
+}
+
+/** At most this many files of a commit are the agent's. Renamings of the whole source are not its daily work. */
+const MAX_FILES = 30;
+const RECEIPT_BYTES = 60;
+/** At most this many hunks of a file are made as edits; more are one whole write. */
+const MAX_HUNKS = 12;
+
+/**
+ * Replays a repository's history. The agent makes most commits through the gate, from what it has seen last; other
+ * programs make the rest behind its back. Every change of the agent is judged by all rules against what really happened.
+ */
+export async function replayHistory(replay: Replay): Promise<ReplayTally> {
+  const run = new Run(replay);
+  const hashes = run.git('log', '--first-parent', '--reverse', '--format=%H').trim().split('\n');
+  const start = Math.max(1, hashes.length - replay.commits);
+  run.checkOut(hashes[start - 1] ?? '');
+  for (const hash of hashes.slice(start)) await run.commit(hash);
+  run.compare(hashes.at(-1) ?? '');
+  return run.tally;
+}
+
+class Run {
+  readonly #replay: Replay;
+  readonly #views = new Map<string, View>();
+  readonly tally: ReplayTally = {
+    commits: 0,
+    must: 0,
+    mustNot: 0,
+    either: 0,
+    rules: {
+      Lookfirst: { missed: 0, wrong: 0 },
+      'whole-file hash': { missed: 0, wrong: 0 },
+      mtime: { missed: 0, wrong: 0 },
+      'read set': { missed: 0, wrong: 0 },
+    },
+    codes: {},
+    shownBytes: 0,
+    rereadBytes: 0,
+    differing: [],
+  };
+
+  constructor(replay: Replay) {
+    this.#replay = replay;
+  }
+
+  git(...args: readonly string[]): string {
+    return execFileSync('git', args, { cwd: this.#replay.repository, encoding: 'utf8', maxBuffer: 1 << 29 });
+  }
+
+  checkOut(hash: string): void {
+    const archive = execFileSync('git', ['archive', hash], {
+      cwd: this.#replay.repository,
+      maxBuffer: 1 << 29,
+    });
+    execFileSync('tar', ['x', '-C', this.#replay.root], { input: archive });
+  }
+
+  /** The paths below the root that differ from a commit. */
+  compare(hash: string): void {
+    const lines = this.git('ls-tree', '-r', hash).trim().split('\n');
+    const files = lines.filter((line) => line.startsWith('100')).map((line) => line.split(/[ \t]/));
+    const blobs = this.#blobs(files.map(([, , blob = '']) => blob));
+    for (const [, , blob = '', path = ''] of files)
+      if (blobs.get(blob)?.equals(this.#live(path) ?? Buffer.alloc(0)) !== true)
+        this.tally.differing.push(path);
+  }
+
+  async commit(hash: string): Promise<void> {
+    this.tally.commits += 1;
+    const isOutside = this.#replay.random() < 0.35;
+    const raw = this.git('diff-tree', '-r', '--no-renames', '-z', `${hash}^`, hash).split('\0');
+    const changes: (FileChange & { readonly blob: string })[] = [];
+    for (let at = 0; at + 1 < raw.length; at += 2) {
+      const [, mode = '', , blob = '', status = ''] = (raw[at] ?? '').split(' ');
+      changes.push({ status, path: raw[at + 1] ?? '', mode, blob });
+    }
+    // A folder may become a file.
+    changes.sort((a, b) => Number(b.status === 'D') - Number(a.status === 'D'));
+    const blobs = this.#blobs(changes.filter(({ status }) => status !== 'D').map(({ blob }) => blob));
+    for (const [index, change] of changes.entries()) {
+      const bytes = change.status === 'D' ? undefined : blobs.get(change.blob);
+      const isAgent = !isOutside && index < MAX_FILES && isAgentWork(change, bytes);
+      if (!isAgent) this.#outside(change, bytes);
+      else if (bytes === undefined) await this.#delete(change);
+      else await this.#write(change, bytes.toString('utf8'));
+      this.#noise(change);
+    }
+  }
+
+  /** Another program makes the change: an editor, or an archive that brings its own, older times. */
+  #outside({ path, mode, status }: FileChange, bytes: Buffer | undefined): void {
+    const file = join(this.#replay.root, path);
+    if (status === 'D' || bytes === undefined || !mode.startsWith('100')) {
+      rmSync(file, { force: true });
+      return;
+    }
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, bytes);
+    chmodSync(file, mode === '100755' ? 0o755 : 0o644);
+    const seen = this.#views.get(path);
+    if (seen !== undefined && this.#replay.random() < 0.1)
+      utimesSync(file, seen.mtimeMs / 1000, seen.mtimeMs / 1000);
+  }
+
+  /** Another program makes a part of the change first, or changes the very lines that the agent is about to change. */
+  #meanwhile(path: string, live: string, next: string): void {
+    const file = join(this.#replay.root, path);
+    const { mtimeMs } = statSync(file);
+    const { hunks } = diffLines(live, next);
+    const [first] = hunks;
+    const [was, is] = [splitLines(live), splitLines(next)];
+    if (first === undefined) return;
+    if (hunks.length > 1) {
+      const rest = was.slice(first.beforeEnd);
+      const come = is.slice(first.afterStart, first.afterEnd);
+      writeFileSync(file, [...was.slice(0, first.beforeStart), ...come, ...rest].join(''));
+    } else if (first.beforeEnd > first.beforeStart && this.#replay.random() < 0.5) {
+      const changed = `${(was[first.beforeStart] ?? '').replace(/\r?\n$/, '')} (by another program)\n`;
+      writeFileSync(file, was.with(first.beforeStart, changed).join(''));
+    }
+    // Programs that copy files often set the times of their source.
+    if (this.#replay.random() < 0.1) utimesSync(file, mtimeMs / 1000, mtimeMs / 1000);
+  }
+
+  /** Programs that touch a file, or write the same bytes again. */
+  #noise({ path }: FileChange): void {
+    const bytes = this.#replay.random() < 0.1 ? this.#live(path) : undefined;
+    if (bytes !== undefined) writeFileSync(join(this.#replay.root, path), bytes);
+  }
+
+  async #delete({ path }: FileChange): Promise<void> {
+    const live = this.#text(path);
+    if (live === undefined) return;
+    await this.#judged(path, { truth: this.#whole(path, live), at: 'whole' }, () =>
+      this.#replay.session.delete(path),
+    );
+    if (this.#live(path) === undefined) return;
+    await this.#read(path);
+    await this.#judged(path, { truth: 'must', at: 'whole' }, () => this.#replay.session.delete(path));
+  }
+
+  async #write(change: FileChange, next: string): Promise<void> {
+    const { path } = change;
+    const live = this.#text(path);
+    const { session, random } = this.#replay;
+    if (live === undefined || live === '') {
+      const outcome = await session.write(path, next);
+      if (!outcome.ok) return this.#gaveUp(change, next, outcome.refusal);
+      this.#saw(path);
+    } else if (live !== next) {
+      if (!this.#views.has(path) && random() < 0.8) await this.#read(path);
+      if (random() < 0.5) this.#meanwhile(path, live, next);
+      const now = this.#text(path) ?? '';
+      if (now === next) return;
+      const hunks = diffLines(now, next).hunks.length;
+      if (hunks > MAX_HUNKS || random() < 0.25) await this.#overwrite(change, now, next);
+      else await this.#edit(change, next);
+    }
+    if (change.mode === '100755') chmodSync(join(this.#replay.root, path), 0o755);
+  }
+
+  /** A whole write. If the view is outdated, it must be refused, and the agent reads again. */
+  async #overwrite(change: FileChange, live: string, next: string): Promise<void> {
+    const { path } = change;
+    const write = (): Promise<Outcome<object>> => this.#replay.session.write(path, next);
+    const first = await this.#judged(path, { truth: this.#whole(path, live), at: 'whole' }, write);
+    if (first.ok) return this.#saw(path);
+    // The same content is refused again unless the file was read again.
+    await this.#recover(path, first.refusal, { live, by: 'read' });
+    const again = await this.#judged(path, { truth: 'must', at: 'whole' }, write);
+    if (!again.ok) return this.#gaveUp(change, next, again.refusal);
+    this.#saw(path);
+  }
+
+  /** One edit per hunk, each with an anchor from what the agent has seen. */
+  async #edit(change: FileChange, next: string): Promise<void> {
+    const { path } = change;
+    for (let steps = 0; steps <= MAX_HUNKS; steps += 1) {
+      const live = this.#text(path) ?? '';
+      if (live === next) return;
+      const edit = lastHunk(live, next);
+      const seen = this.#views.get(path)?.text;
+      if (edit === undefined) return this.#overwrite(change, live, next);
+      const stale = seen === undefined ? undefined : staleAnchor(seen, live, edit);
+      const call = (sent: Edit) => (): Promise<Outcome<object>> => this.#replay.session.edit(path, [sent]);
+      const sent = stale ?? edit;
+      const truth = seen === undefined ? 'must not' : editTruth(seen, live, sent);
+      const first = await this.#judged(path, { truth, at: 'place' }, call(sent));
+      if (first.ok) {
+        await this.#learnt(path, first);
+        continue;
+      }
+      await this.#recover(path, first.refusal, { live, by: 'diff' });
+      const again = await this.#judged(path, { truth: 'must', at: 'place' }, call(edit));
+      if (!again.ok) return this.#gaveUp(change, next, again.refusal);
+      await this.#learnt(path, again);
+    }
+    if (this.#text(path) !== next) await this.#overwrite(change, this.#text(path) ?? '', next);
+  }
+
+  /** What a change of the whole file may do: it needs a view of the bytes that are there. */
+  #whole(path: string, live: string): Truth {
+    return this.#views.get(path)?.text === live ? 'must' : 'must not';
+  }
+
+  /** Makes a change, and counts what each rule says of it. */
+  async #judged(
+    path: string,
+    { truth, at }: { readonly truth: Truth; readonly at: 'whole' | 'place' },
+    change: () => Promise<Outcome<object>>,
+  ): Promise<Outcome<object>> {
+    const seen = this.#views.get(path);
+    const live = this.#text(path);
+    const mtimeMs = statSync(join(this.#replay.root, path), { throwIfNoEntry: false })?.mtimeMs;
+    const outcome = await change();
+    const { tally } = this;
+    if (truth === 'either') tally.either += 1;
+    else tally[truth === 'must' ? 'must' : 'mustNot'] += 1;
+    if (!outcome.ok) tally.codes[outcome.refusal.code] = (tally.codes[outcome.refusal.code] ?? 0) + 1;
+    const says: Record<Rule, boolean> = {
+      Lookfirst: outcome.ok,
+      'whole-file hash': seen?.text === live,
+      mtime: seen?.mtimeMs === mtimeMs,
+      // A text that is not in the file cannot be replaced, whatever the rule says.
+      'read set': seen !== undefined && (at === 'whole' || truth !== 'must not'),
+    };
+    for (const rule of RULES) {
+      if (truth === 'must not' && says[rule]) tally.rules[rule].missed += 1;
+      if (truth === 'must' && !says[rule]) tally.rules[rule].wrong += 1;
+    }
+    return outcome;
+  }
+
+  /** The agent learns what changed from the refusal, or reads the file again. */
+  async #recover(
+    path: string,
+    { code, detail }: Refusal,
+    { live, by }: { readonly live: string; readonly by: 'diff' | 'read' },
+  ): Promise<void> {
+    if (code === 'STALE') {
+      this.tally.shownBytes += Buffer.byteLength(detail?.diff ?? '');
+      this.tally.rereadBytes += readBytes(live);
+    }
+    if (code === 'STALE' && by === 'diff' && detail?.revision !== undefined) this.#saw(path);
+    else await this.#read(path);
+  }
+
+  async #read(path: string): Promise<void> {
+    const { session } = this.#replay;
+    for (let offset = 1; ; ) {
+      const page = await session.read(path, { offset, limit: 100_000 });
+      if (!page.ok || page.complete || (page.to ?? 0) < offset) break;
+      offset = (page.to ?? 0) + 1;
+      if (offset > (page.totalLines ?? 0)) break;
+    }
+    this.#saw(path);
+  }
+
+  /** The agent knows the file from the answer, or reads it if the answer shows only a part of what changed. */
+  async #learnt(path: string, result: object): Promise<void> {
+    const notices = 'notices' in result && Array.isArray(result.notices) ? result.notices : [];
+    const isCut = notices.some((notice: { truncated?: boolean }) => notice.truncated === true);
+    if (isCut) await this.#read(path);
+    else this.#saw(path);
+  }
+
+  /** Notes that the agent knows the file as it is now. */
+  #saw(path: string): void {
+    const text = this.#text(path);
+    if (text === undefined) this.#views.delete(path);
+    else this.#views.set(path, { text, mtimeMs: statSync(join(this.#replay.root, path)).mtimeMs });
+  }
+
+  /** The content itself is refused (a placeholder, say): counted by its code, and made outside. */
+  #gaveUp(change: FileChange, next: string, { code }: Refusal): void {
+    this.tally.codes[`${code} (content)`] = (this.tally.codes[`${code} (content)`] ?? 0) + 1;
+    this.#outside(change, Buffer.from(next));
+  }
+
+  #text(path: string): string | undefined {
+    return this.#live(path)?.toString('utf8');
+  }
+
+  #live(path: string): Buffer | undefined {
+    const file = join(this.#replay.root, path);
+    return statSync(file, { throwIfNoEntry: false })?.isFile() === true ? readFileSync(file) : undefined;
+  }
+
+  /** The contents of blobs by their hash. */
+  #blobs(hashes: readonly string[]): ReadonlyMap<string, Buffer> {
+    const input = `${hashes.join('\n')}\n`;
+    const options = { cwd: this.#replay.repository, input, maxBuffer: 1 << 29 };
+    const found = new Map<string, Buffer>();
+    if (hashes.length === 0) return found;
+    const answer = execFileSync('git', ['cat-file', '--batch'], options);
+    for (let at = 0; at < answer.length; ) {
+      const line = answer.indexOf(10, at);
+      const [hash = '', , size] = answer.toString('latin1', at, line).split(' ');
+      found.set(hash, answer.subarray(line + 1, line + 1 + Number(size)));
+      at = line + 2 + Number(size);
+    }
+    return found;
+  }
+}
+
+type Truth = 'must' | 'must not' | 'either';
+
+function isAgentWork({ mode, status }: FileChange, bytes: Buffer | undefined): boolean {
+  if (status === 'D') return true;
+  return mode.startsWith('100') && bytes?.equals(Buffer.from(bytes.toString('utf8'))) === true;
+}
+
+/** The last hunk between two texts as an edit, with as many lines around it as make it unique. */
+function lastHunk(before: string, after: string): Edit | undefined {
+  const hunk = diffLines(before, after).hunks.at(-1);
+  if (hunk === undefined) return undefined;
+  const [was, is] = [splitLines(before), splitLines(after)];
+  const come = is.slice(hunk.afterStart, hunk.afterEnd);
+  for (let context = 1; context <= 40; context += 1) {
+    const head = was.slice(Math.max(0, hunk.beforeStart - context), hunk.beforeStart);
+    const gone = was.slice(hunk.beforeStart, hunk.beforeEnd);
+    const tail = was.slice(hunk.beforeEnd, hunk.beforeEnd + context);
+    const oldString = [...head, ...gone, ...tail].join('');
+    if (countOf(before, oldString) === 1)
+      return { oldString, newString: [...head, ...come, ...tail].join('') };
+  }
+  return undefined;
+}
+
+/**
+ * The edit as an agent sends it that last saw `seen`: with the lines that were in that place then. Undefined if it saw
+ * the very text, or nothing that it could name.
+ */
+function staleAnchor(seen: string, live: string, edit: Edit): Edit | undefined {
+  if (countOf(seen, edit.oldString) > 0) return undefined;
+  const start = splitLines(live.slice(0, live.indexOf(edit.oldString))).length;
+  const end = start + splitLines(edit.oldString).length;
+  const { hunks } = diffLines(seen, live);
+  const from = seenLine(hunks, start, 'beforeStart');
+  const to = seenLine(hunks, end, 'beforeEnd');
+  const oldString = splitLines(seen).slice(from, to).join('');
+  return countOf(seen, oldString) === 1 && oldString !== edit.newString
+    ? { oldString, newString: edit.newString }
+    : undefined;
+}
+
+/** The line of the earlier text that a line of the later one comes from. */
+function seenLine(hunks: readonly Hunk[], line: number, inside: 'beforeStart' | 'beforeEnd'): number {
+  let shift = 0;
+  for (const hunk of hunks) {
+    if (line <= hunk.afterStart) break;
+    if (line < hunk.afterEnd) return hunk[inside];
+    shift = hunk.beforeEnd - hunk.afterEnd;
+  }
+  return line + shift;
+}
+
+/** What an edit may do: its text must be there once, as it was seen, beside a line that is still its neighbour. */
+function editTruth(seen: string, live: string, { oldString }: Edit): Truth {
+  if (countOf(live, oldString) === 0) return 'must not';
+  if (countOf(seen, oldString) !== 1 || countOf(live, oldString) !== 1) return 'either';
+  const [then, now] = [neighbours(seen, oldString), neighbours(live, oldString)];
+  return then.before === now.before || then.after === now.after ? 'must' : 'either';
+}
+
+function neighbours(text: string, part: string): { readonly before: string; readonly after: string } {
+  const at = text.indexOf(part);
+  const [before = '', after = ''] = [
+    splitLines(text.slice(0, at)).at(-1),
+    splitLines(text.slice(at + part.length))[0],
+  ];
+  return { before, after };
+}
+
+/** The bytes of an answer that shows a file whole: each line with its number, and a receipt. */
+function readBytes(text: string): number {
+  const numbers = splitLines(text).reduce((sum, _, index) => sum + String(index + 1).length + 1, 0);
+  return Buffer.byteLength(text) + numbers + RECEIPT_BYTES;
+}
+
+function countOf(text: string, part: string): number {
+  return part === '' ? 0 : text.split(part).length - 1;
+}
+
+/** A generator of numbers from 0 to 1 that is the same on every machine. */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

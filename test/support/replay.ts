@@ -76,6 +76,8 @@ export async function replayHistory(replay: Replay): Promise<ReplayTally> {
 class Run {
   readonly #replay: Replay;
   readonly #views = new Map<string, View>();
+  /** Every text of a file that the agent has seen whole. */
+  readonly #earlier = new Set<string>();
   readonly tally: ReplayTally = {
     commits: 0,
     must: 0,
@@ -254,7 +256,9 @@ class Run {
 
   /** What a change of the whole file may do: it needs a view of the bytes that are there. */
   #whole(path: string, live: string): Truth {
-    return this.#views.get(path)?.text === live ? 'must' : 'must not';
+    if (this.#views.get(path)?.text === live) return 'must';
+    // The gate lets bytes pass that came back and that the session has seen whole before.
+    return this.#earlier.has(`${path}\0${live}`) ? 'either' : 'must not';
   }
 
   /** Makes a change, and counts what each rule says of it. */
@@ -322,7 +326,10 @@ class Run {
   #saw(path: string): void {
     const text = this.#text(path);
     if (text === undefined) this.#views.delete(path);
-    else this.#views.set(path, { text, mtimeMs: statSync(join(this.#replay.root, path)).mtimeMs });
+    else {
+      this.#earlier.add(`${path}\0${text}`);
+      this.#views.set(path, { text, mtimeMs: statSync(join(this.#replay.root, path)).mtimeMs });
+    }
   }
 
   /** The content itself is refused (a placeholder, say): counted by its code, and made outside. */

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { hookScript } from '../build/config/hook-script.js';
+import { hookScript } from '../build/cli/clients/hook-files.js';
 import { interleaved, median } from './measure.mjs';
 
 const FILES = Number(process.env.BENCH_FILES ?? 100_000);

@@ -1,2 +1,1 @@
-export { LookfirstBackend } from './adapters/deepagents.ts';
-export { lookfirstMiddleware, lookfirstTools } from './adapters/langchain.ts';
+export { LookfirstBackend, lookfirstMiddleware, lookfirstTools } from './adapters/langchain.ts';

@@ -5,8 +5,8 @@ import {
   type HostCommand,
   type OpenAiSandbox,
   type OpenAiShell,
-} from './adapters/guarded-shell.ts';
-import { sandboxEditor } from './adapters/openai.ts';
+  sandboxEditor,
+} from './adapters/openai.ts';
 import type { HookEvent } from './hooks/event.ts';
 import { respondIn } from './hooks/in-process.ts';
 import type { Session } from './model/session.ts';
@@ -19,7 +19,7 @@ export type {
   OpenAiShell,
   OpenAiShellAction,
   OpenAiShellResult,
-} from './adapters/guarded-shell.ts';
+} from './adapters/openai.ts';
 export {
   lookfirstEditor,
   lookfirstTools,

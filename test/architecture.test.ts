@@ -188,14 +188,14 @@ interface Node {
 const STATE_EXCEPTIONS: Readonly<Record<string, string>> = {
   'text/decode.ts': 'the loader of packages that this pure folder cannot load itself; set once',
   'lock/locks.ts': 'a bounded cache of a pure function',
-  'hooks/turns.ts': 'weak notes about session objects',
+  'hooks/respond.ts': 'weak notes about session objects',
   'session/ambient.ts': 'runInSession finds a session of this process by its id',
   'store/sqlite/sqlite-store.ts': 'stores that this process has open on one database file see each other',
   'viewer/page/state.ts': 'the state of the page',
   'viewer/page/feed.ts': 'the timer of the search field',
 };
 /** Signatures that a framework prescribes. */
-const BOOLEAN_EXCEPTIONS = new Set(['adapters/deepagents.ts: replaceAll']);
+const BOOLEAN_EXCEPTIONS = new Set(['adapters/langchain.ts: replaceAll']);
 /** The same function for another framework or in the public form, each at its own entry point. */
 const NAMES_OF_ENTRY_POINTS = ['ServerOptions', 'lookfirstTools', 'seenFrom', 'serveHttp', 'serveStdio'];
 

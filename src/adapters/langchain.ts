@@ -1,10 +1,23 @@
 import { ToolMessage } from '@langchain/core/messages';
 import { type StructuredToolInterface, tool as structuredTool } from '@langchain/core/tools';
 import type { AgentMiddleware } from 'langchain';
+import { Fault } from '../model/fault.ts';
 import { isRecord, stringIn } from '../model/record.ts';
+import type { ChangeResult, ListedEntry, ReadResult } from '../model/results.ts';
 import type { Session } from '../model/session.ts';
-import { type ToolsetAnswer, type ToolsetOptions, type ToolsetTool, toolset } from '../tools/toolset.ts';
-import { answered } from './answered.ts';
+import type { Outcome, Refusal } from '../model/verdict.ts';
+import { explain } from '../report/explain.ts';
+import type { ToolNames } from '../report/tool-names.ts';
+import type { GatedSession } from '../session/gated-session.ts';
+import { type PathNames, pathNames } from '../session/path-names.ts';
+import {
+  gatedSession,
+  type ToolsetAnswer,
+  type ToolsetOptions,
+  type ToolsetTool,
+  toolset,
+} from '../tools/toolset.ts';
+import { answered, flaggedFault } from './answered.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
 /** The options that LangChain passes to a tool besides its arguments. */
@@ -83,4 +96,224 @@ function* resultsIn(messages: readonly unknown[]): Generator<ShownResult> {
     const call = isRecord(message) ? stringIn(message, 'tool_call_id') : undefined;
     if (call !== undefined && isRecord(message)) yield [call, message['content']];
   }
+}
+
+/** The tools that deepagents builds from a backend. */
+const DEEPAGENTS_TOOLS: ToolNames = {
+  read: 'read_file',
+  write: 'write_file',
+  edit: 'edit_file',
+  list: 'ls',
+  find: 'glob',
+  search: 'grep',
+  arguments: { path: 'file_path', fromZero: 'offset', count: 'limit', replaceAll: 'replace_all' },
+};
+
+/**
+ * deepagents truncates reads over 80,000 characters, including line numbers. The truncated part was
+ * not shown.
+ */
+const MAX_SHOWN_CHARS = 70_000;
+const LINE_NUMBER_CHARS = 10;
+const DEFAULT_LINES = 500;
+/** With less room than this for the text, count the characters of the lines instead of reserving space for numbers. */
+const MIN_ROOM_BYTES = 40_000;
+
+interface FileInfo {
+  path: string;
+  is_dir?: boolean;
+  size?: number;
+  modified_at?: string;
+}
+
+interface Changed {
+  error?: string;
+  path?: string;
+  filesUpdate?: null;
+  metadata?: Record<string, unknown>;
+}
+
+/**
+ * A `BackendProtocolV2` for deepagents: its file tools read and write through a session. Paths are
+ * absolute, and `/` is the session's root. deepagents writes its own sentence about an edit, so the
+ * model would not see that an outside change was merged. Such an edit is refused with the
+ * difference, and succeeds after a new read.
+ */
+export class LookfirstBackend {
+  readonly #session: Session | (() => Session);
+
+  constructor(session: Session | (() => Session)) {
+    this.#session = session;
+  }
+
+  async ls(path: string): Promise<{ error?: string; files?: FileInfo[] }> {
+    const { session, names } = this.#call();
+    const listed = await session.list(names.real(path));
+    if (!listed.ok) return { error: this.#explain(listed.refusal, names) };
+    const folder = path.endsWith('/') ? path : `${path}/`;
+    return { files: listed.entries.map((entry) => fileInfo(folder, entry)) };
+  }
+
+  async read(
+    path: string,
+    offset = 0,
+    limit: number = DEFAULT_LINES,
+  ): Promise<{
+    error?: string;
+    content?: string | Uint8Array;
+    mimeType?: string;
+    totalLines?: number;
+    startLine?: number;
+    endLine?: number;
+    nextOffset?: number;
+  }> {
+    const { session, names } = this.#call();
+    const outcome = await readPage(session, names.real(path), { offset: offset + 1, limit });
+    if (!outcome.ok) return { error: this.#explain(outcome.refusal, names) };
+    const { text, from, to, totalLines, media } = outcome;
+    if (media !== undefined) return { content: media.base64 ?? '', mimeType: media.mimeType };
+    const page = { content: text, mimeType: 'text/plain', startLine: from, endLine: to };
+    if (totalLines === undefined) return page;
+    return to < totalLines ? { ...page, totalLines, nextOffset: to } : { ...page, totalLines };
+  }
+
+  /** A read for the framework itself: the model does not see it, so it does not count as seen. */
+  async readRaw(path: string): Promise<{
+    error?: string;
+    data?: { content: string | Uint8Array; mimeType: string; created_at: string; modified_at: string };
+  }> {
+    const { session, names } = this.#call();
+    const real = names.real(path);
+    const read = await session.read(real, { raw: true, credit: false, limit: 2 ** 31 });
+    if (!read.ok) return { error: this.#explain(read.refusal, names) };
+    const info = await session.info(real);
+    if (!info.ok) return { error: this.#explain(info.refusal, names) };
+    const { encoding, text, bytes, media } = read;
+    const content = encoding === 'binary' ? new Uint8Array(bytes ?? []) : text;
+    const at = (ms: number): string => new Date(ms).toISOString();
+    const times = { created_at: at(info.createdMs), modified_at: at(info.modifiedMs) };
+    return { data: { content, mimeType: media?.mimeType ?? 'text/plain', ...times } };
+  }
+
+  /** Searches for `pattern` as literal text. */
+  async grep(
+    pattern: string,
+    path?: string | null,
+    glob?: string | null,
+    maxCount?: number | null,
+  ): Promise<{
+    error?: string;
+    matches?: { path: string; line: number; text: string }[];
+    truncated?: boolean;
+  }> {
+    const { session, names } = this.#call();
+    const found = await session.search(pattern, {
+      literal: true,
+      ...(path == null ? {} : { path: names.real(path) }),
+      ...(glob == null ? {} : { glob }),
+      ...(maxCount == null ? {} : { limit: maxCount }),
+    });
+    if (!found.ok) return { error: this.#explain(found.refusal, names) };
+    const matches = found.hits.map(({ path: hit, line, text }) => ({ path: virtual(hit), line, text }));
+    return { matches, truncated: found.truncated };
+  }
+
+  async glob(
+    pattern: string,
+    path = '/',
+  ): Promise<{ error?: string; files?: FileInfo[]; truncated?: boolean }> {
+    const { session, names } = this.#call();
+    const found = await session.find(pattern.replace(/^\/+/, ''), { path: names.real(path) });
+    if (!found.ok) return { error: this.#explain(found.refusal, names) };
+    return { files: found.paths.map((file) => ({ path: virtual(file) })), truncated: found.truncated };
+  }
+
+  write(path: string, content: string): Promise<Changed> {
+    return this.#change('write_file', path, (session, real) => session.write(real, content));
+  }
+
+  edit(
+    path: string,
+    oldString: string,
+    newString: string,
+    replaceAll = false,
+  ): Promise<Changed & { occurrences?: number }> {
+    const edits = [{ oldString, newString, replaceAll }];
+    return this.#change('edit_file', path, (session, real) => session.editUnmerged(real, edits));
+  }
+
+  delete(path: string): Promise<Changed> {
+    return this.#change('delete', path, (session, real) => session.delete(real, { recursive: true }));
+  }
+
+  /**
+   * Performs a change. A fault is returned as an error, because the framework would replace the
+   * text of a thrown one.
+   */
+  async #change(
+    tool: string,
+    path: string,
+    work: (session: GatedSession, real: string) => Promise<Outcome<ChangeResult>>,
+  ): Promise<Changed & { occurrences?: number }> {
+    const { session, names } = this.#call();
+    try {
+      const done = await work(session, names.real(path));
+      if (!done.ok) return { error: this.#explain(done.refusal, names) };
+      const { change, revision, notices, replaced } = done;
+      const occurrences = replaced === undefined ? {} : { occurrences: replaced };
+      return { path, filesUpdate: null, metadata: { change, revision, notices }, ...occurrences };
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      return { error: flaggedFault(tool, error).text };
+    }
+  }
+
+  #call(): { readonly session: GatedSession; readonly names: PathNames } {
+    const session = gatedSession(this.#session);
+    return { session, names: pathNames({ root: session.roots[0] ?? '/', virtualRoot: '/' }) };
+  }
+
+  #explain(refusal: Refusal, names: PathNames): string {
+    const { wording } = gatedSession(this.#session);
+    const shown = { ...refusal, path: names.shown(refusal.path) };
+    return explain(shown, { nowMs: Date.now(), tools: DEEPAGENTS_TOOLS, wording });
+  }
+}
+
+interface Page {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** Reads only as many lines as deepagents shows untruncated, because only these count as seen. */
+function readPage(session: GatedSession, path: string, page: Page): Promise<Outcome<ReadResult>> {
+  const room = MAX_SHOWN_CHARS - LINE_NUMBER_CHARS * page.limit;
+  return room >= MIN_ROOM_BYTES ? session.readWithin(path, page, room) : readCounted(session, path, page);
+}
+
+async function readCounted(session: GatedSession, path: string, page: Page): Promise<Outcome<ReadResult>> {
+  const whole = await session.read(path, { ...page, credit: false });
+  if (!whole.ok || whole.media !== undefined) return session.read(path, page);
+  let chars = 0;
+  let lines = 0;
+  for (const line of whole.text.split('\n')) {
+    chars += line.length + LINE_NUMBER_CHARS;
+    if (chars > MAX_SHOWN_CHARS && lines > 0) break;
+    lines += 1;
+  }
+  return session.read(path, { ...page, limit: Math.min(page.limit, lines) });
+}
+
+function fileInfo(folder: string, { path, kind, sizeBytes, mtimeMs }: ListedEntry): FileInfo {
+  const isFolder = kind === 'directory';
+  return {
+    path: `${folder}${path}${isFolder ? '/' : ''}`,
+    is_dir: isFolder,
+    ...(sizeBytes === undefined ? {} : { size: sizeBytes }),
+    ...(mtimeMs === undefined ? {} : { modified_at: new Date(mtimeMs).toISOString() }),
+  };
+}
+
+function virtual(path: string): string {
+  return path.startsWith('/') ? path : `/${path}`;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { loadDialect } from '../mcp/serve.ts';
 import type { ObjectShape, Shape } from '../model/shape.ts';
 import { checkArguments } from './check-arguments.ts';
 import { DIALECT_NAMES } from './dialect-name.ts';
-import { loadDialect } from './dialects.ts';
 import type { OperationKind } from './operation.ts';
 import type { Tool } from './tool.ts';
 

@@ -1,8 +1,15 @@
-import { after } from './after.ts';
-import { before } from './before.ts';
+import { randomBytes } from 'node:crypto';
+import { answerFor } from '../dialect/calls/hosts/answers.ts';
+import { searchedLines } from '../dialect/calls/shown/output-lines.ts';
+import { shownLines } from '../dialect/calls/shown/shown.ts';
+import { looksOf } from '../dialect/calls/touch.ts';
+import type { Notice, WitnessEvent } from '../model/results.ts';
+import { pathText } from '../report/bounded.ts';
+import { describeNotice } from '../report/describe-notice.ts';
+import { before, strayWrites } from './before.ts';
+import { afterCommand } from './command.ts';
 import type { HookEvent, HookReply } from './event.ts';
-import type { Scene } from './scene.ts';
-import { followTranscript, promptSubmitted } from './turns.ts';
+import { callId, isOwnTool, meaningOf, noticeText, pathOf, type Scene, unjudged } from './scene.ts';
 
 export async function respond(scene: Scene, event: HookEvent): Promise<HookReply> {
   const { session } = scene;
@@ -50,4 +57,154 @@ export async function respond(scene: Scene, event: HookEvent): Promise<HookReply
 /** Hosts name the turn in every event, and a prompt may have been submitted before the hooks were configured. */
 async function continueTurn({ session }: Scene, { turn }: HookEvent): Promise<void> {
   if (turn !== undefined) await session.beginTurn({ turn });
+}
+
+type AfterEvent = Extract<HookEvent, { kind: 'after' | 'failed' }>;
+
+/** Handles the end of a call that the host has made: records what the call showed and changed. */
+async function after(scene: Scene, event: AfterEvent): Promise<HookReply> {
+  const meaning = meaningOf(scene, event);
+  if (meaning === undefined) return endOwnCall(scene, event);
+  const run = meaning.touches.find((touch) => touch.does === 'run');
+  if (run !== undefined) return afterCommand(scene, event, run);
+  const claims = event.kind === 'after' ? await noteReads(scene, event, meaning.touches) : [];
+  if (event.kind === 'after') await noteHits(scene, event, meaning.touches);
+  const changes = meaning.touches.flatMap((touch) => (touch.does === 'change' ? [touch.intent] : []));
+  const [first] = changes;
+  if (first === undefined) return told(scene, claims, '');
+  const path = first.kind === 'move' ? first.destination : first.path;
+  const change = await scene.session.announcedAs(callId(event));
+  if (change === undefined) {
+    const isOurs = event.kind === 'after' && (await scene.session.resolve(path)).ok;
+    return isOurs && !(await scene.session.isSettled(callId(event)))
+      ? unjudged(scene, event, path)
+      : { verdict: 'pass' };
+  }
+  const settled = await scene.session.settle(change, event.kind === 'after' ? 'done' : 'failed');
+  const stray = scene.host.contextBefore ? [] : await strayWrites(scene, changes);
+  return told(scene, [...claims, ...stray, ...(settled.ok ? settled.notices : [])], path);
+}
+
+function told(scene: Scene, notices: readonly Notice[], path: string): HookReply {
+  const context = noticeText(scene, notices, path);
+  return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
+}
+
+/** Ends a call to our own server that was announced for a sub-agent. The server has recorded its effects. */
+async function endOwnCall({ session }: Scene, event: AfterEvent): Promise<HookReply> {
+  const change = isOwnTool(event) ? await session.announcedAs(callId(event)) : undefined;
+  if (change !== undefined) await session.settle(change, 'done');
+  return { verdict: 'pass' };
+}
+
+type Touches = NonNullable<ReturnType<typeof meaningOf>>['touches'];
+
+/** Records the lines that a search shows as seen, if they are in the files. */
+async function noteHits(
+  scene: Scene,
+  event: Extract<AfterEvent, { kind: 'after' }>,
+  touches: Touches,
+): Promise<void> {
+  const foreign = scene.session.foreign();
+  const text = answerFor(scene.host.name, event.response).texts?.join('\n') ?? '';
+  for (const touch of touches) {
+    if (touch.does !== 'search' || text === '') continue;
+    for (const [path, lines] of searchedLines(text, touch.path)) {
+      await foreign.witnessOutput(pathOf(scene, path), lines);
+      // Some programs print paths relative to the folder that was searched.
+      if (touch.path !== undefined && touch.path !== path && !path.startsWith('/'))
+        await foreign.witnessOutput(pathOf(scene, `${touch.path}/${path}`), lines);
+    }
+  }
+}
+
+async function noteReads(
+  scene: Scene,
+  event: Extract<AfterEvent, { kind: 'after' }>,
+  touches: Touches,
+): Promise<readonly Notice[]> {
+  const notices: Notice[] = [];
+  const foreign = scene.session.foreign();
+  const answer = answerFor(scene.host.name, event.response);
+  for (const path of looksOf(touches))
+    if ((await scene.session.resolve(path)).ok)
+      await foreign.witness({ kind: 'look', path, shown: answer.texts?.join('\n') ?? '' });
+  for (const shown of shownLines(touches, answer)) {
+    if (!(await scene.session.resolve(shown.path)).ok) continue;
+    const witnessed = await foreign.witness(readEvent(shown));
+    if (witnessed.ok) notices.push(...witnessed.notices);
+  }
+  return notices;
+}
+
+function readEvent({
+  path,
+  content,
+  ranges,
+  clamped,
+  redacted,
+}: ReturnType<typeof shownLines>[number]): WitnessEvent {
+  return {
+    kind: 'read',
+    path,
+    ...(content === undefined ? {} : { content }),
+    ...(ranges === undefined ? {} : { ranges }),
+    ...(clamped === undefined ? {} : { clamped }),
+    ...(redacted === undefined ? {} : { redacted }),
+  };
+}
+
+/**
+ * Handles a prompt of the user, which begins a turn. If other programs have changed files that the
+ * session saw, one line of context names them.
+ */
+async function promptSubmitted(
+  scene: Scene,
+  event: Extract<HookEvent, { kind: 'prompt' }>,
+): Promise<HookReply> {
+  const { session } = scene;
+  // No call is under way while the user types.
+  await session.settleLeft();
+  await session.noteOutsideChanges();
+  const changed = await session.outsideChangesOfTurn();
+  const turn = event.turn ?? `t${randomBytes(5).toString('hex')}`;
+  await session.beginTurn({ turn, prompt: event.prompt });
+  followed.delete(session);
+  const atWork = await session.othersAtWork();
+  const lines = [
+    ...(changed.length === 0 ? [] : [`changed by others since you read it: ${namesOf(changed)}.`]),
+    ...(atWork === undefined ? [] : [describeNotice(atWork)]),
+  ];
+  return lines.length === 0
+    ? { verdict: 'pass' }
+    : { verdict: 'pass', context: `Lookfirst: ${lines.join('\n')}` };
+}
+
+function namesOf(changed: readonly string[]): string {
+  const named = [...changed].sort().slice(0, MAX_NAMED).map(pathText);
+  const more = changed.length > MAX_NAMED ? [`${changed.length - MAX_NAMED} more`] : [];
+  return [...named, ...more].join(', ');
+}
+
+/** The number of names in one line of context; the rest is only counted. */
+const MAX_NAMED = 20;
+
+/**
+ * The number of calls at the beginning of a turn that read the transcript: the client may write the
+ * prompt a little later.
+ */
+const MAX_FOLLOWED = 3;
+/** The number of calls of this turn that have read the transcript. */
+const followed = new WeakMap<object, number>();
+
+/**
+ * Checks at the first calls after a prompt whether the client has cut off a part of the
+ * conversation; that part no longer counts as seen. A sub-agent's events name the transcript of the
+ * main conversation, which does not concern the sub-agent.
+ */
+async function followTranscript({ session }: Scene, event: HookEvent): Promise<void> {
+  const calls = followed.get(session) ?? 0;
+  if (event.transcript === undefined || event.session.includes('/') || calls >= MAX_FOLLOWED) return;
+  followed.set(session, calls + 1);
+  await session.followTranscript(event.transcript);
 }

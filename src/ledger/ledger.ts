@@ -5,10 +5,16 @@ import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Store, Writes } from '../store/store.ts';
-import { EarlierSightings, FetchedSightings, RecentViews } from './memory.ts';
-import { joinWrites, mergeSighting } from './merge-sighting.ts';
-import { exportSightings, parseSightings } from './sighting-json.ts';
-import { evict, stubOf, tombstoneOf, withoutContext } from './stub.ts';
+import {
+  EarlierSightings,
+  evict,
+  FetchedSightings,
+  RecentViews,
+  stubOf,
+  tombstoneOf,
+  withoutContext,
+} from './memory.ts';
+import { exportSightings, joinWrites, mergeSighting, parseSightings } from './merge-sighting.ts';
 
 interface LedgerOptions {
   readonly store: Store;

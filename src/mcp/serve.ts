@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DialectName } from '../dialect/dialect-name.ts';
-import { loadDialect } from '../dialect/dialects.ts';
+import type { Dialect } from '../dialect/tool.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';
 import type { Sessions } from '../session/sessions.ts';
@@ -271,4 +271,26 @@ class LateWorkspace {
 
 function isOfTheState(error: unknown): boolean {
   return error instanceof Fault && error.code === 'STORE_FAILED';
+}
+
+/** Loads one dialect and none of the others. */
+export async function loadDialect(name: DialectName): Promise<Dialect> {
+  switch (name) {
+    case 'lookfirst':
+      return (await import('../dialect/lookfirst/dialect.ts')).LOOKFIRST;
+    case 'sandbox':
+      return (await import('../dialect/sandbox.ts')).SANDBOX;
+    case 'lace':
+      return (await import('../dialect/lace/dialect.ts')).LACE;
+    case 'filesystem':
+      return (await import('../dialect/filesystem/dialect.ts')).FILESYSTEM;
+    case 'apply-patch':
+      return (await import('../dialect/apply-patch.ts')).APPLY_PATCH;
+    case 'text-editor':
+      return (await import('../dialect/text-editor.ts')).TEXT_EDITOR;
+    case 'anthropic':
+      return (await import('../dialect/anthropic.ts')).ANTHROPIC;
+    default:
+      return name satisfies never;
+  }
 }

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { constants } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
 import { Fault } from '../model/fault.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
@@ -7,8 +9,14 @@ import type { ProxyPlan } from '../tools/proxy-plan.ts';
 import { chooseSession, type SessionChoice, subAgentChoice } from '../tools/session-choice.ts';
 import { EndSignals } from '../wire/end-signals.ts';
 import { HTTP_SESSION } from './front-endpoint.ts';
-import type { GateOptions } from './gate-options.ts';
-import { runProxy } from './run-proxy.ts';
+import { type GateOptions, gateFor } from './gate-options.ts';
+import { holdBack, LineReader, LineWriter, MAX_MESSAGE_BYTES } from './lines.ts';
+import { Pump } from './pump.ts';
+import { Received } from './received.ts';
+import { beginsMessage, errorLine, INVALID_REQUEST, isSpace } from './rpc.ts';
+import type { Upstream, UpstreamEnd } from './upstream.ts';
+import { HttpUpstream } from './upstream-http.ts';
+import { StdioUpstream } from './upstream-stdio.ts';
 
 /** Opens a workspace and runs the proxy over it until either side ends; resolves to the exit code. */
 export async function openProxy(options: ProxyPlan): Promise<number> {
@@ -108,4 +116,215 @@ async function openFor(sessions: Sessions, choice: SessionChoice): Promise<Forei
 async function openForCall(sessions: Sessions): Promise<ForeignSession> {
   const session = await sessions.session();
   return session.foreign(() => void session.close());
+}
+
+/** Options for the proxy in front of one server, for one client. */
+export interface ProxyOptions extends GateOptions {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  /** Instead of a command: the URL of a Streamable HTTP server that sees the same files as we do. */
+  readonly url?: string;
+  /** Sent with every request to `url`, such as its authorization. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  readonly maxLineBytes?: number;
+  /** How long the server may take to end by itself; default 1 s. */
+  readonly graceMs?: number;
+  /** Signals that end the proxy and are forwarded to the server; default: those that clients send. */
+  readonly signals?: readonly NodeJS.Signals[];
+}
+
+const NEWLINE = 10;
+
+/** Decides how to treat the server's messages. */
+interface RelayJudge {
+  /**
+   * True if an answer may have to be held back or rewritten: messages that begin now are then
+   * assembled first.
+   */
+  readonly holds: boolean;
+  /** True if an answer is awaited, even if only to record it. */
+  readonly listens: boolean;
+  received(message: Received): void;
+  log(text: string): void;
+}
+
+/** `pass`: forwarded to the client as it arrives. `hold`: assembled first. `drop`: not a message. */
+type Mode = 'pass' | 'hold' | 'drop';
+
+/**
+ * Runs the gate in front of a server until either side ends. Resolves to the exit code: the
+ * server's own, or 128 plus the number of its signal. Rejects if the server cannot be started.
+ */
+export async function runProxy(options: ProxyOptions): Promise<number> {
+  const log = (text: string): void => void options.stderr.write(`lookfirst: ${text}\n`);
+  const upstream = upstreamFor(options);
+  const client = new LineWriter(options.stdout);
+  const pump = new Pump(
+    { toUpstream: (line) => upstream.send(line), toClient: (line) => client.write(line) },
+    gateFor(options, log),
+  );
+  const relay = new Relay(pump, client, {
+    maxBytes: options.maxLineBytes ?? MAX_MESSAGE_BYTES,
+    onTooLong: () => {
+      log('the server sent a message that is too long; ending it');
+      upstream.stop('SIGTERM');
+    },
+  });
+  upstream.open({
+    onLine: (line) => {
+      pump.fromUpstream(line);
+      holdBack(upstream, client);
+    },
+    onBytes: (chunk) => {
+      relay.push(chunk);
+      holdBack(upstream, client);
+    },
+    log,
+  });
+  const reader = readClient(options, { upstream, client, pump });
+  const unhook = passSignals(options, upstream);
+  try {
+    const end = await upstream.ended;
+    await pump.close();
+    return codeOf(end);
+  } finally {
+    unhook();
+    reader.pause();
+    await client.flushed();
+  }
+}
+
+function upstreamFor(options: ProxyOptions): Upstream {
+  const { command, args = [], url, cwd, env, graceMs, stderr, maxLineBytes = MAX_MESSAGE_BYTES } = options;
+  if (url !== undefined)
+    return new HttpUpstream({ url, headers: options.headers ?? {}, maxBytes: maxLineBytes });
+  if (command === undefined) throw new Fault('MISUSE', 'the proxy needs a command or an address');
+  return new StdioUpstream({
+    command,
+    args,
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(env === undefined ? {} : { env }),
+    ...(graceMs === undefined ? {} : { graceMs }),
+    maxLineBytes,
+    stderr: stderr === process.stderr ? 'inherit' : stderr,
+  });
+}
+
+function readClient(
+  options: ProxyOptions,
+  ends: { readonly upstream: Upstream; readonly client: LineWriter; readonly pump: Pump },
+): LineReader {
+  const { upstream, client, pump } = ends;
+  const maxBytes = options.maxLineBytes ?? MAX_MESSAGE_BYTES;
+  // Input received before the end must still reach the server.
+  const leave = (): void => void pump.idle().then(() => upstream.close(() => pump.unanswered > 0));
+  options.stdout.once('close', leave);
+  const reader: LineReader = new LineReader(options.stdin, {
+    maxBytes,
+    onLine: (line) => {
+      pump.fromClient(line);
+      holdBack(reader, upstream);
+    },
+    onTooLong: () =>
+      client.write(errorLine('null', INVALID_REQUEST, `a message may have ${maxBytes} bytes at most`)),
+    onEnd: leave,
+  });
+  return reader;
+}
+
+function passSignals(options: ProxyOptions, upstream: Upstream): () => void {
+  const signals = options.signals ?? (['SIGINT', 'SIGTERM', 'SIGHUP'] as const);
+  const stop = (signal: NodeJS.Signals): void => upstream.stop(signal);
+  for (const signal of signals) process.on(signal, stop);
+  return () => {
+    for (const signal of signals) process.removeListener(signal, stop);
+  };
+}
+
+function codeOf(end: UpstreamEnd): number {
+  if (end.code !== null) return end.code;
+  return end.signal === null ? 1 : 128 + constants.signals[end.signal];
+}
+
+/**
+ * Forwards a server's output piece by piece as it arrives, so that large messages are not delayed.
+ * The mode is decided at the beginning of a message: one that has begun cannot answer a request
+ * sent after it.
+ */
+export class Relay {
+  readonly #judge: RelayJudge;
+  readonly #client: LineWriter;
+  readonly #limit: { readonly maxBytes: number; onTooLong(): void };
+  #mode: Mode | undefined;
+  #listening = false;
+  #parts: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(
+    judge: RelayJudge,
+    client: LineWriter,
+    limit: { readonly maxBytes: number; onTooLong(): void },
+  ) {
+    this.#judge = judge;
+    this.#client = client;
+    this.#limit = limit;
+  }
+
+  push(chunk: Buffer): void {
+    const finished: Received[] = [];
+    /** Start of the bytes to be forwarded together. */
+    let passing = 0;
+    for (let from = 0; from < chunk.length; ) {
+      this.#mode ??= this.#begin(chunk[from]);
+      const newline = chunk.indexOf(NEWLINE, from);
+      const end = newline < 0 ? chunk.length : newline + 1;
+      if (this.#mode !== 'pass') {
+        if (passing < from) this.#client.pass(chunk.subarray(passing, from));
+        passing = end;
+      }
+      this.#take(chunk, from, end);
+      if (newline >= 0) this.#finish(finished);
+      from = end;
+    }
+    if (passing < chunk.length) this.#client.pass(passing === 0 ? chunk : chunk.subarray(passing));
+    for (const message of finished) this.#judge.received(message);
+  }
+
+  #begin(first: number | undefined): Mode {
+    this.#listening = this.#judge.listens;
+    // After leading white space it is not yet known whether this is a message.
+    if (isSpace(first)) return 'hold';
+    if (!beginsMessage(first)) return 'drop';
+    return this.#judge.holds ? 'hold' : 'pass';
+  }
+
+  #take(chunk: Buffer, from: number, end: number): void {
+    this.#bytes += end - from;
+    if (this.#bytes > this.#limit.maxBytes) this.#limit.onTooLong();
+    if (this.#mode !== 'pass' || this.#listening) this.#parts.push(chunk.subarray(from, end));
+  }
+
+  #finish(finished: Received[]): void {
+    const mode = this.#mode;
+    const parts = this.#parts;
+    this.#mode = undefined;
+    this.#parts = [];
+    this.#bytes = 0;
+    if (parts.length === 0) return;
+    const last = parts.length - 1;
+    const lines = parts.map((part, index) => (index === last ? part.subarray(0, -1) : part));
+    const message = new Received(lines, { forwarded: mode === 'pass' });
+    if (mode === 'pass' || (mode === 'hold' && message.begins)) finished.push(message);
+    else this.#dropped(message);
+  }
+
+  #dropped({ line }: Received): void {
+    const text = line.toString('utf8', 0, 200).trim();
+    if (text !== '') this.#judge.log(`not a message, dropped: ${text}`);
+  }
 }

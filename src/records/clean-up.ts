@@ -5,11 +5,11 @@ import { collectGarbage, type GcLimits, type GcProgress, planGc, purgeImages } f
 import type { Policy } from '../model/policy.ts';
 import type { ExpiredWork } from '../process/processes.ts';
 import type { Sessions } from '../session/sessions.ts';
-import type { ImageUsage } from '../store/images.ts';
+import type { Images, ImageUsage } from '../store/images.ts';
+import type { Store } from '../store/store.ts';
 import { canonicalPath } from './canonical-path.ts';
-import { type StateSize, stateSize } from './state-size.ts';
 
-export interface CleanUpRequest {
+interface CleanUpRequest {
   /** Used instead of the policy's setting. */
   readonly retentionMs?: number | undefined;
   readonly quotaBytes?: number | undefined;
@@ -105,7 +105,7 @@ function usageOf(files: readonly RetainedFile[]): ImageUsage {
 }
 
 /** The result of a purge, or of its dry run. */
-export interface PurgeReport {
+interface PurgeReport {
   readonly path: string;
   readonly images: ImageUsage;
 }
@@ -127,4 +127,19 @@ export async function purge(
     reports.push({ path: key, images });
   }
   return reports;
+}
+
+/** The size of the state on disk. */
+export interface StateSize {
+  readonly entries: number;
+  readonly storeBytes: number;
+  readonly images: ImageUsage;
+}
+
+export async function stateSize(state: {
+  readonly store: Store;
+  readonly images: Images;
+}): Promise<StateSize> {
+  const { head, checkpoint, bytes } = await state.store.state();
+  return { entries: head.seq - checkpoint.seq, storeBytes: bytes, images: await state.images.usage() };
 }

@@ -4,7 +4,7 @@ import { policyFilePath, stateFolder } from '../config/home.ts';
 import { GIT_FOLDERS } from '../config/protected.ts';
 import { openDisk } from '../disk/context.ts';
 import { loadNative } from '../disk/native.ts';
-import { recover } from '../disk/recover.ts';
+import { recover } from '../disk/retained.ts';
 import { Baselines } from '../gate/baselines.ts';
 import { Claims } from '../gate/claims.ts';
 import { noteOwnLateWrites } from '../gate/late-writes.ts';

@@ -1,5 +1,5 @@
 import { Fault } from '../model/fault.ts';
-import { linkCount, linksOn } from '../workspace/links-on.ts';
+import { linkCount, linksOn } from '../workspace/walk.ts';
 
 /**
  * Prevents an agent from redirecting the state. Throws a Fault CONFIG_INVALID if the state folder is reached through a

@@ -14,7 +14,7 @@ import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.t
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { countLines } from '../text/byte-lines.ts';
 import { clampLines } from '../text/lines.ts';
-import { sniffMedia } from '../text/media.ts';
+import { sniffMedia } from '../text/unicode.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { readOutput, type VisibleText, visibleText } from './masked-text.ts';
 import { readHuge } from './read-huge.ts';

@@ -1,6 +1,6 @@
 import { newChangeId } from '../gate/announce.ts';
 import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
-import { scratchFolders } from '../gate/command/scratch.ts';
+import { scratchFolders } from '../gate/command/write-set.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { errnoOf } from '../model/errno.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import { Sessions } from '../session/sessions.ts';
-import { SessionPool } from './session-pool.ts';
+import { SessionPool } from './session-choice.ts';
 
 async function openPool(maxOpen?: number): Promise<SessionPool> {
   const { root, home } = scratch();

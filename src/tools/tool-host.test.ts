@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import { resultOf } from '../../test/support/written.ts';
 import type { DialectName } from '../dialect/dialect-name.ts';
-import { loadDialect } from '../dialect/dialects.ts';
+import { loadDialect } from '../mcp/serve.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';
 import { Sessions } from '../session/sessions.ts';

@@ -13,9 +13,9 @@ import {
   type Chosen,
   chooseSession,
   eventsIn,
+  SessionPool,
   subAgentChoice,
 } from './session-choice.ts';
-import { SessionPool } from './session-pool.ts';
 import { type ToolAnswer, type ToolContext, withText } from './tool-answer.ts';
 
 /** One tool as listed to clients. `inputSchema` and `outputSchema` are JSON Schema objects. */

@@ -1,12 +1,19 @@
 import type { EntryKind } from '../model/entry.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
-import { stateSize } from '../records/state-size.ts';
+import { stateSize } from '../records/clean-up.ts';
 import { type TakenBack, takeBack, takeBackPart } from '../records/take-back.ts';
 import type { UndoJob } from '../records/undo-jobs.ts';
-import { entryView, type Viewing } from '../records/view/entry-views.ts';
+import {
+  entryView,
+  numbers,
+  recentFiles,
+  sessionRows,
+  turnDetail,
+  turnRows,
+  type Viewing,
+} from '../records/view/entry-views.ts';
 import { feedPage, feedRow } from '../records/view/feed.ts';
 import { filePicture } from '../records/view/file-picture.ts';
-import { numbers, recentFiles, sessionRows, turnDetail, turnRows } from '../records/view/overview.ts';
 import { conflictView, rewindJobFor, takenView, turnAt, undoJobFor } from '../records/view/undo-views.ts';
 import type { FeedFilter, LiveView, StartView, UndoView } from '../records/view/view-data.ts';
 import type { Sessions } from '../session/sessions.ts';

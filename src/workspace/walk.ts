@@ -1,5 +1,5 @@
 import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join, parse, resolve, sep } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import { type Folding, partsBelow } from './lexical.ts';
@@ -40,7 +40,7 @@ export type Walked =
   | { readonly kind: 'escapes' }
   | { readonly kind: 'failed'; readonly errno: string };
 
-export interface Walk {
+interface Walk {
   readonly roots: readonly Root[];
   readonly folding: Folding;
   readonly standing: StandingFolders;
@@ -292,4 +292,53 @@ function fail(state: State, errno: string): Walked {
 function escapes(state: State): Walked {
   state.dir?.close();
   return { kind: 'escapes' };
+}
+
+/** The target of an absolute path, and the links followed on the way, each with its canonical path. */
+interface LinksOn {
+  readonly target: string;
+  readonly links: readonly string[];
+}
+
+/** Follows a path component by component. A component that is missing or cannot be read keeps its name. */
+export function linksOn(path: string): LinksOn {
+  const links: string[] = [];
+  let current = parse(resolve(path)).root;
+  let rest = partsOf(path);
+  for (let [name] = rest; name !== undefined; [name] = rest) {
+    rest = rest.slice(1);
+    const next = join(current, name);
+    const target = links.length < MAX_LINKS ? linkTarget(next) : undefined;
+    if (target === undefined) {
+      current = next;
+      continue;
+    }
+    links.push(next);
+    const full = resolve(dirname(next), target);
+    rest = [...partsOf(full), ...rest];
+    current = parse(full).root;
+  }
+  return { target: current, links };
+}
+
+function partsOf(path: string): string[] {
+  const full = resolve(path);
+  return full
+    .slice(parse(full).root.length)
+    .split(sep)
+    .filter((part) => part !== '');
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+/** The number of hard links to a file; 0 if it does not exist. */
+export function linkCount(file: string): number {
+  return lstatSync(file, { throwIfNoEntry: false })?.nlink ?? 0;
 }

@@ -11,10 +11,9 @@ import {
 } from '../model/verdict.ts';
 import { atLeast, type Guarantee, strongestGuarantee } from './guarantee.ts';
 import { type Folding, foldPath, platformFolding } from './lexical.ts';
-import { Naming } from './naming.ts';
 import { StandingFolders } from './pinned.ts';
 import { Protection } from './protection.ts';
-import { type OpenedRoots, openRoots } from './roots.ts';
+import { Naming, type OpenedRoots, openRoots } from './roots.ts';
 import { type Root, type Walked, walk } from './walk.ts';
 
 export interface WorkspaceSettings {

@@ -1,5 +1,5 @@
 // The proxy in a process of its own: one JSON argument with the root and the upstream's command line.
-import { runProxy } from '../../src/proxy/run-proxy.ts';
+import { runProxy } from '../../src/proxy/open-proxy.ts';
 import { TestGate } from '../proxy/gate.ts';
 
 const {

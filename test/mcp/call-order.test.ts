@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { loadDialect } from '../../src/dialect/dialects.ts';
+import { loadDialect } from '../../src/mcp/serve.ts';
 import { runStdioLoop } from '../../src/mcp/stdio-loop.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { createToolHost } from '../../src/tools/tool-host.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { KNOWN_SERVERS } from '../../src/dialect/calls/servers/known-servers.ts';
 import { DIALECT_NAMES, type DialectName } from '../../src/dialect/dialect-name.ts';
-import { loadDialect } from '../../src/dialect/dialects.ts';
+import { loadDialect } from '../../src/mcp/serve.ts';
 import { PRESET_NAMES } from '../../src/model/policy.ts';
 import { explain } from '../../src/report/explain.ts';
 import type { ToolNames } from '../../src/report/tool-names.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { type ProxyOptions, runProxy } from '../../src/proxy/run-proxy.ts';
+import { type ProxyOptions, runProxy } from '../../src/proxy/open-proxy.ts';
 import type { WorkspaceOptions } from '../../src/session/opening.ts';
 import { TestGate } from './gate.ts';
 import { LineClient } from './line-client.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import type { ProxyOptions } from '../../src/proxy/run-proxy.ts';
+import type { ProxyOptions } from '../../src/proxy/open-proxy.ts';
 import type { WorkspaceOptions } from '../../src/session/opening.ts';
 import { scratch, startProxy } from './harness.ts';
 

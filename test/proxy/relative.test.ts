@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { OFFICIAL_FILESYSTEM } from '../../src/dialect/calls/servers/official-filesystem.ts';
-import type { ProxyOptions } from '../../src/proxy/run-proxy.ts';
+import type { ProxyOptions } from '../../src/proxy/open-proxy.ts';
 import { toolIn } from '../support/tools.mjs';
 import { OFFICIAL, scratch, startProxy } from './harness.ts';
 

@@ -1,5 +1,5 @@
 import type { DiskContext } from '../../src/disk/context.ts';
-import { type Recovered, type Recovery, recover } from '../../src/disk/recover.ts';
+import { type Recovered, type Recovery, recover } from '../../src/disk/retained.ts';
 import type { Workspace } from '../../src/workspace/workspace.ts';
 
 /** What the next start does, when every process but this one is dead. */

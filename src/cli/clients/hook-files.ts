@@ -9,7 +9,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { hookScript, type ScriptPlaces } from '../../config/hook-script.ts';
 import { isMissing } from '../../model/errno.ts';
 import { shellPrefixScript } from '../shell-prefix.ts';
 import type { HookFiles } from './hook-settings.ts';
@@ -61,4 +60,79 @@ function replace(path: string, write: (temporary: string) => void): void {
   const temporary = `${path}.${randomBytes(4).toString('hex')}`;
   write(temporary);
   renameSync(temporary, path);
+}
+
+/** The paths and the user that are written into the script. */
+interface ScriptPlaces {
+  readonly home: string;
+  /** The Node executable. */
+  readonly node: string;
+  /** The program file of Lookfirst. */
+  readonly program: string;
+  readonly uid: number;
+}
+
+/**
+ * The text of `bin/lookfirst-hook` in the state folder: posts stdin to the resident process with curl; without a resident, or
+ * without curl, runs Node with the same stdin. A failure before a change or a command becomes a denial (exit 2); any other
+ * event lets the host go on. It lives in the state folder, so that it survives an uninstalled package and a switched Node.
+ */
+export function hookScript(places: ScriptPlaces): string {
+  const { home, node, program, uid } = places;
+  return `#!/bin/sh
+# Written by \`lookfirst init\`. Usage: lookfirst-hook CLIENT [--event NAME] [flags of lookfirst hook].
+home=${quoted(home)}
+node=${quoted(node)}
+program=${quoted(program)}
+uid=${uid}
+client=$1 event= failure=deny fast=yes
+shift
+for word in "$@"; do
+  case $word in
+    --event | --event=*) ;;
+    --fail-open) failure=pass ;;
+    -*) fast= ;;
+    *) [ -z "$event" ] && event=$word || fast= ;;
+  esac
+done
+case $event in '' | PreToolUse | BeforeTool | preToolUse | tool.execute.before | before) ;; *) failure=ignore ;; esac
+input=$(cat)
+[ -z "$LOOKFIRST_STORE$LOOKFIRST_SESSION" ] || fast=
+[ -z "$LOOKFIRST_HOME" ] || [ "$LOOKFIRST_HOME" = "$home" ] || fast=
+case $PWD$CLAUDE_CODE_SHELL_PREFIX$CLAUDE_PROJECT_DIR$GEMINI_PROJECT_DIR$CURSOR_PROJECT_DIR in *[![:print:]]*) fast= ;; esac
+for curl in /usr/bin/curl /bin/curl /usr/local/bin/curl /opt/homebrew/bin/curl ''; do [ -x "$curl" ] && break; done
+if [ -n "$fast" ] && [ -n "$curl" ] && [ -O "$home/run" ]; then
+  host=
+  [ -r /proc/sys/kernel/hostname ] && read -r host < /proc/sys/kernel/hostname
+  [ -n "$host" ] || host=$(hostname)
+  if answer=$(cd "$home/run" && printf '%s' "$input" | "$curl" -q -sf --noproxy '*' --max-time 6 \\
+    --unix-socket "hook-$host-$uid.sock" -H 'Expect:' -H 'Content-Type: application/json' \\
+    -H "X-Lookfirst-Program: $program" -H "X-Lookfirst-Event: $event" -H "X-Lookfirst-Failure: $failure" -H "X-Lookfirst-Cwd: $PWD" \\
+    -H "X-Lookfirst-Shell: $CLAUDE_CODE_SHELL_PREFIX" \\
+    -H "X-Lookfirst-Project: \${CLAUDE_PROJECT_DIR:-\${GEMINI_PROJECT_DIR:-$CURSOR_PROJECT_DIR}}" \\
+    --data-binary @- "http://lookfirst/$client" 2>/dev/null); then
+    [ -z "$answer" ] || printf '%s\\n' "$answer"
+    exit 0
+  fi
+fi
+if [ -x "$node" ] && [ -f "$program" ]; then
+  # Node 22 and later keep compiled code there; older ones ignore the variable.
+  printf '%s' "$input" | NODE_COMPILE_CACHE="$home/compiled" "$node" "$program" hook "$client" "$@"
+  code=$?
+  case $code in 0 | 2) exit $code ;; esac
+  reason="Lookfirst did not answer (exit $code)"
+elif [ -x "$node" ]; then
+  reason="Lookfirst was uninstalled ($program is gone) but its hooks are still configured"
+else
+  reason="Lookfirst cannot run: $node is gone"
+fi
+[ "$failure" = deny ] || { echo "$reason; the call passes unchecked." >&2; exit 0; }
+echo "$reason, so this call is refused. Ask the user to run \\\`lookfirst init $client --hooks\\\` or \\\`lookfirst remove $client\\\`; without Lookfirst: delete the entries of the client's settings whose command contains lookfirst-hook." >&2
+exit 2
+`;
+}
+
+/** A word that the shell takes literally. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }

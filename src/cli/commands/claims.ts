@@ -1,8 +1,8 @@
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import type { Claim } from '../../model/claim.ts';
-import { claimViews, releaseClaims } from '../../records/claim-views.ts';
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
+import { claimViews, releaseClaims } from '../../records/session-views.ts';
 import { phrase } from '../../report/bounded.ts';
 import { openWorkspace, placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';

@@ -6,9 +6,16 @@ import type { StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { type DoctorCheck, fail, ok, reasonOf, warn } from '../doctor/check.ts';
 import { blindWriteProblem, checkClients } from '../doctor/clients.ts';
-import { checkFolder, checkKernel } from '../doctor/file-system.ts';
 import { checkHooks, checkUnjudged } from '../doctor/hooks.ts';
-import { checkFleet, checkHome, checkNode, checkPolicy, checkStore } from '../doctor/state.ts';
+import {
+  checkFleet,
+  checkFolder,
+  checkHome,
+  checkKernel,
+  checkNode,
+  checkPolicy,
+  checkStore,
+} from '../doctor/state.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
 import { Stage } from '../stage.ts';

@@ -1,7 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { type CleanUpReport, cleanUp, purge } from '../../records/clean-up.ts';
+import { type CleanUpReport, cleanUp, purge, type StateSize } from '../../records/clean-up.ts';
 import { Records } from '../../records/records.ts';
-import type { StateSize } from '../../records/state-size.ts';
 import { byteSize } from '../../report/amounts.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
 import { openWorkspace, placesOf, type StateFlags } from '../../session/configured.ts';

@@ -1,7 +1,351 @@
-import type { Dialect } from '../tool.ts';
-import { FILESYSTEM_CHANGES } from './changing-tools.ts';
-import { LISTING_TOOLS } from './listing-tools.ts';
+import type { Edit } from '../../model/intent.ts';
+import type { ListedEntry, Notice } from '../../model/results.ts';
+import { noticeTexts } from '../../report/describe-notice.ts';
+import { globMatcher, globProblem, type PathMatch } from '../../text/glob/glob.ts';
+import type { RenderContext } from '../render.ts';
+import { ADDS, DESTROYS, type Dialect, type Problem, READS, type Tool, tool } from '../tool.ts';
 import { READING_TOOLS } from './reading-tools.ts';
+import {
+  diffText,
+  forewordFor,
+  infoText,
+  moveForeword,
+  officialListing,
+  sizesText,
+  TEXT_OUTPUT,
+} from './shapes.ts';
+
+/** The official server has no limit; this one prevents a wrong root from filling the memory. */
+const MAX_ENTRIES = 1_000_000;
+const DEEP = { as: 'names', depth: Number.MAX_SAFE_INTEGER, limit: MAX_ENTRIES } as const;
+const EXCLUDES = { type: 'array', items: { type: 'string' }, default: [] } as const;
+
+/** The tools that list folders and search for names. */
+export const LISTING_TOOLS: readonly Tool[] = [
+  tool({
+    name: 'list_directory',
+    title: 'List Directory',
+    description: 'List what is in a folder: [FILE] or [DIR] and the name, one a line.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' } },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: ({ path }) => ({
+      kind: 'list',
+      operation: { path, as: 'names', limit: MAX_ENTRIES },
+      render: officialListing,
+      foreword: forewordFor('scandir'),
+    }),
+  }),
+  tool({
+    name: 'list_directory_with_sizes',
+    title: 'List Directory with Sizes',
+    description: 'List what is in a folder with sizes and totals, by name or by size.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: { type: 'string' },
+        sortBy: {
+          type: 'string',
+          enum: ['name', 'size'],
+          default: 'name',
+          description: 'Sort entries by name or size',
+        },
+      },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: ({ path, sortBy = 'name' }) => ({
+      kind: 'list',
+      operation: { path, as: 'entries', limit: MAX_ENTRIES },
+      render: (result) => sizesText(result, sortBy),
+      foreword: forewordFor('scandir'),
+    }),
+  }),
+  tool({
+    name: 'directory_tree',
+    title: 'Directory Tree',
+    description:
+      'Show a folder and everything below as JSON: name, type (file or directory), and children of directories. excludePatterns are globs to leave out.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' }, excludePatterns: EXCLUDES },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: ({ path, excludePatterns = [] }) =>
+      problemOf(excludePatterns) ?? {
+        kind: 'list',
+        operation: { path, ...DEEP },
+        render: ({ entries }) => jsonTree(entries, excludePatterns),
+        foreword: forewordFor('scandir'),
+      },
+  }),
+  tool({
+    name: 'search_files',
+    title: 'Search Files',
+    description:
+      'Find files and folders by a glob on their path below the folder: "*.ext" in the folder itself, "**/*.ext" at any depth. Returns full paths.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' }, pattern: { type: 'string' }, excludePatterns: EXCLUDES },
+      required: ['path', 'pattern'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: ({ path, pattern, excludePatterns = [] }) =>
+      problemOf([pattern, ...excludePatterns]) ?? {
+        kind: 'list',
+        operation: { path, ...DEEP, links: 'inside' },
+        render: ({ entries, absolute = path }) => {
+          const found = matchingPaths(entries, pattern, excludePatterns);
+          const folder = absolute.replace(/\/+$/, '');
+          return found.length === 0
+            ? 'No matches found'
+            : found.map((name) => `${folder}/${name}`).join('\n');
+        },
+        foreword: forewordFor('scandir'),
+      },
+  }),
+  tool({
+    name: 'get_file_info',
+    title: 'Get File Info',
+    description: 'Tell size, times, kind and permissions of a file or folder, without reading it.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' } },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: ({ path }) => ({
+      kind: 'info',
+      operation: { path },
+      render: infoText,
+      foreword: forewordFor('stat'),
+    }),
+  }),
+  tool({
+    name: 'list_allowed_directories',
+    title: 'List Allowed Directories',
+    description: 'Tell which directories this server may work in.',
+    inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+    outputSchema: TEXT_OUTPUT,
+    annotations: READS,
+    call: () => ({
+      kind: 'roots',
+      operation: {},
+      render: ({ roots }) => `Allowed directories:\n${roots.join('\n')}`,
+    }),
+  }),
+];
+
+interface TreeEntry {
+  readonly name: string;
+  readonly type: 'file' | 'directory';
+  readonly children?: TreeEntry[];
+}
+
+function problemOf(globs: readonly string[]): Problem | undefined {
+  const reason = globs.map(globProblem).find((problem) => problem !== undefined);
+  return reason === undefined ? undefined : { kind: 'problem', reason };
+}
+
+/** Paths below the folder that match. A pattern without `**` matches only at its own depth. */
+export function matchingPaths(
+  entries: readonly ListedEntry[],
+  pattern: string,
+  excludePatterns: readonly string[],
+): string[] {
+  const wanted = globMatcher(pattern);
+  const excluded = anyOf(excludePatterns.map(globMatcher));
+  return pruned(entries, excluded)
+    .map(({ path }) => path)
+    .filter((path) => wanted(path));
+}
+
+/** The folder as the official server's JSON tree. A pattern without `*` excludes that name at every depth. */
+export function jsonTree(entries: readonly ListedEntry[], excludePatterns: readonly string[]): string {
+  const excluded = anyOf(
+    excludePatterns.map((glob) =>
+      glob.includes('*') ? globMatcher(glob) : anyOf([glob, `**/${glob}`, `**/${glob}/**`].map(globMatcher)),
+    ),
+  );
+  const top: TreeEntry[] = [];
+  const folders = new Map<string, TreeEntry[]>([['', top]]);
+  for (const { path, kind } of pruned(entries, excluded)) {
+    const slash = path.lastIndexOf('/');
+    const name = path.slice(slash + 1);
+    const siblings = folders.get(path.slice(0, Math.max(slash, 0)));
+    if (kind !== 'directory') siblings?.push({ name, type: 'file' });
+    else {
+      const children: TreeEntry[] = [];
+      folders.set(path, children);
+      siblings?.push({ name, type: 'directory', children });
+    }
+  }
+  return JSON.stringify(top, null, 2);
+}
+
+/** Removes excluded entries and everything below excluded folders. Parents must come first. */
+function pruned(entries: readonly ListedEntry[], excluded: PathMatch): ListedEntry[] {
+  const gone = new Set<string>();
+  return entries.filter(({ path, kind }) => {
+    const parent = path.slice(0, Math.max(path.lastIndexOf('/'), 0));
+    if (!gone.has(parent) && !excluded(path)) return true;
+    if (kind === 'directory') gone.add(path);
+    return false;
+  });
+}
+
+function anyOf(matches: readonly PathMatch[]): PathMatch {
+  return (path) => matches.some((match) => match(path));
+}
+
+const ONCE = { ...DESTROYS, idempotentHint: false };
+
+/** The tools that change files. Only create_directory creates folders. */
+export const FILESYSTEM_CHANGES: readonly Tool[] = [
+  tool({
+    name: 'write_file',
+    title: 'Write File',
+    description:
+      'Create a file, or replace all of an existing one, which must have been read in full and be unchanged since. The folder must exist.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' }, content: { type: 'string' } },
+      required: ['path', 'content'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: DESTROYS,
+    call: ({ path, content }) => ({
+      kind: 'write',
+      operation: { path, content, makeParents: false },
+      render: ({ notices }, context) => told(`Successfully wrote to ${path}`, { notices, path, context }),
+      foreword: forewordFor('open'),
+    }),
+  }),
+  tool({
+    name: 'edit_file',
+    title: 'Edit File',
+    description:
+      'Replace texts in a file that was read; each oldText must be in it exactly once. Returns a diff; with dryRun it only shows it.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: { type: 'string' },
+        edits: {
+          type: 'array',
+          items: {
+            type: 'object',
+            properties: {
+              oldText: { type: 'string', description: 'Text to search for - must match exactly' },
+              newText: { type: 'string', description: 'Text to replace with' },
+            },
+            required: ['oldText', 'newText'],
+            additionalProperties: false,
+          },
+        },
+        dryRun: {
+          type: 'boolean',
+          default: false,
+          description: 'Preview changes using git-style diff format',
+        },
+      },
+      required: ['path', 'edits'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: ONCE,
+    call: ({ path, edits: asked, dryRun = false }) => {
+      const edits = asked.map(
+        ({ oldText, newText }): Edit => ({ oldString: oldText, newString: newText, mayBeSame: true }),
+      );
+      const foreword = forewordFor('open', ({ code, detail }) =>
+        code === 'NO_MATCH'
+          ? `Could not find exact match for edit:\n${edits[detail?.index ?? 0]?.oldString ?? ''}`
+          : undefined,
+      );
+      if (dryRun)
+        return {
+          kind: 'apply',
+          operation: { changes: [{ kind: 'edit', path, edits, withDiff: true }], dryRun, unread: 'show' },
+          render: ({ results: [first] }, context) =>
+            told(diffText(path, first?.diff ?? '', context), {
+              notices: first?.notices ?? [],
+              path,
+              context,
+            }),
+          foreword,
+        };
+      return {
+        kind: 'edit',
+        operation: { path, edits, withDiff: true },
+        render: ({ diff = '', notices }, context) =>
+          told(diffText(path, diff, context), { notices, path, context }),
+        foreword,
+      };
+    },
+  }),
+  tool({
+    name: 'create_directory',
+    title: 'Create Directory',
+    description: 'Create a folder, and those above it that are missing. One that exists is left as it is.',
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' } },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: { ...ADDS, idempotentHint: true },
+    call: ({ path }) => ({
+      kind: 'mkdir',
+      operation: { path },
+      render: () => `Successfully created directory ${path}`,
+      foreword: forewordFor('mkdir'),
+    }),
+  }),
+  tool({
+    name: 'move_file',
+    title: 'Move File',
+    description: 'Move or rename a file or folder. Fails if something is at the destination.',
+    inputSchema: {
+      type: 'object',
+      properties: { source: { type: 'string' }, destination: { type: 'string' } },
+      required: ['source', 'destination'],
+      additionalProperties: false,
+    },
+    outputSchema: TEXT_OUTPUT,
+    annotations: ONCE,
+    call: ({ source, destination }) => ({
+      kind: 'move',
+      operation: { source, destination, makeParents: false, overwrite: false },
+      render: ({ notices }, context) =>
+        told(`Successfully moved ${source} to ${destination}`, { notices, path: destination, context }),
+      foreword: moveForeword(source, destination),
+    }),
+  }),
+];
+
+function told(
+  done: string,
+  { notices, path, context }: { notices: readonly Notice[]; path: string; context: RenderContext },
+): string {
+  const more = noticeTexts(notices, path, context);
+  return more.length === 0 ? done : `${done}${done.endsWith('\n') ? '' : '\n'}${more.join('\n')}`;
+}
 
 /** The tools of the official MCP filesystem server, as a drop-in replacement. */
 export const FILESYSTEM: Dialect = {

@@ -1,17 +1,23 @@
 import { inOrder } from '../../journal/undo-steps.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { type LineRange, linesCoverage, rangesOf } from '../../model/coverage.ts';
+import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
-import type { RunResult } from '../../model/results.ts';
+import type { CommandFile, RunResult } from '../../model/results.ts';
+import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import type { Layer } from '../../process/layer.ts';
 import type { AttributeReader } from '../../process/layer-entries.ts';
-import { clip } from '../../report/bounded.ts';
+import { clip, MAX_QUOTED_CHARS } from '../../report/bounded.ts';
+import { carryRanges } from '../../text/carry.ts';
+import { lineCount } from '../../text/lines.ts';
+import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
 import { carryOut } from '../carry-out.ts';
 import { lockKeys } from '../recover.ts';
 import { type RestorePlace, restoreSteps } from '../restore-steps.ts';
 import { worldFor } from '../run-steps.ts';
 import type { World } from '../world.ts';
-import { type ShownWrites, showWrites } from './shown-writes.ts';
+import { bytesAfter, bytesBefore, nameOf, plainText } from './file-bytes.ts';
 import { type Vetted, vetWrites } from './vet-writes.ts';
 import {
   type LayerContent,
@@ -167,4 +173,132 @@ function asConflict({ path, detail }: Refusal): Refusal {
 
 function busy(): Refusal {
   return { code: 'BUSY', action: 'run', path: '', next: 'retry_later' };
+}
+
+/** An answer names at most this many paths and counts the rest. */
+const MAX_NAMED = 100;
+
+/** The part of an answer that shows a command's writes, and the session's sightings after it. */
+interface ShownWrites {
+  readonly files: readonly CommandFile[];
+  readonly cut: number;
+  /** Sightings by key. */
+  readonly sightings: ReadonlyMap<string, Sighting>;
+}
+
+/** Names the changed paths, and quotes small changes whole, within the policy's diff limit. */
+async function showWrites(
+  world: World,
+  ledger: Ledger,
+  written: readonly Written[],
+  answer: 'shown' | 'silent',
+): Promise<ShownWrites> {
+  const named = namedWrites(written);
+  const files: CommandFile[] = [];
+  const sightings = new Map<string, Sighting>();
+  const { secrets } = world.policy;
+  let room = { lines: world.policy.maxDiffLines, chars: MAX_QUOTED_CHARS };
+  for (const each of named.slice(0, MAX_NAMED)) {
+    const file = { ...fileOf(each), path: nameOf(world, each.path) };
+    const texts = await textsOf(world, each);
+    const diff =
+      texts &&
+      maskedDiff(texts.before, texts.after, { maxLines: room.lines, secrets, path: each.path.relative });
+    if (texts === undefined || diff === undefined) {
+      files.push(file);
+      continue;
+    }
+    const counted = { ...file, ...countsOf(diff) };
+    const fits = !diff.truncated && diff.text !== '' && diff.text.length <= room.chars;
+    files.push(fits ? { ...counted, diff: diff.text } : counted);
+    if (!fits) continue;
+    room = { lines: room.lines - diff.text.split('\n').length, chars: room.chars - diff.text.length };
+    const shown = answer === 'shown' ? diff.shownAfter : undefined;
+    const sighting = await creditOf(world, ledger, { written: each, diff, shown, text: texts.after });
+    if (sighting !== undefined) sightings.set(each.path.key, sighting);
+  }
+  return { files, cut: named.length - files.length, sightings };
+}
+
+/** The writes to name: a folder is named only if nothing in it is. */
+function namedWrites(written: readonly Written[]): readonly Written[] {
+  const folders = new Set(written.map(({ path }) => path.key.slice(0, path.key.lastIndexOf('/'))));
+  return written.filter(({ path, before, after }) => {
+    const isFolder = [before.kind, after.kind].every((kind) => kind === 'directory' || kind === 'absent');
+    return !isFolder || !folders.has(path.key);
+  });
+}
+
+function fileOf({ path, before, after }: Written): CommandFile {
+  const thing = after.kind === 'absent' ? before : after;
+  const kind = thing.kind === 'absent' ? 'file' : thing.kind;
+  return { path: path.relative, did: didTo(before, after), kind };
+}
+
+function didTo(before: Written['before'], after: Written['after']): CommandFile['did'] {
+  if (before.kind === 'absent') return 'created';
+  if (after.kind === 'absent') return 'deleted';
+  if (before.kind === 'directory' && after.kind === 'directory') return 'permissions';
+  if (before.kind !== 'file' || after.kind !== 'file') return 'changed';
+  return sameFingerprint(before.fingerprint, after.fingerprint) ? 'permissions' : 'changed';
+}
+
+/** Both sides as text, or undefined if one of them is not text. */
+async function textsOf(
+  world: World,
+  written: Written,
+): Promise<{ readonly before: string; readonly after: string } | undefined> {
+  const { before: was, after: is } = written;
+  if (![was.kind, is.kind].every((kind) => kind === 'file' || kind === 'absent')) return undefined;
+  const before = was.kind === 'absent' ? '' : plainText(await bytesBefore(world, written));
+  const after = is.kind === 'absent' ? '' : plainText(bytesAfter(written));
+  return before === undefined || after === undefined ? undefined : { before, after };
+}
+
+function countsOf({ diff }: UnifiedDiff): { readonly added: number; readonly removed: number } {
+  const sum = (lines: readonly number[]): number => lines.reduce((total, count) => total + count, 0);
+  return {
+    added: sum(diff.hunks.map(({ afterStart, afterEnd }) => afterEnd - afterStart)),
+    removed: sum(diff.hunks.map(({ beforeStart, beforeEnd }) => beforeEnd - beforeStart)),
+  };
+}
+
+/**
+ * The session's sighting of the new bytes: the lines it had seen before, and the lines in the diff. A session that saw
+ * different earlier bytes keeps those as its baseline, so that the change in between is not lost.
+ */
+async function creditOf(
+  world: World,
+  ledger: Ledger,
+  {
+    written,
+    diff,
+    shown,
+    text,
+  }: { written: Written; diff: UnifiedDiff; shown: readonly LineRange[] | undefined; text: string },
+): Promise<Sighting | undefined> {
+  const { after, before, path } = written;
+  if (after.kind !== 'file') return undefined;
+  const seen = await ledger.recall(path.key);
+  const isKnown = seen?.fingerprint !== undefined && seen.tombstone !== true;
+  const isCurrent =
+    isKnown &&
+    before.kind === 'file' &&
+    sameFingerprint(seen.fingerprint ?? before.fingerprint, before.fingerprint);
+  if ((isKnown || shown === undefined) && !isCurrent) return undefined;
+  const still: readonly LineRange[] = isCurrent
+    ? carryRanges(rangesOf(seen.coverage, seen.totalLines ?? 0), diff.diff.hunks)
+    : [];
+  const totalLines = lineCount(text);
+  return {
+    key: path.key,
+    fingerprint: after.fingerprint,
+    stamp: undefined,
+    racy: true,
+    coverage: linesCoverage([...still, ...(shown ?? [])], totalLines),
+    totalLines,
+    flags: isCurrent ? seen.flags : NO_FLAGS,
+    how: 'cure',
+    atMs: world.now(),
+  };
 }

@@ -16,9 +16,8 @@ import { sideAt } from '../side-at.ts';
 import type { Step } from '../step.ts';
 import { listingFingerprint } from '../tree-step.ts';
 import type { World } from '../world.ts';
-import { checkSteps, type FoundChange, mergedCall, presentBytes } from './check.ts';
+import { checkSteps, type FoundChange, mergedCall, presentBytes, SeenBefore } from './check.ts';
 import { foldersInUse, isFolderToGo, previewDiff } from './preview.ts';
-import { SeenBefore } from './seen-before.ts';
 
 /**
  * `by: 'session'`: a session that undoes another session's change by its id must have seen the files. A user need not.

@@ -1,4 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
+import { type Locks, slotsOf } from '../../lock/locks.ts';
+import { Fault } from '../../model/fault.ts';
 import type { PostgresConnection } from './connection.ts';
+import type { Names } from './names.ts';
 
 const BEAT_MS = 5000;
 /** A lease lasts 30 seconds. The difference is left for the change in progress. */
@@ -11,7 +15,7 @@ export interface Fence {
 }
 
 /** A lease that this process holds. */
-export interface Lease {
+interface Lease {
   readonly keys: readonly string[];
   readonly fences: readonly Fence[];
   renewedMs: number;
@@ -94,5 +98,103 @@ export class Heart {
     } catch {
       // Not renewed. `holdsAll` reports when that becomes dangerous, and the next beat retries.
     }
+  }
+}
+
+const FIRST_WAIT_MS = 5;
+const LONGEST_WAIT_MS = 100;
+
+interface LeaseOptions {
+  /**
+   * Locks between the processes of this machine. They are taken first, so that only one process per machine contacts
+   * the server.
+   */
+  readonly local: Locks;
+  readonly db: PostgresConnection;
+  readonly names: Names;
+  readonly heart: Heart;
+  /** Identifies this process among the holders. */
+  readonly owner: string;
+  /** The roots that several machines write to. */
+  readonly sharedRoots: readonly string[];
+}
+
+/**
+ * Locks for a workspace on a network file system: leases in the database, which expire if their holder dies. Each lease
+ * has a fence, a number that is never used twice. Once the lease has passed to another holder, the server refuses the
+ * former holder's records.
+ */
+export class LeasedLocks implements Locks {
+  readonly #options: LeaseOptions;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+  }
+
+  async acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined> {
+    const deadline = Date.now() + timeoutMs;
+    const { local, heart } = this.#options;
+    const release = await local.acquire(keys, timeoutMs);
+    if (release === undefined) return undefined;
+    try {
+      const shared = keys.filter((key) => this.#isShared(key));
+      if (shared.length === 0) return release;
+      const lease = await this.#lease(shared, deadline);
+      if (lease === undefined) {
+        release();
+        return undefined;
+      }
+      heart.hold(lease);
+      return () => {
+        heart.drop(lease);
+        this.#giveBack(lease);
+        release();
+      };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  mustHold(): void {
+    if (this.#options.heart.holdsAll) return;
+    throw new Fault(
+      'STORE_FAILED',
+      'the lease of a shared workspace could not be renewed in time: another machine may be writing there',
+      { reason: 'lease' },
+    );
+  }
+
+  close(): void {
+    this.#options.local.close();
+  }
+
+  #isShared(key: string): boolean {
+    return this.#options.sharedRoots.some((root) => key === root || key.startsWith(`${root}/`));
+  }
+
+  async #lease(keys: readonly string[], deadline: number): Promise<Lease | undefined> {
+    const { db, names, owner } = this.#options;
+    const slots = slotsOf(keys.map((key) => names.stored(key))).map(([slot, sharing]) => ({ slot, sharing }));
+    const body = JSON.stringify({ holder: owner, slots });
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+      const renewedMs = Date.now();
+      const [row] = await db.query(`select ${db.schema}.lf_lease($1::text::json) as fence`, [body]);
+      const fence = row?.['fence'];
+      if (typeof fence === 'number') {
+        const fences = slots.map(({ slot }) => ({ slot, fence }));
+        return { keys, fences, renewedMs, lost: false };
+      }
+      if (Date.now() >= deadline) return undefined;
+      await setTimeout(waitMs);
+    }
+  }
+
+  /** Returns a lease without waiting: if that fails, the lease expires. */
+  #giveBack({ fences }: Lease): void {
+    const { db } = this.#options;
+    db.query(`select ${db.schema}.lf_release($1::text::json)`, [JSON.stringify({ fences })]).catch(
+      () => undefined,
+    );
   }
 }

@@ -20,12 +20,10 @@ import type {
 } from '../store.ts';
 import { closedFault, type PostgresConnection } from './connection.ts';
 import type { Row } from './driver.ts';
-import { postgresEntriesQuery } from './entries-query.ts';
 import type { Names } from './names.ts';
-import { RecentFollower } from './recent-follower.ts';
-import { RecordWriter, type StoreContext } from './record-writer.ts';
+import { postgresEntriesQuery, RecordWriter, type StoreContext } from './record-writer.ts';
 import { dayOf, makePartitions } from './schema.ts';
-import { SeenCache, TRUSTED_MS } from './seen-cache.ts';
+import { RecentFollower, SeenCache, TRUSTED_MS } from './seen-cache.ts';
 
 /** Number of entries pruned per transaction. */
 const PRUNE_STEP = 20_000;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Fault } from '../../model/fault.ts';
+import { CHAIN_START } from '../chain.ts';
 import type { PostgresConnection } from './connection.ts';
-import { DAY_MS, MIGRATION_LOCK, serverFunctions } from './server-functions.ts';
 
 /**
  * Number of days for which partitions are made ahead. A process that runs for days makes the next ones when it records.
@@ -127,4 +127,246 @@ function mustBeKnown(version: number): void {
     `the fleet store has schema version ${version}, and this Lookfirst knows versions up to ${MIGRATIONS.length}: update Lookfirst`,
     { reason: 'newer' },
   );
+}
+
+/**
+ * An arbitrary lock number, the same for every Lookfirst: two processes that start simultaneously must not both
+ * migrate.
+ */
+const MIGRATION_LOCK = 7_710_231;
+const DAY_MS = 86_400_000;
+
+/**
+ * The functions that run in the server. Writers may only call those with `security definer`. `lf_prune` runs with the
+ * caller's own rights, so that only the owner of the schema can shorten the journal.
+ */
+function serverFunctions(s: string): string {
+  return `
+create function ${s}.lf_chain_start(this text, at_machine text) returns ${s}.chains language plpgsql set search_path = ${s}, pg_temp as $f$
+declare made chains%rowtype; ends text;
+begin
+  select coalesce(json_agg(json_build_array(x.chain, x.n, x.hash))::text, '[]') into ends
+    from (select chain, n, hash from chains where n > 0 order by seq desc limit 64) x;
+  insert into chains values (
+    this, at_machine, 0,
+    case when ends = '[]' then '${CHAIN_START.hash}' else encode(sha256(convert_to(ends, 'UTF8')), 'hex') end,
+    0, 0, 0, case when ends = '[]' then '${CHAIN_START.hash}' else encode(sha256(convert_to(ends, 'UTF8')), 'hex') end,
+    0, ends, 0)
+    on conflict (chain) do nothing;
+  select * into made from chains where chain = this for update;
+  return made;
+end $f$;
+
+create function ${s}.lf_check_fences(w json) returns void language plpgsql set search_path = ${s}, pg_temp as $f$
+declare held int;
+begin
+  select count(*) into held from (
+    select 1 from leases l join json_to_recordset(w->'fences') as f(slot bigint, fence bigint)
+      on l.slot = f.slot and l.fence = f.fence for share of l) x;
+  if held < json_array_length(w->'fences') then
+    raise exception 'the lease is gone' using errcode = 'LF001';
+  end if;
+end $f$;
+
+create function ${s}.lf_append(w json, this text, list json) returns bigint language plpgsql set search_path = ${s}, pg_temp as $f$
+declare c chains%rowtype; e json; s bigint;
+begin
+  select * into c from chains where chain = this for update;
+  if not found then c := lf_chain_start(this, w->>'machine'); end if;
+  for e in select * from json_array_elements(list) loop
+    c.n := c.n + 1;
+    c.hash := encode(sha256(convert_to(c.hash || (e->>'j') || c.n, 'UTF8')), 'hex');
+    s := nextval('entry_numbers');
+    insert into entries values (s, (e->>'a')::bigint, e->>'k', e->>'s', e->>'r', e->>'p', e->>'c', e->>'t', c.hash, c.chain, c.n);
+    insert into touches select k, s, (e->>'a')::bigint from json_array_elements_text(e->'o') as k;
+  end loop;
+  update chains set n = c.n, hash = c.hash, record = (w->>'record')::bigint, seq = s, last_ms = (w->>'now')::bigint
+    where chain = c.chain;
+  return c.n;
+end $f$;
+
+create function ${s}.lf_record(w json, hashes text[], bodies bytea[]) returns bigint language plpgsql
+  security definer set search_path = ${s}, pg_temp as $f$
+declare c chains%rowtype; n bigint := 0; reads text := (w->>'chain') || '/reads';
+begin
+  perform set_config('lock_timeout', '5s', true);
+  if w->>'durable' = 'no' then perform set_config('synchronous_commit', 'off', true); end if;
+  if w->>'record' is not null then
+    select * into c from chains where chain = case when json_array_length(w->'entries') > 0 then w->>'chain' else reads end for update;
+    if coalesce(c.n, 0) < (w->>'acknowledged')::bigint then
+      raise exception 'the chain % ends before number %', w->>'chain', w->>'acknowledged' using errcode = 'LF002';
+    end if;
+    -- Sent again because its answer was lost.
+    if c.record >= (w->>'record')::bigint then return case when c.chain = reads then 0 else c.n end; end if;
+  end if;
+  if w->>'ifPending' is not null then
+    perform 1 from pending where change = w->>'ifPending' for update;
+    if not found then return -1; end if;
+  end if;
+  if w->'fences' is not null then perform lf_check_fences(w); end if;
+  if w->>'dropSession' is not null then
+    delete from sessions where id = w->>'dropSession';
+    delete from sightings where session = w->>'dropSession';
+  end if;
+  if w->'forget' is not null then
+    delete from sightings g using json_to_recordset(w->'forget') as f(s text, k text)
+      where g.session = f.s and (f.k is null or g.key = f.k);
+  end if;
+  if w->'sightings' is not null then
+    insert into sightings select x.s, x.k, x.v, w->>'machine' from json_to_recordset(w->'sightings') as x(s text, k text, v text)
+      order by 1, 2 on conflict (session, key) do update set seen = excluded.seen, machine = excluded.machine;
+  end if;
+  if w->'seenBy' is not null then
+    update sessions set writer = w->>'chain'
+      where id in (select json_array_elements_text(w->'seenBy')) and writer <> w->>'chain';
+  end if;
+  if w->'settle' is not null then
+    delete from pending where change in (select json_array_elements_text(w->'settle'));
+  end if;
+  if w->'announce' is not null then
+    insert into pending (change, machine, roots, announced)
+      values (w->'announce'->>'c', w->>'machine', array(select json_array_elements_text(w->'announce'->'r')), w->'announce'->>'t')
+      on conflict (change) do update set announced = excluded.announced;
+    insert into owners values (w->>'owner', w->>'machine', clock_timestamp() + interval '20 seconds')
+      on conflict (id) do update set until = excluded.until;
+  end if;
+  if w->'session' is not null then
+    insert into sessions values (w->'session'->>'i', w->'session'->>'r', w->'session'->>'t', (w->'session'->>'l')::bigint, w->>'chain')
+      on conflict (id) do update set root = excluded.root, record = excluded.record, last_ms = excluded.last_ms;
+  end if;
+  if hashes is not null then
+    insert into images select x.h, coalesce(length(x.b), 0), x.b, w->>'machine', (extract(epoch from clock_timestamp()) * 1000)::bigint
+      from unnest(hashes, bodies) as x(h, b) order by x.h
+      on conflict (sha256) do update set since_ms = excluded.since_ms, body = coalesce(images.body, excluded.body);
+  end if;
+  if w->'here' is not null then
+    insert into images select x.h, x.z, null, w->>'machine', (extract(epoch from clock_timestamp()) * 1000)::bigint
+      from json_to_recordset(w->'here') as x(h text, z bigint) order by x.h
+      on conflict (sha256) do update set since_ms = excluded.since_ms;
+  end if;
+  if json_array_length(w->'entries') > 0 then n := lf_append(w, w->>'chain', w->'entries'); end if;
+  if w->'reads' is not null then perform lf_append(w, reads, w->'reads'); end if;
+  return n;
+end $f$;
+
+create function ${s}.lf_close(this text) returns void language sql
+  security definer set search_path = ${s}, pg_temp as $f$
+  update chains set closed = true where chain in (this, this || '/reads');
+$f$;
+
+create function ${s}.lf_place(w json) returns void language plpgsql
+  security definer set search_path = ${s}, pg_temp as $f$
+begin
+  insert into places select w->>'machine', x.r, x.n from json_to_recordset(w->'places') as x(r text, n text) order by 2
+    on conflict (machine, root) do update set workspace = excluded.workspace;
+end $f$;
+
+create function ${s}.lf_beat(w json) returns bigint language plpgsql
+  security definer set search_path = ${s}, pg_temp as $f$
+declare renewed bigint := 0;
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  insert into owners values (w->>'owner', w->>'machine', clock_timestamp() + interval '20 seconds')
+    on conflict (id) do update set until = excluded.until;
+  update leases l set until = clock_timestamp() + interval '30 seconds'
+    from json_to_recordset(w->'fences') as f(slot bigint, fence bigint)
+    where l.slot = f.slot and l.fence = f.fence;
+  get diagnostics renewed = row_count;
+  return renewed;
+end $f$;
+
+create function ${s}.lf_lease(w json) returns bigint language plpgsql
+  security definer set search_path = ${s}, pg_temp as $f$
+declare x record; token bigint;
+begin
+  perform set_config('lock_timeout', '5s', true);
+  perform set_config('synchronous_commit', 'off', true);
+  for x in select f.slot, f.sharing from json_to_recordset(w->'slots') as f(slot bigint, sharing text) order by f.slot loop
+    perform pg_advisory_xact_lock(7710232, (x.slot % 2147483647)::int);
+    delete from leases where slot = x.slot and until < clock_timestamp();
+    if exists (select 1 from leases l where l.slot = x.slot and (x.sharing = 'alone' or l.sharing = 'alone')) then
+      return null;
+    end if;
+  end loop;
+  token := nextval('fences');
+  insert into leases select f.slot, w->>'holder', f.sharing, token, clock_timestamp() + interval '30 seconds'
+    from json_to_recordset(w->'slots') as f(slot bigint, sharing text) order by 1;
+  return token;
+end $f$;
+
+create function ${s}.lf_release(w json) returns void language sql
+  security definer set search_path = ${s}, pg_temp as $f$
+  delete from leases l using json_to_recordset(w->'fences') as f(slot bigint, fence bigint)
+    where l.slot = f.slot and l.fence = f.fence;
+$f$;
+
+create function ${s}.lf_partitions(from_day bigint, days int) returns void language plpgsql
+  security definer set search_path = ${s}, pg_temp as $f$
+declare d bigint; name text; part text;
+begin
+  perform pg_advisory_xact_lock(${MIGRATION_LOCK});
+  for d in select * from generate_series(from_day, from_day + days - 1) loop
+    foreach part in array array['entries', 'touches'] loop
+      name := part || '_' || d;
+      continue when to_regclass('${s}.' || quote_ident(name)) is not null;
+      begin
+        -- Attached, not created in place: that would lock everybody out of the journal for a moment.
+        execute format('create table %I (like %I including defaults)', name, part);
+        execute format('alter table %I attach partition %I for values from (%s) to (%s)', part, name, d * ${DAY_MS}, (d + 1) * ${DAY_MS});
+      exception when check_violation then
+        -- Entries of that day are in the table for all other days already, and stay there.
+      end;
+    end loop;
+  end loop;
+end $f$;
+
+create function ${s}.lf_checkpoint(from_table text, through bigint) returns void language plpgsql
+  set search_path = ${s}, pg_temp as $f$
+begin
+  execute format('update chains c set checkpoint_n = x.n, checkpoint_hash = x.hash, checkpoint_seq = x.seq
+    from (select distinct on (chain) chain, n, hash, seq from %I where seq <= %s order by chain, n desc) x
+    where c.chain = x.chain and c.checkpoint_n < x.n', from_table, through);
+end $f$;
+
+create function ${s}.lf_prune(through bigint, today bigint, step int) returns bigint language plpgsql
+  set search_path = ${s}, pg_temp as $f$
+declare part record; gone bigint := 0; newest bigint; d text; cut bigint;
+begin
+  for part in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = '${s}.entries'::regclass and c.relname ~ '^entries_[0-9]+$' order by c.relname loop
+    d := substr(part.relname, 9);
+    continue when d::bigint >= today;
+    execute format('select max(seq) from %I', part.relname) into newest;
+    continue when newest > through;
+    perform lf_checkpoint(part.relname, through);
+    execute format('select count(*) + %s from %I', gone, part.relname) into gone;
+    execute format('drop table %I', part.relname);
+    execute format('drop table if exists %I', 'touches_' || d);
+  end loop;
+  select max(x.seq) into cut from (select seq from entries where seq <= through order by seq limit step) x;
+  if cut is null then return gone; end if;
+  perform lf_checkpoint('entries', cut);
+  delete from touches where seq <= cut;
+  delete from entries where seq <= cut;
+  get diagnostics newest = row_count;
+  return gone + newest;
+end $f$;
+
+create function ${s}.lf_prune_reads(before_ms bigint) returns bigint language plpgsql
+  set search_path = ${s}, pg_temp as $f$
+declare gone bigint;
+begin
+  with cut as (
+    select c.chain, coalesce((select min(e.n) from entries e where e.chain = c.chain and e.at_ms >= before_ms), c.n + 1) as n
+      from chains c where c.chain like '%/reads' and c.n > c.checkpoint_n),
+  last as (
+    select distinct on (e.chain) e.chain, e.n, e.hash from entries e join cut on cut.chain = e.chain and e.n < cut.n
+      order by e.chain, e.n desc),
+  marked as (
+    update chains c set checkpoint_n = last.n, checkpoint_hash = last.hash from last where c.chain = last.chain returning 1),
+  deleted as (
+    delete from entries e using last where e.chain = last.chain and e.n <= last.n returning 1)
+  select count(*) into gone from deleted;
+  return gone;
+end $f$;`;
 }

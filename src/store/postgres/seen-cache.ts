@@ -1,5 +1,10 @@
+import type { Entry, NewEntry } from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import type { Writes } from '../store.ts';
+import { entryFrom } from '../entry-columns.ts';
+import { RecentList } from '../recent-list.ts';
+import { CLAIM_KINDS, type RecentEntries, type Writes } from '../store.ts';
+import type { PgValue, Row } from './driver.ts';
 
 /** Other processes' writes are seen at most this much later, and only by reads: changes always query the server. */
 const TRUSTED_MS = 1000;
@@ -89,3 +94,81 @@ export class SeenCache {
 }
 
 export { TRUSTED_MS };
+
+/** Other processes' entries are fetched at most this often, and only while callers need them. */
+const POLL_MS = 1000;
+/** How far back the first fetch goes. Explicit claims last a day at most. */
+const LOOK_BACK_MS = 15 * 60_000;
+const CLAIMS_BACK_MS = 24 * 60 * 60_000;
+
+interface Source {
+  readonly schema: string;
+  /** The store's own chain. */
+  readonly chain: string;
+  query(text: string, values: readonly PgValue[]): Promise<readonly Row[]>;
+  /** Converts an entry to the names of this machine. */
+  local(entry: Entry): Entry;
+}
+
+/**
+ * Implements `Store.recent`: this store's own entries immediately, those of other processes up to a second late,
+ * fetched in the background. It follows transactions by snapshot, because entries are not committed in the order of
+ * their numbers.
+ */
+export class RecentFollower {
+  readonly #source: Source;
+  readonly #list = new RecentList();
+  #seenTx: string | undefined;
+  #polledMs = 0;
+  #polling = false;
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  /** Adds entries that this store has recorded. */
+  recorded(entries: readonly NewEntry[]): void {
+    this.#list.add(entries);
+  }
+
+  after(cursor: number): RecentEntries {
+    if (!this.#polling && Date.now() - this.#polledMs >= POLL_MS) void this.#poll();
+    return this.#list.after(cursor);
+  }
+
+  async #poll(): Promise<void> {
+    this.#polling = true;
+    this.#polledMs = Date.now();
+    try {
+      await this.#fetch();
+    } catch (error) {
+      // Ignore the failure: claims are only advice, and the next poll fetches the missing entries.
+      if (!(error instanceof Fault)) throw error;
+    } finally {
+      this.#polling = false;
+    }
+  }
+
+  async #fetch(): Promise<void> {
+    const { schema, chain, query, local } = this.#source;
+    const [row] = await query('select pg_snapshot_xmin(pg_current_snapshot())::text as mark', []);
+    const mark = String(row?.['mark']);
+    if (mark === this.#seenTx) return;
+    const kinds = CLAIM_KINDS.map((kind) => `'${kind}'`).join(', ');
+    const now = Date.now();
+    const since =
+      this.#seenTx === undefined
+        ? {
+            clause: `(at_ms >= $3 or (kind = 'claim' and at_ms >= $4))`,
+            values: [now - LOOK_BACK_MS, now - CLAIMS_BACK_MS],
+          }
+        : { clause: 'tx >= $3::text::xid8', values: [this.#seenTx] };
+    const rows = await query(
+      `select seq, at_ms, kind, session, root, path, change, rest, hash from ${schema}.entries
+       where chain <> $1 and tx < $2::text::xid8 and kind in (${kinds}) and ${since.clause} order by seq`,
+      [chain, mark, ...since.values],
+    );
+    this.#seenTx = mark;
+    this.#list.add(rows.map((each) => local(entryFrom(each))));
+  }
+}

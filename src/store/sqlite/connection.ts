@@ -17,14 +17,15 @@ import { Fault } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import { makeFolder } from '../prepare-home.ts';
 import type { ChainLink } from '../store.ts';
-import { openDatabase, Users } from './database.ts';
 import {
   isDamage,
   loadSqlite,
+  openDatabase,
   type SqliteDatabase,
   type SqliteLoader,
   type SqliteStatement,
   storeFault,
+  Users,
 } from './driver.ts';
 
 export interface OpenOptions {

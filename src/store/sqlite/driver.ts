@@ -1,5 +1,11 @@
+import { closeSync, openSync, statSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { openProcessLock } from '../../lock/open-process-lock.ts';
+import type { ProcessLock } from '../../lock/process-lock.ts';
 import { errnoOf } from '../../model/errno.ts';
 import { Fault } from '../../model/fault.ts';
+import { CHAIN_START } from '../chain.ts';
+import { localOwner } from '../owner.ts';
 
 export type SqlValue = string | number | null;
 
@@ -130,7 +136,7 @@ export function isDamage(error: unknown): boolean {
 }
 
 /** True if another connection holds the needed lock. */
-export function isBusy(error: unknown): boolean {
+function isBusy(error: unknown): boolean {
   return resultCode(error) === 5;
 }
 
@@ -138,4 +144,233 @@ export function isBusy(error: unknown): boolean {
 function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error)) return undefined;
   return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+}
+
+const BUSY_TIMEOUT_MS = 5000;
+/** 16 MB: a record dirties few pages, often the same ones, so that rarer checkpoints copy much less. */
+const CHECKPOINT_PAGES = 4000;
+
+/** The value of `pragma auto_vacuum` for incremental mode. */
+const INCREMENTAL = 2;
+
+/**
+ * Migration n brings a database from version n to n + 1. Append-only: a released migration is never edited. Filter
+ * fields of entries are stored only in columns, so that the chain covers the columns too. `touches` finds the entries
+ * of a key; see touchedKeys() for its rows.
+ */
+const MIGRATIONS: readonly string[] = [
+  `create table sightings (
+     session text not null, key text not null, seen text not null,
+     primary key (session, key)
+   ) without rowid;
+   create table entries (
+     seq integer primary key, at_ms integer not null, kind text not null, session text not null,
+     root text not null, path text, change text, rest text not null, hash text not null
+   );
+   create table touches (key text not null, seq integer not null, primary key (key, seq)) without rowid;
+   create table pending (change text primary key, announced text not null) without rowid;
+   create table sessions (id text primary key, record text not null) without rowid;
+   create table chain (
+     id integer primary key check (id = 1), head_seq integer not null, head_hash text not null,
+     checkpoint_seq integer not null, checkpoint_hash text not null
+   );
+   insert into chain values (1, 0, '${CHAIN_START.hash}', 0, '${CHAIN_START.hash}');`,
+  // Each index ends with the row's number, so it also gives the order. Reads, nearly all entries, are only in the first
+  // index.
+  `create index entries_of_session on entries (session);
+   create index entries_of_change on entries (change) where change is not null;
+   create index change_entries on entries (kind) where kind = 'change';
+   create index sessions_of_root on sessions (json_extract(record, '$.root'));`,
+  // For users who search long journals. Reads are in neither index.
+  `create index refusal_entries on entries (kind) where kind = 'refusal';
+   create index turn_entries on entries (kind) where kind = 'turn';`,
+  `create index claim_entries on entries (kind) where kind = 'claim';`,
+];
+
+/** Opens a database file, creates it (0600) if missing, and migrates it. Throws SQLite's own errors. */
+export function openDatabase(load: SqliteLoader, file: string): SqliteDatabase {
+  makeFile(file);
+  const db = load(file);
+  try {
+    prepare(db, file);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/**
+ * Creates the file with mode 0600, which SQLite also uses for its side files. An existing file is not opened here:
+ * closing it would drop the locks that SQLite holds on it for this process.
+ */
+function makeFile(file: string): void {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) {
+    closeSync(openSync(file, 'a', 0o600));
+    return;
+  }
+  // A pipe would block, and a device would get side files next to it.
+  if (!stats.isFile())
+    throw new Fault('STORE_FAILED', `the state database ${file} is no file: choose another store`, {
+      path: file,
+    });
+}
+
+function prepare(db: SqliteDatabase, file: string): void {
+  db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  // Only a database without tables accepts this. It lets `prune` free disk space. Setting it again would be a write.
+  const { auto_vacuum: vacuum } = db.prepare('pragma auto_vacuum').get() as { auto_vacuum: number };
+  if (vacuum !== INCREMENTAL) db.exec('pragma auto_vacuum = incremental');
+  useWal(db, file);
+  db.exec(`pragma synchronous = normal; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  migrate(db, file);
+  mustBeWritable(db);
+}
+
+/** SQLite silently opens a read-only file for reading. A change that is rolled back writes nothing but reveals it. */
+function mustBeWritable(db: SqliteDatabase): void {
+  db.exec('pragma busy_timeout = 0');
+  try {
+    db.exec('begin immediate');
+    try {
+      db.exec('update chain set head_seq = head_seq');
+    } finally {
+      db.exec('rollback');
+    }
+  } catch (error) {
+    // Another process is writing now: this process's first write will show whether the file is writable.
+    if (!isBusy(error)) throw error;
+  } finally {
+    db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  }
+}
+
+/** Switches to WAL. SQLite does not wait if two processes switch a new database simultaneously, so we retry. */
+function useWal(db: SqliteDatabase, file: string): void {
+  const deadline = Date.now() + BUSY_TIMEOUT_MS;
+  for (;;) {
+    try {
+      // The pragma returns the mode now in force.
+      const { journal_mode: mode } = db.prepare('pragma journal_mode = wal').get() as {
+        journal_mode: string;
+      };
+      if (mode === 'wal') return;
+      throw new Fault(
+        'STORE_FAILED',
+        `the state database ${file} is on a file system that processes cannot share it on: choose a local folder`,
+        { path: file },
+      );
+    } catch (error) {
+      if (!isBusy(error) || Date.now() > deadline) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+}
+
+/**
+ * Migrates the database to the newest version in one transaction. Refuses newer databases and those of other programs.
+ */
+export function migrate(db: SqliteDatabase, file: string, migrations: readonly string[] = MIGRATIONS): void {
+  if (versionOf(db) === migrations.length) return;
+  db.exec('begin immediate');
+  try {
+    // Check again under the lock: another process may have migrated meanwhile.
+    const version = versionOf(db);
+    mustBeOurs(db, file, { version, newest: migrations.length });
+    for (const sql of migrations.slice(version)) db.exec(sql);
+    db.exec(`pragma user_version = ${migrations.length}`);
+    db.exec('commit');
+  } catch (error) {
+    db.exec('rollback');
+    throw error;
+  }
+}
+
+function mustBeOurs(db: SqliteDatabase, file: string, is: { version: number; newest: number }): void {
+  if (is.version > is.newest)
+    throw new Fault(
+      'STORE_FAILED',
+      `the state database ${file} has schema version ${is.version}, and this Lookfirst knows versions up to ${is.newest}: ` +
+        'update Lookfirst, or choose another store',
+      { path: file },
+    );
+  if (is.version === 0 && db.prepare('select 1 from sqlite_master limit 1').get() !== undefined)
+    throw new Fault('STORE_FAILED', `${file} is another program's database: choose another store`, {
+      path: file,
+    });
+}
+
+function versionOf(db: SqliteDatabase): number {
+  // The cast is safe: `pragma user_version` always gives one row with one number.
+  return (db.prepare('pragma user_version').get() as { user_version: number }).user_version;
+}
+
+/** The only lock slot: the whole database. */
+const DATABASE = 0;
+const WAIT_MS = 5000;
+const STEP_MS = 10;
+
+/**
+ * The users of a database, across processes. Each connection is a user until it is closed. The only user may replace
+ * the file.
+ */
+export class Users {
+  readonly #lock: ProcessLock;
+  readonly #database: string;
+
+  private constructor(lock: ProcessLock, database: string) {
+    this.#lock = lock;
+    this.#database = database;
+  }
+
+  /** Joins the users. Waits while another user has the database exclusively. */
+  static async join(database: string): Promise<Users> {
+    const { tag, isTagAlive } = localOwner();
+    const [file, folder] = [`${database}.users`, `${database}.user-files`];
+    const lock = openProcessLock({ file, folder, owner: tag, isAlive: isTagAlive });
+    const users = new Users(lock, database);
+    try {
+      await users.#joinAgain();
+      return users;
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+  }
+
+  /** Runs work while no other connection uses the database. Otherwise returns undefined without running it. */
+  async alone<T>(work: () => T): Promise<T | undefined> {
+    this.#lock.release(DATABASE, 'together');
+    let done: T | undefined;
+    try {
+      if (this.#lock.tryAcquire(DATABASE, 'alone')) {
+        try {
+          done = work();
+        } finally {
+          this.#lock.release(DATABASE, 'alone');
+        }
+      }
+    } finally {
+      await this.#joinAgain();
+    }
+    return done;
+  }
+
+  leave(): void {
+    this.#lock.release(DATABASE, 'together');
+    this.#lock.close();
+  }
+
+  async #joinAgain(): Promise<void> {
+    for (let waited = 0; !this.#lock.tryAcquire(DATABASE, 'together'); waited += STEP_MS) {
+      if (waited >= WAIT_MS)
+        throw new Fault(
+          'STORE_FAILED',
+          `the state database ${this.#database} failed: another process kept it locked for too long; try again`,
+          { path: this.#database, reason: 'busy' },
+        );
+      await setTimeout(STEP_MS);
+    }
+  }
 }

@@ -13,8 +13,7 @@ import {
 } from '../../../test/store/samples.ts';
 import { startChild } from '../../../test/support/child.ts';
 import { scratch } from '../../../test/support/tree.ts';
-import { migrate } from './database.ts';
-import { loadSqlite } from './driver.ts';
+import { loadSqlite, migrate } from './driver.ts';
 import { entriesQuery } from './entry-rows.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 

@@ -1,17 +1,34 @@
+import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { LineRange } from '../../model/coverage.ts';
 import type {
   ChangeView,
   FeedRow,
   FileDiff,
+  FilePicture,
   PlainView,
   RefusalView,
+  Strip,
   TurnDetail,
 } from '../../records/view/view-data.ts';
+import { byteSize } from '../../report/amounts.ts';
 import { Counts, Diff } from './diff.ts';
 import { KindMark, RowLink } from './feed.ts';
-import { FilePage } from './file.ts';
-import { html, Path, safe, Time, tint, Who } from './html.ts';
-import { closeDetail, detail, narrow, pageAddress, selected, sessions, start, tab } from './state.ts';
+import { clock, html, Path, safe, Time, tint, Who, Windowed } from './html.ts';
+import {
+  ask,
+  closeDetail,
+  countedText,
+  countText,
+  detail,
+  narrow,
+  pageAddress,
+  selected,
+  sessions,
+  start,
+  tab,
+} from './state.ts';
 import { offerUndo } from './undo.ts';
 
 export function DetailPane(): VNode {
@@ -144,4 +161,136 @@ function Turn({ view }: { readonly view: TurnDetail }): VNode {
     <p class="lead">${files.length === 0 ? 'This turn changed no file.' : `What this turn changed: ${files.length} ${files.length === 1 ? 'file' : 'files'}${row.stands ? '' : ' (taken back since)'}.`}</p>
     ${files.map((file: FileDiff) => html`<section class="file"><h3><a href=${pageAddress({ kind: 'file', root: file.root, path: file.path })}><${Path} path=${file.path} /></a> <${Counts} file=${file} /></h3><${Diff} file=${file} /></section>`)}
     ${view.more === 0 ? null : html`<p class="hint">${view.more} more files are not shown.</p>`}`;
+}
+
+const LINE = 20;
+const HEIGHT = 420;
+const WIDTH = 34;
+
+type LineState = 'seen' | 'stale' | 'wrote' | '';
+
+/**
+ * A file with the lines that each session has seen and written: strips over its height, and its
+ * text with one column per session.
+ */
+function FilePage({ view }: { readonly view: FilePicture }): VNode {
+  const [at, setAt] = useState<number | undefined>(() => newestLine(view.authors));
+  const total = Math.max(1, view.totalLines);
+  return html`<header class="head"><div><h2><${Path} path=${view.path} /></h2><p class="meta">${view.totalLines} lines${view.note === undefined ? '' : ` · ${safe(view.note)}`}</p></div></header>
+    <ul class="strip-words">${view.strips.map((strip) => html`<li style=${tint(strip.session)}><${Who} id=${strip.session} /> ${strip.words}</li>`)}</ul>
+    ${view.strips.length === 0 ? null : html`<p class="legend" aria-hidden="true"><span><i class="cell seen"></i>knows it as it is</span><span><i class="cell stale"></i>changed since it read it</span><span><i class="cell wrote"></i>wrote it</span><span><i class="cell"></i>never shown</span></p>`}
+    ${
+      view.lines.length === 0
+        ? null
+        : html`<div class="picture">
+      <div class="strips" role="img" aria-label=${view.strips.map(stripLabel).join('. ')}>${view.strips.map((strip) => html`<${StripColumn} strip=${strip} total=${total} go=${setAt} />`)}</div>
+      <${Windowed} label="Text of the file" class="source" count=${view.lines.length} rowHeight=${LINE} at=${at} row=${(i: number) => html`<${SourceLine} key=${i} view=${view} index=${i} />`} />
+    </div>`
+    }
+    ${view.history.length === 0 ? null : html`<section class="history"><h3>What happened to it</h3><ol>${view.history.map((row) => html`<li><${RowLink} row=${row} /></li>`)}</ol></section>`}`;
+}
+
+/** The first line of the newest change that is still in the text. */
+function newestLine(authors: readonly number[]): number | undefined {
+  const changes = authors.filter((author) => author >= 0);
+  return changes.length === 0 ? undefined : authors.indexOf(Math.min(...changes));
+}
+
+function stripLabel({ session, seen, stale, wrote }: Strip): string {
+  const words = (name: string, ranges: readonly LineRange[]): string =>
+    `${name} ${ranges.length === 0 ? 'none' : ranges.map(({ from, to }) => `${from}-${to}`).join(', ')}`;
+  return `${safe(session)}: ${words('knows lines', seen)}; ${words('changed since', stale)}; ${words('wrote', wrote)}`;
+}
+
+function StripColumn({
+  strip,
+  total,
+  go,
+}: {
+  readonly strip: Strip;
+  readonly total: number;
+  readonly go: (line: number) => void;
+}): VNode {
+  const y = (line: number): number => ((line - 1) / total) * HEIGHT;
+  const rects = (ranges: readonly LineRange[], name: string, least: number): unknown =>
+    ranges.map(
+      ({ from, to }) =>
+        html`<rect class=${name} x="0" y=${y(from)} width=${WIDTH} height=${Math.max(least, y(to + 1) - y(from))} />`,
+    );
+  return html`<div class="strip" style=${tint(strip.session)} onClick=${(event: MouseEvent) => go(Math.floor((event.offsetY / HEIGHT) * total))} title=${`${safe(strip.session)}: ${strip.words}`}>
+    <svg viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} width=${WIDTH} height=${HEIGHT} aria-hidden="true">
+      <defs><pattern id=${`stale-${hash(strip.session)}`} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="hatch" x1="0" y1="0" x2="0" y2="6" /></pattern></defs>
+      ${rects(strip.seen, 'seen', 1)}${rects(strip.stale, 'paper', 4)}
+      ${strip.stale.map(({ from, to }) => html`<rect x="0" y=${y(from)} width=${WIDTH} height=${Math.max(4, y(to + 1) - y(from))} fill=${`url(#stale-${hash(strip.session)})`} />`)}
+      ${rects(strip.wrote, 'wrote', 3)}<rect class="frame" x="0.5" y="0.5" width=${WIDTH - 1} height=${HEIGHT - 1} rx="4" />
+    </svg></div>`;
+}
+
+/** Hashes a text for use in an id: ids must be unique and plain, and session names are neither. */
+function hash(text: string): number {
+  let value = 7;
+  for (const char of text) value = (value * 31 + (char.codePointAt(0) ?? 0)) >>> 0;
+  return value;
+}
+
+function SourceLine({ view, index }: { readonly view: FilePicture; readonly index: number }): VNode {
+  const number = index + 1;
+  const author = view.authors[index] ?? -1;
+  const row = author >= 0 && view.authors[index - 1] !== author ? view.history[author] : undefined;
+  return html`<li class="source-line"><span class="no">${number}</span>${view.strips.map((strip) => html`<i class=${`cell ${stateOf(strip, number)}`} style=${tint(strip.session)} aria-hidden="true"></i>`)}<code>${safe(view.lines[index] ?? '')}</code>${row === undefined ? null : html`<a class="author" style=${tint(row.session)} href=${pageAddress({ kind: 'entry', seq: row.seq })}>${safe(row.session)} <span>${clock(row.atMs)}</span></a>`}</li>`;
+}
+
+function stateOf({ seen, stale, wrote }: Strip, line: number): LineState {
+  const isIn = (ranges: readonly LineRange[]): boolean =>
+    ranges.some(({ from, to }) => from <= line && line <= to);
+  if (isIn(wrote)) return 'wrote';
+  if (isIn(stale)) return 'stale';
+  return isIn(seen) ? 'seen' : '';
+}
+
+/** The approximate number of bytes of text per token of a model. */
+const BYTES_PER_TOKEN = 4;
+const MAX_DAYS = 30;
+
+type Chain =
+  | { readonly ok: true; readonly entries: number }
+  | { readonly ok: false; readonly seq: number; readonly problem: string };
+
+const chain = signal<Chain | 'checking' | undefined>(undefined);
+
+async function verify(): Promise<void> {
+  chain.value = 'checking';
+  chain.value = await ask<Chain>('verify');
+}
+
+export function NumbersPane(): VNode {
+  useEffect(() => void countText(), []);
+  const all = countedText.value;
+  if (all === undefined) return html`<p class="hint" role="status">counting…</p>`;
+  const { numbers, state } = all;
+  const saved = Math.max(0, numbers.saved.rereadBytes - numbers.saved.diffBytes);
+  return html`<div class="numbers">
+    <section><h2>Refusals</h2><p class="big">${numbers.refusals}</p><p class="meta">the newest, at most 20,000</p>
+      <table class="bars"><tbody>${numbers.byCode.map(
+        ([code, times]) =>
+          html`<tr><th scope="row"><button type="button" class="link" onClick=${() => {
+            tab.value = 'activity';
+            void narrow({ code, kinds: ['refusal'] });
+          }}>${code}</button></th><td><i style=${{ width: `${(times / (numbers.byCode[0]?.[1] ?? 1)) * 100}%` }}></i></td><td class="n">${times}</td></tr>`,
+      )}</tbody></table></section>
+    <section><h2>By day</h2>${numbers.byDay.length === 0 ? html`<p class="hint">None.</p>` : html`<table class="bars"><tbody>${numbers.byDay.slice(-MAX_DAYS).map(([day, times]) => html`<tr><th scope="row">${day}</th><td><i style=${{ width: `${(times / Math.max(...numbers.byDay.map((each) => each[1]))) * 100}%` }}></i></td><td class="n">${times}</td></tr>`)}</tbody></table>`}</section>
+    <section><h2>False alarms</h2><p class="big">${numbers.falseAlarms.length}<small> of ${numbers.refusals}</small></p><p class="meta">The bytes had not changed, or the session read the file and then wrote the very same.</p><ol class="plain">${numbers.falseAlarms.slice(0, 20).map((row) => html`<li><${RowLink} row=${row} /></li>`)}</ol></section>
+    <section><h2>Saved by diffs</h2><p class="big">${byteSize(saved)}</p><p class="meta">about ${Math.round(saved / BYTES_PER_TOKEN).toLocaleString()} tokens: ${numbers.saved.times} times a session was shown what had changed (${byteSize(numbers.saved.diffBytes)}) and did not have to read the file again (${byteSize(numbers.saved.rereadBytes)}).</p></section>
+    <section><h2>State</h2><p class="big">${byteSize(state.storeBytes + state.images.bytes)}</p><p class="meta">${state.entries.toLocaleString()} entries (${byteSize(state.storeBytes)}) and ${state.images.count.toLocaleString()} kept files (${byteSize(state.images.bytes)})</p></section>
+    <section><h2>Journal</h2><${ChainWords} /><button type="button" disabled=${chain.value === 'checking'} onClick=${() => void verify()}>Verify the chain</button></section>
+  </div>`;
+}
+
+function ChainWords(): VNode {
+  const now = chain.value;
+  if (now === undefined) return html`<p class="meta">Every entry carries the hash of the one before it.</p>`;
+  if (now === 'checking') return html`<p class="meta" role="status">verifying…</p>`;
+  return now.ok
+    ? html`<p class="good" role="status">Intact: ${now.entries.toLocaleString()} entries in an unbroken chain.</p>`
+    : html`<p class="bad" role="status">Broken at entry ${now.seq} (${now.problem}).</p>`;
 }

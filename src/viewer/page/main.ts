@@ -1,9 +1,8 @@
 import { render, type VNode } from 'preact';
-import { DetailPane } from './detail.ts';
+import { DetailPane, NumbersPane } from './detail.ts';
 import { Feed, Files, keys, SessionList, TurnList } from './feed.ts';
 import { html, safe } from './html.ts';
 import { Lanes } from './lanes.ts';
-import { NumbersPane } from './numbers.ts';
 import {
   begin,
   closeDetail,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { intentsOf } from './changing-tools.ts';
+import { intentsOf } from './dialect.ts';
 
 describe('intentsOf', () => {
   it('translates each kind of change', () => {

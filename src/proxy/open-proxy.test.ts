@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { LineWriter } from './lines.ts';
+import { Relay } from './open-proxy.ts';
 import type { Received } from './received.ts';
-import { Relay } from './run-proxy.ts';
 
 function relay(state: { holds: boolean; listens: boolean }) {
   const stream = new PassThrough();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sighting } from '../../test/support/judging.ts';
 import type { Sighting } from '../model/sighting.ts';
-import { evict, stubOf, tombstoneOf } from './stub.ts';
+import { evict, stubOf, tombstoneOf } from './memory.ts';
 
 const seen = (key: string, atMs: number): Sighting => sighting({ key, atMs });
 const keys = (sightings: readonly Sighting[]): string[] => sightings.map(({ key }) => key);

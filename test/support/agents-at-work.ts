@@ -16,13 +16,14 @@ interface Pace {
   readonly store?: () => string;
   /** How long an agent thinks at the beginning of a turn. */
   readonly thinkMs?: number;
-  /** How many agents take a step at the same time. Default 1: every run is the same. */
+  /** How many agents take a step at the same time. Default 1: every run is the same, and the notices must help. */
   readonly atOnce?: number;
 }
 
 /**
  * Lets four agents, each a process, make 200 edits of five files, with and without notices about claims. Which agent
- * takes the next step is chosen at random. Nothing may be lost, and the notices must at least halve the STALE refusals.
+ * takes the next step is chosen at random. Nothing may be lost, and the notices must at least halve the STALE refusals
+ * if the agents take turns.
  */
 export async function compareClaims(options: Pace = {}): Promise<void> {
   const off = await work('off', options);
@@ -32,11 +33,13 @@ export async function compareClaims(options: Pace = {}): Promise<void> {
       `${notice.stale} with notices; ${notice.notices.length} notices`,
   );
   expect(off.notices).toEqual([]);
+  // At most one for each agent, turn and path.
+  expect(new Set(notice.notices).size).toBe(notice.notices.length);
+  // At the same time, how often agents collide depends on the machine: those figures are printed only.
+  if ((options.atOnce ?? 1) > 1) return;
   // The control: without claims these agents do collide.
   expect(off.stale).toBeGreaterThan(10);
   expect(notice.stale * 2).toBeLessThanOrEqual(off.stale);
-  // At most one for each agent, turn and path.
-  expect(new Set(notice.notices).size).toBe(notice.notices.length);
 }
 
 async function work(claims: 'notice' | 'off', { store, thinkMs = 0, atOnce = 1 }: Pace): Promise<Counts> {

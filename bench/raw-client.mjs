@@ -1,7 +1,7 @@
 // A client with as little in it as possible: lines out, lines in, an answer found by its id without parsing the rest.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 const NEWLINE = 10;
 
@@ -61,6 +61,14 @@ export class RawClient {
   memory() {
     const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
     return Number(/VmRSS:\s+(\d+) kB/.exec(status)[1]) * 1024;
+  }
+
+  /** Milliseconds of processor time that all threads of the process have used (Linux). */
+  cpu() {
+    const threads = `/proc/${this.#child.pid}/task`;
+    return readdirSync(threads).reduce((sum, thread) => {
+      return sum + Number(readFileSync(`${threads}/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+    }, 0);
   }
 
   async close() {

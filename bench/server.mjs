@@ -200,18 +200,21 @@ class Bench {
       if (!said.includes(mustSay)) throw new Error(`${which} said: ${said.slice(0, 200)}`);
     };
     for (const which of ['ours', 'official']) await check(which);
+    const used = { ours: [], official: [] };
     const { ours, official } = await this.#turns(turns, async (which) => {
       const times = [];
+      const before = both[which].cpu();
       for (let n = 0; n < burst; n++) {
         const made = call(which, counts[which]++);
         const start = performance.now();
         await both[which].call(made);
         times.push(performance.now() - start);
       }
+      used[which].push((both[which].cpu() - before) / burst);
       return times;
     });
     for (const which of ['ours', 'official']) await check(which);
-    return ratio(ours, official);
+    return { ...ratio(ours, official), cpu: ratio(used.ours, used.official) };
   }
 
   /** Samples of both; who goes first changes every time. A fifth of the turns only warms up. */
@@ -286,8 +289,12 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const only = at < 0 ? '' : process.argv[at + 1];
   for (const row of await rows({ only, quick: process.argv.includes('--quick') })) {
     const [shown, mine, theirs] = [row.ratio, row.ours, row.official].map((value) => value.toFixed(3));
+    const cpu =
+      row.cpu === undefined
+        ? ''
+        : `  cpu ${row.cpu.ratio.toFixed(2)} (${row.cpu.ours.toFixed(2)} / ${row.cpu.official.toFixed(2)})`;
     console.log(
-      `${row.name.padEnd(48)} ${shown.padStart(8)}  ${(row.bar ?? '').padEnd(8)} ${mine} / ${theirs}`,
+      `${row.name.padEnd(48)} ${shown.padStart(8)}  ${(row.bar ?? '').padEnd(8)} ${mine} / ${theirs}${cpu}`,
     );
   }
 }

@@ -15,7 +15,7 @@ import { retain } from './retain.ts';
  * are never visible, but the name is absent for about 20 µs. The log records the claimed name, so
  * that a later start can restore it if this process is killed.
  */
-export function publishByClaim(context: DiskContext, publication: Publication): Published {
+export async function publishByClaim(context: DiskContext, publication: Publication): Promise<Published> {
   const { place, temp, old, expected } = publication;
   const claim = claimName(context, place);
   if (claim === undefined) {
@@ -36,7 +36,7 @@ export function publishByClaim(context: DiskContext, publication: Publication): 
       return { ok: false, retained: [retain(context, claim)] };
     }
     context.trace?.('folder-sync');
-    syncFolder(context, place.dir);
+    await syncFolder(context, place.dir);
     letOwnerRead(publication);
     return { ok: true, displaced: publication.ours ? retainOrDrop(context, claim) : retain(context, claim) };
   } catch (error) {

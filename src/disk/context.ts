@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { type BigIntStats, mkdirSync, statSync } from 'node:fs';
+import { type BigIntStats, fstatSync, fsync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Durability } from '../model/policy.ts';
+import { SharedRun } from '../model/shared-run.ts';
 import { FileSystemClock } from './clock.ts';
 import { HeldFiles } from './held-files.ts';
 import { LitterLog } from './litter-log.ts';
@@ -36,6 +37,7 @@ export interface DiskContext {
   /** Set while many changes are made together: the durability that one sync gives all of them. */
   readonly batch?: Durability;
   readonly sync: FileSystemSync;
+  readonly folders: FolderSyncs;
   /** A path among the images for a displaced file with these bytes, used instead of `retained`. */
   readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
   /** Undefined if names cannot be exchanged atomically; commits then claim and link. */
@@ -58,6 +60,7 @@ export interface DiskOptions {
 }
 
 const run = promisify(execFile);
+const fsyncAsync = promisify(fsync);
 
 export function openDisk(options: DiskOptions): DiskContext {
   const retained = join(options.home, 'retained');
@@ -72,6 +75,7 @@ export function openDisk(options: DiskOptions): DiskContext {
     held,
     durability: options.durability,
     sync: new FileSystemSync(),
+    folders: new FolderSyncs(),
     ...(options.imageName === undefined ? {} : { imageName: options.imageName }),
     native: options.commit === 'claim' ? undefined : loadNative(),
     ...(options.trace === undefined ? {} : { trace: options.trace }),
@@ -103,6 +107,24 @@ class FileSystemSync {
       if (await succeeds(path)) continue;
       const message = `the file system of ${path} could not be synced`;
       throw new Fault('IO_FAILED', message, { path, reason: 'EIO' });
+    }
+  }
+}
+
+/** Syncs folders without blocking other work. Changes in one folder that wait at the same time share a sync. */
+class FolderSyncs {
+  readonly #runs = new Map<string, SharedRun>();
+
+  /** `fd`: the open folder. It must stay open until this resolves. */
+  async sync(fd: number): Promise<void> {
+    const { dev, ino } = fstatSync(fd, { bigint: true });
+    const key = `${dev}:${ino}`;
+    const run = this.#runs.get(key) ?? new SharedRun();
+    this.#runs.set(key, run);
+    try {
+      await run.run(() => fsyncAsync(fd));
+    } finally {
+      if (run.isIdle && this.#runs.get(key) === run) this.#runs.delete(key);
     }
   }
 }

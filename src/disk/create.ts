@@ -35,7 +35,7 @@ export async function create(
     if (temp === undefined) return conflict('changed');
     try {
       const hidesWrites = mayHideWrites(context, place, temp);
-      return publish(context, { place, temp, intended: file })
+      return (await publish(context, { place, temp, intended: file }))
         ? committed(temp, { content: file, hidesWrites })
         : conflict('exists');
     } finally {
@@ -61,12 +61,12 @@ export async function stageNew(
   }
 }
 
-function publish(context: DiskContext, created: New): boolean {
+async function publish(context: DiskContext, created: New): Promise<boolean> {
   context.trace?.('publish');
   if (!moveIfFree(created.temp.path, at(created.place))) return false;
   try {
     context.trace?.('folder-sync');
-    syncFolder(context, created.place.dir);
+    await syncFolder(context, created.place.dir);
     return true;
   } catch (error) {
     withdraw(context, created);
@@ -75,14 +75,14 @@ function publish(context: DiskContext, created: New): boolean {
 }
 
 /** Creates a symbolic link if its name is free. Only undo uses it, to restore a link. */
-export function makeLink(
+export async function makeLink(
   context: DiskContext,
   place: Place,
   target: string,
-): { readonly ok: true } | Conflict {
+): Promise<{ readonly ok: true } | Conflict> {
   try {
     symlinkSync(target, at(place));
-    syncFolder(context, place.dir);
+    await syncFolder(context, place.dir);
     return { ok: true };
   } catch (error) {
     if (isTaken(error)) return conflict('exists');

@@ -14,7 +14,7 @@ function absent(disk: Bench, path: string): Absent {
 }
 
 describe('makeFolders', () => {
-  it('makes what is missing, and takes back only that', () => {
+  it('makes what is missing, and takes back only that', async () => {
     const disk = bench(['a/'], { durability: 'full' });
     const located = absent(disk, 'a/b/c/d');
     const made = makeFolders(disk.context, located.place, located.missing);
@@ -36,7 +36,7 @@ describe('makeFolders', () => {
     expect(treeOf(disk.outside)).toEqual([]);
   });
 
-  it('takes part in what someone else makes meanwhile, and does not remove it', () => {
+  it('takes part in what someone else makes meanwhile, and does not remove it', async () => {
     const disk = bench([]);
     const located = absent(disk, 'a/b');
     mkdirSync(join(disk.root, 'a'));
@@ -47,7 +47,7 @@ describe('makeFolders', () => {
     expect(treeOf(disk.root)).toEqual(['a/']);
   });
 
-  it('leaves folders that are in use by now', () => {
+  it('leaves folders that are in use by now', async () => {
     const disk = bench([]);
     const located = absent(disk, 'a/b');
     const made = makeFolders(disk.context, located.place, located.missing);
@@ -60,7 +60,7 @@ describe('makeFolders', () => {
   it.each<[string, (path: string, disk: Bench) => void, string[]]>([
     ['a file', (path) => writeFileSync(path, 'x'), ['a: x']],
     ['a link to the outside', (path, { outside }) => symlinkSync(outside, path), []],
-  ])('is a fault where %s came in the way, and nothing is left', (_what, make, tree) => {
+  ])('is a fault where %s came in the way, and nothing is left', async (_what, make, tree) => {
     const disk = bench([]);
     const located = absent(disk, 'a/b');
     make(join(disk.root, 'a'), disk);
@@ -69,7 +69,7 @@ describe('makeFolders', () => {
     expect(treeOf(disk.outside)).toEqual([]);
   });
 
-  it('takes back what it made when it cannot go on', () => {
+  it('takes back what it made when it cannot go on', async () => {
     const disk = bench([]);
     const located = absent(disk, 'a/b');
     const names = [...located.missing, 'n'.repeat(300)];
@@ -79,24 +79,26 @@ describe('makeFolders', () => {
 });
 
 describe('removeFolder', () => {
-  it('removes an empty folder, and only an empty one', () => {
+  it('removes an empty folder, and only an empty one', async () => {
     const disk = bench(['empty/', 'full/f'], { durability: 'full' });
-    expect(removeFolder(disk.context, disk.place('empty'))).toBe(true);
-    expect(removeFolder(disk.context, disk.place('full'))).toBe(false);
+    expect(await removeFolder(disk.context, disk.place('empty'))).toBe(true);
+    expect(await removeFolder(disk.context, disk.place('full'))).toBe(false);
     expect(disk.names()).toEqual(['full']);
   });
 
-  it('has nothing to do where it is gone', () => {
+  it('has nothing to do where it is gone', async () => {
     const disk = bench(['d/']);
     const place = disk.place('d');
     rmdirSync(join(disk.root, 'd'));
-    expect(removeFolder(disk.context, place)).toBe(true);
+    expect(await removeFolder(disk.context, place)).toBe(true);
   });
 
-  it('is a fault for what is no folder, and for a root', () => {
+  it('is a fault for what is no folder, and for a root', async () => {
     const disk = bench(['f', 'd/', 'l => d']);
     for (const path of ['f', 'l', '.']) {
-      expect(() => removeFolder(disk.context, disk.place(path, 'parents'))).toThrow(/could not change/);
+      await expect(removeFolder(disk.context, disk.place(path, 'parents'))).rejects.toThrow(
+        /could not change/,
+      );
     }
     expect(disk.names()).toEqual(['d', 'f', 'l']);
   });

@@ -1,25 +1,16 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  rmdirSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, closeSync, constants, mkdirSync, openSync, rmdirSync, statSync } from 'node:fs';
 import { isMissing, isTaken } from '../model/errno.ts';
 import type { PinnedDirectory, Place } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed } from './failure.ts';
 import { modeOf } from './stats.ts';
 
-/** Makes a folder's entries durable. */
-export function syncFolder(context: DiskContext, dir: PinnedDirectory): void {
+/** Makes a folder's entries durable, without blocking other work. */
+export async function syncFolder(context: DiskContext, dir: PinnedDirectory): Promise<void> {
   if (context.durability !== 'full' || process.platform === 'win32') return;
   const fd = openSync(`${dir.prefix}/.`, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
-    fsyncSync(fd);
+    await context.folders.sync(fd);
   } finally {
     closeSync(fd);
   }
@@ -34,6 +25,8 @@ export interface MadeFolders {
   readonly made: number;
   /** Permission bits of the last folder. */
   mode(): number;
+  /** Makes the names of the new folders durable. */
+  sync(): Promise<void>;
   undo(): void;
   close(): void;
 }
@@ -63,11 +56,13 @@ export function makeFolders(context: DiskContext, place: Place, names: readonly 
       const ours = makeOne(`${parent.prefix}/${name}`);
       const dir = enterMade(parent, name, ours ? 'ours' : 'theirs');
       held.push({ parent, name, ours, dir });
-      if (ours) syncFolder(context, parent);
       parent = dir;
     }
+    const sync = async (): Promise<void> => {
+      for (const step of held) if (step.ours) await syncFolder(context, step.parent);
+    };
     const mode = (): number => modeOf(statSync(`${parent.prefix}/.`, { bigint: true }));
-    return { dir: parent, made: held.filter((step) => step.ours).length, mode, undo, close };
+    return { dir: parent, made: held.filter((step) => step.ours).length, mode, sync, undo, close };
   } catch (error) {
     undo();
     close();
@@ -110,10 +105,10 @@ export function setFolderMode(dir: PinnedDirectory, mode: number): void {
 }
 
 /** Removes an empty folder; false if it is not empty. */
-export function removeFolder(context: DiskContext, place: Place): boolean {
+export async function removeFolder(context: DiskContext, place: Place): Promise<boolean> {
   try {
     rmdirSync(`${place.dir.prefix}/${place.name}`);
-    syncFolder(context, place.dir);
+    await syncFolder(context, place.dir);
     return true;
   } catch (error) {
     if (isMissing(error)) return true;

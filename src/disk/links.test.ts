@@ -6,20 +6,23 @@ import { treeOf } from '../../test/support/tree.ts';
 import { makeLink } from './create.ts';
 
 describe('makeLink', () => {
-  it.each(['f', 'nowhere', '../outside/f', '/etc'])('makes a link to %j, as it was written', (target) => {
-    const disk = bench(['f'], { durability: 'full' });
-    expect(makeLink(disk.context, disk.place('l', 'parents'), target)).toEqual({ ok: true });
-    expect(readlinkSync(join(disk.root, 'l'))).toBe(target);
-  });
+  it.each(['f', 'nowhere', '../outside/f', '/etc'])(
+    'makes a link to %j, as it was written',
+    async (target) => {
+      const disk = bench(['f'], { durability: 'full' });
+      expect(await makeLink(disk.context, disk.place('l', 'parents'), target)).toEqual({ ok: true });
+      expect(readlinkSync(join(disk.root, 'l'))).toBe(target);
+    },
+  );
 
   it.each<[string, (path: string) => void]>([
     ['a file', (path) => writeFileSync(path, 'theirs')],
     ['a folder', (path) => mkdirSync(path)],
-  ])('leaves %s alone that has the name', (_what, make) => {
+  ])('leaves %s alone that has the name', async (_what, make) => {
     const disk = bench([]);
     make(join(disk.root, 'l'));
     const before = treeOf(disk.root);
-    expect(makeLink(disk.context, disk.place('l', 'parents'), 'f')).toMatchObject({
+    expect(await makeLink(disk.context, disk.place('l', 'parents'), 'f')).toMatchObject({
       ok: false,
       reason: 'exists',
     });

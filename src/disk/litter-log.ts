@@ -1,7 +1,7 @@
 import {
   closeSync,
   constants,
-  fsyncSync,
+  fdatasyncSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -98,7 +98,7 @@ export class LitterLog {
     const text = Buffer.from(`\n${JSON.stringify(line)}\n`);
     for (let done = 0; done < text.byteLength; ) done += writeSync(this.#fd, text, done);
     // Sync, so that the line survives a power cut: once per folder, and for every claim.
-    if (durability !== 'none') fsyncSync(this.#fd);
+    if (durability !== 'none') fdatasyncSync(this.#fd);
   }
 }
 

@@ -32,10 +32,10 @@ describe('move', () => {
     ['a link that leads out', ['l => /etc'], 'l', 'm', ['m => /etc']],
     ['a folder with what is in it', ['d/e/f: x'], 'd', 'g', ['g/e/f: x']],
     ['a folder into another', ['d/f: x', 'e/'], 'd', 'e/d', ['e/d/f: x']],
-  ])('gives %s another name', (_what, tree, from, to, after) => {
+  ])('gives %s another name', async (_what, tree, from, to, after) => {
     const disk = bench(tree, { durability: 'full' });
     const { ino } = lstatSync(join(disk.root, from));
-    expect(moved(disk, from, to)).toEqual({ ok: true });
+    expect(await moved(disk, from, to)).toEqual({ ok: true });
     expect(treeOf(disk.root)).toEqual(after);
     expect(lstatSync(join(disk.root, to)).ino).toBe(ino);
     expect(disk.retained()).toEqual([]);
@@ -49,36 +49,36 @@ describe('move', () => {
     ['a file, for a folder', ['f/inner: x', 'g: theirs']],
     ['a folder, for a folder', ['f/inner: x', 'g/inner: theirs']],
     ['an empty folder, for a folder', ['f/inner: x', 'g/']],
-  ])('refuses a name that %s has', (_what, tree) => {
+  ])('refuses a name that %s has', async (_what, tree) => {
     const disk = bench(tree);
-    expect(moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'exists' });
+    expect(await moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'exists' });
     expect(treeOf(disk.root)).toEqual([...tree].sort());
   });
 
-  it('refuses what is missing', () => {
-    expect(moved(bench([]), 'f', 'g')).toMatchObject({ ok: false, reason: 'missing' });
+  it('refuses what is missing', async () => {
+    expect(await moved(bench([]), 'f', 'g')).toMatchObject({ ok: false, reason: 'missing' });
   });
 
-  it('refuses to move a read-only file away', () => {
+  it('refuses to move a read-only file away', async () => {
     const disk = bench(['f: x']);
     chmodSync(join(disk.root, 'f'), 0o444);
-    expect(moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'read-only' });
+    expect(await moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'read-only' });
     expect(disk.names()).toEqual(['f']);
   });
 
-  it.each(['file', 'folder'])('whoever takes the new name first keeps it (%s)', (what) => {
+  it.each(['file', 'folder'])('whoever takes the new name first keeps it (%s)', async (what) => {
     const tree = what === 'file' ? ['f: ours'] : ['f/inner: ours'];
     const disk = meanwhile(tree, 'publish', (root) => writeFileSync(join(root, 'g'), 'theirs'));
-    expect(moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'exists' });
+    expect(await moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'exists' });
     expect(treeOf(disk.root)).toEqual([...tree, 'g: theirs']);
   });
 
-  it('leaves a file alone that takes the old name in between, and keeps what it replaced', () => {
+  it('leaves a file alone that takes the old name in between, and keeps what it replaced', async () => {
     const disk = meanwhile(['f: ours'], 'claim', (root) => {
       writeFileSync(join(root, 'x'), 'theirs');
       renameSync(join(root, 'x'), join(root, 'f'));
     });
-    expect(moved(disk, 'f', 'g')).toMatchObject({
+    expect(await moved(disk, 'f', 'g')).toMatchObject({
       ok: false,
       reason: 'changed',
       retained: [expect.any(String)],
@@ -86,24 +86,24 @@ describe('move', () => {
     expect([treeOf(disk.root), disk.retained()]).toEqual([['f: theirs'], ['ours']]);
   });
 
-  it('takes the new name back when the old one was deleted in between', () => {
+  it('takes the new name back when the old one was deleted in between', async () => {
     const disk = meanwhile(['f: ours'], 'claim', (root) => rmSync(join(root, 'f')));
-    expect(moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'changed' });
+    expect(await moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'changed' });
     expect([treeOf(disk.root), disk.retained()]).toEqual([[], ['ours']]);
   });
 
-  it('leaves a folder alone that takes the old name of a file in between', () => {
+  it('leaves a folder alone that takes the old name of a file in between', async () => {
     const disk = meanwhile(['f: ours'], 'claim', (root) => {
       rmSync(join(root, 'f'));
       mkdirSync(join(root, 'f/inner'), { recursive: true });
     });
-    expect(moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'changed' });
+    expect(await moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'changed' });
     expect(treeOf(disk.root)).toEqual(['f/inner/']);
   });
 
-  it('is a fault into itself and to another file system, and leaves everything', () => {
+  it('is a fault into itself and to another file system, and leaves everything', async () => {
     const disk = bench(['d/e/', 'f: x']);
-    expect(() => moved(disk, 'd', 'd/e/d')).toThrow(/could not change d\/e\/d/);
+    await expect(moved(disk, 'd', 'd/e/d')).rejects.toThrow(/could not change d\/e\/d/);
     expect(treeOf(disk.root)).toEqual(['d/e/', 'f: x']);
     if (IN_MEMORY !== '/dev/shm') return;
     const elsewhere = scratch(IN_MEMORY);
@@ -112,7 +112,9 @@ describe('move', () => {
     if (!there.ok) throw new Error(there.refusal.code);
     for (const from of ['f', 'd']) {
       const place = disk.place(from, 'parents');
-      expect(() => move(disk.context, place, there.located.place)).toThrow(/another file system \(EXDEV\)/);
+      await expect(move(disk.context, place, there.located.place)).rejects.toThrow(
+        /another file system \(EXDEV\)/,
+      );
     }
     expect([treeOf(disk.root), treeOf(elsewhere.root)]).toEqual([['d/e/', 'f: x'], []]);
     there.located.place.dir.close();

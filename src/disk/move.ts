@@ -17,15 +17,15 @@ type Moved = { readonly ok: true } | Conflict;
  * than none, and keeps both after a crash at that moment. If another process takes the new name
  * first, it keeps it. Across file systems the move fails with EXDEV.
  */
-export function move(context: DiskContext, from: Place, to: Place): Moved {
+export async function move(context: DiskContext, from: Place, to: Place): Promise<Moved> {
   try {
     const stats = lstatSync(at(from), { bigint: true, throwIfNoEntry: false });
     if (stats === undefined) return conflict('missing');
     if (stats.isFile() && isReadOnly(stats)) return conflict('read-only');
     context.trace?.('publish');
     return stats.isDirectory()
-      ? moveFolder(context, from, to)
-      : moveFile(context, { from, to, ino: stats.ino });
+      ? await moveFolder(context, from, to)
+      : await moveFile(context, { from, to, ino: stats.ino });
   } catch (error) {
     if (isMissing(error)) return conflict('missing');
     throw changeFailed(context, error, to.path);
@@ -39,7 +39,7 @@ interface Move {
   readonly ino: bigint;
 }
 
-function moveFile(context: DiskContext, request: Move): Moved {
+async function moveFile(context: DiskContext, request: Move): Promise<Moved> {
   const { from, to, ino } = request;
   const claim = reserveClaim(context, from);
   const linked = linkIfFree(at(from), at(to));
@@ -53,7 +53,7 @@ function moveFile(context: DiskContext, request: Move): Moved {
   if (linked === 'linked') unlinkSync(claim);
   else if (!moveIfFree(claim, at(to))) return conflict('exists', { retained: putBack(context, claim, from) });
   try {
-    syncBoth(context, from, to);
+    await syncBoth(context, from, to);
   } catch (error) {
     const back = claimName(context, to);
     if (back !== undefined) putBack(context, back, inodeOf(back) === ino ? from : to);
@@ -92,10 +92,10 @@ function takeBack(context: DiskContext, { to, ino }: Move): string[] {
   return [];
 }
 
-function moveFolder(context: DiskContext, from: Place, to: Place): Moved {
+async function moveFolder(context: DiskContext, from: Place, to: Place): Promise<Moved> {
   if (!moveFolderIfFree(at(from), at(to))) return conflict('exists');
   try {
-    syncBoth(context, from, to);
+    await syncBoth(context, from, to);
   } catch (error) {
     moveFolderIfFree(at(to), at(from));
     throw error;
@@ -103,10 +103,10 @@ function moveFolder(context: DiskContext, from: Place, to: Place): Moved {
   return { ok: true };
 }
 
-function syncBoth(context: DiskContext, from: Place, to: Place): void {
+async function syncBoth(context: DiskContext, from: Place, to: Place): Promise<void> {
   context.trace?.('folder-sync');
-  syncFolder(context, to.dir);
-  syncFolder(context, from.dir);
+  await syncFolder(context, to.dir);
+  await syncFolder(context, from.dir);
 }
 
 function inodeOf(path: string): bigint {

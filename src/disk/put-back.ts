@@ -22,17 +22,17 @@ export interface PutBack {
  * full disk does not matter. `taken`: another process has changed our file, and its version stays.
  * `unavailable`: the file cannot be moved back, and its bytes must be written anew.
  */
-export function putBackFile(
+export async function putBackFile(
   context: DiskContext,
   place: Place,
   { displaced, ours }: PutBack,
-): 'back' | 'taken' | 'unavailable' {
+): Promise<'back' | 'taken' | 'unavailable'> {
   // A file among the images may already serve another process as its image.
   if (dirname(displaced) !== context.retained) return 'unavailable';
   try {
-    if (ours !== undefined) return exchangeBack(context, place, { displaced, ours });
+    if (ours !== undefined) return await exchangeBack(context, place, { displaced, ours });
     if (!releaseHandles(displaced, place)) return 'taken';
-    syncFolder(context, place.dir);
+    await syncFolder(context, place.dir);
     return 'back';
   } catch (error) {
     if (isMissing(error) || errnoOf(error) === 'EXDEV') return 'unavailable';
@@ -40,11 +40,11 @@ export function putBackFile(
   }
 }
 
-function exchangeBack(
+async function exchangeBack(
   context: DiskContext,
   place: Place,
   { displaced, ours }: { readonly displaced: string; readonly ours: Fingerprint },
-): 'back' | 'taken' | 'unavailable' {
+): Promise<'back' | 'taken' | 'unavailable'> {
   const { native } = context;
   if (native === undefined) return 'unavailable';
   const name = context.litter.tempName(dirname(place.path.absolute));
@@ -60,7 +60,7 @@ function exchangeBack(
   }
   if (holdsAt({ dir: place.dir, name }, ours)) {
     retainOrDrop(context, temp);
-    syncFolder(context, place.dir);
+    await syncFolder(context, place.dir);
     return 'back';
   }
   native.swapSync(temp, at(place));

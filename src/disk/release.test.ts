@@ -10,11 +10,11 @@ describe.each([
   ['the same file system', undefined],
   ['another file system', IN_MEMORY],
 ])('release from %s', (_where, parent) => {
-  it('gives a removed file its name again, with its mode', () => {
+  it('gives a removed file its name again, with its mode', async () => {
     const disk = bench(['f: text'], { home: scratch(parent).home });
     chmodSync(join(disk.root, 'f'), 0o750);
     const place = disk.place('f');
-    const done = remove(disk.context, place, holding('text'));
+    const done = await remove(disk.context, place, holding('text'));
     if (!done.ok || done.displaced === undefined) throw new Error('not removed');
     expect(releaseHandles(done.displaced, place)).toBe(true);
     expect([disk.text('f'), disk.names(), existsSync(done.displaced)]).toEqual(['text', ['f'], false]);
@@ -22,9 +22,9 @@ describe.each([
     expect(lstatSync(join(disk.root, 'f')).nlink).toBe(1);
   });
 
-  it('leaves a file alone that has the name by now, and keeps ours', () => {
+  it('leaves a file alone that has the name by now, and keeps ours', async () => {
     const disk = bench(['f: text', 'g: theirs'], { home: scratch(parent).home });
-    const done = remove(disk.context, disk.place('f'), holding('text'));
+    const done = await remove(disk.context, disk.place('f'), holding('text'));
     if (!done.ok || done.displaced === undefined) throw new Error('not removed');
     expect(releaseHandles(done.displaced, disk.place('g'))).toBe(false);
     expect([disk.text('g'), existsSync(done.displaced)]).toEqual(['theirs', true]);

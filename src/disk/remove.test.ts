@@ -37,21 +37,21 @@ function renameOver(file: string): void {
 }
 
 describe('remove', () => {
-  it('takes the file out of the workspace and keeps it', () => {
+  it('takes the file out of the workspace and keeps it', async () => {
     const disk = bench(['d/f: old'], { durability: 'full' });
     chmodSync(join(disk.root, 'd/f'), 0o640);
     const { ino } = lstatSync(join(disk.root, 'd/f'));
-    const done = remove(disk.context, disk.place('d/f'), holding('old'));
+    const done = await remove(disk.context, disk.place('d/f'), holding('old'));
     if (!done.ok) throw new Error(done.reason);
     expect(disk.names('d')).toEqual([]);
     expect(done.mode).toBe(0o640);
     expect(lstatSync(done.displaced ?? '').ino).toBe(ino);
   });
 
-  it('keeps a copy where our folder is on another file system, and late writes too', () => {
+  it('keeps a copy where our folder is on another file system, and late writes too', async () => {
     const disk = bench(['f: old'], { home: scratch(IN_MEMORY).home });
     const late = openSync(join(disk.root, 'f'), 'a');
-    const done = remove(disk.context, disk.place('f'), holding('old'));
+    const done = await remove(disk.context, disk.place('f'), holding('old'));
     if (!done.ok) throw new Error(done.reason);
     expect(readFileSync(done.displaced ?? '', 'utf8')).toBe('old');
     writeSync(late, ' late');
@@ -65,49 +65,51 @@ describe('remove', () => {
     ['nothing', 'g', { reason: 'missing' }],
     ['a folder', 'f/', { reason: 'kind', kind: 'directory' }],
     ['a link', 'f => g', { reason: 'changed' }],
-  ])('leaves alone what is %s', (_what, tree, expected) => {
+  ])('leaves alone what is %s', async (_what, tree, expected) => {
     const disk = bench([tree]);
     const before = disk.names();
-    expect(remove(disk.context, disk.place('f', 'parents'), holding('old'))).toMatchObject({
+    expect(await remove(disk.context, disk.place('f', 'parents'), holding('old'))).toMatchObject({
       ok: false,
       ...expected,
     });
     expect([disk.names(), disk.retained()]).toEqual([before, []]);
   });
 
-  it.each([0o444, 0o555])('refuses a file of mode %o, also for root', (mode) => {
+  it.each([0o444, 0o555])('refuses a file of mode %o, also for root', async (mode) => {
     const disk = bench(['f: old']);
     chmodSync(join(disk.root, 'f'), mode);
-    expect(remove(disk.context, disk.place('f'), holding('old'))).toMatchObject({ reason: 'read-only' });
+    expect(await remove(disk.context, disk.place('f'), holding('old'))).toMatchObject({
+      reason: 'read-only',
+    });
     expect(disk.names()).toEqual(['f']);
   });
 
   it.each<[string, (file: string) => void, string]>([
     ['appends', (file) => writeFileSync(file, '!', { flag: 'a' }), 'old!'],
     ['renames another over it', renameOver, 'theirs'],
-  ])('gives the name back when someone %s after the comparison', (_how, act, text) => {
+  ])('gives the name back when someone %s after the comparison', async (_how, act, text) => {
     const disk = meanwhile(['f: old'], 'claim', act);
-    const done = remove(disk.context, disk.place('f'), holding('old'));
+    const done = await remove(disk.context, disk.place('f'), holding('old'));
     expect(done).toEqual({ ok: false, reason: 'changed', retained: [] });
     expect([disk.text('f'), disk.names()]).toEqual([text, ['f']]);
   });
 
-  it('gives a folder back that came under the name', () => {
+  it('gives a folder back that came under the name', async () => {
     const disk = meanwhile(['f: old'], 'claim', (file) => {
       rmSync(file);
       mkdirSync(join(file, 'inner'), { recursive: true });
     });
-    expect(remove(disk.context, disk.place('f'), holding('old'))).toMatchObject({ reason: 'changed' });
+    expect(await remove(disk.context, disk.place('f'), holding('old'))).toMatchObject({ reason: 'changed' });
     expect([disk.names(), disk.names('f')]).toEqual([['f'], ['inner']]);
   });
 
-  it('leaves a newcomer the name that was just freed', () => {
+  it('leaves a newcomer the name that was just freed', async () => {
     const disk = meanwhile(['f: old'], 'verify', (file) => writeFileSync(file, 'newcomer'));
-    expect(remove(disk.context, disk.place('f'), holding('old'))).toMatchObject({ ok: true });
+    expect(await remove(disk.context, disk.place('f'), holding('old'))).toMatchObject({ ok: true });
     expect([disk.text('f'), disk.retained()]).toEqual(['newcomer', ['old']]);
   });
 
-  it('keeps a changed file whose name a newcomer has taken, and says where', () => {
+  it('keeps a changed file whose name a newcomer has taken, and says where', async () => {
     const disk: Bench = bench(['f: old'], {
       trace: (step) => {
         const file = join(disk.root, 'f');
@@ -115,7 +117,7 @@ describe('remove', () => {
         if (step === 'verify') writeFileSync(file, 'newcomer');
       },
     });
-    const done = remove(disk.context, disk.place('f'), holding('old'));
+    const done = await remove(disk.context, disk.place('f'), holding('old'));
     if (done.ok) throw new Error('removed');
     expect([done.reason, done.retained.map((path) => readFileSync(path, 'utf8'))]).toEqual([
       'changed',
@@ -126,7 +128,7 @@ describe('remove', () => {
 });
 
 describe('removeLink', () => {
-  it('removes the link and never what it points to', () => {
+  it('removes the link and never what it points to', async () => {
     const disk = bench([
       'f: text',
       'd/inner',
@@ -142,7 +144,7 @@ describe('removeLink', () => {
       ['c', join(disk.outside, 'x')],
       ['e', 'nowhere'],
     ] as const) {
-      expect(removeLink(disk.context, disk.place(name, 'parents'), target)).toMatchObject({ ok: true });
+      expect(await removeLink(disk.context, disk.place(name, 'parents'), target)).toMatchObject({ ok: true });
     }
     expect([disk.names(), disk.text('f'), disk.names('d')]).toEqual([['d', 'f'], 'text', ['inner']]);
     expect(readFileSync(join(disk.outside, 'x'), 'utf8')).toBe('OUTSIDE/x');
@@ -153,27 +155,27 @@ describe('removeLink', () => {
     ['is a file', 'f: text', 'changed'],
     ['is a folder', 'f/', 'changed'],
     ['is gone', 'g', 'missing'],
-  ])('leaves alone what %s', (_what, tree, reason) => {
+  ])('leaves alone what %s', async (_what, tree, reason) => {
     const disk = bench([tree]);
     const before = disk.names();
-    expect(removeLink(disk.context, disk.place('f', 'parents'), 'target')).toMatchObject({ reason });
+    expect(await removeLink(disk.context, disk.place('f', 'parents'), 'target')).toMatchObject({ reason });
     expect(disk.names()).toEqual(before);
   });
 
-  it('gives a file back that came under the name after the look', () => {
+  it('gives a file back that came under the name after the look', async () => {
     const disk = meanwhile(['f => target'], 'claim', renameOver);
-    expect(removeLink(disk.context, disk.place('f', 'parents'), 'target')).toMatchObject({
+    expect(await removeLink(disk.context, disk.place('f', 'parents'), 'target')).toMatchObject({
       reason: 'changed',
     });
     expect([disk.text('f'), disk.names()]).toEqual(['theirs', ['f']]);
   });
 
-  it('gives a link back that points elsewhere by now', () => {
+  it('gives a link back that points elsewhere by now', async () => {
     const disk = meanwhile(['f => target'], 'claim', (file) => {
       rmSync(file);
       symlinkSync('other', file);
     });
-    expect(removeLink(disk.context, disk.place('f', 'parents'), 'target')).toMatchObject({
+    expect(await removeLink(disk.context, disk.place('f', 'parents'), 'target')).toMatchObject({
       reason: 'changed',
     });
     expect(lstatSync(join(disk.root, 'f')).isSymbolicLink()).toBe(true);

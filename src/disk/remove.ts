@@ -24,18 +24,23 @@ export interface Removed {
  * Removes a file if it holds the expected bytes. The file moves into our own folder. Bytes that are
  * `ours`, written just now, are deleted if there is no room to keep them.
  */
-export function remove(
+export async function remove(
   context: DiskContext,
   place: Place,
   expected: Expected & { readonly ours?: true },
-): Removed | Conflict {
+): Promise<Removed | Conflict> {
   const old = openRegular(place);
   if ('problem' in old) return unreadable(old);
   try {
     if (isReadOnly(old.stats) && expected.evenReadOnly !== true) return conflict('read-only');
     context.trace?.('compare');
     if (!holds(old.fd, expected)) return conflict('changed');
-    return claimAway(context, place, { fd: old.fd, ino: old.stats.ino, mode: modeOf(old.stats), expected });
+    return await claimAway(context, place, {
+      fd: old.fd,
+      ino: old.stats.ino,
+      mode: modeOf(old.stats),
+      expected,
+    });
   } catch (error) {
     throw changeFailed(context, error, place.path);
   } finally {
@@ -43,11 +48,11 @@ export function remove(
   }
 }
 
-function claimAway(
+async function claimAway(
   context: DiskContext,
   place: Place,
   old: { fd: number; ino: bigint; mode: number; expected: Expected & { readonly ours?: true } },
-): Removed | Conflict {
+): Promise<Removed | Conflict> {
   // Our own bytes are expendable and need no log line, which a full disk might not accept.
   const claim = old.expected.ours ? takeOurs(context, place) : claimName(context, place);
   if (claim === undefined) return conflict('missing');
@@ -59,13 +64,13 @@ function claimAway(
     }
     context.trace?.('folder-sync');
     // Sync before the file leaves the folder: if syncing fails, the name can be restored.
-    syncFolder(context, place.dir);
+    await syncFolder(context, place.dir);
     displaced = old.expected.ours ? retainOrDrop(context, claim) : retain(context, claim);
   } catch (error) {
     if (lstatSync(claim, { throwIfNoEntry: false }) !== undefined) putBack(context, claim, place);
     throw error;
   }
-  settle(context, place);
+  await settle(context, place);
   return { ok: true, displaced, mode: old.mode };
 }
 
@@ -73,16 +78,20 @@ function claimAway(
  * Makes the removal of the temporary name durable: if it reappeared after a power cut, recovery
  * would restore the file.
  */
-function settle(context: DiskContext, place: Place): void {
+async function settle(context: DiskContext, place: Place): Promise<void> {
   try {
-    syncFolder(context, place.dir);
+    await syncFolder(context, place.dir);
   } catch {
     // The file is already removed and kept. An error here would report a completed change as failed.
   }
 }
 
 /** Removes a symbolic link, never its target, if it still points to `target`. */
-export function removeLink(context: DiskContext, place: Place, target: string): Removed | Conflict {
+export async function removeLink(
+  context: DiskContext,
+  place: Place,
+  target: string,
+): Promise<Removed | Conflict> {
   try {
     if (inspect(place.dir, place.name) === undefined) return conflict('missing');
     if (linkTarget(place) !== target) return conflict('changed');
@@ -92,7 +101,7 @@ export function removeLink(context: DiskContext, place: Place, target: string): 
     if (linkTarget({ dir: place.dir, name: basename(claim) }) !== target)
       return conflict('changed', { retained: putBack(context, claim, place) });
     unlinkSync(claim);
-    settle(context, place);
+    await settle(context, place);
     return { ok: true, mode: 0o777 };
   } catch (error) {
     throw changeFailed(context, error, place.path);

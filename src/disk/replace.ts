@@ -87,7 +87,7 @@ export async function replace(
     try {
       const { expected, ours } = change;
       const common = { place, temp, old: { ...old }, expected, intended: change };
-      return publish(context, { ...common, ...(ours ? { ours } : {}) });
+      return await publish(context, { ...common, ...(ours ? { ours } : {}) });
     } finally {
       closeSync(temp.fd);
     }
@@ -127,7 +127,7 @@ export async function stageReplacement(
   }
 }
 
-function publish(context: DiskContext, publication: Publication): Committed | Conflict {
+async function publish(context: DiskContext, publication: Publication): Promise<Committed | Conflict> {
   const { place, temp, old, expected, intended } = publication;
   let hidesWrites: boolean;
   let published: Published;
@@ -140,7 +140,7 @@ function publish(context: DiskContext, publication: Publication): Committed | Co
       return conflict('changed');
     }
     hidesWrites = mayHideWrites(context, place, temp);
-    published = exchangeOrClaim(context, { ...publication, old: { fd: old.fd, stats } });
+    published = await exchangeOrClaim(context, { ...publication, old: { fd: old.fd, stats } });
   } catch (error) {
     discardOurs(context, publication);
     throw error;
@@ -152,9 +152,11 @@ function publish(context: DiskContext, publication: Publication): Committed | Co
   return { ...committed(temp, { content: intended, hidesWrites }), displaced: published.displaced, notices };
 }
 
-function exchangeOrClaim(context: DiskContext, publication: Publication): Published {
+async function exchangeOrClaim(context: DiskContext, publication: Publication): Promise<Published> {
   const published =
-    context.native === undefined ? 'unsupported' : publishByExchange(context, context.native, publication);
+    context.native === undefined
+      ? 'unsupported'
+      : await publishByExchange(context, context.native, publication);
   return published === 'unsupported' ? publishByClaim(context, publication) : published;
 }
 
@@ -180,11 +182,11 @@ export function unreadable(problem: Unreadable): Conflict {
  * the displaced file first; a foreign file is put back immediately. Keeps every inode that ever had
  * the target's name, because another process may still write into it.
  */
-function publishByExchange(
+async function publishByExchange(
   context: DiskContext,
   native: NativeFiles,
   publication: Publication,
-): Published | 'unsupported' {
+): Promise<Published | 'unsupported'> {
   const { place, temp, old, expected } = publication;
   context.trace?.('exchange');
   try {
@@ -206,7 +208,7 @@ function publishByExchange(
       if (holds(old.fd, expected)) {
         context.trace?.('folder-sync');
         // Sync before the old file leaves the folder: if syncing fails, the names are exchanged back.
-        syncFolder(context, place.dir);
+        await syncFolder(context, place.dir);
         letOwnerRead(publication);
         if (publication.ours) return { ok: true, displaced: retainOrDrop(context, temp.path) };
         const image = context.imageName?.(expected.fingerprint, out);

@@ -27,11 +27,11 @@ import { retainFolder } from './retain.ts';
  * `isAsExpected` checks the folder after it was taken; if false, the folder gets its name back.
  * Both must be on one file system.
  */
-export function takeFolder(
+export async function takeFolder(
   context: DiskContext,
   place: Place,
   isAsExpected: (dir: PinnedDirectory) => boolean,
-): { readonly ok: true; readonly kept: string } | Conflict {
+): Promise<{ readonly ok: true; readonly kept: string } | Conflict> {
   try {
     const claim = claimName(context, place);
     if (claim === undefined) return conflict('missing');
@@ -41,7 +41,7 @@ export function takeFolder(
         return conflict('changed');
       }
       context.trace?.('folder-sync');
-      syncFolder(context, place.dir);
+      await syncFolder(context, place.dir);
       return { ok: true, kept: retainFolder(context, claim) };
     } catch (error) {
       if (lstatSync(claim, { throwIfNoEntry: false }) !== undefined) moveFolderIfFree(claim, at(place));
@@ -67,9 +67,9 @@ function isFolderAsExpected(
 }
 
 /** Moves a taken folder back to its place; false if its name is taken. */
-export function returnFolder(context: DiskContext, kept: string, place: Place): boolean {
+export async function returnFolder(context: DiskContext, kept: string, place: Place): Promise<boolean> {
   if (!moveFolderIfFree(kept, at(place))) return false;
-  syncFolder(context, place.dir);
+  await syncFolder(context, place.dir);
   return true;
 }
 
@@ -80,12 +80,12 @@ export function isTakeable(context: DiskContext, { dir, name }: Pick<Place, 'dir
 }
 
 /** Renames a finished temporary folder to its final name; false if that is taken. */
-export function publishFolder(context: DiskContext, place: Place, temp: string): boolean {
+export async function publishFolder(context: DiskContext, place: Place, temp: string): Promise<boolean> {
   context.trace?.('publish');
   if (!moveFolderIfFree(`${place.dir.prefix}/${temp}`, at(place))) return false;
   context.trace?.('folder-sync');
   try {
-    syncFolder(context, place.dir);
+    await syncFolder(context, place.dir);
     return true;
   } catch (error) {
     if (errnoOf(error) !== undefined) renameSync(at(place), `${place.dir.prefix}/${temp}`);

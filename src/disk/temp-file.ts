@@ -6,7 +6,6 @@ import {
   fchownSync,
   fstatSync,
   fsync,
-  fsyncSync,
   lstatSync,
   openSync,
   unlinkSync,
@@ -16,7 +15,7 @@ import { promisify } from 'node:util';
 import { errnoOf } from '../model/errno.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
-import { type Content, sizeOfContent, writeContent } from './content.ts';
+import { type Content, writeContent } from './content.ts';
 import type { DiskContext } from './context.ts';
 import type { NativeFiles } from './native.ts';
 import { modeOf } from './stats.ts';
@@ -24,7 +23,6 @@ import { modeOf } from './stats.ts';
 const fsyncAsync = promisify(fsync);
 
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-const SYNC_BYTES = 1 << 20;
 const SPECIAL_BITS = 0o7000;
 /** File capabilities grant privileges like setuid, so they are not carried over to bytes an agent wrote. */
 const CAPABILITIES = 'security.capability';
@@ -76,7 +74,7 @@ export async function writeTemp(
     const made = { fd, stats: fstatSync(fd, { bigint: true }) };
     const notices = applyLikeness(context, made, like);
     context.trace?.('temp-sync');
-    await sync(context, fd, sizeOfContent(content));
+    if (context.durability !== 'none') await fsyncAsync(fd);
     return { path, name, fd, stats: made.stats, notices };
   } catch (error) {
     closeSync(fd);
@@ -134,12 +132,6 @@ function removeQuietly(context: DiskContext, path: string): void {
 export function discard(temp: TempFile): void {
   if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.stats.ino)
     unlinkSync(temp.path);
-}
-
-async function sync(context: DiskContext, fd: number, size: number): Promise<void> {
-  if (context.durability === 'none') return;
-  if (size <= SYNC_BYTES) fsyncSync(fd);
-  else await fsyncAsync(fd);
 }
 
 interface Made {

@@ -43,8 +43,8 @@ export function folderOutStep(world: World, { action, path, doomed }: FolderOut)
     path,
     effects: doomed.map(effectOf),
     run: async () =>
-      atPath(world, path, (place): Done | Conflict => {
-        const taken = takeFolder(world.disk, place, (dir) => isTree(dir, expected));
+      atPath(world, path, async (place): Promise<Done | Conflict> => {
+        const taken = await takeFolder(world.disk, place, (dir) => isTree(dir, expected));
         if (!taken.ok) return taken;
         kept = taken.kept;
         const displaced = doomed.flatMap((item) => displacedOf(item, `${taken.kept}/${relativeTo(item)}`));
@@ -112,7 +112,7 @@ interface Taken {
 
 /** Renames the folder back, and rewrites the files that have become images meanwhile. */
 async function putBack(world: World, { place, folder, doomed, path }: Taken): Promise<boolean> {
-  if (!returnFolder(world.disk, folder, place)) return false;
+  if (!(await returnFolder(world.disk, folder, place))) return false;
   let complete = true;
   for (const item of doomed) {
     if (item.side.kind !== 'file' || item.path.key === path.key) continue;

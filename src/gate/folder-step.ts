@@ -22,6 +22,7 @@ export function makeFolderStep(world: World, located: Absent): Step {
     effects: [...folderEffects(located), own],
     run: async () => {
       folders = makeFolders(world.disk, place, located.missing);
+      await syncOrUndo(folders);
       const { made, mode } = folders;
       // Another program may have made the folder a moment ago.
       const isNew = made > 0;
@@ -40,6 +41,15 @@ export function makeFolderStep(world: World, located: Absent): Step {
       place.dir.close();
     },
   };
+}
+
+async function syncOrUndo(folders: MadeFolders): Promise<void> {
+  try {
+    await folders.sync();
+  } catch (error) {
+    folders.undo();
+    throw error;
+  }
 }
 
 /** A step that changes nothing: the requested folder exists already. */
@@ -72,14 +82,18 @@ export function removeFolderStep(world: World, located: Found): Step {
       },
     ],
     run: async () => {
-      if (!removeFolder(world.disk, place)) return { ok: false, reason: 'changed', retained: [] };
+      if (!(await removeFolder(world.disk, place))) return { ok: false, reason: 'changed', retained: [] };
       const result = { path: place.path.given, changed: true, created: false, sizeBytes: 0, notices: [] };
       return { ok: true, result, sightings: [], tombstones: [place.path.key], displaced: [] };
     },
     revert: async () => {
       const made = makeFolders(world.disk, place, [place.name]);
-      setFolderMode(made.dir, mode);
-      made.close();
+      try {
+        setFolderMode(made.dir, mode);
+        await made.sync();
+      } finally {
+        made.close();
+      }
       return true;
     },
     close: () => place.dir.close(),

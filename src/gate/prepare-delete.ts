@@ -254,7 +254,7 @@ function removeFileStep(world: World, located: Found, before: Snapshot): Step {
     path: place.path,
     effects: [{ key: place.path.key, relative: place.path.relative, before: sideOf(before), after: ABSENT }],
     run: async () => {
-      const outcome = remove(world.disk, place, expected);
+      const outcome = await remove(world.disk, place, expected);
       if (!outcome.ok) return outcome;
       const { sha256, size } = before.fingerprint;
       const displaced = outcome.displaced === undefined ? [] : [{ file: outcome.displaced, sha256, size }];
@@ -278,7 +278,7 @@ function removeLargeStep(world: World, located: Found, fingerprint: Fingerprint)
     path: place.path,
     effects: [{ key: place.path.key, relative: place.path.relative, before, after: ABSENT }],
     run: async () => {
-      const outcome = remove(world.disk, place, { fingerprint });
+      const outcome = await remove(world.disk, place, { fingerprint });
       if (!outcome.ok) return outcome;
       displaced = outcome.displaced;
       const { sha256, size } = fingerprint;
@@ -303,10 +303,10 @@ function removeLinkStep(world: World, located: Found): Step {
     path: place.path,
     effects: [{ key: place.path.key, relative: place.path.relative, before, after: ABSENT }],
     run: async () => {
-      const outcome = target === '' ? conflict('changed') : removeLink(world.disk, place, target);
+      const outcome = target === '' ? conflict('changed') : await removeLink(world.disk, place, target);
       return outcome.ok ? gone(place.path.given, place.path.key, []) : outcome;
     },
-    revert: async () => makeLink(world.disk, place, target).ok,
+    revert: async () => (await makeLink(world.disk, place, target)).ok,
     close: () => place.dir.close(),
   };
 }

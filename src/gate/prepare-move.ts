@@ -203,10 +203,11 @@ function moveStep(world: World, change: Move): Step {
     effects: [...folderEffects(destination), ...endsOf(change)],
     run: async () => {
       to = placeOf();
-      const displaced = clear(world, to, change.overwrites);
+      const displaced = await clear(world, to, change.overwrites);
       if ('reason' in displaced) return displaced;
       try {
-        const outcome = move(world.disk, from, to);
+        await folders?.sync();
+        const outcome = await move(world.disk, from, to);
         if (!outcome.ok) left = !(await restoreDestination());
         if (!outcome.ok) return outcome;
       } catch (error) {
@@ -220,7 +221,7 @@ function moveStep(world: World, change: Move): Step {
     isLeft: () => left,
     revert: async () => {
       if (!moved || to === undefined) return true;
-      const back = move(world.disk, to, from);
+      const back = await move(world.disk, to, from);
       return (await restoreDestination()) && back.ok;
     },
     close: () => {
@@ -238,10 +239,14 @@ function moveStep(world: World, change: Move): Step {
 }
 
 /** Moves the overwritten file out of the workspace, where it is kept. */
-function clear(world: World, place: Place, overwrites: Snapshot | undefined): Displaced[] | Conflict {
+async function clear(
+  world: World,
+  place: Place,
+  overwrites: Snapshot | undefined,
+): Promise<Displaced[] | Conflict> {
   if (overwrites === undefined) return [];
   const { fingerprint, bytes } = overwrites;
-  const outcome = remove(world.disk, place, { fingerprint, bytes });
+  const outcome = await remove(world.disk, place, { fingerprint, bytes });
   if (!outcome.ok) return outcome;
   return outcome.displaced === undefined ? [] : [{ file: outcome.displaced, ...fingerprint }];
 }

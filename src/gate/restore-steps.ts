@@ -214,10 +214,10 @@ function folderInStep(world: World, path: ResolvedPath, items: readonly Restorat
       if (!published) await atPath(world, path, drop);
     },
     run: async () => {
-      return atPath(world, path, (place) => {
+      return atPath(world, path, async (place) => {
         const temp = built;
         if (temp === undefined) return conflict('changed');
-        if (!publishFolder(world.disk, place, temp)) return conflict('exists');
+        if (!(await publishFolder(world.disk, place, temp))) return conflict('exists');
         published = true;
         return doneOf(world, path, items);
       });

@@ -60,7 +60,7 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
     if (step.from !== undefined) return moveBack(world, { ...step, ...how }, located);
     if (sameContent(step.expect, step.restore)) return changeMode(located, step);
     if (isFolderAsMeant(located, step)) return { ...RESTORED, idle: true };
-    const taken = takeAway(world, located, { ...step, ...how });
+    const taken = await takeAway(world, located, { ...step, ...how });
     if (!taken.ok || step.restore.kind === 'absent') return taken;
     const put = await putThere(world, located, { ...step, ...how });
     return put.ok ? { ...put, displaced: [...taken.displaced, ...put.displaced] } : put;
@@ -69,7 +69,7 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
   }
 }
 
-function moveBack(world: World, step: Taking, to: Located): Restored {
+async function moveBack(world: World, step: Taking, to: Located): Promise<Restored> {
   const source = world.workspace.locate(step.from?.key ?? '', 'undo', 'parents');
   if (!source.ok) return conflict('changed');
   try {
@@ -77,7 +77,8 @@ function moveBack(world: World, step: Taking, to: Located): Restored {
     const folders = makeFolders(world.disk, to.place, to.missing.slice(0, -1));
     try {
       const place = { ...to.place, dir: folders.dir, name: to.missing.at(-1) ?? to.place.name };
-      const moved = move(world.disk, source.located.place, place);
+      await folders.sync();
+      const moved = await move(world.disk, source.located.place, place);
       if (!moved.ok) folders.undo();
       return moved.ok ? { ...RESTORED, made: madeEffects(to, folders) } : moved;
     } finally {
@@ -118,19 +119,23 @@ function changeMode({ place }: Located, { expect, restore: after }: UndoStep): R
 }
 
 /** Removes the present content if it is in the way. A file that is replaced by a file stays until the rename. */
-function takeAway(world: World, located: Located, { expect, restore: after, ours }: Taking): Restored {
+async function takeAway(
+  world: World,
+  located: Located,
+  { expect, restore: after, ours }: Taking,
+): Promise<Restored> {
   if (located.exists !== (expect.kind !== 'absent')) return conflict(located.exists ? 'exists' : 'missing');
   switch (expect.kind) {
     case 'absent':
       return RESTORED;
     case 'directory': {
-      const gone = removeFolder(world.disk, located.place);
+      const gone = await removeFolder(world.disk, located.place);
       if (gone) return RESTORED;
       // A folder that another program has filled since stays, unless its path is needed.
       return after.kind === 'absent' ? { ...RESTORED, stayed: true } : conflict('changed');
     }
     case 'link': {
-      const removed = removeLink(world.disk, located.place, expect.target);
+      const removed = await removeLink(world.disk, located.place, expect.target);
       return removed.ok ? RESTORED : removed;
     }
     case 'file':
@@ -140,13 +145,13 @@ function takeAway(world: World, located: Located, { expect, restore: after, ours
   }
 }
 
-function takeFile(
+async function takeFile(
   world: World,
   place: Place,
   { side, ours }: { side: Extract<Side, { kind: 'file' }>; ours: true | undefined },
-): Restored {
+): Promise<Restored> {
   const expected = { ...expectedOf(side), ...(ours === undefined ? {} : { ours }) };
-  const removed = remove(world.disk, place, expected);
+  const removed = await remove(world.disk, place, expected);
   return removed.ok ? { ...RESTORED, displaced: displacedOf(removed.displaced, side) } : removed;
 }
 
@@ -185,6 +190,7 @@ async function put(world: World, located: Located, step: Taking): Promise<Restor
   const folders = makeFolders(world.disk, located.place, above);
   const { made, mode } = folders;
   try {
+    await folders.sync();
     if (step.restore.kind === 'directory') {
       setFolderMode(folders.dir, step.restore.mode);
       return { ...RESTORED, made: madeEffects(located, { made: made - 1, mode }) };
@@ -206,7 +212,7 @@ async function put(world: World, located: Located, step: Taking): Promise<Restor
 async function putFile(world: World, place: Place, step: Taking): Promise<Restored> {
   const { expect, restore: after, staged } = step;
   if (after.kind === 'link') {
-    const made = makeLink(world.disk, place, after.target);
+    const made = await makeLink(world.disk, place, after.target);
     return made.ok ? RESTORED : made;
   }
   if (after.kind !== 'file') return RESTORED;

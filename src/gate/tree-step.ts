@@ -127,17 +127,17 @@ function displacedOf({ side, displaced }: Removed): Displaced[] {
   return side.kind === 'file' && displaced !== undefined ? [{ file: displaced, ...side.fingerprint }] : [];
 }
 
-function removeOne(world: World, place: Place, item: Doomed): Removed | Conflict {
+async function removeOne(world: World, place: Place, item: Doomed): Promise<Removed | Conflict> {
   const { side } = item;
   switch (side.kind) {
     case 'directory':
-      return removeFolder(world.disk, place) ? item : conflict('changed');
+      return (await removeFolder(world.disk, place)) ? item : conflict('changed');
     case 'link': {
-      const unlinked = removeLink(world.disk, place, side.target);
+      const unlinked = await removeLink(world.disk, place, side.target);
       return unlinked.ok ? item : unlinked;
     }
     case 'file': {
-      const taken = remove(world.disk, place, { fingerprint: side.fingerprint });
+      const taken = await remove(world.disk, place, { fingerprint: side.fingerprint });
       if (!taken.ok) return taken;
       return { ...item, ...(taken.displaced === undefined ? {} : { displaced: taken.displaced }) };
     }
@@ -167,12 +167,16 @@ async function isBack(world: World, item: Removed): Promise<boolean> {
   }
 }
 
-function putOneBack(world: World, place: Place, { side, displaced }: Removed): boolean | Promise<boolean> {
-  if (side.kind === 'link') return makeLink(world.disk, place, side.target).ok;
+async function putOneBack(world: World, place: Place, { side, displaced }: Removed): Promise<boolean> {
+  if (side.kind === 'link') return (await makeLink(world.disk, place, side.target)).ok;
   if (side.kind === 'directory') {
     const made = makeFolders(world.disk, place, [place.name]);
-    setFolderMode(made.dir, side.mode);
-    made.close();
+    try {
+      setFolderMode(made.dir, side.mode);
+      await made.sync();
+    } finally {
+      made.close();
+    }
     return true;
   }
   if (side.kind !== 'file' || displaced === undefined) return true;

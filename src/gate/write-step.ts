@@ -93,7 +93,9 @@ export function writeStep(world: World, change: NewBytes): Step {
     run: async () => {
       if (unchanged) return done(world, change, { ...before, notices: [] });
       try {
-        const outcome = await commit(world, change, { place: place(), fingerprint, staged });
+        const there = place();
+        await folders?.sync();
+        const outcome = await commit(world, change, { place: there, fingerprint, staged });
         if (!outcome.ok) folders?.undo();
         if (!outcome.ok) return outcome;
         committed = outcome;
@@ -161,11 +163,11 @@ async function takeBack(
   }: Pick<Committing, 'place' | 'fingerprint'> & { readonly displaced: string | undefined },
 ): Promise<boolean> {
   const expected = { fingerprint, bytes };
-  if (before === undefined) return remove(world.disk, place, { ...expected, ours: true }).ok;
+  if (before === undefined) return (await remove(world.disk, place, { ...expected, ours: true })).ok;
   const back =
     displaced === undefined
       ? 'unavailable'
-      : putBackFile(world.disk, place, { displaced, ours: fingerprint });
+      : await putBackFile(world.disk, place, { displaced, ours: fingerprint });
   if (back !== 'unavailable') return back === 'back';
   return (await replace(world.disk, place, { bytes: before.bytes, expected, ours: true })).ok;
 }

@@ -160,10 +160,10 @@ export const OPERATIONS: readonly Operation[] = [
     links: 'itself',
     on: 'f',
     plainFollowsLeaf: false,
-    ours: (victim, { place }) => {
+    ours: async (victim, { place }) => {
       const to = victim.workspace.locate('spare/moved', 'move');
       if (!to.ok) return { ok: false };
-      const done = move(victim.context, place, to.located.place);
+      const done = await move(victim.context, place, to.located.place);
       to.located.place.dir.close();
       return { ok: done.ok };
     },
@@ -174,10 +174,10 @@ export const OPERATIONS: readonly Operation[] = [
     links: 'all',
     on: 'new',
     plainFollowsLeaf: true,
-    ours: (victim, { place }) => {
+    ours: async (victim, { place }) => {
       const from = victim.workspace.locate('spare/x', 'move');
       if (!from.ok) return { ok: false };
-      const done = move(victim.context, from.located.place, place);
+      const done = await move(victim.context, from.located.place, place);
       from.located.place.dir.close();
       return { ok: done.ok };
     },
@@ -205,7 +205,7 @@ export const OPERATIONS: readonly Operation[] = [
     links: 'itself',
     on: 'empty',
     plainFollowsLeaf: false,
-    ours: ({ context }, { place }) => ({ ok: removeFolder(context, place) }),
+    ours: ({ context }, { place }) => removeFolder(context, place).then((ok) => ({ ok })),
     plain: (path) => void rmdirSync(path),
   },
 ];

@@ -40,13 +40,13 @@ export async function change(workspace: Workspace, context: DiskContext, name: C
       case 'replace':
         return (await replace(context, place('f'), { bytes, expected })).ok;
       case 'remove':
-        return remove(context, place('f'), expected).ok;
+        return (await remove(context, place('f'), expected)).ok;
       case 'remove a link':
-        return removeLink(context, place('link'), 'f').ok;
+        return (await removeLink(context, place('link'), 'f')).ok;
       case 'move':
-        return move(context, place('f'), place('other/f')).ok;
+        return (await move(context, place('f'), place('other/f'))).ok;
       case 'move a folder':
-        return move(context, place('folder'), place('other/folder')).ok;
+        return (await move(context, place('folder'), place('other/folder'))).ok;
       default:
         return name satisfies never;
     }

@@ -117,7 +117,7 @@ export const SWAP_OPERATIONS: readonly SwapOperation[] = [
     attempt: (victim) =>
       below(victim, 'delete', 'r.txt', async ({ place, exists }) => {
         if (!exists) writeFileSync(at(place), INSIDE, { flag: 'wx' });
-        const done = remove(victim.context, place, { fingerprint: fingerprintOf(INSIDE) });
+        const done = await remove(victim.context, place, { fingerprint: fingerprintOf(INSIDE) });
         if (done.ok && done.displaced !== undefined) unlinkSync(done.displaced);
         return done.ok ? 'served' : 'refused';
       }),
@@ -133,7 +133,7 @@ export const SWAP_OPERATIONS: readonly SwapOperation[] = [
     attempt: (victim) =>
       below(victim, 'delete', 'link', async ({ place, exists }) => {
         if (!exists) symlinkSync('f.txt', at(place));
-        return removeLink(victim.context, place, 'f.txt').ok ? 'served' : 'refused';
+        return (await removeLink(victim.context, place, 'f.txt')).ok ? 'served' : 'refused';
       }),
     naive: (folder) => {
       const path = join(folder, 'link');
@@ -182,7 +182,7 @@ export const SWAP_OPERATIONS: readonly SwapOperation[] = [
     attempt: (victim) =>
       below(victim, 'delete', 'empty', async ({ place, exists }) => {
         if (!exists) mkdirSync(at(place));
-        return removeFolder(victim.context, place) ? 'served' : 'refused';
+        return (await removeFolder(victim.context, place)) ? 'served' : 'refused';
       }),
     naive: (folder) => {
       rmdirSync(join(folder, 'empty'));
@@ -227,7 +227,8 @@ async function moved(victim: Victim, one: string, other: string): Promise<Attemp
     const [from, to] = places;
     if (from === undefined || to === undefined) return 'refused';
     const away = lstatSync(at(from), { throwIfNoEntry: false }) === undefined;
-    return (away ? move(victim.context, to, from) : move(victim.context, from, to)).ok ? 'served' : 'refused';
+    const done = await (away ? move(victim.context, to, from) : move(victim.context, from, to));
+    return done.ok ? 'served' : 'refused';
   } finally {
     for (const place of places) place.dir.close();
   }

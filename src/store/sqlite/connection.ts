@@ -15,6 +15,7 @@ import { promisify } from 'node:util';
 import { errnoOf, isMissing } from '../../model/errno.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
+import { SharedRun } from '../../model/shared-run.ts';
 import { makeFolder } from '../prepare-home.ts';
 import type { ChainLink } from '../store.ts';
 import {
@@ -325,9 +326,8 @@ class HeadFile {
  */
 class LogSync {
   readonly #file: string;
+  readonly #syncs = new SharedRun();
   #fd: number | undefined;
-  #running: Promise<void> | undefined;
-  #next: Promise<void> | undefined;
 
   constructor(database: string) {
     this.#file = `${database}-wal`;
@@ -335,12 +335,10 @@ class LogSync {
 
   /** Resolves when everything committed before the call is on the disk. */
   sync(): Promise<void> {
-    if (this.#running === undefined) return this.#start();
-    this.#next ??= this.#running.then(
-      () => this.#start(),
-      () => this.#start(),
-    );
-    return this.#next;
+    return this.#syncs.run(async () => {
+      this.#fd ??= openSync(this.#file, 'r');
+      await sync(this.#fd);
+    });
   }
 
   close(): void {
@@ -348,15 +346,6 @@ class LogSync {
     this.#fd = undefined;
     // Ignore errors of closing: the file was only opened for syncing.
     if (fd !== undefined) close(fd, () => {});
-  }
-
-  async #start(): Promise<void> {
-    this.#next = undefined;
-    this.#fd ??= openSync(this.#file, 'r');
-    this.#running = sync(this.#fd).finally(() => {
-      this.#running = undefined;
-    });
-    return this.#running;
   }
 }
 

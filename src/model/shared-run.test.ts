@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { SharedRun } from './shared-run.ts';
+
+/** Work that ends when the test says so. */
+function manual(): { readonly work: () => Promise<void>; readonly ends: ((error?: Error) => void)[] } {
+  const ends: ((error?: Error) => void)[] = [];
+  const work = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      ends.push((error) => (error === undefined ? resolve() : reject(error)));
+    });
+  return { work, ends };
+}
+
+describe('SharedRun', () => {
+  it('serves callers during a run by one further run, which begins after they asked', async () => {
+    const { work, ends } = manual();
+    const shared = new SharedRun();
+    const first = shared.run(work);
+    const later = [shared.run(work), shared.run(work), shared.run(work)];
+    expect(ends).toHaveLength(1);
+    ends[0]?.();
+    await first;
+    await Promise.resolve();
+    expect(ends).toHaveLength(2);
+    ends[1]?.();
+    await Promise.all(later);
+    expect([ends.length, shared.isIdle]).toEqual([2, true]);
+  });
+
+  it('fails only the callers of the run that failed', async () => {
+    const { work, ends } = manual();
+    const shared = new SharedRun();
+    const first = shared.run(work);
+    const second = shared.run(work);
+    ends[0]?.(new Error('the disk failed'));
+    await expect(first).rejects.toThrow('the disk failed');
+    ends[1]?.();
+    await second;
+  });
+});

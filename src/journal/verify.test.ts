@@ -67,6 +67,16 @@ describe('verifyChain', () => {
     ['another time', 'update entries set at_ms = 0 where seq = 5', { seq: 5, problem: 'altered' }],
     ['another path', `update entries set path = 'b' where seq = 5`, { seq: 5, problem: 'altered' }],
     ['another kind', `update entries set kind = 'notice' where seq = 5`, { seq: 5, problem: 'altered' }],
+    [
+      'a text stored as bytes, which filters do not find',
+      'update entries set kind = cast(kind as blob) where seq = 5',
+      { seq: 5, problem: 'altered' },
+    ],
+    [
+      'a separator of the quick check in a path',
+      'update entries set path = path || char(31) where seq = 5',
+      { seq: 5, problem: 'altered' },
+    ],
     ['another hash', `update entries set hash = 'x' where seq = 5`, { seq: 5, problem: 'altered' }],
     ['a removed entry', 'delete from entries where seq = 5', { seq: 5, problem: 'removed' }],
     ['the first entry removed', 'delete from entries where seq = 1', { seq: 1, problem: 'removed' }],
@@ -108,5 +118,30 @@ describe('verifyChain', () => {
     db.exec(sql);
     db.close();
     expect(await verifyChain(store)).toEqual({ ok: false, ...problem });
+  });
+
+  it('confirms a page of entries from their stored text, whatever they contain', async () => {
+    const store = await openSqliteStore(join(scratch().home, 'state.db'));
+    onTestFinished(() => store.close());
+    const strange = ['', 'quote " backslash \\ "', 'line\nbreak', 'ü €𝄞', '{"a":[1,2]}', ',', 'nul \0', '\u0001x'];
+    await filled(store, 10);
+    for (const text of strange) {
+      const { path: _, ...root } = readEntry({ session: text, text, label: text });
+      await store.record({ entries: [readEntry({ path: text, session: text }), root] });
+      await store.record({
+        entries: [changeEntry(text, [effect(text, file('x'), file('y')), effect('b', file('x'), file(text))])],
+      });
+    }
+    const { checkpoint, head } = await store.state();
+    expect(await store.confirm?.(checkpoint, head.seq)).toEqual(head);
+  });
+
+  it('does not confirm a page with a separator of its own, or one that it cannot read', async () => {
+    const store = await openSqliteStore(join(scratch().home, 'state.db'));
+    onTestFinished(() => store.close());
+    await store.record({ entries: [readEntry({ path: 'a\u001fb' }), readEntry({ path: 'a\u001eb' })] });
+    const { checkpoint, head } = await store.state();
+    expect(await store.confirm?.(checkpoint, head.seq)).toBeUndefined();
+    expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 2 });
   });
 });

@@ -137,17 +137,16 @@ async function walk(store: Store, options: VerifyOptions): Promise<ChainReport> 
     return { ok: false, seq: head.seq + 1, problem: 'removed' };
   const total = head.seq - checkpoint.seq;
   let previous: ChainLink = checkpoint;
-  const inOrder = { order: 'oldest', afterSeq: checkpoint.seq, beforeSeq: head.seq + 1 } as const;
-  for await (const entry of walkEntries(store, inOrder)) {
-    const expected = previous.seq + 1;
-    if (entry.seq !== expected) return { ok: false, seq: expected, problem: 'removed' };
-    if (!follows(previous, entry) || contradicts(entry, witness))
-      return { ok: false, seq: entry.seq, problem: 'altered' };
-    previous = entry;
-    const done = entry.seq - checkpoint.seq;
-    if (done % PROGRESS_STEP === 0) options.onProgress?.(done, total);
+  while (previous.seq < head.seq) {
+    // A page ends at the witness, whose hash is then compared.
+    const isAhead = witness !== undefined && witness.seq > previous.seq;
+    const page = await walkPage(store, previous, isAhead ? witness.seq : head.seq);
+    if ('problem' in page) return page;
+    previous = page;
+    if (previous.seq === witness?.seq && previous.hash !== witness.hash)
+      return { ok: false, seq: previous.seq, problem: 'altered' };
+    options.onProgress?.(previous.seq - checkpoint.seq, total);
   }
-  if (previous.seq < head.seq) return { ok: false, seq: previous.seq + 1, problem: 'removed' };
   if (previous.hash !== head.hash) return { ok: false, seq: head.seq, problem: 'altered' };
   const beyond = await entryBeyondEnd(store, head.seq);
   if (beyond !== undefined) return { ok: false, seq: beyond, problem: 'altered' };
@@ -155,8 +154,26 @@ async function walk(store: Store, options: VerifyOptions): Promise<ChainReport> 
   return { ok: true, entries: total, checkpoint, head };
 }
 
-function contradicts(entry: ChainLink, witness: ChainLink | undefined): boolean {
-  return entry.seq === witness?.seq && entry.hash !== witness.hash;
+/** Checks a page of entries after `previous`, not beyond `throughSeq`, and returns the last one. */
+async function walkPage(
+  store: Store,
+  previous: ChainLink,
+  throughSeq: number,
+): Promise<ChainLink | Extract<ChainReport, { readonly ok: false }>> {
+  const confirmed = await store.confirm?.(previous, throughSeq);
+  if (confirmed !== undefined) return confirmed;
+  const end = Math.min(throughSeq, previous.seq + PROGRESS_STEP);
+  let last = previous;
+  for (const entry of await store.entries({
+    order: 'oldest',
+    afterSeq: previous.seq,
+    beforeSeq: end + 1,
+  })) {
+    if (entry.seq !== last.seq + 1) break;
+    if (!follows(last, entry)) return { ok: false, seq: entry.seq, problem: 'altered' };
+    last = { seq: entry.seq, hash: entry.hash };
+  }
+  return last.seq < end ? { ok: false, seq: last.seq + 1, problem: 'removed' } : last;
 }
 
 /** The number of an entry after the recorded end: the end was moved back, or the entry was added behind it. */

@@ -53,6 +53,7 @@ export class LateNotes implements Store {
   #closed = false;
   readonly snapshot?: () => Promise<string>;
   readonly pruneReads?: (beforeMs: number) => Promise<number>;
+  readonly confirm?: NonNullable<Store['confirm']>;
 
   /**
    * `peers`: all instances that this process has open on the same store. The new instance joins them until it is
@@ -63,6 +64,12 @@ export class LateNotes implements Store {
     this.#overlaps = records === 'overlap';
     this.#patienceMs = patienceMs;
     const { snapshot, pruneReads } = store;
+    const confirm = store.confirm?.bind(store);
+    if (confirm !== undefined)
+      this.confirm = async (previous, throughSeq) => {
+        await this.#allWritten();
+        return confirm(previous, throughSeq);
+      };
     if (pruneReads !== undefined)
       this.pruneReads = async (beforeMs) => {
         await this.#allWritten();

@@ -56,6 +56,11 @@ export interface Store {
    */
   readonly snapshot?: () => Promise<string>;
   /**
+   * Confirms entries after `previous`, not beyond a number, without reading each of them, and returns the last
+   * confirmed link. Undefined if it cannot confirm them: then each is to be checked. Present if that is much faster.
+   */
+  readonly confirm?: (previous: ChainLink, throughSeq: number) => Promise<ChainLink | undefined>;
+  /**
    * Removes the oldest entries up to and including a number. The chain then begins after it. Returns how many were
    * removed.
    */

@@ -185,6 +185,8 @@ const MIGRATIONS: readonly string[] = [
   `create index refusal_entries on entries (kind) where kind = 'refusal';
    create index turn_entries on entries (kind) where kind = 'turn';`,
   `create index claim_entries on entries (kind) where kind = 'claim';`,
+  // For `status`, which counts the newest of them; most journals have none.
+  `create index unjudged_entries on entries (kind) where kind = 'unjudged';`,
 ];
 
 /** Opens a database file, creates it (0600) if missing, and migrates it. Throws SQLite's own errors. */

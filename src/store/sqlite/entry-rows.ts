@@ -44,7 +44,12 @@ export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlVal
 }
 
 /** Kinds that have their own index. */
-const OWN_INDEX: ReadonlySet<string> = new Set(['change', 'refusal', 'turn'] satisfies Entry['kind'][]);
+const OWN_INDEX: ReadonlySet<string> = new Set([
+  'change',
+  'refusal',
+  'turn',
+  'unjudged',
+] satisfies Entry['kind'][]);
 
 /**
  * Adds kinds as literals, because SQLite uses the index of a kind only then. The plus sign keeps SQLite from preferring

@@ -18,6 +18,7 @@ import type {
   StoreState,
   Writes,
 } from '../store.ts';
+import { confirmPage } from './chain-pages.ts';
 import { type Connection, type OpenOptions, openConnection } from './connection.ts';
 import { storeFault } from './driver.ts';
 import {
@@ -209,6 +210,10 @@ class SqliteStore implements Store {
         bytes: this.#db.bytes(),
       };
     });
+  }
+
+  async confirm(previous: ChainLink, throughSeq: number): Promise<ChainLink | undefined> {
+    return this.#db.attempt(() => confirmPage(this.#db, previous, throughSeq));
   }
 
   async prune(throughSeq: number): Promise<number> {

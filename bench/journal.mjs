@@ -34,7 +34,11 @@ export async function rows({ entries = MILLION, keep } = {}) {
     return [
       { name: `status at ${entries} entries, s CPU`, value: seconds(['status']), bar: '<= 0.5' },
       { name: `gc --dry-run at ${entries} entries, s CPU`, value: seconds(['gc', '--dry-run']), bar: '<= 5' },
-      { name: `log --verify at ${entries} entries, s CPU`, value: seconds(['log', '--verify']), bar: '<= 10' },
+      {
+        name: `log --verify at ${entries} entries, s CPU`,
+        value: seconds(['log', '--verify']),
+        bar: '<= 10',
+      },
       undoRow(large, small, entries),
     ];
   } finally {

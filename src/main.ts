@@ -1,5 +1,8 @@
 #!/usr/bin/env node
 /** Picks an entry point and loads only that: `serve` for servers and folders, the command line for everything else. */
+import { homedir } from 'node:os';
+import { stateFolder } from './config/home.ts';
+import { keepCompiledCode } from './process/compile-cache.ts';
 
 const [word, ...rest] = process.argv.slice(2);
 process.exit(await run());
@@ -11,6 +14,7 @@ async function run(): Promise<number> {
     process.stderr.write('lookfirst: the current folder is gone: change to one that is there [IO_FAILED]\n');
     return 1;
   }
+  keepCompiled();
   if (word === undefined || word === 'serve' || !(await isCommand(word))) {
     const { runServe } = await import('./cli/serve-command.ts');
     const args = word === 'serve' ? rest : process.argv.slice(2);
@@ -34,6 +38,16 @@ async function commandLine(args: readonly string[]): Promise<number> {
     runViewer: async (plan) =>
       (await import('./viewer/open-viewer.ts')).openViewer({ ...plan, signals: process }),
   });
+}
+
+/** Starts without a cache if the state folder cannot be found; what is wrong with it is reported where it is used. */
+function keepCompiled(): void {
+  const { env, platform } = process;
+  try {
+    keepCompiledCode(stateFolder({ platform, env, homeFolder: homedir() }));
+  } catch {
+    // Only the time of a start depends on it.
+  }
 }
 
 /** The viewer for users, beside a server over HTTP. */

@@ -123,13 +123,24 @@ describe('verifyChain', () => {
   it('confirms a page of entries from their stored text, whatever they contain', async () => {
     const store = await openSqliteStore(join(scratch().home, 'state.db'));
     onTestFinished(() => store.close());
-    const strange = ['', 'quote " backslash \\ "', 'line\nbreak', 'ü €𝄞', '{"a":[1,2]}', ',', 'nul \0', '\u0001x'];
+    const strange = [
+      '',
+      'quote " backslash \\ "',
+      'line\nbreak',
+      'ü €𝄞',
+      '{"a":[1,2]}',
+      ',',
+      'nul \0',
+      '\u0001x',
+    ];
     await filled(store, 10);
     for (const text of strange) {
       const { path: _, ...root } = readEntry({ session: text, text, label: text });
       await store.record({ entries: [readEntry({ path: text, session: text }), root] });
       await store.record({
-        entries: [changeEntry(text, [effect(text, file('x'), file('y')), effect('b', file('x'), file(text))])],
+        entries: [
+          changeEntry(text, [effect(text, file('x'), file('y')), effect('b', file('x'), file(text))]),
+        ],
       });
     }
     const { checkpoint, head } = await store.state();

@@ -7,7 +7,7 @@ import type { Origin, Setting } from '../config/settings.ts';
 import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { readPolicyText } from '../store/prepare-home.ts';
-import { Sessions } from './sessions.ts';
+import type { Sessions } from './sessions.ts';
 
 /** Flags that determine the state's location and the policy. */
 export interface StateFlags {
@@ -100,6 +100,8 @@ export async function openWorkspace(
   // Parse the policy first, so that an error in a policy file names the file.
   policyOf(around, flags);
   const policyFile = policyTextOf(around, flags);
+  // Loaded only here: a server reads its configuration before it answers, and opens a workspace later.
+  const { Sessions } = await import('./sessions.ts');
   return Sessions.open({
     roots,
     ...placesOf(around, flags),

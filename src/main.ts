@@ -8,13 +8,13 @@ const [word, ...rest] = process.argv.slice(2);
 process.exit(await run());
 
 async function run(): Promise<number> {
+  keepCompiled();
   if (word === 'hook' && !rest.some((flag) => ['--help', '-h', '--version', '-v'].includes(flag)))
     return hook();
   if (!isSomewhere()) {
     process.stderr.write('lookfirst: the current folder is gone: change to one that is there [IO_FAILED]\n');
     return 1;
   }
-  keepCompiled();
   if (word === undefined || word === 'serve' || !(await isCommand(word))) {
     const { runServe } = await import('./cli/serve-command.ts');
     const args = word === 'serve' ? rest : process.argv.slice(2);

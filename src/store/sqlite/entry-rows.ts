@@ -29,7 +29,7 @@ export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlVal
   if (filter.root !== undefined) add('root = ?', column(filter.root));
   if (filter.near !== undefined) addNear(add, filter.near);
   if (filter.change !== undefined) add('change = ?', column(filter.change));
-  if (filter.kinds !== undefined) addKinds(add, filter.kinds, hasBetterIndex(filter) ? '+kind' : 'kind');
+  if (filter.kinds !== undefined) addKinds(add, filter.kinds, filter);
   if (filter.sinceMs !== undefined) add('at_ms >= ?', filter.sinceMs);
   if (filter.untilMs !== undefined) add('at_ms <= ?', filter.untilMs);
   if (filter.afterSeq !== undefined) add('seq > ?', filter.afterSeq);
@@ -63,8 +63,9 @@ function hasBetterIndex({ session, change, key, keys }: EntryFilter): boolean {
 function addKinds(
   add: (clause: string, ...bound: SqlValue[]) => void,
   kinds: readonly string[],
-  column: 'kind' | '+kind',
+  filter: EntryFilter,
 ): void {
+  const column = hasBetterIndex(filter) ? '+kind' : 'kind';
   const isIndexed = kinds.length > 0 && kinds.every((kind) => OWN_INDEX.has(kind));
   if (!isIndexed) add(`kind in (${kinds.map(() => '?').join(', ')})`, ...kinds);
   else add(`(${[...new Set(kinds)].map((kind) => `${column} = '${kind}'`).join(' or ')})`);

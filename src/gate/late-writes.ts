@@ -77,19 +77,21 @@ async function displacedBy(
   { sinceMs = 0, ...filter }: EntryFilter,
 ): Promise<ReadonlyMap<string, DisplacedFile>> {
   const displaced = new Map<string, DisplacedFile>();
-  for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] })) {
-    // Compared here: the store would search the whole journal for more entries of that time.
-    if (entry.atMs < sinceMs) continue;
-    for (const { before, relative } of entry.effects ?? []) {
-      if (before.kind !== 'file' || !before.kept) continue;
-      const { fingerprint } = before;
-      const known = displaced.get(fingerprint.sha256);
-      if (known === undefined)
-        displaced.set(fingerprint.sha256, { fingerprint, entry, path: relative, others: new Set() });
-      else if (known.path !== relative) known.others.add(relative);
-    }
-  }
+  // Compared here: the store would search the whole journal for more entries of that time.
+  for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] }))
+    if (entry.atMs >= sinceMs) addDisplaced(displaced, entry);
   return displaced;
+}
+
+function addDisplaced(displaced: Map<string, DisplacedFile>, entry: Entry): void {
+  for (const { before, relative } of entry.effects ?? []) {
+    if (before.kind !== 'file' || !before.kept) continue;
+    const { fingerprint } = before;
+    const known = displaced.get(fingerprint.sha256);
+    if (known === undefined)
+      displaced.set(fingerprint.sha256, { fingerprint, entry, path: relative, others: new Set() });
+    else if (known.path !== relative) known.others.add(relative);
+  }
 }
 
 /**

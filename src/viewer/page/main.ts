@@ -28,7 +28,7 @@ const TABS: readonly (readonly [Tab, string])[] = [
 ];
 
 /** How long after the first rows the lists of turns and files are fetched. */
-const LISTS_AFTER_MS = 500;
+const LISTS_AFTER_MS = 1500;
 
 function App(): VNode {
   if (problemText.value !== undefined) return html`<${Problem} />`;

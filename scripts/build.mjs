@@ -40,12 +40,14 @@ await bundle({
     ],
     includeDependenciesRecursively: false,
   },
-  // Names stay, so that a stack trace can be read.
+  // Names of functions and classes stay, so that a stack trace can be read. So do the lines: Node prints the whole line
+  // that throws.
   minify: {
     compress: { target: 'node20', keepNames: { function: true, class: true } },
-    mangle: false,
-    codegen: { removeWhitespace: true },
+    mangle: { toplevel: false, keepNames: true },
+    codegen: { removeWhitespace: false },
   },
+  comments: false,
 });
 await bundle({
   input: files('.d.ts'),
@@ -87,6 +89,7 @@ async function bundle({ input, plugins, ...output }) {
     platform: 'node',
     external: isPackage,
     preserveEntrySignatures: 'allow-extension',
+    checks: { ineffectiveDynamicImport: false },
   });
   await made.write({ dir: 'dist', format: 'esm', ...output });
   await made.close();

@@ -286,6 +286,6 @@ describe.skipIf(!hasTerminal)('lookfirst undo on a terminal', () => {
       .split(/\r?\n/);
     expect(lines.length).toBe(7);
     expect(lines.filter((line) => [...line].length > 60)).toEqual([]);
-    expect(lines[1]).toMatch(/^(just now|\d+s ago) +create +….*name-\.txt {2}agent-7 {2}c/);
+    expect(lines[1]).toMatch(/^(just now|\d+s ago) +create +….*-\.txt {2}\+1 -0/);
   });
 });

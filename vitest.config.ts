@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { ClosingLine } from './test/support/closing-line.ts';
 
@@ -21,8 +22,8 @@ const config: ViteUserConfig = defineConfig({
     hookTimeout: 60_000,
     // What is waited for takes as long as the machine takes: only what never comes is a failure.
     expect: { poll: { timeout: 30_000 } },
-    // Most tests wait for processes of their own: one worker less than processors would leave a small machine idle.
-    maxWorkers: '100%',
+    // Most tests wait for processes of their own, so one more worker than processors keeps a small machine busy.
+    maxWorkers: availableParallelism() + 1,
     reporters: ['default', new ClosingLine()],
   },
 });

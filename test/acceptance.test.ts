@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 const project = fileURLToPath(new URL('..', import.meta.url));
 const runner = fileURLToPath(new URL('../../shared/acceptance/run.mjs', import.meta.url));
 
-it.each([
+it.concurrent.each([
   ['version 1', []],
   ['version 2', ['--version2']],
 ])(

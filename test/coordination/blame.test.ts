@@ -5,10 +5,11 @@ import { openJournal } from '../../src/records/open-journal.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
+import { describePostgres } from '../support/postgres.ts';
 
 /** The writer of each line: a session, `outside`, or `-` for what was there before. */
-async function writers(t: Desk, path: string): Promise<string[]> {
-  const journal = await openJournal({ home: t.home });
+async function writers(t: Scene, path: string): Promise<string[]> {
+  const journal = await openJournal({ home: t.home, store: t.store });
   try {
     const { lines } = await ok(journal.blame(join(t.root, path)));
     return lines.map(({ session, outside }) => session ?? (outside === true ? 'outside' : '-'));
@@ -22,24 +23,30 @@ async function replace(session: GatedSession, path: string, oldString: string, n
   await ok(session.edit(path, [{ oldString, newString }]));
 }
 
-async function scene(): Promise<Desk & { readonly other: GatedSession }> {
-  const t = await desk({ session: 'one', client: 'codex' });
+interface Scene extends Desk {
+  readonly other: GatedSession;
+  readonly store: string | undefined;
+}
+
+async function scene(store?: string): Promise<Scene> {
+  const t = await desk({ session: 'one', client: 'codex', store });
   await t.put('a.txt', '1\n2\n3\n4\n5\n');
   await t.session.beginTurn({ turn: 'p1' });
   await replace(t.session, 'a.txt', '2\n', 'two\n2b\n');
   const other = await t.open({ session: 'other' });
   await replace(other, 'a.txt', '5\n', 'five\n');
-  return { ...t, other };
+  return { ...t, other, store };
 }
 
-describe('blame', () => {
+/** Who wrote each line, on one kind of store. */
+function suite(storeUrl: () => string | undefined): void {
   it('names the session of each line, and none for lines that were there before', async () => {
-    const t = await scene();
+    const t = await scene(storeUrl());
     expect(await writers(t, 'a.txt')).toEqual(['-', 'one', 'one', '-', '-', 'other']);
   });
 
   it('marks what another program changed in between, and since', async () => {
-    const t = await scene();
+    const t = await scene(storeUrl());
     // What a session wrote is among the images a moment later, at the latest when it is closed.
     await t.other.close();
     await t.put('a.txt', `${t.text('a.txt')}outside\n`);
@@ -49,7 +56,7 @@ describe('blame', () => {
   });
 
   it('follows a move, and an undo gives lines back to who wrote them', async () => {
-    const t = await scene();
+    const t = await scene(storeUrl());
     await ok(t.session.move('a.txt', 'b.txt'));
     expect(await writers(t, 'b.txt')).toEqual(['-', 'one', 'one', '-', '-', 'other']);
     await replace(t.session, 'b.txt', 'five\n', 'FIVE\n');
@@ -57,7 +64,13 @@ describe('blame', () => {
     await ok(t.session.undo({}));
     expect((await writers(t, 'b.txt')).at(-1)).toBe('other');
   });
+}
 
+describe('blame on SQLite', () => suite(() => undefined));
+
+await describePostgres('blame on PostgreSQL', (server) => suite(() => server.url()));
+
+describe('blame', () => {
   it('prints session, client, turn and time for people, programs and as an Agent Trace', async () => {
     const t = await scene();
     await t.other.close();

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { interleaved, median } from './measure.mjs';
 
@@ -78,20 +79,21 @@ const GATE_WORK = [
   ['exact edit in 5 MB', 10, (side) => edit(side, 87_000)],
 ];
 
-/** Old enough that its stamp may be trusted. */
-function put({ root }, name, text) {
+/** Makes a file old enough that its stamp is trusted: a read in the same tick of the clock would make every vet hash it. */
+async function put({ root }, name, text) {
   writeFileSync(join(root, name), text);
   utimesSync(join(root, name), 1e9, 1e9);
+  await setTimeout(50);
 }
 
 async function vet(side) {
-  put(side, 'vet.txt', LINE.repeat(20));
+  await put(side, 'vet.txt', LINE.repeat(20));
   await side.session.read('vet.txt');
   return () => side.session.vet({ kind: 'write', path: 'vet.txt', content: 'x' });
 }
 
 async function read(side) {
-  put(side, 'read.txt', LINE.repeat(1100));
+  await put(side, 'read.txt', LINE.repeat(1100));
   return () => side.session.read('read.txt');
 }
 
@@ -105,7 +107,7 @@ async function write(side) {
 
 async function edit(side, lines) {
   const name = `edit-${lines}.txt`;
-  put(side, name, `${LINE.repeat(lines / 2)}anchor 0\n${LINE.repeat(lines / 2)}`);
+  await put(side, name, `${LINE.repeat(lines / 2)}anchor 0\n${LINE.repeat(lines / 2)}`);
   await done(side.session.read(name, { limit: Number.MAX_SAFE_INTEGER }));
   let turn = 0;
   return async () => {

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { Progress } from './progress.ts';
 import { Terminal } from './terminal.ts';
 
-/** What work of one and a half seconds leaves on stderr. */
+/** The text on stderr after work that took 1.5 seconds. */
 async function shown(isTTY: boolean): Promise<string> {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());

@@ -86,7 +86,7 @@ async function prepare(
   return undefined;
 }
 
-/** Of several equal commands at once, each process but one finds its announcement taken, and looks for the next. */
+/** Equal commands that run at once have equal announcements. Each process takes one; a process that finds one taken tries the next. */
 const MAX_CLAIMS = 20;
 
 /** Undefined if another process runs the announced command. */

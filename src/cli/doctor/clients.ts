@@ -23,7 +23,7 @@ import type { Stage } from '../stage.ts';
 import { type DoctorCheck, fail, ok, reasonOf, warn } from './check.ts';
 import { hooksFile } from './hooks.ts';
 
-/** What a client's own tools can still do to files without our gate, if only our server is configured. */
+/** For each client with our server and no hooks: the changes that its own tools make unjudged. */
 const AROUND: Readonly<Record<ClientName, string | undefined>> = {
   'claude-code': 'its own Edit, Write and Bash go past the gate unless its permissions deny them',
   'claude-desktop': undefined,
@@ -35,7 +35,7 @@ const AROUND: Readonly<Record<ClientName, string | undefined>> = {
   opencode: 'its own edit, write and bash go past the gate unless its configuration turns them off',
 };
 const LATER = 'shell writes that the command does not name are recorded and undoable, not held back';
-/** What a client's own tools can still do to files without our gate, if our hooks are configured. */
+/** For each client with our hooks: the changes that its own tools make unjudged. */
 const AROUND_HOOKS: Readonly<Partial<Record<ClientName, string>>> = {
   'claude-code': 'background commands are recorded and undoable, not held back',
   codex: `${LATER}; hooks that are not trusted in /hooks are skipped without a word`,

@@ -127,14 +127,7 @@ async function printJson(
   cli: Cli,
   { root, relative, exists, lastChange: last, lastClient: client, seenBy }: FileView,
 ): Promise<void> {
-  const lastChange = last && {
-    change: last.change,
-    session: last.session,
-    client,
-    turn: last.turn,
-    atMs: last.atMs,
-    action: last.action,
-  };
+  const lastChange = last && lastChangeJson(last, client);
   await cli.terminal.printJson({ type: 'file', path: relative, root, exists, lastChange });
   for (const { session, client: program, file } of seenBy) {
     const { lastChange: _, ...rest } = file;
@@ -261,17 +254,16 @@ interface State {
   readonly unjudged: UnjudgedCalls;
 }
 
+/** The newest change as `--json` shows it. */
+function lastChangeJson(
+  { change, session, turn, atMs, action }: Pick<Entry, 'change' | 'session' | 'turn' | 'atMs' | 'action'>,
+  client: string | undefined,
+): object {
+  return { change, session, client, turn, atMs, action };
+}
+
 function stateJson({ world }: Sessions, { home, size, last, client, unjudged }: State): string {
-  const lastChange = last && {
-    change: last.change,
-    session: last.session,
-    client,
-    turn: last.turn,
-    atMs: last.atMs,
-    action: last.action,
-    root: last.root,
-    path: last.path,
-  };
+  const lastChange = last && { ...lastChangeJson(last, client), root: last.root, path: last.path };
   const { roots, guarantee } = world.workspace;
   return jsonText({
     type: 'state',

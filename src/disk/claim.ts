@@ -2,7 +2,7 @@ import { lstatSync, renameSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isMissing } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
-import { holds } from './compare.ts';
+import { holds } from './content.ts';
 import type { DiskContext } from './context.ts';
 import { syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';

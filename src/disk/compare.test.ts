@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { holding } from '../../test/support/disk.ts';
 import { scratch } from '../../test/support/tree.ts';
-import { holds } from './compare.ts';
+import { holds } from './content.ts';
 
 const CHUNK = 1 << 18;
 const long = 'x'.repeat(2 * CHUNK);

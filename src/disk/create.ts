@@ -1,13 +1,19 @@
 import { closeSync, symlinkSync } from 'node:fs';
 import { isTaken } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
-import { type Committed, committed, mayHideWrites, type NewContent } from './committed.ts';
 import type { Content } from './content.ts';
 import type { DiskContext } from './context.ts';
-import { changeFailed } from './failure.ts';
-import { syncFolder } from './folders.ts';
+import { changeFailed, syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
-import { discardOurs, type New, withdraw } from './publication.ts';
+import {
+  type Committed,
+  committed,
+  discardOurs,
+  mayHideWrites,
+  type New,
+  type NewContent,
+  withdraw,
+} from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
 import { openStaged, type Staged, stageTemp, writeTemp } from './temp-file.ts';
 

@@ -3,9 +3,8 @@ import { closeSync, fstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type Stamp, sameStamp } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
-import type { FileSystemClock } from './clock.ts';
 import { openRegular, type Unreadable } from './read.ts';
-import { stampOf } from './stats.ts';
+import { type FileSystemClock, stampOf } from './stats.ts';
 
 const readAsync = promisify(read);
 const CHUNK_BYTES = 1 << 18;

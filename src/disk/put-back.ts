@@ -1,13 +1,13 @@
-import { renameSync } from 'node:fs';
+import { constants, copyFileSync, renameSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errnoOf, isMissing } from '../model/errno.ts';
+import { errnoOf, isMissing, isTaken } from '../model/errno.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
-import { holdsAt } from './compare.ts';
+import { holdsAt } from './content.ts';
 import type { DiskContext } from './context.ts';
 import { syncFolder } from './folders.ts';
+import { moveIfFree } from './free-name.ts';
 import { retainOrDrop } from './publication.ts';
-import { releaseHandles } from './release.ts';
 import { retain } from './retain.ts';
 
 export interface PutBack {
@@ -66,4 +66,21 @@ async function exchangeBack(
   native.swapSync(temp, at(place));
   retain(context, temp);
   return 'taken';
+}
+
+/** Moves a retained file back to its name in the workspace; false if the name is taken. */
+export function releaseHandles(file: string, place: Place): boolean {
+  try {
+    return moveIfFree(file, at(place));
+  } catch (error) {
+    if (errnoOf(error) !== 'EXDEV') throw error;
+  }
+  try {
+    copyFileSync(file, at(place), constants.COPYFILE_EXCL);
+  } catch (error) {
+    if (isTaken(error)) return false;
+    throw error;
+  }
+  unlinkSync(file);
+  return true;
 }

@@ -18,8 +18,7 @@ import { errnoOf } from '../model/errno.ts';
 import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import { at, type FileKind, type Place } from '../model/path.ts';
 import { type LegacyCodecs, provideLegacyCodecs } from '../text/decode.ts';
-import type { FileSystemClock } from './clock.ts';
-import { kindOf, stampOf } from './stats.ts';
+import { type FileSystemClock, kindOf, stampOf } from './stats.ts';
 
 const readAsync = promisify(read);
 const closeAsync = promisify(close);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bench, holding } from '../../test/support/disk.ts';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
-import { releaseHandles } from './release.ts';
+import { releaseHandles } from './put-back.ts';
 import { remove } from './remove.ts';
 
 describe.each([

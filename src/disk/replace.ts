@@ -3,18 +3,18 @@ import { errnoOf, isMissing } from '../model/errno.ts';
 import { at, type FileKind, type Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { publishByClaim } from './claim.ts';
-import { type Committed, committed, mayHideWrites, type NewContent } from './committed.ts';
-import { type Expected, holds } from './compare.ts';
-import type { Content } from './content.ts';
-import type { DiskContext } from './context.ts';
-import { changeFailed } from './failure.ts';
-import { syncFolder } from './folders.ts';
+import { type Content, type Expected, holds } from './content.ts';
+import type { DiskContext, NativeFiles } from './context.ts';
+import { changeFailed, syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
-import type { NativeFiles } from './native.ts';
 import {
+  type Committed,
+  committed,
   discardOurs,
   keepOurs,
   letOwnerRead,
+  mayHideWrites,
+  type NewContent,
   type Publication,
   type Published,
   retainOrDrop,

@@ -12,10 +12,16 @@ import { join } from 'node:path';
 import { errnoOf, isMissing } from '../model/errno.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { PinnedDirectory } from '../model/path.ts';
-import type { DiskContext } from './context.ts';
+import {
+  type DiskContext,
+  type LitterLine,
+  logFolder,
+  readLitter,
+  TEMP_PREFIX,
+  unlinkIfThere,
+} from './context.ts';
 import { moveIfFree } from './free-name.ts';
 import { fingerprintOfOpen } from './held-files.ts';
-import { type LitterLine, logFolder, readLitter, TEMP_PREFIX, unlinkIfThere } from './litter-log.ts';
 import { KEPT_FOLDER, retain, retainFolder } from './retain.ts';
 
 export interface RetainedFile {

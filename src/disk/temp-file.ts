@@ -16,8 +16,7 @@ import { errnoOf } from '../model/errno.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { type Content, writeContent } from './content.ts';
-import type { DiskContext } from './context.ts';
-import type { NativeFiles } from './native.ts';
+import type { DiskContext, NativeFiles } from './context.ts';
 import { modeOf } from './stats.ts';
 
 const fsyncAsync = promisify(fsync);

@@ -1,4 +1,4 @@
-import { reserveDescriptors } from '../disk/batch.ts';
+import { reserveDescriptors } from '../disk/context.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Effect, NewEntry, Undone, UndonePart } from '../model/entry.ts';
 import { errnoOf } from '../model/errno.ts';

@@ -1,4 +1,4 @@
-import { holdsAt } from '../disk/compare.ts';
+import { holdsAt } from '../disk/content.ts';
 import { create } from '../disk/create.ts';
 import { inspect, linkTarget, listUnsorted } from '../disk/list.ts';
 import type { Conflict } from '../disk/replace.ts';

@@ -1,4 +1,4 @@
-import { containsAt } from '../disk/compare.ts';
+import { containsAt } from '../disk/content.ts';
 import { toolGuard } from '../judge/guarded-configuration.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import { matchingGlob } from '../text/glob/glob.ts';

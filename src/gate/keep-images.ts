@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { BATCH_FILES } from '../disk/batch.ts';
 import type { Content } from '../disk/content.ts';
+import { BATCH_FILES } from '../disk/context.ts';
 import { readSnapshot } from '../disk/read.ts';
 import type { Effect } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';

@@ -1,6 +1,5 @@
-import { unbatched } from '../disk/batch.ts';
-import { type Expected, holdsAt } from '../disk/compare.ts';
-import type { Content } from '../disk/content.ts';
+import { type Content, type Expected, holdsAt } from '../disk/content.ts';
+import { unbatched } from '../disk/context.ts';
 import { create, makeLink, stageNew } from '../disk/create.ts';
 import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { move } from '../disk/move.ts';

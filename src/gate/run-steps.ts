@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { BATCH_FILES, batchContext, severalContext } from '../disk/batch.ts';
+import { BATCH_FILES, batchContext, severalContext } from '../disk/context.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { conflictRefusal } from './conflict-refusal.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { create, makeLink } from '../disk/create.ts';
 import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { type DirectoryEntry, inspect, linkTarget, listNames } from '../disk/list.ts';
-import { releaseHandles } from '../disk/release.ts';
+import { releaseHandles } from '../disk/put-back.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
 import { isReadOnly } from '../disk/stats.ts';

@@ -1,7 +1,7 @@
-import type { Committed } from '../disk/committed.ts';
-import { holdsAt } from '../disk/compare.ts';
+import { holdsAt } from '../disk/content.ts';
 import { create, stageNew } from '../disk/create.ts';
 import { type MadeFolders, makeFolders } from '../disk/folders.ts';
+import type { Committed } from '../disk/publication.ts';
 import { putBackFile } from '../disk/put-back.ts';
 import { fingerprintOf, type Snapshot } from '../disk/read.ts';
 import { remove } from '../disk/remove.ts';

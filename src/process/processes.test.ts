@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sandboxHere } from '../../test/support/sandbox.ts';
-import { loadNative } from '../disk/native.ts';
+import { loadNative } from '../disk/context.ts';
 import { keepLayer, makeLayer, removeLayer, upperFolder } from './layer.ts';
 import { type LayerEntry, layerEntries } from './layer-entries.ts';
 import { type CommandRequest, type CommandRun, Processes } from './processes.ts';

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { FileSystemClock } from '../disk/clock.ts';
-import { loadNative } from '../disk/native.ts';
+import { loadNative } from '../disk/context.ts';
 import { findRipgrep } from '../disk/ripgrep.ts';
+import { FileSystemClock } from '../disk/stats.ts';
 import { type ChainReport, verifyChain } from '../journal/verify.ts';
 import { openRangeLock } from '../lock/range-lock.ts';
 import { isFleetUrl, openRecordedState } from '../store/open-state.ts';

@@ -1,4 +1,4 @@
-import { loadNative } from '../disk/native.ts';
+import { loadNative } from '../disk/context.ts';
 import type { LayerExpectation, PendingChange } from '../model/entry.ts';
 import { repositoryAround } from '../process/git.ts';
 import { probeAt } from '../process/processes.ts';

@@ -1,7 +1,7 @@
 // Writes a litter log until its tiny disk is full, makes room and goes on. Sends the folders it was told are written down.
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LitterLog, logFolder, readLitter } from '../../src/disk/litter-log.ts';
+import { LitterLog, logFolder, readLitter } from '../../src/disk/context.ts';
 
 const { home } = JSON.parse(process.argv[2] ?? '') as { readonly home: string };
 const filler = join(home, 'filler');

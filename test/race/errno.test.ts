@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, lchownSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { loadNative } from '../../src/disk/native.ts';
+import { loadNative } from '../../src/disk/context.ts';
 import type { Ended } from '../children/kernel-changer.ts';
 import { AFTER, BEFORE, CHANGES, type ChangeName } from '../support/changes.ts';
 import { startChild } from '../support/child.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadNative } from '../../src/disk/native.ts';
+import { loadNative } from '../../src/disk/context.ts';
 import { removeLayer } from '../../src/process/layer.ts';
 import type { Probe } from '../../src/process/probe.ts';
 import { Processes } from '../../src/process/processes.ts';

@@ -1,7 +1,6 @@
-// An agent in a process of its own. It takes one step for each message, and answers each with what happened to it so far.
-import { setTimeout } from 'node:timers/promises';
+// An agent in a process of its own. It works when it is told to begin, and sends what happened to it.
 import { Sessions } from '../../src/session/sessions.ts';
-import { type Counts, scriptedAgent, workOf } from '../support/scripted-agent.ts';
+import { ScriptedAgent } from '../support/scripted-agent.ts';
 
 interface Settings {
   readonly root: string;
@@ -9,23 +8,21 @@ interface Settings {
   readonly store?: string;
   readonly claims: 'notice' | 'off';
   readonly agent: number;
-  /** How long it thinks at the beginning of a turn. */
+  /** How long it thinks before each call, on average. */
   readonly thinkMs: number;
 }
 
 const { root, home, store, claims, agent, thinkMs } = JSON.parse(process.argv[2] ?? '') as Settings;
 const sessions = await Sessions.open({ roots: [root], home, store, policy: { claims } });
-const counts: Counts = { stale: 0, edits: 0, notices: [] };
-const steps = scriptedAgent(await sessions.session(`agent-${agent}`), workOf(agent), counts);
-process.on('message', async () => {
+const scripted = new ScriptedAgent(await sessions.session(`agent-${agent}`), { agent, thinkMs });
+process.once('message', async () => {
   try {
-    const { done = false, value } = await steps.next();
-    if (value === 'turn' && thinkMs > 0) await setTimeout(thinkMs);
-    if (done) await sessions.close();
-    process.send?.({ done, counts });
-    if (done) process.disconnect();
+    const counts = await scripted.work();
+    await sessions.close();
+    process.send?.({ counts });
   } catch (error) {
     process.send?.({ fault: String(error) });
   }
+  process.disconnect();
 });
 process.send?.('ready');

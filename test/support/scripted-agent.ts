@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Notice } from '../../src/model/results.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
@@ -7,12 +8,14 @@ export const AGENTS = 4;
 export const FILES = 5;
 export const EDITS = 200;
 const FUNCTIONS = 8;
-const EDITS_OF_A_TURN = 5;
+const EDITS_OF_A_TURN = 10;
 
 /** What happened to one agent. */
 export interface Counts {
   stale: number;
   edits: number;
+  /** Turns that it ended before its first edit, because another session worked on the file. */
+  putAside: number;
   /** `agent turn path` of each notice about a claim. */
   readonly notices: string[];
 }
@@ -29,100 +32,125 @@ export function functions(): string {
   return Array.from({ length: FUNCTIONS }, (_, n) => `function f${n}() {\n  // begin ${n}\n}\n\n`).join('');
 }
 
-/** The tasks of an agent, by turn. Half of the edits are of the first two functions, which every agent changes. */
-export function workOf(agentNumber: number): readonly (readonly Task[])[] {
+/**
+ * The tasks of an agent: each turn edits one file, and all agents have the files in the same order. Half of the edits are
+ * of the first function of a file, which every agent changes.
+ */
+export function workOf(agent: number): readonly (readonly Task[])[] {
   const turns = EDITS / AGENTS / EDITS_OF_A_TURN;
-  const { roll } = random(agentNumber);
-  return Array.from({ length: turns }, (_, turn) => {
-    const file = `f${roll(FILES)}.ts`;
-    return Array.from({ length: EDITS_OF_A_TURN }, (_unused, n): Task => {
-      const shared = (turn * EDITS_OF_A_TURN + n) % 2 === 0;
-      const fn = shared ? n % 2 : 2 + ((agentNumber + n) % (FUNCTIONS - 2));
-      return { file, fn, mark: `${agentNumber}-${turn}-${n}` };
-    });
-  });
+  return Array.from({ length: turns }, (_, turn) =>
+    Array.from({ length: EDITS_OF_A_TURN }, (_unused, n): Task => {
+      const fn = n % 2 === 0 ? 0 : 1 + ((agent + n) % (FUNCTIONS - 1));
+      return { file: `f${turn % FILES}.ts`, fn, mark: `${agent}-${turn}-${n}` };
+    }),
+  );
 }
 
 /**
- * An agent that reads a file once and then edits its functions, one call at a time, in turns of a few edits. It obeys notices:
- * it puts a claimed file aside as long as it has other work, and otherwise reads it again right before each edit.
+ * An agent that thinks before each call, reads a file at the beginning of its turn and then edits its functions from
+ * memory. It obeys notices as a sensible agent would:
+ * - at the beginning of a turn it chooses work in a file that nobody else works on;
+ * - told of a claim before its first edit, it ends the turn and comes back to the file later;
+ * - told of a claim after its first edit, it reads the file again right before each further edit.
  */
-export async function* scriptedAgent(
-  session: GatedSession,
-  turns: readonly (readonly Task[])[],
-  counts: Counts,
-): AsyncGenerator<'turn' | undefined> {
-  const waiting = [...turns];
-  let asideInRow = 0;
-  for (let turn = 0; waiting.length > 0; turn++) {
-    const tasks = waiting.shift() ?? [];
-    await session.beginTurn({ turn: `t${turn}` });
-    yield 'turn';
-    const desk: Desk = { session, counts, turn, text: '', told: false };
-    await read(desk, tasks[0]?.file ?? '');
-    yield undefined;
-    if (desk.told && asideInRow < waiting.length) {
-      waiting.push(tasks);
-      asideInRow += 1;
-      continue;
+export class ScriptedAgent {
+  readonly counts: Counts = { stale: 0, edits: 0, putAside: 0, notices: [] };
+  readonly #session: GatedSession;
+  readonly #think: () => Promise<void>;
+  readonly #waiting: (readonly Task[])[];
+  #turn = 0;
+
+  constructor(session: GatedSession, { agent, thinkMs }: { agent: number; thinkMs: number }) {
+    this.#session = session;
+    this.#waiting = [...workOf(agent)];
+    const { roll } = random(100 + agent);
+    this.#think = () => setTimeout(thinkMs / 2 + roll(thinkMs));
+  }
+
+  async work(): Promise<Counts> {
+    while (this.#waiting.length > 0) {
+      this.#turn += 1;
+      await this.#session.beginTurn({ turn: `t${this.#turn}` });
+      const claimed = await this.#claimedFiles();
+      await this.#think();
+      const at = this.#waiting.findIndex(([task]) => task !== undefined && !claimed.has(task.file));
+      const [tasks] = at === -1 ? [] : this.#waiting.splice(at, 1);
+      if (tasks !== undefined && (await this.#turnOn(tasks)) === 'put aside') {
+        this.counts.putAside += 1;
+        this.#waiting.push(tasks);
+      }
+      await this.#session.endTurn();
     }
-    asideInRow = 0;
-    for (const task of tasks) yield* edit(desk, task);
-    await session.endTurn();
+    return this.counts;
+  }
+
+  /** The files that the notice at the beginning of a turn names, as hooks give it with each prompt. */
+  async #claimedFiles(): Promise<ReadonlySet<string>> {
+    const notice = await this.#session.othersAtWork();
+    const claims = notice?.kind === 'others-at-work' ? notice.claims : [];
+    const paths = new Set(claims.map(({ path }) => path));
+    for (const path of paths) this.counts.notices.push(`${this.#session.id} ${this.#turn} ${path}`);
+    return paths;
+  }
+
+  async #turnOn(tasks: readonly Task[]): Promise<'done' | 'put aside'> {
+    const desk: Desk = { text: '', told: false };
+    await this.#read(desk, tasks[0]?.file ?? '');
+    for (const [n, task] of tasks.entries())
+      while (!(await this.#edited(desk, task))) if (desk.told && n === 0) return 'put aside';
+    return 'done';
+  }
+
+  /** False if the edit was refused, or not tried because another session has claimed the untouched file. */
+  async #edited(desk: Desk, { file, fn, mark }: Task): Promise<boolean> {
+    if (desk.told && mark.endsWith('-0')) return false;
+    if (desk.told) await this.#read(desk, file);
+    const oldString = new RegExp(`function f${fn}\\(\\) \\{\\n[^}]*\\}\\n`).exec(desk.text)?.[0] ?? '';
+    const newString = oldString.replace('}\n', `  // ${mark}\n}\n`);
+    await this.#think();
+    const done = await this.#session.edit(file, [{ oldString, newString }]);
+    if (done.ok) {
+      desk.text = desk.text.replace(oldString, newString);
+      this.#note(desk, file, done.notices);
+      // The notice shows what else changed. Reading stands for taking that over.
+      if (done.notices.some(({ kind }) => kind === 'changed-elsewhere')) await this.#look(desk, file);
+      this.counts.edits += 1;
+      return true;
+    }
+    if (done.refusal.code !== 'STALE') throw new Error(JSON.stringify(done.refusal));
+    this.counts.stale += 1;
+    await this.#read(desk, file);
+    return false;
+  }
+
+  async #read(desk: Desk, file: string): Promise<void> {
+    await this.#think();
+    await this.#look(desk, file);
+  }
+
+  async #look(desk: Desk, file: string): Promise<void> {
+    const { text, notices = [] } = succeeded(await this.#session.read(file));
+    desk.text = text;
+    this.#note(desk, file, notices);
+  }
+
+  #note(desk: Desk, file: string, notices: readonly Notice[]): void {
+    const { id } = this.#session;
+    for (const notice of notices) {
+      if (!('claims' in notice) || notice.claims === undefined) continue;
+      desk.told = true;
+      this.counts.notices.push(`${id} ${this.#turn} ${'path' in notice ? notice.path : file}`);
+      if (notice.claims.some(({ session }) => session === id))
+        throw new Error(`${id} was told of its own work`);
+    }
   }
 }
 
-/** One turn of an agent, with the text of its file as it knows it. */
+/** One turn of an agent: the text of its file as it knows it. */
 interface Desk {
-  readonly session: GatedSession;
-  readonly counts: Counts;
-  readonly turn: number;
   text: string;
   /** It got a notice in this turn. */
   told: boolean;
-}
-
-async function read(desk: Desk, file: string): Promise<void> {
-  const { text, notices = [] } = succeeded(await desk.session.read(file));
-  desk.text = text;
-  note(desk, file, notices);
-}
-
-async function* edit(desk: Desk, { file, fn, mark }: Task): AsyncGenerator<undefined> {
-  const { session, counts } = desk;
-  for (;;) {
-    if (desk.told) {
-      await read(desk, file);
-      yield undefined;
-    }
-    const oldString = new RegExp(`function f${fn}\\(\\) \\{\\n[^}]*\\}\\n`).exec(desk.text)?.[0] ?? '';
-    const newString = oldString.replace('}\n', `  // ${mark}\n}\n`);
-    const done = await session.edit(file, [{ oldString, newString }]);
-    yield undefined;
-    if (done.ok) {
-      desk.text = desk.text.replace(oldString, newString);
-      note(desk, file, done.notices);
-      counts.edits += 1;
-      return;
-    }
-    if (!['STALE', 'NO_MATCH'].includes(done.refusal.code)) throw new Error(JSON.stringify(done.refusal));
-    counts.stale += 1;
-    if (!desk.told) await read(desk, file);
-    yield undefined;
-  }
-}
-
-function note(desk: Desk, file: string, notices: readonly Notice[]): void {
-  const { counts, turn } = desk;
-  const { id } = desk.session;
-  for (const notice of notices) {
-    if (!('claims' in notice) || notice.claims === undefined) continue;
-    desk.told = true;
-    const path = 'path' in notice ? notice.path : file;
-    counts.notices.push(`${id} ${turn} ${path}`);
-    if (notice.claims.some(({ session }) => session === id))
-      throw new Error(`${id} was told of its own work`);
-  }
 }
 
 function succeeded<T>(outcome: Outcome<T>): { ok: true } & T {

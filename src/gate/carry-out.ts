@@ -8,9 +8,7 @@ import type { Outcome, Refusal } from '../model/verdict.ts';
 import { announce, bypassEntries, newChangeId, type Settlement, settle } from './announce.ts';
 import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
 import { type Telling, withClaimNotices } from './claims.ts';
-import { conflictRefusal } from './conflict-refusal.ts';
-import { type DoneStep, runSteps } from './run-steps.ts';
-import type { Done, Step } from './step.ts';
+import { conflictRefusal, type Done, type DoneStep, runSteps, type Step } from './step.ts';
 import type { World } from './world.ts';
 
 /** A message names at most this many files and counts the rest. */

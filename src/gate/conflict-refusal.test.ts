@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { bench } from '../../test/support/disk.ts';
 import { conflict } from '../disk/replace.ts';
 import { explain } from '../report/explain.ts';
-import { conflictRefusal } from './conflict-refusal.ts';
-import type { Step } from './step.ts';
+import { conflictRefusal, type Step } from './step.ts';
 
 function step(): Pick<Step, 'action' | 'path'> {
   return { action: 'edit', path: bench([]).place('a.txt').path };

@@ -8,9 +8,8 @@ import type { Effect, Side } from '../model/entry.ts';
 import { type Stamp, sameStamp } from '../model/fingerprint.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { Action } from '../model/verdict.ts';
-import { atPath } from './at-path.ts';
-import { keptContent } from './keep-images.ts';
-import { ABSENT } from './side-at.ts';
+import { keptContent } from './announce.ts';
+import { ABSENT, atPath } from './side-at.ts';
 import type { Displaced, Done, Step } from './step.ts';
 import type { World } from './world.ts';
 

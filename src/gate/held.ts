@@ -2,8 +2,7 @@ import { listUnsorted } from '../disk/list.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { guardOf } from './guard.ts';
-import { bypassFacts } from './look.ts';
+import { bypassFacts, guardOf } from './look.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
 

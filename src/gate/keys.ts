@@ -1,8 +1,52 @@
 import type { FileIntent } from '../model/intent.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { Located } from '../workspace/workspace.ts';
-import { routeOf } from './prepare-relocation.ts';
 import type { World } from './world.ts';
+
+/** A change that gives a file another path, other permissions, or both, and perhaps other text. */
+export type Relocation = Extract<FileIntent, { kind: 'edit' }> | Extract<FileIntent, { kind: 'move' }>;
+
+/** Keys of the paths that the moves of a batch empty and fill. */
+export interface Traffic {
+  readonly left: ReadonlySet<string>;
+  readonly filled: ReadonlySet<string>;
+}
+
+/** The source and destination of a change, or undefined if the file stays at its path. */
+export function routeOf(change: FileIntent): { readonly from: string; readonly to: string } | undefined {
+  if (change.kind === 'move') return { from: change.source, to: change.destination };
+  return change.kind === 'edit' && change.moveTo !== undefined
+    ? { from: change.path, to: change.moveTo }
+    : undefined;
+}
+
+/** Collects the paths that the changes of a batch empty and fill. */
+export function trafficOf(world: World, changes: readonly FileIntent[]): Traffic {
+  const routes = changes.flatMap((change) => routeOf(change) ?? []);
+  const keyOf = (path: string): string[] => {
+    const outcome = world.workspace.locate(path, 'status', 'parents');
+    if (!outcome.ok) return [];
+    outcome.located.place.dir.close();
+    return [outcome.located.place.path.key];
+  };
+  return {
+    left: new Set(routes.flatMap(({ from }) => keyOf(from))),
+    filled: new Set(routes.flatMap(({ to }) => keyOf(to))),
+  };
+}
+
+/**
+ * Whether a change must be done as a relocation. A move that is independent of the batch's other changes is a plain
+ * rename.
+ */
+export function isRelocation(world: World, change: FileIntent, traffic: Traffic): change is Relocation {
+  if (change.kind === 'edit') return change.moveTo !== undefined || change.executable !== undefined;
+  if (change.kind !== 'move' || traffic.left.size < 2) return false;
+  const own = trafficOf(world, [change]);
+  const meets = (keys: ReadonlySet<string>, others: ReadonlySet<string>): boolean =>
+    [...keys].some((key) => others.has(key));
+  return meets(own.left, traffic.filled) || meets(own.filled, traffic.left);
+}
 
 /**
  * The keys of all files that the changes touch, for locking. A path that cannot be resolved has no key and is refused

@@ -1,4 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout } from 'node:timers/promises';
+import { containsAt } from '../disk/content.ts';
 import {
   fingerprintOf,
   type ReadLimits,
@@ -9,11 +11,12 @@ import {
 import { isReadOnly, kindOf } from '../disk/stats.ts';
 import { grantCovers } from '../journal/grants.ts';
 import type { Facts, JudgedAction, Target } from '../judge/facts.ts';
+import { toolGuard } from '../judge/guarded-configuration.ts';
 import { isStub } from '../judge/knowledge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
-import type { ResolvedPath } from '../model/path.ts';
+import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { BypassRule, Policy } from '../model/policy.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { Outcome, Writer } from '../model/verdict.ts';
@@ -21,8 +24,6 @@ import { viewOf as bufferOf } from '../text/buffer-view.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
-import { callingTool } from './calling-tool.ts';
-import { guardOf } from './guard.ts';
 import type { World } from './world.ts';
 
 /** A file that became empty within this time may be in the middle of a save by another program. */
@@ -333,4 +334,39 @@ export async function siblingOf(
     ...(client === undefined ? {} : { client }),
     ...(turn === undefined ? {} : { turn }),
   };
+}
+
+/** The word that every entry written by `lookfirst init` contains. */
+const OWN_NAME = 'lookfirst';
+
+/** A name in a folder, which may be free. */
+interface NamedEntry {
+  readonly dir: PinnedDirectory;
+  readonly name: string;
+  readonly path: ResolvedPath;
+}
+
+/**
+ * The reason why only the user may change a file that decides which programs run; undefined if a
+ * session may.
+ */
+export function guardOf({ policy }: World, { dir, name, path }: NamedEntry): string | undefined {
+  const { relative } = path;
+  const guard = toolGuard(relative);
+  if (guard === undefined || matchingGlob(policy.commands.trust, relative) !== undefined) return undefined;
+  if (guard === 'always') return `${relative}, because it decides which programs run`;
+  const isOurs = containsAt({ dir, name }, OWN_NAME, policy.maxEditBytes);
+  return isOurs ? `${relative}, because it holds the configuration of Lookfirst` : undefined;
+}
+
+const calling = new AsyncLocalStorage<string>();
+
+/** Runs a call on behalf of a named tool, so that a bypass limited to certain tools can recognise it. */
+export function runAsTool<T>(tool: string, call: () => T): T {
+  return calling.run(tool, call);
+}
+
+/** The tool whose call is running. Undefined for library calls and for adapters that name no tool. */
+export function callingTool(): string | undefined {
+  return calling.getStore();
 }

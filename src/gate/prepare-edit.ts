@@ -10,10 +10,8 @@ import type { Action, Refusal, RefusalDetail } from '../model/verdict.ts';
 import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import type { Nearest } from '../text/nearest.ts';
 import { maskedDiff } from '../text/unified.ts';
-import { creditFor, cure } from './cure.ts';
 import { type LookedFile, look } from './look.ts';
 import { touchesMasked, withMasks } from './masking.ts';
-import { type OutsideChange, outsideChange } from './outside-change.ts';
 import {
   type PlanFailure,
   type PlannedText,
@@ -23,7 +21,15 @@ import {
   touchedLines,
 } from './plan-text.ts';
 import { placeholderIn, unverifiable } from './prepare-write.ts';
-import { closedUnlessOk, notPrepared, type Prepared } from './prepared.ts';
+import {
+  closedUnlessOk,
+  creditFor,
+  cure,
+  notPrepared,
+  type OutsideChange,
+  outsideChange,
+  type Prepared,
+} from './prepared.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
 import { type NewBytes, writeStep } from './write-step.ts';

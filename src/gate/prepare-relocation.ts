@@ -8,62 +8,17 @@ import type { ResolvedPath } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { type Sighting, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { cure } from './cure.ts';
+import { type Relocation, routeOf, type Traffic } from './keys.ts';
 import { type LookedFile, look } from './look.ts';
 import { prepareText } from './prepare-edit.ts';
 import { unverifiable } from './prepare-write.ts';
-import { notPrepared, type Prepared } from './prepared.ts';
+import { cure, notPrepared, type Prepared } from './prepared.ts';
 import { restoreStep } from './restore-step.ts';
 import { ABSENT, fileSide, sideOf } from './side-at.ts';
 import type { Done, Step } from './step.ts';
 import type { World } from './world.ts';
 
 type EditIntent = Extract<FileIntent, { kind: 'edit' }>;
-/** A change that gives a file another path, other permissions, or both, and perhaps other text. */
-type Relocation = EditIntent | Extract<FileIntent, { kind: 'move' }>;
-
-/** Keys of the paths that the moves of a batch empty and fill. */
-export interface Traffic {
-  readonly left: ReadonlySet<string>;
-  readonly filled: ReadonlySet<string>;
-}
-
-/** The source and destination of a change, or undefined if the file stays at its path. */
-export function routeOf(change: FileIntent): { readonly from: string; readonly to: string } | undefined {
-  if (change.kind === 'move') return { from: change.source, to: change.destination };
-  return change.kind === 'edit' && change.moveTo !== undefined
-    ? { from: change.path, to: change.moveTo }
-    : undefined;
-}
-
-/** Collects the paths that the changes of a batch empty and fill. */
-export function trafficOf(world: World, changes: readonly FileIntent[]): Traffic {
-  const routes = changes.flatMap((change) => routeOf(change) ?? []);
-  const keyOf = (path: string): string[] => {
-    const outcome = world.workspace.locate(path, 'status', 'parents');
-    if (!outcome.ok) return [];
-    outcome.located.place.dir.close();
-    return [outcome.located.place.path.key];
-  };
-  return {
-    left: new Set(routes.flatMap(({ from }) => keyOf(from))),
-    filled: new Set(routes.flatMap(({ to }) => keyOf(to))),
-  };
-}
-
-/**
- * Whether a change must be done as a relocation. A move that is independent of the batch's other changes is a plain
- * rename.
- */
-export function isRelocation(world: World, change: FileIntent, traffic: Traffic): change is Relocation {
-  if (change.kind === 'edit') return change.moveTo !== undefined || change.executable !== undefined;
-  if (change.kind !== 'move' || traffic.left.size < 2) return false;
-  const own = trafficOf(world, [change]);
-  const meets = (keys: ReadonlySet<string>, others: ReadonlySet<string>): boolean =>
-    [...keys].some((key) => others.has(key));
-  return meets(own.left, traffic.filled) || meets(own.filled, traffic.left);
-}
-
 /**
  * Judges a change that writes a file's bytes at another path. The file at the old path is removed, unless another
  * change of the batch fills that path. Works for swaps and chains of any length, because every file is read before the

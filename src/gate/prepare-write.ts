@@ -12,9 +12,8 @@ import { lineCount } from '../text/lines.ts';
 import { findPlaceholder, suspectLines } from '../text/placeholder.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
 import { looksBinary } from '../text/unicode.ts';
-import { cure } from './cure.ts';
 import { type LookedFile, look } from './look.ts';
-import { closedUnlessOk, notPrepared, type Prepared } from './prepared.ts';
+import { closedUnlessOk, cure, notPrepared, type Prepared } from './prepared.ts';
 import type { World } from './world.ts';
 import { type NewBytes, writeStep } from './write-step.ts';
 

@@ -1,13 +1,28 @@
-import { fingerprintOf, readSnapshot } from '../disk/read.ts';
+import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
 import { isStub } from '../judge/knowledge.ts';
-import type { Coverage } from '../model/coverage.ts';
+import {
+  type Coverage,
+  covers,
+  type LineRange,
+  linesCoverage,
+  mergeRanges,
+  rangesOf,
+} from '../model/coverage.ts';
 import type { NewEntry, SeenFile } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { MAX_QUOTED_CHARS } from '../report/bounded.ts';
+import { carryLine, carryRanges } from '../text/carry.ts';
+import { decodeText } from '../text/decode.ts';
+import { diffLines, type Hunk } from '../text/diff.ts';
+import { lineCount } from '../text/lines.ts';
+import { samePlace } from '../text/match.ts';
+import { type MaskedDiffOptions, maskedDiff, type UnifiedDiff } from '../text/unified.ts';
 import type { LookedFile } from './look.ts';
 import type { Step } from './step.ts';
+import type { World } from './world.ts';
 
 /** A larger file that the verdict did not read is not hashed for the journal either. */
 const MAX_HASHED_BYTES = 8 << 20;
@@ -97,4 +112,118 @@ function contentOf(intent: FileIntent): string | undefined {
     default:
       return undefined;
   }
+}
+
+/**
+ * Adds to a STALE refusal the diff since the file was seen. Lines in the diff count as seen, so the next try needs no
+ * read. The refused content stays refused, since it was written without that knowledge. Under `cure: reread` the diff
+ * is shown, but only a read permits the change.
+ */
+export async function cure(
+  world: World,
+  view: LookedFile,
+  refused: { readonly refusal: Refusal; readonly contentHash?: string },
+): Promise<Prepared> {
+  const { sighting, snapshot } = view;
+  if (sighting === undefined || snapshot === undefined) return notPrepared(refused.refusal);
+  const change = await outsideChange(world, sighting, snapshot);
+  if (change === undefined) return notPrepared(refused.refusal);
+  const credit = creditFor(world, { sighting, snapshot, change });
+  const content = refused.contentHash === undefined ? {} : { refusedContent: refused.contentHash };
+  const whole = change.coverage.kind === 'whole' && !sighting.flags.clamped && !sighting.flags.redacted;
+  const detail = {
+    ...refused.refusal.detail,
+    ...(change.diff === '' ? {} : { diff: change.diff }),
+    ...(whole && world.policy.cure === 'diff' ? { revision: world.revisionOf(snapshot.fingerprint) } : {}),
+  };
+  const refusal = { ...refused.refusal, detail };
+  if (world.policy.cure === 'reread') return notPrepared(refusal);
+  // A diff too large to show any present line counts as nothing seen; only a read helps then.
+  if (change.coverage.kind === 'none') return notPrepared(refusal);
+  world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
+  return notPrepared(refusal, { ...credit, ...content });
+}
+
+/** The session's sighting of the present file after the diff was shown. */
+export function creditFor(
+  world: World,
+  { sighting, snapshot, change }: { sighting: Sighting; snapshot: Snapshot; change: OutsideChange },
+): Sighting {
+  return {
+    key: sighting.key,
+    fingerprint: snapshot.fingerprint,
+    stamp: snapshot.stamp,
+    racy: snapshot.racy,
+    coverage: change.coverage,
+    totalLines: change.totalLines,
+    flags: sighting.flags,
+    how: 'cure',
+    atMs: world.now(),
+  };
+}
+
+/** What changed in a file since a session saw it. */
+export interface OutsideChange {
+  /** At most the policy's number of lines. */
+  readonly diff: string;
+  readonly truncated: boolean;
+  readonly totalLines: number;
+  /** Lines that the session saw and that are unchanged, in present line numbers. */
+  readonly stillSeen: readonly LineRange[];
+  /** `stillSeen` and the new lines that the diff shows. */
+  readonly coverage: Coverage;
+  /** The present number of a line that was seen, or undefined if it or its neighbours changed. */
+  carryLine(line: number): number | undefined;
+  /**
+   * The lines that hold this anchor now, if the session saw it at the same place; see `samePlace`
+   * in text/match.ts.
+   */
+  samePlace(anchor: string): LineRange | undefined;
+}
+
+/**
+ * Compares the bytes a session saw with the present ones. Undefined if the earlier bytes are no longer cached or
+ * stored, or are not text.
+ */
+export async function outsideChange(
+  world: World,
+  sighting: Sighting,
+  snapshot: Snapshot,
+): Promise<OutsideChange | undefined> {
+  if (sighting.fingerprint === undefined) return undefined;
+  const earlier = await world.baselines.recall(sighting.fingerprint);
+  if (earlier === undefined) return undefined;
+  const before = decodeText(earlier)?.text;
+  const now = decodeText(snapshot.bytes)?.text;
+  if (before === undefined || now === undefined) return undefined;
+  const { hunks } = diffLines(before, now);
+  const { maxDiffLines: maxLines, maxLineChars, secrets } = world.policy;
+  const shown = boundedDiff(before, now, { maxLines, maxLineChars, secrets, path: sighting.key });
+  const totalLines = lineCount(now);
+  const stillSeen = seenAfter(sighting, hunks, lineCount(before));
+  return {
+    diff: shown.text,
+    truncated: shown.truncated,
+    totalLines,
+    stillSeen,
+    coverage: linesCoverage([...stillSeen, ...shown.shownAfter], totalLines),
+    carryLine: (line) => carryLine(line, hunks),
+    samePlace: (anchor) => {
+      const place = samePlace(before, now, anchor);
+      const ranges = rangesOf(sighting.coverage, lineCount(before));
+      return place && covers({ kind: 'lines', ranges }, place.before) ? place.after : undefined;
+    },
+  };
+}
+
+/** A diff that fits into a refusal. Text cut from the quotation must not count as shown. */
+function boundedDiff(before: string, now: string, bounds: MaskedDiffOptions): UnifiedDiff {
+  // Lines are not shortened: a line cut here would not count as seen, and the next overwrite would be refused.
+  const diff = maskedDiff(before, now, bounds);
+  if (diff.text.length <= MAX_QUOTED_CHARS || bounds.maxLines <= 1) return diff;
+  return boundedDiff(before, now, { ...bounds, maxLines: Math.floor(bounds.maxLines / 2) });
+}
+
+function seenAfter(sighting: Sighting, hunks: readonly Hunk[], totalBefore: number): LineRange[] {
+  return mergeRanges(carryRanges(rangesOf(sighting.coverage, totalBefore), hunks));
 }

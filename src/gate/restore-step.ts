@@ -8,10 +8,9 @@ import type { Stamp } from '../model/fingerprint.ts';
 import type { Place, ResolvedPath } from '../model/path.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
-import { atPath } from './at-path.ts';
-import { keepImages } from './keep-images.ts';
+import { keepImages } from './announce.ts';
 import { restore, stage, unstage } from './restore.ts';
-import { ABSENT } from './side-at.ts';
+import { ABSENT, atPath } from './side-at.ts';
 import type { Displaced, Step } from './step.ts';
 import type { World } from './world.ts';
 

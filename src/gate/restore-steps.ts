@@ -13,10 +13,10 @@ import {
 import type { UndoStep } from '../journal/undo-steps.ts';
 import type { Stamp } from '../model/fingerprint.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
-import { atPath } from './at-path.ts';
+import { keptContent } from './announce.ts';
 import { folderOutStep } from './folder-out-step.ts';
-import { keptContent } from './keep-images.ts';
 import { effectsOf, type RestoreContext, restoreStep, sightingsOf } from './restore-step.ts';
+import { atPath } from './side-at.ts';
 import type { Done, Step } from './step.ts';
 import type { World } from './world.ts';
 

@@ -12,7 +12,7 @@ import type { Effect, Side } from '../model/entry.ts';
 import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
-import { keptContent } from './keep-images.ts';
+import { keptContent } from './announce.ts';
 import { ABSENT } from './side-at.ts';
 import type { Displaced } from './step.ts';
 import type { World } from './world.ts';

@@ -1,11 +1,12 @@
 import { fingerprintIfStill } from '../disk/hash-file.ts';
 import { inspect, linkTarget } from '../disk/list.ts';
 import { readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
+import { type Conflict, conflict } from '../disk/replace.ts';
 import { modeOf, stampOf } from '../disk/stats.ts';
 import type { Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
-import { at, type Place } from '../model/path.ts';
+import { at, type Place, type ResolvedPath } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Located } from '../workspace/workspace.ts';
 import type { World } from './world.ts';
@@ -113,4 +114,35 @@ export function fileSide(fingerprint: Fingerprint, mode: number, image: 'kept' |
 /** The side of a file that was read. Its bytes will be kept as an image. */
 export function sideOf(snapshot: Snapshot): Side {
   return fileSide(snapshot.fingerprint, modeOf(snapshot.stats), 'kept');
+}
+
+/**
+ * Resolves a path again that was vetted before, and runs an action there. Returns a conflict if the path can no longer
+ * be reached.
+ */
+export async function atPath<T>(
+  world: World,
+  path: ResolvedPath,
+  work: (place: Place) => T | Promise<T>,
+): Promise<T | Conflict> {
+  const outcome = world.workspace.locate(path.absolute, 'undo', 'parents');
+  if (!outcome.ok) return conflict('changed');
+  const { place } = outcome.located;
+  try {
+    return place.path.key === path.key ? await work(place) : conflict('changed');
+  } finally {
+    place.dir.close();
+  }
+}
+
+/** The bytes at a key before they are overwritten, or undefined if they cannot be read. */
+export async function snapshotAt(world: World, key: string): Promise<Snapshot | undefined> {
+  const outcome = world.workspace.locate(key, 'overwrite', 'parents');
+  if (!outcome.ok) return undefined;
+  try {
+    const snapshot = await readSnapshot(outcome.located.place, { clock: world.disk.clock });
+    return 'problem' in snapshot ? undefined : snapshot;
+  } finally {
+    outcome.located.place.dir.close();
+  }
 }

@@ -12,10 +12,9 @@ import { isMissing } from '../model/errno.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { Found } from '../workspace/workspace.ts';
-import { atPath } from './at-path.ts';
+import { keptContent } from './announce.ts';
 import { type Doomed, folderOutStep } from './folder-out-step.ts';
-import { keptContent } from './keep-images.ts';
-import { ABSENT, fileAt } from './side-at.ts';
+import { ABSENT, atPath, fileAt } from './side-at.ts';
 import type { Displaced, Step } from './step.ts';
 import type { World } from './world.ts';
 

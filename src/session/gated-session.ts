@@ -1,9 +1,9 @@
 import { readSnapshot } from '../disk/read.ts';
 import { kindOf, modeOf } from '../disk/stats.ts';
-import { noteOutsideChanges, outsideChangesOfTurn } from '../gate/changed-outside.ts';
 import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
-import type { CallSettings } from '../gate/run-steps.ts';
+import type { CallSettings } from '../gate/step.ts';
 import { undo } from '../gate/undo/undo.ts';
+import { noteOutsideChanges, outsideChangesOfTurn } from '../gate/witness.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Coverage, NOTHING } from '../model/coverage.ts';

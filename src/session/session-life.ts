@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readSnapshot } from '../disk/read.ts';
+import type { Counterpart } from '../gate/claims.ts';
 import { Gate } from '../gate/gate.ts';
-import type { Counterpart } from '../gate/worktrees.ts';
 import type { World } from '../gate/world.ts';
 import { newestCut } from '../history/client-rewind.ts';
 import { walkEntries } from '../journal/journal.ts';

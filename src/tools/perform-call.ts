@@ -3,7 +3,7 @@ import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
 import { type ReadStyle, styledText } from '../dialect/read-style.ts';
 import type { RenderContext, Rendered } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
-import { runAsTool } from '../gate/calling-tool.ts';
+import { runAsTool } from '../gate/look.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileStatus, ReadResult, RunResult } from '../model/results.ts';

@@ -15,9 +15,9 @@ import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
 import { carryOut } from '../carry-out.ts';
 import { lockKeys } from '../recover.ts';
 import { type RestorePlace, restoreSteps } from '../restore-steps.ts';
-import { worldFor } from '../run-steps.ts';
+import { worldFor } from '../step.ts';
 import type { World } from '../world.ts';
-import { bytesAfter, bytesBefore, nameOf, plainText } from './file-bytes.ts';
+import { bytesAfter, bytesBefore, nameOf, plainText } from './lost-update.ts';
 import { type Vetted, vetWrites } from './vet-writes.ts';
 import {
   type LayerContent,

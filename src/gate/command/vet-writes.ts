@@ -10,8 +10,15 @@ import { matchingGlob } from '../../text/glob/glob.ts';
 import { merge3 } from '../../text/merge.ts';
 import { approvalsOf } from '../approval.ts';
 import type { World } from '../world.ts';
-import { bytesAfter, bytesBefore, nameOf, plainText } from './file-bytes.ts';
-import { knownBytes, lostDiff, lostUpdate } from './lost-update.ts';
+import {
+  bytesAfter,
+  bytesBefore,
+  knownBytes,
+  lostDiff,
+  lostUpdate,
+  nameOf,
+  plainText,
+} from './lost-update.ts';
 import type { Written } from './write-set.ts';
 
 /** At most this many refusals are listed; the message counts the rest. */

@@ -14,12 +14,11 @@ import { keysOf, notLocked } from '../keys.ts';
 import type { Denied } from '../prepared.ts';
 import { lockKeys } from '../recover.ts';
 import type { Refusals } from '../refusals.ts';
-import { keepBefore } from './bytes.ts';
 import { isOwnWork, keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, judgeAll } from './judge-all.ts';
 import { type Opening, pendingCommand, pendingObserved, pendingOf } from './pending.ts';
 import { ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
-import type { ShownScene } from './shown.ts';
+import { keepBefore, type ShownScene } from './shown.ts';
 
 /** Refusals that do not apply to a command that edits a file in place; its result is tested afterwards. */
 const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([

@@ -18,9 +18,8 @@ import { type Candidate, convertedPaths, dropSnapshot, readBlobs } from '../../p
 import { lostUpdate } from '../command/lost-update.ts';
 import { ABSENT, type FoundSide, fileSide, foundAt } from '../side-at.ts';
 import type { World } from '../world.ts';
-import { keepBefore } from './bytes.ts';
 import type { Turnout } from './known-after.ts';
-import type { ShownScene } from './shown.ts';
+import { keepBefore, type ShownScene } from './shown.ts';
 
 /** Number of files seen by a session, newest first, whose bytes are kept before a command. */
 const MAX_SEEN = 2000;

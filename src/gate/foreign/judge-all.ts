@@ -8,16 +8,13 @@ import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { countLines } from '../../text/byte-lines.ts';
-import { cure } from '../cure.ts';
-import { judgeGranted } from '../grants.ts';
 import { type LookedFile, look } from '../look.ts';
-import { prepare } from '../prepare.ts';
-import { type Denied, evidenceOf, notPrepared } from '../prepared.ts';
+import { judgeGranted, prepare } from '../prepare.ts';
+import { cure, type Denied, evidenceOf, notPrepared } from '../prepared.ts';
 import { ABSENT, fileSide, sideAt, sideOf } from '../side-at.ts';
 import type { Step } from '../step.ts';
 import type { World } from '../world.ts';
-import { changedElsewhere } from './bytes.ts';
-import type { ShownScene } from './shown.ts';
+import { changedElsewhere, type ShownScene } from './shown.ts';
 
 /** Allowed changes of another program, with their expected effects. */
 export interface AllowedChanges {

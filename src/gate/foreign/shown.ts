@@ -3,6 +3,9 @@ import { linesShownIn } from '../../dialect/calls/shown/output-lines.ts';
 import { fingerprintOf, readSnapshot, type Snapshot } from '../../disk/read.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type Coverage, type LineRange, linesCoverage, WHOLE } from '../../model/coverage.ts';
+import type { Effect } from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
+import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CallTimes, GuessedEvent } from '../../model/foreign-session.ts';
 import type { Notice, WitnessEvent } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
@@ -12,6 +15,8 @@ import { countLines, sliceLineBytes } from '../../text/byte-lines.ts';
 import { sameLines } from '../../text/lines.ts';
 import { looksBinary } from '../../text/unicode.ts';
 import { trusted } from '../look.ts';
+import { creditFor, outsideChange } from '../prepared.ts';
+import { snapshotAt } from '../side-at.ts';
 import type { World } from '../world.ts';
 
 type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | GuessedEvent;
@@ -185,4 +190,38 @@ export async function recordView(
       },
     ],
   });
+}
+
+/**
+ * Stores the bytes that a change would destroy. Makes a copy, never a link, because the other server may write into the
+ * file itself. A file that only moves is not destroyed.
+ */
+export async function keepBefore(world: World, { key, before, movedTo }: Effect): Promise<void> {
+  if (before.kind !== 'file' || movedTo !== undefined) return;
+  if (await world.images.has(before.fingerprint.sha256)) return;
+  const snapshot = await snapshotAt(world, key);
+  if (snapshot === undefined)
+    throw new Fault('IO_FAILED', `cannot keep the present bytes of ${key}`, { path: key });
+  await world.images.keepBytes(snapshot.bytes, snapshot.fingerprint);
+}
+
+/**
+ * The notice about changes elsewhere in a file that may still be changed, and the session's sighting after the notice.
+ */
+export async function changedElsewhere(
+  { world, ledger }: ShownScene,
+  { key, before }: Effect,
+): Promise<{ readonly notice: Notice; readonly credit: Sighting } | undefined> {
+  if (before.kind !== 'file') return undefined;
+  const sighting = await ledger.recall(key);
+  if (sighting?.fingerprint === undefined) return undefined;
+  if (sameFingerprint(sighting.fingerprint, before.fingerprint)) return undefined;
+  const snapshot = await snapshotAt(world, key);
+  const change = snapshot === undefined ? undefined : await outsideChange(world, sighting, snapshot);
+  if (snapshot === undefined || change === undefined) return undefined;
+  world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
+  return {
+    notice: { kind: 'changed-elsewhere', diff: change.diff, truncated: change.truncated },
+    credit: creditFor(world, { sighting, snapshot, change }),
+  };
 }

@@ -1,4 +1,4 @@
-export { DIALECT_NAMES, type DialectName } from './dialect/dialect-name.ts';
+export { DIALECT_NAMES, type DialectName } from './dialect/tool.ts';
 export { type DerivedHistory, deriveSightings } from './history/derive.ts';
 export { HistoryIndex } from './history/history-index.ts';
 export type { HistorySighting } from './history/history-sighting.ts';

@@ -1,10 +1,10 @@
 import type { Readable, Writable } from 'node:stream';
 import { version } from './cli/version.ts';
-import type { DialectName } from './dialect/dialect-name.ts';
+import type { DialectName } from './dialect/tool.ts';
 import { type ServeOptions, serveHttp as serveOverHttp, serveStdio as serveOverStdio } from './mcp/serve.ts';
 import type { WorkspaceOptions } from './session/opening.ts';
 
-export { DIALECT_NAMES, type DialectName } from './dialect/dialect-name.ts';
+export { DIALECT_NAMES, type DialectName } from './dialect/tool.ts';
 
 /** A workspace and the options to serve it. Only `roots` is required. */
 export interface ServerOptions extends WorkspaceOptions {

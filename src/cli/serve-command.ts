@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { DIALECT_NAMES, type DialectName } from '../dialect/dialect-name.ts';
+import { DIALECT_NAMES, type DialectName } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
 import { isSessionId } from '../model/session-id.ts';

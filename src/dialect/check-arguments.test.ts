@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectShape } from '../model/shape.ts';
-import { checkArguments, type UnknownArguments } from './check-arguments.ts';
+import { checkArguments, type UnknownArguments } from './tool.ts';
 
 const SCHEMA: ObjectShape = {
   type: 'object',

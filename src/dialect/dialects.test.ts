@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { loadDialect } from '../mcp/serve.ts';
 import type { ObjectShape, Shape } from '../model/shape.ts';
-import { checkArguments } from './check-arguments.ts';
-import { DIALECT_NAMES } from './dialect-name.ts';
 import type { OperationKind } from './operation.ts';
-import type { Tool } from './tool.ts';
+import { checkArguments, DIALECT_NAMES, type Tool } from './tool.ts';
 
 const DIALECTS = await Promise.all(DIALECT_NAMES.map(loadDialect));
 const TOOLS = DIALECTS.flatMap((dialect) =>

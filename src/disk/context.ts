@@ -17,11 +17,11 @@ import { createRequire } from 'node:module';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { SharedRun } from '../model/awaitable.ts';
 import { isMissing } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Durability } from '../model/policy.ts';
-import { SharedRun } from '../model/shared-run.ts';
 import { HeldFiles } from './held-files.ts';
 import { FileSystemClock } from './stats.ts';
 

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, renameSync, rmdirSync, statSync, symlinkSync, wri
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Bench, bench } from '../../test/support/disk.ts';
-import { strongestGuarantee } from '../workspace/guarantee.ts';
+import { strongestGuarantee } from '../workspace/pinned.ts';
 import { create } from './create.ts';
 import { fingerprintOf } from './read.ts';
 import { stampOf } from './stats.ts';

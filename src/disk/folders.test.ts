@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Bench, bench } from '../../test/support/disk.ts';
 import { treeOf } from '../../test/support/tree.ts';
-import { strongestGuarantee } from '../workspace/guarantee.ts';
+import { strongestGuarantee } from '../workspace/pinned.ts';
 import type { Absent } from '../workspace/workspace.ts';
 import { makeFolders, removeFolder } from './folders.ts';
 

@@ -10,9 +10,8 @@ import {
 } from '../disk/read.ts';
 import { isReadOnly, kindOf } from '../disk/stats.ts';
 import { grantCovers } from '../journal/grants.ts';
-import type { Facts, JudgedAction, Target } from '../judge/facts.ts';
+import { type Facts, isStub, type JudgedAction, type Target } from '../judge/facts.ts';
 import { toolGuard } from '../judge/guarded-configuration.ts';
-import { isStub } from '../judge/knowledge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
@@ -20,9 +19,8 @@ import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { BypassRule, Policy } from '../model/policy.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { Outcome, Writer } from '../model/verdict.ts';
-import { viewOf as bufferOf } from '../text/buffer-view.ts';
-import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
+import { viewOf as bufferOf, countLines, sliceLineBytes } from '../text/lines.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import type { World } from './world.ts';
 

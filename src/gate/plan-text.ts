@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
-import type { LineChange } from '../ledger/carry-coverage.ts';
+import type { LineChange } from '../ledger/merge-sighting.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { Edit } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import type { MatchTier } from '../model/results.ts';
-import { countNewlineBytes } from '../text/byte-lines.ts';
 import { type Change, insertAfterLine } from '../text/change.ts';
 import { decodeText, encodeText } from '../text/decode.ts';
+import { countNewlineBytes } from '../text/lines.ts';
 import type { FoldTier } from '../text/match.ts';
 import { hasCurlyQuotes, straightenContent } from '../text/quotes/quotes.ts';
 import { applyEdits, type EditFailure } from '../text/splice.ts';

@@ -1,5 +1,5 @@
 import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
-import { isStub } from '../judge/knowledge.ts';
+import { isStub } from '../judge/facts.ts';
 import {
   type Coverage,
   covers,

@@ -1,16 +1,15 @@
 import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
 import { stampOf } from '../disk/stats.ts';
-import { carryCoverage } from '../ledger/carry-coverage.ts';
 import { type Ledger, movedSightings, sightingsBelow } from '../ledger/ledger.ts';
+import { carryCoverage } from '../ledger/merge-sighting.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
-import { countLines, sliceLineBytes } from '../text/byte-lines.ts';
 import { decodeText } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
-import { sameLines } from '../text/lines.ts';
+import { countLines, sameLines, sliceLineBytes } from '../text/lines.ts';
 import { hasUtf16Mark, looksBinary } from '../text/unicode.ts';
 import type { World } from './world.ts';
 

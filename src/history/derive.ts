@@ -1,6 +1,6 @@
 import { isRecord, parseJson } from '../model/record.ts';
 import type { FormatName, Skipped, Transcript } from '../model/transcript.ts';
-import { viewOf } from '../text/buffer-view.ts';
+import { viewOf } from '../text/lines.ts';
 import { NEWLINE } from '../wire/lines.ts';
 import { HistoryIndex, MAX_LINE_BYTES } from './history-index.ts';
 import type { HistoryIndexOptions, HistorySighting } from './history-sighting.ts';

@@ -2,7 +2,7 @@ import { isAscii } from 'node:buffer';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { FormatName, Skipped } from '../model/transcript.ts';
-import { viewOf } from '../text/buffer-view.ts';
+import { viewOf } from '../text/lines.ts';
 import { LineScanner } from '../wire/lines.ts';
 import { detectFormat, formatNamed, formatOfRecord } from './detect.ts';
 import { sightingOf } from './entry.ts';

@@ -2,7 +2,7 @@ import type { Claim } from '../model/claim.ts';
 import type { Effect, NewEntry, Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
-import { plainKey } from '../store/entry-match.ts';
+import { plainKey } from '../store/entry-columns.ts';
 import type { Store } from '../store/store.ts';
 
 /** The session id that the command line uses to record the user's actions. */

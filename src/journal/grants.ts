@@ -1,5 +1,5 @@
 import type { Entry } from '../model/entry.ts';
-import { ancestorsOf } from '../store/entry-match.ts';
+import { ancestorsOf } from '../store/entry-columns.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 import { walkEntries } from './journal.ts';
 

@@ -1,7 +1,9 @@
 import type { LineRange } from '../model/coverage.ts';
 import type { FileKind } from '../model/path.ts';
+import type { Policy } from '../model/policy.ts';
+import type { Notice } from '../model/results.ts';
 import type { LostReason, Sighting } from '../model/sighting.ts';
-import type { Action } from '../model/verdict.ts';
+import type { Action, NextStep, Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
 
 /**
  * The action to judge. A plain write is `overwrite` whether or not the file exists; `create` is only for callers that
@@ -94,4 +96,74 @@ export interface Facts {
   readonly placeholder?: string | undefined;
   /** The other session whose recorded change produced the current file. */
   readonly writer?: { readonly session: string; readonly atMs: number } | undefined;
+}
+
+/** What the session knows about the target: a valid sighting, or the reason why there is none. */
+type Knowledge =
+  | { readonly known: true; readonly sighting: Sighting }
+  | { readonly known: false; readonly absence: Absence; readonly seenAtMs?: number };
+
+/** Separates valid sightings from tombstones, stubs and listings of a folder that is now a file. */
+export function knowledgeOf(facts: Facts): Knowledge {
+  const { sighting } = facts;
+  if (sighting === undefined) return { known: false, absence: facts.absence ?? 'never' };
+  if (isStub(sighting))
+    return { known: false, absence: sighting.lost ?? 'forgotten', seenAtMs: sighting.atMs };
+  if (sighting.tombstone === true && facts.target.exists)
+    return { known: false, absence: 'recreated', seenAtMs: sighting.atMs };
+  if (sighting.how === 'listing' && facts.target.exists && facts.target.kind !== 'directory')
+    return { known: false, absence: 'never' };
+  return { known: true, sighting };
+}
+
+/** True if only the reason is left of a sighting: no coverage and no baseline. */
+export function isStub(sighting: Sighting): boolean {
+  return sighting.lost !== undefined && sighting.fingerprint === undefined && sighting.stamp === undefined;
+}
+
+/** True if the content to write equals the current content, so that nothing can be lost. */
+export function bringsWhatIsThere(facts: Facts): boolean {
+  const { action, contentHash, currentHash } = facts;
+  return action === 'overwrite' && contentHash !== undefined && contentHash === currentHash;
+}
+
+/**
+ * The result of one rule: pass, refuse, pass with notices, or `carry`. `carry` means that the edit must be merged with
+ * a later change of the file, which may still fail as STALE.
+ */
+export type Ruling =
+  | { readonly kind: 'pass' }
+  | { readonly kind: 'refuse'; readonly refusal: Refusal }
+  | { readonly kind: 'note'; readonly notices: readonly Notice[] }
+  | { readonly kind: 'carry' };
+
+/** A pure check of the facts. */
+export type JudgeRule = (facts: Facts, policy: Policy) => Ruling;
+
+export const PASS: Ruling = { kind: 'pass' };
+
+/** Builds a refusal from the facts and a reason. */
+export function no(facts: Facts, reason: { code: RefusalCode; next: NextStep; detail?: Detail }): Ruling {
+  const detail = present(reason.detail ?? {});
+  const refusal: Refusal = {
+    code: reason.code,
+    action: facts.action,
+    path: facts.path,
+    next: reason.next,
+    ...(detail === undefined ? {} : { detail }),
+  };
+  return { kind: 'refuse', refusal };
+}
+
+/** A pass with notices. */
+export function note(...notices: readonly Notice[]): Ruling {
+  return { kind: 'note', notices };
+}
+
+type Detail = { readonly [K in keyof RefusalDetail]: RefusalDetail[K] | undefined };
+
+/** Removes undefined fields, so that details compare and serialise cleanly. */
+function present(detail: Detail): RefusalDetail | undefined {
+  const entries = Object.entries(detail).filter(([, value]) => value !== undefined);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }

@@ -1,9 +1,7 @@
 import type { Policy } from '../model/policy.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
-import type { Facts } from './facts.ts';
-import { knowledgeOf } from './knowledge.ts';
-import type { JudgeRule } from './rule.ts';
+import { type Facts, type JudgeRule, knowledgeOf } from './facts.ts';
 import { contain } from './rules/contain.ts';
 import { content } from './rules/content.ts';
 import { covered } from './rules/covered.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { flags, sighting } from '../../test/support/judging.ts';
-import { isStub } from '../judge/knowledge.ts';
+import { isStub } from '../judge/facts.ts';
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { Fault } from '../model/fault.ts';
 import type { Policy } from '../model/policy.ts';

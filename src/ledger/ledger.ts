@@ -1,4 +1,4 @@
-import { isStub } from '../judge/knowledge.ts';
+import { isStub } from '../judge/facts.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import type { NewEntry } from '../model/entry.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';

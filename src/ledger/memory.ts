@@ -1,4 +1,4 @@
-import { isStub } from '../judge/knowledge.ts';
+import { isStub } from '../judge/facts.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { NOTHING } from '../model/coverage.ts';
 import type { Entry } from '../model/entry.ts';

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { locksConformance } from '../../test/store/locks-conformance.ts';
 import { scratch } from '../../test/support/tree.ts';
-import { KeyedMutex } from './keyed-mutex.ts';
-import { LocalLocks } from './locks.ts';
+import { KeyedMutex, LocalLocks } from './locks.ts';
 
 const child = join(import.meta.dirname, '../../test/children/lock-child.mjs');
 

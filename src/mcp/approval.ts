@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { ToolAnswer, ToolContext } from '../tools/tool-answer.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
-import { notificationMessage, type Parts, requestMessage } from './outgoing.ts';
+import { notificationMessage, type Parts, requestMessage } from './protocol.ts';
 
 type Approve = NonNullable<ToolContext['approve']>;
 type ApprovalRequest = Parameters<Approve>[0];

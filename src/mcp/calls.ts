@@ -1,28 +1,25 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
-import { unknownTool } from '../tools/call-tool.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolAnswer, ToolContext } from '../tools/tool-answer.ts';
-import type { ToolDefinition, ToolHost } from '../tools/tool-host.ts';
+import { type ToolDefinition, type ToolHost, unknownTool } from '../tools/tool-host.ts';
 import { askingCall, HeldCalls, type InputRequired, Questions } from './approval.ts';
 import { metaOf } from './envelope.ts';
 import {
+  type Era,
   formOf,
+  type Implementation,
   inputRequiredMessage,
+  invalidParams,
+  isRequestId,
   notificationMessage,
   type Parts,
+  type Request,
+  type RequestId,
   type ToolResult,
   toolMessage,
   toolResult,
-} from './outgoing.ts';
-import {
-  type Era,
-  type Implementation,
-  invalidParams,
-  isRequestId,
-  type Request,
-  type RequestId,
 } from './protocol.ts';
 
 /** The client of one call: its protocol era, and its name and version if given. */

@@ -7,17 +7,12 @@ import { type Caller, Calls, type CallsOptions } from './calls.ts';
 import { type ClientRoots, RootsDialogue } from './client-roots.ts';
 import { type Envelope, envelopeOf, implementationOf, metaOf } from './envelope.ts';
 import {
-  complete,
-  errorMessage,
-  inputRequiredMessage,
-  notificationMessage,
-  type Parts,
-  resultMessage,
-} from './outgoing.ts';
-import {
   BATCH_VERSION,
   CAPABILITIES,
+  complete,
+  errorMessage,
   type Implementation,
+  inputRequiredMessage,
   internalError,
   invalidParams,
   invalidRequest,
@@ -28,11 +23,14 @@ import {
   MODERN_VERSIONS,
   methodNotFound,
   type Notification,
+  notificationMessage,
+  type Parts,
   type Request,
   type RequestId,
   RpcError,
   readLine,
   readMessage,
+  resultMessage,
   SUBSCRIPTION_ID_KEY,
   unsupportedVersion,
 } from './protocol.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { written } from '../../test/support/written.ts';
-import { errorMessage, type Parts, type TextResult, toolMessage } from './outgoing.ts';
-import { RpcError } from './protocol.ts';
+import { errorMessage, type Parts, RpcError, type TextResult, toolMessage } from './protocol.ts';
 
 const info = { name: 'fixture', version: '1' };
 const joined = (parts: Parts) => JSON.parse(written(parts));

@@ -6,21 +6,22 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { isRecord, type JsonRecord } from '../model/record.ts';
-import { unknownTool } from '../tools/call-tool.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolContext } from '../tools/tool-answer.ts';
-import type { ToolHost } from '../tools/tool-host.ts';
+import { type ToolHost, unknownTool } from '../tools/tool-host.ts';
 import { JsonText } from '../wire/json-text.ts';
 import { approvalForm, approvalOf, canElicit, type HeldCalls, QUESTION_MS } from './approval.ts';
 import { implementationOf, metaOf } from './envelope.ts';
-import { formOf, type ToolResult, toolResult } from './outgoing.ts';
 import {
   CAPABILITIES,
   CLIENT_CAPABILITIES_KEY,
   CLIENT_INFO_KEY,
   type Era,
+  formOf,
   isRequestId,
   LEGACY_VERSIONS,
+  type ToolResult,
+  toolResult,
 } from './protocol.ts';
 
 /** A tool result in the SDK's form, always an object. */

@@ -7,7 +7,7 @@ import { JsonText } from '../wire/json-text.ts';
 import { LineFrames } from '../wire/lines.ts';
 import type { ClientRoots } from './client-roots.ts';
 import { ClientConnection } from './connection.ts';
-import { type Parts, writeParts } from './outgoing.ts';
+import { type Parts, writeParts } from './protocol.ts';
 
 /** The reason the loop ended. */
 export type StdioEnd = 'end-of-input' | 'broken-output' | EndSignal;

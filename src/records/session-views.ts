@@ -1,5 +1,5 @@
 import { ClaimBoard } from '../journal/claim-board.ts';
-import { isStub } from '../judge/knowledge.ts';
+import { isStub } from '../judge/facts.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Claim } from '../model/claim.ts';
 import type { NewEntry } from '../model/entry.ts';

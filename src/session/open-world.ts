@@ -18,7 +18,7 @@ import { Processes } from '../process/processes.ts';
 import type { Images } from '../store/images.ts';
 import { openState } from '../store/open-state.ts';
 import { prepareHome } from '../store/prepare-home.ts';
-import type { Guarantee } from '../workspace/guarantee.ts';
+import type { Guarantee } from '../workspace/pinned.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import { keepPolicyOutOfReach, keepStateOutOfReach } from './out-of-reach.ts';
 

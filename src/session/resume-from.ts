@@ -7,7 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { Fault } from '../model/fault.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
-import { countLines } from '../text/byte-lines.ts';
+import { countLines } from '../text/lines.ts';
 
 /** Gives a session the sightings of its transcript, as far as the disk confirms them. */
 export async function resumeFrom(

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { rgPath } from '@vscode/ripgrep';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
-import { strongestGuarantee } from '../workspace/guarantee.ts';
+import { strongestGuarantee } from '../workspace/pinned.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import { findFiles } from './find.ts';
 import { searchText } from './search.ts';

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { makeTree, type Scratch, scratch } from '../../test/support/tree.ts';
 import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
-import { strongestGuarantee } from '../workspace/guarantee.ts';
+import { strongestGuarantee } from '../workspace/pinned.ts';
 import { Workspace, type WorkspaceSettings } from '../workspace/workspace.ts';
 import type { SearchWorld } from './find.ts';
 import { searchText } from './search.ts';

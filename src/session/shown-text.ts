@@ -1,10 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { LineRange } from '../model/coverage.ts';
 import type { ReadResult } from '../model/results.ts';
-import { viewOf } from '../text/buffer-view.ts';
-import { sliceLineBytes } from '../text/byte-lines.ts';
 import { decodeText } from '../text/decode.ts';
-import { clampLines, sliceLines, toLf } from '../text/lines.ts';
+import { clampLines, sliceLineBytes, sliceLines, toLf, viewOf } from '../text/lines.ts';
 import { hasNul } from '../text/unicode.ts';
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);

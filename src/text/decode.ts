@@ -1,7 +1,6 @@
 import type { analyse } from 'chardet';
 import type iconv from 'iconv-lite';
-import { viewOf } from './buffer-view.ts';
-import { endingUsed, withEnding } from './lines.ts';
+import { endingUsed, viewOf, withEnding } from './lines.ts';
 import {
   type DecodedText,
   decodeUnicode,

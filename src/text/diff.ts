@@ -1,7 +1,5 @@
 import { diff_core as myers } from 'fast-myers-diff';
-import { viewOf } from './buffer-view.ts';
-import { countNewlineBytes } from './byte-lines.ts';
-import { countNewlines, splitLines } from './lines.ts';
+import { countNewlineBytes, countNewlines, splitLines, viewOf } from './lines.ts';
 
 /** Lines replaced by other lines, as 0-based indexes with exclusive ends. Either side may be empty. */
 export interface Hunk {

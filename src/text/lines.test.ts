@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countLines, countNewlineBytes, sliceLineBytes } from './byte-lines.ts';
 import {
+  countLines,
+  countNewlineBytes,
   endingOf,
   lineAt,
   lineCount,
   lineStart,
   linesOfSpan,
+  sliceLineBytes,
   sliceLines,
   splitLines,
   toLf,

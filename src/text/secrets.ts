@@ -1,5 +1,4 @@
-import { viewOf } from './buffer-view.ts';
-import type { Span } from './lines.ts';
+import { type Span, viewOf } from './lines.ts';
 
 /** Replaces a masked value. The rest of the line and the line numbers stay the same. */
 export const MASK = '[masked]';

@@ -1,7 +1,6 @@
 import type { Edit } from '../model/intent.ts';
-import { viewOf } from './buffer-view.ts';
 import { type Change, changesOf, composeChanges } from './change.ts';
-import { type Ending, endingUsed, type Span, withEnding } from './lines.ts';
+import { type Ending, endingUsed, type Span, viewOf, withEnding } from './lines.ts';
 import { deletesLines } from './splice.ts';
 import { hasNul, hasUtf16Mark } from './unicode.ts';
 

@@ -1,4 +1,4 @@
-import { viewOf } from './buffer-view.ts';
+import { viewOf } from './lines.ts';
 
 /** How a text is stored; enough to write it back byte for byte. */
 export interface TextForm {

@@ -13,8 +13,14 @@ import { noticeTexts } from '../report/describe-notice.ts';
 import { refusalOutcome, type SuccessOutcome, successOutcome } from '../report/json.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { type PathNames, withShownPaths } from '../session/path-names.ts';
-import { performChange } from './perform-change.ts';
-import { type EscapedText, type Performed, rendered, type ToolContext, withText } from './tool-answer.ts';
+import {
+  type EscapedText,
+  type Performed,
+  performChange,
+  rendered,
+  type ToolContext,
+  withText,
+} from './tool-answer.ts';
 
 /** The session, tool and output form of a call. */
 export interface Performing {

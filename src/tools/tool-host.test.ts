@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import { resultOf } from '../../test/support/written.ts';
-import type { DialectName } from '../dialect/dialect-name.ts';
+import type { DialectName } from '../dialect/tool.ts';
 import { loadDialect } from '../mcp/serve.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
-import { DIALECT_NAMES } from '../dialect/dialect-name.ts';
+import { DIALECT_NAMES } from '../dialect/tool.ts';
 import { currentSession, runInSession } from '../session/ambient.ts';
 import { openSession } from '../session/sessions.ts';
 import { type ToolsetOptions, toolset } from './toolset.ts';

@@ -1,13 +1,20 @@
 import { ANTHROPIC } from '../dialect/anthropic.ts';
 import { APPLY_PATCH } from '../dialect/apply-patch.ts';
-import { DIALECT_NAMES, type DialectName } from '../dialect/dialect-name.ts';
 import { FILESYSTEM } from '../dialect/filesystem/dialect.ts';
 import { LACE } from '../dialect/lace/dialect.ts';
 import { LOOKFIRST } from '../dialect/lookfirst/dialect.ts';
 import type { ContentBlock, Rendered } from '../dialect/render.ts';
 import { SANDBOX } from '../dialect/sandbox.ts';
 import { TEXT_EDITOR } from '../dialect/text-editor.ts';
-import { type Dialect, type Renaming, renamedNames, renameTools, type Tool } from '../dialect/tool.ts';
+import {
+  DIALECT_NAMES,
+  type Dialect,
+  type DialectName,
+  type Renaming,
+  renamedNames,
+  renameTools,
+  type Tool,
+} from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
 import { toJsonSchema } from '../model/json-schema.ts';
 import { nearestName } from '../model/nearest-name.ts';
@@ -28,9 +35,16 @@ import type { RefusalOutcome, SuccessOutcome } from '../report/json.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import { GatedSession } from '../session/gated-session.ts';
 import { type PathNames, pathNames } from '../session/path-names.ts';
-import { callTool, offeredTools, refuseArguments, renderContext, translateCall } from './call-tool.ts';
-import { withPaths, withVirtualGlobs } from './map-paths.ts';
 import type { FaultOutcome, ToolAnswer } from './tool-answer.ts';
+import {
+  callTool,
+  offeredTools,
+  refuseArguments,
+  renderContext,
+  translateCall,
+  withPaths,
+  withVirtualGlobs,
+} from './tool-host.ts';
 
 export interface ToolsetOptions {
   /** The dialect, which determines tool names and arguments; default `lookfirst`. */

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
-import { atLeast, strongestGuarantee } from './guarantee.ts';
+import { atLeast, strongestGuarantee } from './pinned.ts';
 import { Workspace } from './workspace.ts';
 
 describe('guarantee', () => {

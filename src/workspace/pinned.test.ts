@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDescriptors } from '../../test/support/descriptors.ts';
 import { makeTree, scratch } from '../../test/support/tree.ts';
-import { strongestGuarantee } from './guarantee.ts';
-import { HeldDirectory, StandingFolders } from './pinned.ts';
+import { HeldDirectory, StandingFolders, strongestGuarantee } from './pinned.ts';
 import { Workspace } from './workspace.ts';
 
 interface Places {

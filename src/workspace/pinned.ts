@@ -1,8 +1,10 @@
-import { closeSync, constants, lstatSync, openSync, readlinkSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, statfsSync } from 'node:fs';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
-import { O_PATH } from './guarantee.ts';
+
+/** Linux's O_PATH, for which Node has no constant: a handle to a file or folder without opening its content. */
+export const O_PATH = 0o10000000;
 
 /** O_NOFOLLOW with O_DIRECTORY: a link in place of the directory fails with ENOTDIR and is never followed. */
 const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -155,5 +157,48 @@ export function whereIs(held: HeldDirectory): string | undefined {
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     return undefined;
+  }
+}
+
+/**
+ * How containment is enforced, strongest first.
+ * `walk`: every step goes through a pinned directory handle; a swapped component cannot redirect
+ * it.
+ * `best-effort`: the path is checked, then used; a process that swaps components in between can
+ * win.
+ */
+export const GUARANTEES = ['walk', 'best-effort'] as const;
+export type Guarantee = (typeof GUARANTEES)[number];
+
+const PROC_SUPER_MAGIC = 0x9fa0;
+
+/**
+ * The strongest guarantee of this machine, found by a probe. `LOOKFIRST_GUARANTEE=best-effort`
+ * forces the weaker one, so that the code for other platforms can be tested on Linux. `doctor`
+ * reports the one in force.
+ */
+export function strongestGuarantee(): Guarantee {
+  const isForced = process.env['LOOKFIRST_GUARANTEE'] === 'best-effort';
+  return !isForced && canWalk() ? 'walk' : 'best-effort';
+}
+
+export function atLeast(have: Guarantee, asked: Guarantee): boolean {
+  return GUARANTEES.indexOf(have) <= GUARANTEES.indexOf(asked);
+}
+
+/** True if /proc is a real proc file system and a handle resolves to the directory it was opened on. */
+function canWalk(): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    if (statfsSync('/proc').type !== PROC_SUPER_MAGIC) return false;
+    const fd = openSync('/', O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    try {
+      return fstatSync(fd).isDirectory() && readlinkSync(`/proc/self/fd/${fd}`) === '/';
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    // If the probe fails in any way, the walk is not reliable here.
+    return false;
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { globReach, Protection } from './protection.ts';
+import { globReach, Protection } from './roots.ts';
 
 const GLOBS = ['**/.git', '**/.git/**', '**/*.pem', 'private', 'conf/*.json', 'keys/**', '**/[!a]*.crt'];
 

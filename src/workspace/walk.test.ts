@@ -2,7 +2,7 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { IN_MEMORY, makeTree, scratch } from '../../test/support/tree.ts';
-import { GUARANTEES } from './guarantee.ts';
+import { GUARANTEES } from './pinned.ts';
 import { Workspace, type WorkspaceSettings } from './workspace.ts';
 
 function opened(roots: readonly string[], options: WorkspaceSettings = {}): Workspace {

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { asNobody } from '../../test/support/nobody.ts';
 import { makeTree, scratch } from '../../test/support/tree.ts';
 import type { Fault } from '../model/fault.ts';
-import { strongestGuarantee } from './guarantee.ts';
+import { strongestGuarantee } from './pinned.ts';
 import { Workspace, type WorkspaceSettings } from './workspace.ts';
 
 function opened(roots: readonly string[], options: WorkspaceSettings = {}): Workspace {

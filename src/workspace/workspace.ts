@@ -9,11 +9,9 @@ import {
   type RefusalCode,
   refused,
 } from '../model/verdict.ts';
-import { atLeast, type Guarantee, strongestGuarantee } from './guarantee.ts';
 import { type Folding, foldPath, platformFolding } from './lexical.ts';
-import { StandingFolders } from './pinned.ts';
-import { Protection } from './protection.ts';
-import { Naming, type OpenedRoots, openRoots } from './roots.ts';
+import { atLeast, type Guarantee, StandingFolders, strongestGuarantee } from './pinned.ts';
+import { Naming, type OpenedRoots, openRoots, Protection } from './roots.ts';
 import { type Root, type Walked, walk } from './walk.ts';
 
 export interface WorkspaceSettings {

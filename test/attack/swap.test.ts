@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { strongestGuarantee } from '../../src/workspace/guarantee.ts';
+import { strongestGuarantee } from '../../src/workspace/pinned.ts';
 import { attackTable } from '../support/attack-table.ts';
 import { attackPath, type SwapVariant } from '../support/swap-attack.ts';
 import { SWAP_OPERATIONS, type SwapOperation } from '../support/swap-operations.ts';

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDisk } from '../../src/disk/context.ts';
 import { Fault } from '../../src/model/fault.ts';
-import { GUARANTEES, type Guarantee, strongestGuarantee } from '../../src/workspace/guarantee.ts';
+import { GUARANTEES, type Guarantee, strongestGuarantee } from '../../src/workspace/pinned.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { entriesBelow, IN_MEMORY, makeTree, type Scratch, scratch } from '../support/tree.ts';
 import { type Done, OPERATIONS, type Operation, type Victim } from './operations.ts';

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { KNOWN_SERVERS } from '../../src/dialect/calls/servers/known-servers.ts';
-import { DIALECT_NAMES, type DialectName } from '../../src/dialect/dialect-name.ts';
+import { DIALECT_NAMES, type DialectName } from '../../src/dialect/tool.ts';
 import { loadDialect } from '../../src/mcp/serve.ts';
 import { PRESET_NAMES } from '../../src/model/policy.ts';
 import { explain } from '../../src/report/explain.ts';

@@ -1,9 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { checkArguments } from '../../src/dialect/check-arguments.ts';
-import type { DialectName } from '../../src/dialect/dialect-name.ts';
-import type { Dialect } from '../../src/dialect/tool.ts';
+import { checkArguments, type Dialect, type DialectName } from '../../src/dialect/tool.ts';
 import { loadDialect } from '../../src/mcp/serve.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { type Action, type NextStep, REFUSAL_CODES, type RefusalDetail } from '../../src/model/verdict.ts';

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { strongestGuarantee } from '../../src/workspace/guarantee.ts';
+import { strongestGuarantee } from '../../src/workspace/pinned.ts';
 import { failMany, openDescriptors } from '../support/descriptors.ts';
 import { bench } from '../support/disk.ts';
 

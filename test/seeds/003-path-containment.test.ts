@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openSession } from '../../src/session/sessions.ts';
-import { strongestGuarantee } from '../../src/workspace/guarantee.ts';
+import { strongestGuarantee } from '../../src/workspace/pinned.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
 import { attackPath } from '../support/swap-attack.ts';
 import { SWAP_OPERATIONS } from '../support/swap-operations.ts';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { DialectName } from '../../src/dialect/dialect-name.ts';
+import type { DialectName } from '../../src/dialect/tool.ts';
 import { GENERIC } from '../../src/hooks/hosts/hook-hosts.ts';
 import { HookDoor } from '../../src/hooks/run-hook.ts';
 import type { Policy, PresetName } from '../../src/model/policy.ts';

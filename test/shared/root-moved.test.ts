@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
-import { strongestGuarantee } from '../../src/workspace/guarantee.ts';
+import { strongestGuarantee } from '../../src/workspace/pinned.ts';
 import { startChild } from '../support/child.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { scratch, treeOf } from '../support/tree.ts';

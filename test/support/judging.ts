@@ -1,6 +1,5 @@
 import { PRESETS } from '../../src/config/presets.ts';
-import type { Facts, Target } from '../../src/judge/facts.ts';
-import type { JudgeRule } from '../../src/judge/rule.ts';
+import type { Facts, JudgeRule, Target } from '../../src/judge/facts.ts';
 import { WHOLE } from '../../src/model/coverage.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../../src/model/sighting.ts';

@@ -1,4 +1,4 @@
-import { formOf, type Parts, toolMessage, toolResult, writeParts } from '../../src/mcp/outgoing.ts';
+import { formOf, type Parts, toolMessage, toolResult, writeParts } from '../../src/mcp/protocol.ts';
 import type { ToolAnswer } from '../../src/tools/tool-answer.ts';
 import type { ToolHost } from '../../src/tools/tool-host.ts';
 import { JsonText } from '../../src/wire/json-text.ts';

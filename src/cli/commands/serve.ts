@@ -1,5 +1,5 @@
 import { Argument, Command, Option } from 'commander';
-import { DIALECT_NAMES } from '../../dialect/dialect-name.ts';
+import { DIALECT_NAMES } from '../../dialect/tool.ts';
 import { PRESET_NAMES } from '../../model/policy.ts';
 import { colourOption } from '../conventions.ts';
 

@@ -19,7 +19,7 @@ import type { ChangeEnding, Session } from '../../model/session.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import type { TurnMark } from '../../model/turn.ts';
 import { type Action, type Outcome, refused } from '../../model/verdict.ts';
-import { countLines } from '../../text/byte-lines.ts';
+import { countLines } from '../../text/lines.ts';
 import { looksBinary } from '../../text/unicode.ts';
 import type { Gate } from '../gate.ts';
 import { runAsTool, trusted } from '../look.ts';

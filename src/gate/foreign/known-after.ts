@@ -1,11 +1,11 @@
 import type { Snapshot } from '../../disk/read.ts';
-import { carryCoverage } from '../../ledger/carry-coverage.ts';
+import { carryCoverage } from '../../ledger/merge-sighting.ts';
 import { type Coverage, NOTHING, WHOLE } from '../../model/coverage.ts';
 import type { Effect, ForeignWrite } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
-import { countLines } from '../../text/byte-lines.ts';
 import { diffLines } from '../../text/diff.ts';
+import { countLines } from '../../text/lines.ts';
 import { hasUtf16Mark, looksBinary } from '../../text/unicode.ts';
 import type { FoundSide } from '../side-at.ts';
 import type { World } from '../world.ts';

@@ -1,9 +1,7 @@
 import { type Coverage, type LineRange, mergeRanges, missingLines } from '../../model/coverage.ts';
 import type { Policy } from '../../model/policy.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import type { Facts } from '../facts.ts';
-import { knowledgeOf } from '../knowledge.ts';
-import { type JudgeRule, no, note, PASS, type Ruling } from '../rule.ts';
+import { type Facts, type JudgeRule, knowledgeOf, no, note, PASS, type Ruling } from '../facts.ts';
 
 /**
  * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked. A delete needs every

@@ -1,7 +1,5 @@
 import type { Policy } from '../../model/policy.ts';
-import type { Facts } from '../facts.ts';
-import { knowledgeOf } from '../knowledge.ts';
-import { type JudgeRule, no, note, PASS, type Ruling } from '../rule.ts';
+import { type Facts, type JudgeRule, knowledgeOf, no, note, PASS, type Ruling } from '../facts.ts';
 
 /**
  * Requires that the path exists or does not exist, as the action demands. If a seen file has disappeared, an edit is

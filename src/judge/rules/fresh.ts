@@ -1,8 +1,15 @@
 import type { Policy } from '../../model/policy.ts';
 import { type Sighting, showsAll } from '../../model/sighting.ts';
-import type { Facts } from '../facts.ts';
-import { bringsWhatIsThere, knowledgeOf } from '../knowledge.ts';
-import { type JudgeRule, no, note, PASS, type Ruling } from '../rule.ts';
+import {
+  bringsWhatIsThere,
+  type Facts,
+  type JudgeRule,
+  knowledgeOf,
+  no,
+  note,
+  PASS,
+  type Ruling,
+} from '../facts.ts';
 
 /**
  * Requires that the file is unchanged since it was seen. Different bytes are always stale; equal bytes are not, except

@@ -1,6 +1,5 @@
 import type { FileKind } from '../../model/path.ts';
-import type { JudgedAction } from '../facts.ts';
-import { type JudgeRule, no, PASS } from '../rule.ts';
+import { type JudgedAction, type JudgeRule, no, PASS } from '../facts.ts';
 
 const SPECIAL: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
 /**

@@ -1,4 +1,4 @@
-import { type JudgeRule, no, PASS } from '../rule.ts';
+import { type JudgeRule, no, PASS } from '../facts.ts';
 
 /** A non-empty folder is deleted only if the caller sets `recursive`; a bypass does not replace it. */
 export const recursive: JudgeRule = (facts) => {

@@ -1,7 +1,5 @@
 import { showsAll } from '../../model/sighting.ts';
-import type { Facts } from '../facts.ts';
-import { bringsWhatIsThere, knowledgeOf } from '../knowledge.ts';
-import { type JudgeRule, no, PASS } from '../rule.ts';
+import { bringsWhatIsThere, type Facts, type JudgeRule, knowledgeOf, no, PASS } from '../facts.ts';
 
 /**
  * An `expected_revision` must match the current bytes, even if the session has seen them, because the caller named the

@@ -1,8 +1,6 @@
 import type { Policy } from '../../model/policy.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import type { Absence, Facts } from '../facts.ts';
-import { knowledgeOf } from '../knowledge.ts';
-import { type JudgeRule, no, PASS, type Ruling } from '../rule.ts';
+import { type Absence, type Facts, type JudgeRule, knowledgeOf, no, PASS, type Ruling } from '../facts.ts';
 
 /**
  * This session must have seen the file, not too long ago, and the view must still be in the model's context. After a

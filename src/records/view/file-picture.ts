@@ -2,7 +2,7 @@ import { type LineRange, mergeRanges, rangesOf } from '../../model/coverage.ts';
 import type { Entry } from '../../model/entry.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { byteSize } from '../../report/amounts.ts';
-import { plainKey } from '../../store/entry-match.ts';
+import { plainKey } from '../../store/entry-columns.ts';
 import { carryRanges } from '../../text/carry.ts';
 import { decodeText } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';

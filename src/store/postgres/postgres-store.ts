@@ -3,10 +3,14 @@ import type { Entry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { CHAIN_START } from '../chain.ts';
-import { column, entryFrom, fromColumn } from '../entry-columns.ts';
-import { matchesPending } from '../entry-match.ts';
-import { sightingFrom } from '../sighting-text.ts';
+import {
+  CHAIN_START,
+  column,
+  entryFrom,
+  fromColumn,
+  matchesPending,
+  sightingFrom,
+} from '../entry-columns.ts';
 import type {
   ChainState,
   EntryFilter,

@@ -2,10 +2,16 @@ import { randomBytes } from 'node:crypto';
 import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
-import { CHAIN_START, canonicalJson } from '../chain.ts';
-import { column, entryValues, INDEXED, touchedKeys } from '../entry-columns.ts';
-import { ancestorsOf } from '../entry-match.ts';
-import { sightingText } from '../sighting-text.ts';
+import {
+  ancestorsOf,
+  CHAIN_START,
+  canonicalJson,
+  column,
+  entryValues,
+  INDEXED,
+  sightingText,
+  touchedKeys,
+} from '../entry-columns.ts';
 import type { EntryFilter, Writes } from '../store.ts';
 import type { PgValue } from './driver.ts';
 import type { Fence, Heart } from './heart.ts';

@@ -1,11 +1,10 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { openProcessLock } from '../../lock/open-process-lock.ts';
-import type { ProcessLock } from '../../lock/process-lock.ts';
+import { openProcessLock, type ProcessLock } from '../../lock/locks.ts';
 import { errnoOf } from '../../model/errno.ts';
 import { Fault } from '../../model/fault.ts';
-import { CHAIN_START } from '../chain.ts';
-import { localOwner } from '../owner.ts';
+import { CHAIN_START } from '../entry-columns.ts';
+import { localOwner } from '../state.ts';
 
 export type SqlValue = string | number | null;
 

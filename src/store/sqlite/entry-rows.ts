@@ -1,6 +1,5 @@
 import type { Entry } from '../../model/entry.ts';
-import { column, entryFrom, INDEXED } from '../entry-columns.ts';
-import { ancestorsOf } from '../entry-match.ts';
+import { ancestorsOf, column, entryFrom, INDEXED } from '../entry-columns.ts';
 import {
   type ChainLink,
   CLAIM_KINDS,

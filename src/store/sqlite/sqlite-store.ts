@@ -2,11 +2,18 @@ import type { Entry, PendingChange } from '../../model/entry.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { linkAfter } from '../chain.ts';
-import { column, entryFrom, entryValues, fromColumn, touchedKeys } from '../entry-columns.ts';
-import { matchesPending } from '../entry-match.ts';
+import {
+  column,
+  entryFrom,
+  entryValues,
+  fromColumn,
+  linkAfter,
+  matchesPending,
+  sightingFrom,
+  sightingText,
+  touchedKeys,
+} from '../entry-columns.ts';
 import { LateNotes } from '../late-notes.ts';
-import { sightingFrom, sightingText } from '../sighting-text.ts';
 import type {
   ChainLink,
   EntryFilter,

@@ -20,7 +20,7 @@ const config: ViteUserConfig = defineConfig({
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // What is waited for takes as long as the machine takes: only what never comes is a failure.
+    // Slow machines take longer; only a result that never arrives is a failure.
     expect: { poll: { timeout: 30_000 } },
     // Most tests wait for processes of their own, so one more worker than processors keeps a small machine busy.
     maxWorkers: availableParallelism() + 1,

@@ -1,4 +1,4 @@
-// What an adapter adds to a call. Each tool is called as its framework calls it. The base is the same work without the
+// Measures what an adapter adds to a call. Each tool is called as its framework calls it. The base is the same work without the
 // adapter: the session's own method, with the numbering of lines that its caller would have to do. For LangChain, a tool of
 // the framework with that work in it, so that the framework's own share is on both sides; for deepagents, a minimal backend.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -50,7 +50,7 @@ async function measured(session, root) {
   });
   const reads = names.map((door) => async () => {
     const answer = await doors[door].read(file(door));
-    // The bytes of the text, as for sending it: a text that was put together may be copied only now.
+    // Counts bytes as sending would: a concatenated string may be copied only at this point.
     const text = doors[door].text?.(answer) ?? answer;
     if (Buffer.byteLength(text) < TEXT.length) throw new Error(`not all was read through ${door}`);
   });
@@ -141,7 +141,7 @@ async function numbered(session, path) {
   return `${lines.join('\n')}\n[read ${path} lines ${from}-${to} of ${totalLines} revision ${revision}]`;
 }
 
-/** What deepagents demands of a backend's read, with the least code. */
+/** The smallest `read` that satisfies the backend interface of deepagents. */
 function plainBackend(session) {
   return {
     read: async (path, offset = 0, limit = 500) => {

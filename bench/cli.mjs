@@ -1,4 +1,4 @@
-// What the journal costs: a cold look at it, a recorded read, a journalled write, and the room it takes.
+// Measures the cost of the journal: a first `log`, a recorded read, a journalled write, and the room it takes.
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
@@ -42,7 +42,7 @@ export async function rows() {
   }
 }
 
-/** A new process that shows the last entries of a long journal, over a new process that does nothing. */
+/** A new process that shows the last entries of a long journal, compared with a new process that does nothing. */
 async function coldLog(base) {
   const { root, home } = folders(base);
   const store = await openStore(`sqlite:${join(home, 'lookfirst.db')}`);
@@ -85,7 +85,7 @@ function sampleEntry(root, n) {
   return { ...base, kind: 'change', action: 'edit', change: `c${n}`, effects: [effect] };
 }
 
-/** The same reads, of many files in turn, with the record in SQLite and in memory. */
+/** The same reads, of many files in turn, recorded in SQLite and in memory. */
 async function recordedRead(base) {
   const { root, home } = folders(base);
   const names = Array.from({ length: 200 }, (_, i) => `file-${i}.txt`);
@@ -96,7 +96,7 @@ async function recordedRead(base) {
     await openSession({ roots: [root], home, session: 'bench', store: 'memory:' }),
   ];
   try {
-    // What was shown is kept in the background the first time; that is not the record.
+    // The first read of a file stores its content in the background. That is not part of the record's cost.
     for (const session of sessions) for (const name of names) await done(session.read(name));
     const tasks = sessions.map((session) => {
       let turn = 0;
@@ -114,8 +114,8 @@ async function recordedRead(base) {
 }
 
 /**
- * A gated write of 4 KB with before-image and journal on disk, against the same write with both in memory, and against
- * what a careful program does without any of it: temp, fsync, rename, fsync of the folder. All synced alike.
+ * A gated write of 4 KB with before-image and journal on disk. Compared with the same write with both in memory, and
+ * with a careful write without a journal: temporary file, fsync, rename, fsync of the folder. All sync alike.
  */
 async function journalledWrites(base) {
   const { root, home } = folders(base);
@@ -147,7 +147,7 @@ async function journalledWrites(base) {
   }
 }
 
-/** The outcome, or an error: a refused or idle operation would be measured as a fast one. */
+/** Returns the outcome, or throws: a refused or empty operation would be measured as a fast one. */
 async function done(outcome) {
   const settled = await outcome;
   if (!settled.ok || settled.changed === false)
@@ -155,7 +155,7 @@ async function done(outcome) {
   return settled;
 }
 
-/** What a careful program does without a journal. */
+/** A careful write without a journal. */
 function durableWrite(folder, name, text) {
   const temporary = join(folder, `.${name}.tmp`);
   const file = openSync(temporary, 'wx');
@@ -168,7 +168,7 @@ function durableWrite(folder, name, text) {
   closeSync(directory);
 }
 
-/** Entries, sightings and before-images of a thousand edits, each of which leaves other bytes. */
+/** The size of the entries, sightings and before-images of a thousand edits, each with different bytes. */
 async function storeSize(base) {
   const { root, home } = folders(base);
   const lines = Array.from({ length: 160 }, (_, i) => `line ${i} ${'z'.repeat(54)}\n`);
@@ -183,7 +183,7 @@ async function storeSize(base) {
   for (let i = 0; i < 1000; i += 1)
     await done(session.edit('a.txt', [{ oldString: `edit ${i}\n`, newString: `edit ${i + 1}\n` }]));
   await session.close();
-  // What is still in the write-ahead log would be counted twice.
+  // Empty the write-ahead log first; otherwise its content is counted twice.
   const database = (await loadSqlite())(join(home, 'lookfirst.db'));
   database.exec('pragma wal_checkpoint(truncate)');
   database.close();

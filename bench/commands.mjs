@@ -1,4 +1,4 @@
-// What a layer costs: commands on a layer beside the same commands run plainly, and commits beside plain writes.
+// Measures the cost of a layer: commands on a layer beside the same commands run plainly, and commits beside plain writes.
 //   node bench/commands.mjs        prints the rows; without a sandbox there are none
 import { execFileSync, spawn } from 'node:child_process';
 import {
@@ -124,7 +124,7 @@ async function findRows(bench) {
   ];
 }
 
-/** Runs a command on an overlay without anything else of ours: the least that a layer can cost. */
+/** Runs a command on an overlay with no other work: the lower limit for the cost of a layer. */
 function onBareOverlay({ base, root, probe: { tools } }, command) {
   const [upper, work] = ['bare-up', 'bare-work'].map((name) => join(base, name));
   for (const folder of [upper, work]) {

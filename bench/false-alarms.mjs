@@ -1,4 +1,4 @@
-// How often a guard cries wolf, and how often it sleeps: everyday mixes of an agent and its surroundings, replayed with
+// Counts wrong refusals and missed overwrites of several guards: everyday mixes of an agent and its surroundings, replayed with
 // real files for Lookfirst and for the rules its ancestors used (mtime; mtime and size; a set of files read).
 //   node bench/false-alarms.mjs [--json] [--repeats N]
 import {
@@ -20,7 +20,7 @@ const LINES = Array.from({ length: 40 }, (_, index) => `line ${index + 1}: some 
 export const TEXT = `${LINES.join('\n')}\n`;
 const REPEATS = Number(process.argv[process.argv.indexOf('--repeats') + 1]) || 20;
 
-/** Each mix: what happens between the read and the change, what the agent does, and whether it should go through. */
+/** Each mix: the events between the read and the change, the agent's change, and whether it should be allowed. */
 export const MIXES = [
   mix('formatter rewrites the same bytes', 'allow', 'overwrite', (f) => writeFileSync(f, TEXT)),
   mix('autosave of an unchanged buffer', 'allow', 'overwrite', (f) => rewriteByRename(f, TEXT)),
@@ -85,7 +85,7 @@ function keepTimes(file, work) {
 export const OLD = 'line 20: some text';
 export const NEW = 'line 20: by the agent';
 
-/** Ours. */
+/** Lookfirst. */
 function lookfirst() {
   return {
     name: 'Lookfirst',
@@ -111,7 +111,7 @@ function lookfirst() {
   };
 }
 
-/** A rule of the ancestors: what it records at a read, and whether a later look is still fresh. */
+/** A rule of an earlier guard: what it records at a read, and how it decides whether the file is still fresh. */
 function seedRule(name, { record, fresh, compaction }) {
   return {
     name,
@@ -148,7 +148,7 @@ const GUARDS = [
   seedRule('reads since compaction', { record: () => true, fresh: () => true, compaction: 'clear' }),
 ];
 
-/** For each guard: wrong refusals and missed clobbers over all mixes, and the mixes it got wrong. */
+/** For each guard: wrong refusals and missed clobbers over all mixes, and the mixes it judged wrongly. */
 export async function score() {
   const scores = [];
   for (const guard of GUARDS) {

@@ -1,4 +1,4 @@
-// How many source files a stranger has to read to follow one warm call through the server: files of which V8 entered at
+// Counts the source files that a new reader must open to follow one warm call through the server: files of which V8 entered at
 // least one function, counted with the inspector's precise coverage. Uses build/, where each source file is one module.
 //   node bench/files-entered.mjs [--list]
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What a fleet store costs: the rate of many sessions with a chain per writer against one chain for all, and an edit behind a
+// Measures the cost of a fleet store: the rate of many sessions with a chain per writer against one chain for all, and an edit behind a
 // network of one millisecond against the same edit on SQLite. Both in one run, interleaved.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ export async function rows() {
       ...(await chainRows(server)),
       ...(await latencyRows(server, 'behind a network of 1 ms', { bar: '<= 5' })),
     ])),
-    // What the network and the two programs cost, without the server's disk.
+    // Without disk syncs by the server, so that only the network and the two programs are measured.
     ...(await withServer('off', (server) => latencyRows(server, 'behind a network of 1 ms, fsync off'))),
   ];
 }
@@ -81,7 +81,10 @@ async function rateOf(server, mode) {
   return rate;
 }
 
-/** The numbers of records tell a repeated one of a chain's only writer; with several writers they would not be in order. */
+/**
+ * A repeated record is recognised by its number, which works only for a chain with one writer: with several writers the
+ * numbers would be out of order.
+ */
 async function letWritersShareChains(db) {
   await db.query(`create function ${db.schema}.no_number() returns trigger language plpgsql as
     $f$ begin new.record := 0; return new; end $f$`);

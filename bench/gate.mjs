@@ -1,4 +1,4 @@
-// What the gate costs over doing the same without one: ratios, interleaved medians in one run.
+// Measures the gate against the same work without one: ratios, interleaved medians in one run.
 import { hash } from 'node:crypto';
 import {
   mkdirSync,
@@ -51,7 +51,7 @@ export async function rows() {
   }
 }
 
-/** Old enough that its stamp may be trusted: the usual case for a file in a checkout. */
+/** Old enough that its stamp is trusted, as for most files of a checkout. */
 function put(path, text) {
   writeFileSync(path, text);
   utimesSync(path, 1e9, 1e9);
@@ -85,7 +85,7 @@ async function vetRows(session, root) {
   return found;
 }
 
-/** First reads, each of a file nobody has read; then second ones, of one that has not changed. */
+/** First reads, each of an unread file; then second reads of a file that has not changed. */
 async function readRows(session, root) {
   const found = [];
   for (const [label, lines, first, again] of [
@@ -99,7 +99,7 @@ async function readRows(session, root) {
     await settled();
     const all = { limit: Number.MAX_SAFE_INTEGER };
     const gated = async (file) => (await session.read(file, all)).text.length;
-    // What a tool without a gate does for a read: find out where the path leads, and hand out the text.
+    // A read by a tool without a gate: resolve the path and return the text.
     const plain = (file) => readFileSync(realpathSync(join(root, file)), 'utf8').length;
     const turns = [0, 0];
     const [firstRead, base] = await interleaved(
@@ -121,7 +121,10 @@ async function readRows(session, root) {
   return found;
 }
 
-/** Each edit, as it is by default (synced: the bar), and without syncing, where the gate shows most. */
+/**
+ * Each edit with the default durability (synced; this has the bar), and without syncing, where the gate's share is
+ * largest.
+ */
 async function editRows(root, home) {
   const found = [];
   for (const durability of ['none', 'full']) {
@@ -196,7 +199,10 @@ function plainEdit({ workspace, disk }, root, { name, lines }) {
   };
 }
 
-/** A text that is nowhere in the file makes every tier search all of it, and the refusal look for the nearest lines. */
+/**
+ * The text does not occur in the file, so that every tier searches the whole file and the refusal looks for the nearest
+ * lines.
+ */
 async function noMatchRows(session, root) {
   const lines = 87_000;
   const exact = await gatedEdit(session, root, { name: 'matched.txt', lines });
@@ -228,7 +234,7 @@ async function diffRows() {
   return [{ name: 'diff of one line in 5 MB / comparing the bytes', ratio: ours / compare, bar: 5 }];
 }
 
-/** What one remembered file costs, without the bytes kept for diffs. */
+/** Memory per remembered file, without the bytes kept for diffs. */
 async function memoryRows(root, home) {
   const { MemoryStore } = await import('../build/store/memory/memory-store.js');
   const { NO_FLAGS } = await import('../build/model/sighting.js');
@@ -255,7 +261,7 @@ async function memoryRows(root, home) {
   }
   gc();
   const bytes = (process.memoryUsage().heapUsed - before) / count;
-  // Asked afterwards, so that the store is still there when memory is measured.
+  // Use the store after measuring, so that it is not collected before.
   await store.sightings(home);
   return [{ name: 'memory per sighting, bytes', value: Math.round(bytes) }];
 }

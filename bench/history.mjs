@@ -1,4 +1,4 @@
-// What reading a transcript costs over parsing every line of it.
+// Measures reading a transcript against parsing every line of it.
 //   node bench/history.mjs [LINES] [ROUNDS]
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,7 +45,7 @@ export async function rows({ lines = 100_000, rounds = 5 } = {}) {
   }
 }
 
-/** As everyone does it: a line, a string, an object. */
+/** The usual way: for each line, a string and then an object. */
 async function parseAll(chunks) {
   let rest = Buffer.alloc(0);
   let records = 0;
@@ -67,7 +67,9 @@ function held(rest, more) {
   return Buffer.concat([rest, more]).toString('utf8');
 }
 
-/** Twenty new lines at the end of a long transcript: to an index that is there, and to one that was saved to a file. */
+/**
+ * Twenty new lines at the end of a long transcript: added to an index in memory, and to one that was saved to a file.
+ */
 async function growing(HistoryIndex, lines, folder) {
   const source = transcriptLines(SHAPES.main);
   const take = (count) =>
@@ -102,7 +104,7 @@ async function growing(HistoryIndex, lines, folder) {
   const what = `20 new lines after ${lines.toLocaleString('en')}`;
   return [
     { name: `${what} / parsing them`, ratio: live / parsed, bar: 2 },
-    // All of what was seen is read from the disk and parsed, some 400 bytes for each view.
+    // All saved views are read from the disk and parsed, about 400 bytes for each.
     { name: `${what}, from a saved snapshot / parsing them`, ratio: restored / parsed },
     {
       name: `${what}, from a saved snapshot / reading the transcript anew`,
@@ -112,7 +114,7 @@ async function growing(HistoryIndex, lines, folder) {
   ];
 }
 
-/** Seed document C's own question, and its own way to answer it: for every call, look for its result. */
+/** The question of seed document C, answered in its way: for every call, search for its result. */
 async function scanned(HistoryIndex) {
   const count = 15_000;
   const at = (id) => `/repo/file-${id}.ts`;
@@ -159,11 +161,11 @@ function scan(events, filePath) {
   return false;
 }
 
-/** What is left in memory of a thousand results, when they are a hundred times as large. */
+/** Memory that remains after a thousand results, when each is a hundred times larger. */
 async function memory(HistoryIndex) {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc');
-  // Buffers are given back a moment after they were collected.
+  // Buffers are freed a moment after they were collected.
   const gc = async () => {
     collect();
     await new Promise((resolve) => setTimeout(resolve, 50));

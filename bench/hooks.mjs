@@ -1,4 +1,4 @@
-// What a hook call costs: with and without the resident process, and around a shell command in a large repository.
+// Measures the cost of a hook call: with and without the resident process, and around a shell command in a large repository.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -101,7 +101,7 @@ class Client {
   }
 }
 
-/** One call over a Node process that does nothing. */
+/** One call, compared with a Node process that does nothing. */
 async function callRows(client) {
   await client.untilResident();
   const store = { LOOKFIRST_STORE: `sqlite:${join(client.home, 'alone.db')}` };
@@ -119,7 +119,10 @@ async function callRows(client) {
   ];
 }
 
-/** The pair of calls around a command that changes ten of many files, less the same pair in an empty folder without a snapshot. */
+/**
+ * The two calls around a command that changes ten of many files, minus the same two calls in an empty folder without a
+ * snapshot.
+ */
 async function commandRows(client, bare) {
   await bare.untilResident();
   const root = join(client.base, 'large');
@@ -128,10 +131,10 @@ async function commandRows(client, bare) {
     for (let file = 0; file < 100; file += 1)
       writeFileSync(join(root, `d${folder}/f${file}`), `${folder} ${file}\n`);
   }
-  // Without the collection that git starts in the background after so large a commit.
+  // Disable the garbage collection that git starts in the background after such a large commit.
   const who = 'git config user.name a && git config user.email a@b.c && git config gc.auto 0';
   execFileSync('sh', ['-c', `git init -q && ${who} && git add -A && git commit -qm one`], { cwd: root });
-  // The first snapshot is a full comparison; from then on the tree is watched.
+  // The first snapshot compares everything; later ones use a watch on the tree.
   client.pair(root, 'true');
   const names = Array.from({ length: CHANGED }, (_, at) => `d${at}/f${at}`).join(' ');
   const times = { bare: [], large: [] };

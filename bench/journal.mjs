@@ -1,4 +1,4 @@
-// What commands cost on a long journal: processor seconds of a new process, at a million entries and at a tenth of them.
+// Measures commands on a long journal: processor seconds of a new process, at a million entries and at a tenth of them.
 //   node bench/journal.mjs [--entries N] [--keep FOLDER]   FOLDER: make the journals there, or use those that are there
 import { spawnSync } from 'node:child_process';
 import {
@@ -21,7 +21,7 @@ import { median } from './measure.mjs';
 const PROGRAM = fileURLToPath(new URL('../dist/bin/lookfirst.js', import.meta.url));
 const MILLION = 1_000_000;
 const STEP = 5000;
-/** Sessions that make the journal, and files that they read and change. */
+/** The number of sessions that write the journal, and of files that they read and change. */
 const [SESSIONS, FILES] = [1000, 5000];
 const CHANGES_TO_UNDO = 20;
 
@@ -60,7 +60,7 @@ function undoRow(large, small, { entries, session }) {
   return { name: `undo --session at ${entries} entries / at a tenth, ${where}`, ratio };
 }
 
-/** A state folder with so many entries. In the middle and at the end, a session has made a few changes of real files. */
+/** A state folder with `entries` entries. In the middle and at the end, a session makes a few changes of real files. */
 async function journal(folder, entries) {
   const made = { root: join(folder, 'root'), home: join(folder, 'home') };
   if (existsSync(folder)) return made;
@@ -68,7 +68,7 @@ async function journal(folder, entries) {
   rmSync(unfinished, { recursive: true, force: true });
   const [root, home] = [join(unfinished, 'root'), join(unfinished, 'home')];
   for (const path of [root, home]) mkdirSync(path, { recursive: true });
-  // The names in the journal are those that the folder has in the end.
+  // The journal must name the folder's final path.
   await fill(home, { root: made.root, from: 0, to: entries / 2 });
   renameSync(unfinished, folder);
   await changeFiles(made, 'early');

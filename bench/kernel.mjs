@@ -1,4 +1,4 @@
-// What containment, hashing and careful commits cost over doing the same carelessly.
+// Measures containment, hashing and careful commits against plain file operations.
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import {
@@ -50,7 +50,7 @@ export async function rows() {
   }
 }
 
-/** A place for as long as some work takes. */
+/** Runs work with an open place and closes it afterwards. */
 async function at(workspace, path, work) {
   const outcome = workspace.locate(path, 'read');
   if (!outcome.ok) throw new Error(outcome.refusal.code);
@@ -126,7 +126,7 @@ async function commitRows({ base, root, workspace }) {
   return found;
 }
 
-/** Without a disk, only the work of the processor is left; no bar, for nobody keeps a workspace there. */
+/** In memory only the processor's work is left. No bar, because nobody keeps a workspace there. */
 async function memoryCommitRows() {
   const base = mkdtempSync('/dev/shm/lookfirst-bench-');
   mkdirSync(join(base, 'root/a/b/c'), { recursive: true });
@@ -145,13 +145,13 @@ async function memoryCommitRows() {
 async function commitPair({ root, workspace, context }) {
   const files = ['ours.txt', 'plain.txt'].map((name) => join(root, 'a/b/c', name));
   const states = [Buffer.alloc(4096, 'a'), Buffer.alloc(4096, 'b')];
-  // Whoever replaces a file has read it, and has its fingerprint and bytes.
+  // A caller that replaces a file has read it, so its fingerprint and bytes are at hand.
   const expected = states.map((bytes) => ({ fingerprint: fingerprintOf(bytes), bytes }));
   for (const file of files) writeFileSync(file, states[0]);
   let turn = 0;
   let displaced;
   const before = () => {
-    // Kept files are the journal's to clean up; here they would only fill the disk.
+    // The journal normally cleans up kept files; here they would only fill the disk.
     if (displaced !== undefined) unlinkSync(displaced);
     displaced = undefined;
   };
@@ -198,14 +198,14 @@ async function listRows({ root, workspace }) {
 async function pageRows({ base, root }) {
   const lines = 16 << 20;
   makeLines(join(root, 'huge.txt'), lines);
-  // In a process of its own: this one has grown already, and would hide it.
+  // In a new process: the memory that this one has already claimed would hide the growth.
   const settings = JSON.stringify({ root, home: join(base, 'home-page'), from: lines - 200 });
   const grownBytes = Number(execFileSync(process.execPath, [SELF, '--page', settings], { encoding: 'utf8' }));
   const value = Number((grownBytes / (1 << 20)).toFixed(1));
   return [{ name: 'memory of reading 100 lines at the end of 1 GB, MB', value, bar: 64 }];
 }
 
-/** The child of `pageRows`: prints by how many bytes it grew. */
+/** The child of `pageRows`: prints by how many bytes its memory grew. */
 async function readHugePage({ root, home, from }) {
   const workspace = Workspace.open([root]);
   const context = openDisk({ home, owner: 'page', durability: 'none' });
@@ -227,7 +227,7 @@ function makeLines(path, lines) {
   closeSync(fd);
 }
 
-/** The most this process grows by, looked at every few milliseconds. */
+/** The largest growth of this process's memory, sampled every few milliseconds. */
 function watchMemory() {
   const before = process.memoryUsage.rss();
   let most = before;

@@ -1,5 +1,5 @@
-// How many small mistakes of a model an edit survives, and how often it lands in the wrong place: our engine beside small
-// re-implementations of published rules of others (no code of theirs).
+// Counts how many small mistakes of a model an edit survives, and how often it changes the wrong place. Compares our
+// engine with small re-implementations of published rules of other tools, which contain none of their code.
 //   node bench/matching.mjs
 import { fileURLToPath } from 'node:url';
 import { applyEdits } from '../build/text/splice.js';
@@ -10,18 +10,18 @@ const ENGINES = {
     const applied = applyEdits(text, [{ oldString, newString }]);
     return applied.ok ? applied.text : undefined;
   },
-  /** Exact text, and it must be unique. */
+  /** Exact text that occurs once. */
   'exact and unique': (text, oldString, newString) =>
     text.split(oldString).length === 2 ? text.replace(oldString, () => newString) : undefined,
-  /** Exact text, else lines that are equal when trimmed; of several places the first. */
+  /** Exact text, else lines that are equal when trimmed; the first of several places. */
   'first match of trimmed lines': (text, oldString, newString) => {
     if (text.includes(oldString)) return text.replace(oldString, () => newString);
     return byLines(text, oldString, newString, (line) => line.trim());
   },
-  /** Lines that are equal without any white space; of several places the first. */
+  /** Lines that are equal without any whitespace; the first of several places. */
   'whitespace-insensitive': (text, oldString, newString) =>
     byLines(text, oldString, newString, (line) => line.replace(/\s+/g, '')),
-  /** The first and the last line, trimmed, decide where a block of at least three lines is. */
+  /** A block of at least three lines is found by its first and last line, trimmed. */
   'block anchors': (text, oldString, newString) => {
     if (text.includes(oldString)) return text.replace(oldString, () => newString);
     const wanted = oldString.split('\n').map((line) => line.trim());
@@ -44,7 +44,9 @@ function byLines(text, oldString, newString, key) {
   return undefined;
 }
 
-/** One row per engine: right, damaged and refused of the mistakes, and wrong of everything. */
+/**
+ * One row per engine: how many mistakes came out right, damaged or refused, and how many of all cases came out wrong.
+ */
 export function measure() {
   const { kinds, refusals } = corpus();
   return Object.entries(ENGINES).map(([engine, apply]) => {

@@ -1,9 +1,9 @@
-// How everything here is measured: side by side in one run, in turns, as medians; only ratios are worth quoting.
+// How all benchmarks measure: both sides in one run, taking turns, as medians. Quote only the ratios.
 
 /**
- * Median time (or another quantile) of each task in microseconds. The tasks take turns in another order each round, so that what the machine
- * does besides, and what one leaves to the next to clean up, falls on all of them. `before` runs ahead of every task
- * and is not counted.
+ * Median time (or another quantile) of each task in microseconds. The tasks run in a different order each round, so
+ * that other load, and work that one task leaves to the next, affects all of them. `before` runs before every task and
+ * is not counted.
  */
 export async function interleaved(tasks, { rounds, before, warmup = Math.min(rounds, 50), quantile = 0.5 }) {
   const times = tasks.map(() => []);

@@ -1,4 +1,4 @@
-// Where the time of a 1 KB write goes: by function (V8's profiler) and by system call (strace, if it is there).
+// Shows where the time of a 1 KB write goes: by function (V8's profiler) and by system call (strace, if it is there).
 //   node bench/profile.mjs [WRITES]
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ async function profile(writes) {
   }
 }
 
-/** One server that overwrites one file again and again, with other bytes each time. */
+/** One server that overwrites one file repeatedly, with different bytes each time. */
 async function serve(node, base, writes) {
   const root = join(base, 'root');
   mkdirSync(root, { recursive: true });

@@ -1,4 +1,4 @@
-// What the proxy costs: the official filesystem server asked directly, through the proxy, and through a program that only
+// Measures the cost of the proxy: the official filesystem server called directly, through the proxy, and through a program that only
 // passes bytes on, in turns.
 //   node bench/proxy.mjs [--rounds N]
 // `rows()` is for bench/run.mjs.
@@ -17,12 +17,12 @@ const SERVER = fileURLToPath(
 const DIST = process.env['LOOKFIRST_DIST'] ?? new URL('../dist/', import.meta.url).href;
 const PROGRAM = fileURLToPath(new URL('bin/lookfirst.js', DIST));
 
-/** Calls of one client before the next has its turn: few, so that all of them meet the same moments of the machine. */
+/** Calls of one client before the next takes its turn: few, so that other load affects all clients alike. */
 const BURST = 10;
 
 /**
- * Ratios to the direct call, medians of interleaved rounds; the proxy's with the bar it must stay under (or, for
- * throughput, over).
+ * Ratios to the direct call, medians of interleaved rounds. The proxy's rows have a bar: an upper limit, for throughput
+ * a lower one.
  */
 export async function rows({ rounds = 90 } = {}) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));
@@ -66,7 +66,7 @@ export async function rows({ rounds = 90 } = {}) {
   }
 }
 
-/** Milliseconds of each call. A quarter of the rounds only warms up. */
+/** Milliseconds of each call. The first quarter of the rounds is a warm-up. */
 function latency(clients, { path, burst, rounds }) {
   return inTurns(clients, rounds, async (client) => {
     const times = [];
@@ -93,7 +93,7 @@ function throughput(clients, { path, rounds }) {
   });
 }
 
-/** Samples of each client; who goes first changes with every round. */
+/** Samples of each client. The order of the clients changes every round. */
 async function inTurns(clients, rounds, take) {
   const names = Object.keys(clients);
   const samples = Object.fromEntries(names.map((name) => [name, []]));

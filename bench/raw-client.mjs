@@ -1,4 +1,4 @@
-// A client with as little in it as possible: lines out, lines in, an answer found by its id without parsing the rest.
+// A minimal client: writes lines, reads lines, and finds an answer by its id without parsing the rest.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ export class RawClient {
     return this.#child.pid;
   }
 
-  /** Shakes hands as clients do, up to the list of tools. */
+  /** Does the handshake of a client, up to the list of tools. */
   async open() {
     const clientInfo = { name: 'bench', version: '1' };
     await this.request('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo });
@@ -48,7 +48,7 @@ export class RawClient {
     return this.request('tools/call', { name, arguments: args });
   }
 
-  /** The text of a call that must succeed. */
+  /** The text of a call; throws if the call fails. */
   async text(call) {
     const answer = JSON.parse((await this.call(call)).toString('utf8'));
     const text = answer.result?.content?.[0]?.text;
@@ -57,7 +57,7 @@ export class RawClient {
     return text;
   }
 
-  /** What the process holds in memory now, in bytes (Linux). */
+  /** The memory that the process holds now, in bytes (Linux). */
   memory() {
     const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
     return Number(/VmRSS:\s+(\d+) kB/.exec(status)[1]) * 1024;
@@ -95,7 +95,7 @@ export class RawClient {
   }
 }
 
-/** Servers write the id first or last; whatever looks like one in between belongs to the answer. */
+/** Servers write the id first or last. An id elsewhere in the line belongs to the answer's content. */
 function idOf(line) {
   const head = /^\{"jsonrpc":"2\.0","id":(\d+),/.exec(line.toString('latin1', 0, 40));
   if (head !== null) return Number(head[1]);

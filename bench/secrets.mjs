@@ -1,4 +1,4 @@
-// What masking costs, and what it masks in sources that hold no secrets.
+// Measures the cost of masking, and counts what it masks in sources without secrets.
 //   node bench/secrets.mjs [FOLDER...]   prints every span that would be masked in these folders' text files
 import { isUtf8 } from 'node:buffer';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { RawClient } from './raw-client.mjs';
 
 const PROJECT = fileURLToPath(new URL('../', import.meta.url));
 const SERVER = fileURLToPath(new URL('../dist/bin/lookfirst.js', import.meta.url));
-/** Sources of a few hundred packages and programs, as far as they are on this machine. */
+/** Sources of a few hundred packages and programs, where this machine has them. */
 const CORPUS = [
   join(PROJECT, 'node_modules'),
   join(PROJECT, 'src'),
@@ -27,7 +27,7 @@ const MB = 1 << 20;
 export async function rows() {
   const { files, bytes, found } = falseMasks(CORPUS);
   const name = `secrets: masks per 1,000 source files (${found.length} in ${files}, ${Math.round(bytes / MB)} MB)`;
-  // Example tokens of documentation and published keys have the form of secrets; a name or a number has not.
+  // Example tokens in documentation and published keys look like secrets and may be masked. Names and numbers may not.
   return [
     { name, value: Number(((1000 * found.length) / files).toFixed(2)), bar: '<= 0.5' },
     ...(await readRows()),
@@ -66,7 +66,10 @@ function* textFiles(folder) {
   }
 }
 
-/** A read of 1 MB through the server with masking over one without: the first read of some bytes, and a later one. */
+/**
+ * A read of 1 MB through the server with masking, compared with one without: the first read of some bytes, and a later
+ * one.
+ */
 async function readRows() {
   const base = mkdtempSync(join(tmpdir(), 'lookfirst-bench-'));
   const root = join(base, 'root');

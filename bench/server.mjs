@@ -1,4 +1,4 @@
-// What our server costs: the official filesystem server and ours, asked the same things in turns by one raw client.
+// Compares our server with the official filesystem server: one raw client sends both the same calls in turns.
 //   node bench/server.mjs [--only TEXT] [--quick]
 // `rows()` is for bench/run.mjs: each row is ours ÷ official, the median of calls that take turns.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,9 @@ const OURS = fileURLToPath(new URL('bin/lookfirst.js', DIST));
 const KB = 1 << 10;
 const MB = 1 << 20;
 
-/** Ratios with the bar each has to stay under (or, for throughput, over). `only`: rows whose name holds this text. */
+/**
+ * Ratios, each with its bar: an upper limit, for throughput a lower one. `only`: rows whose name contains this text.
+ */
 export async function rows({ only = '', quick = false } = {}) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));
   const bench = new Bench(base, quick ? 0.2 : 1);
@@ -55,14 +57,14 @@ const ROWS = [
   ['edit in 64 KB, p50', '<= 0.40', (bench) => bench.edit({ bytes: 64 * KB, turns: 30, burst: 10 })],
   ['edit in 5 MB, p50', '<= 0.15', (bench) => bench.edit({ bytes: 5 * MB, turns: 6, burst: 2 })],
   ['list 10,000 entries', '<= 1.0', (bench) => bench.list({ dialect: 'filesystem' })],
-  // Another answer than the official one: sorted and bounded.
+  // Our own answer differs from the official one: it is sorted and bounded.
   ['list 10,000 entries in our own words', '<= 1.1', (bench) => bench.list()],
   ['find by name over 100,000 files', '<= 0.03', (bench) => bench.find()],
   ['reads of 1 KB per second, 32 in flight', '>= 3.0', (bench) => bench.throughput()],
   ['memory after start', '<= 0.9', (bench) => bench.memory()],
 ];
 
-/** Two servers on one folder. Ours keeps its journal and its before-images, and like the official one syncs nothing. */
+/** Two servers on one folder. Ours writes its journal and before-images but, like the official one, syncs nothing. */
 class Bench {
   #base;
   #root;
@@ -94,7 +96,7 @@ class Bench {
     return ratio(ours, official);
   }
 
-  /** Several files, so that nobody reads the same one all the time. */
+  /** Several files, so that a server does not read the same one every time. */
   async read({ bytes, turns, burst }) {
     const paths = this.#someFiles(bytes);
     const call = (which, n) => readCall(which, paths[n % paths.length]);
@@ -109,7 +111,7 @@ class Bench {
     return this.#compare({ turns: 15, burst: 4, call, mustSay: 'line' });
   }
 
-  /** Each server overwrites a file of its own, with other bytes every time. */
+  /** Each server overwrites its own file, with different bytes every time. */
   async write({ bytes, turns, burst, durability = 'none' }) {
     const paths = { ours: this.#file(bytes), official: this.#file(bytes) };
     return this.#withOurs(durability, async (clients) => {
@@ -119,7 +121,7 @@ class Bench {
     });
   }
 
-  /** New servers that overwrite one file, from their first call on: the calls that agents wait for. */
+  /** New servers that overwrite one file, measured from their first call on: agents wait for these calls. */
   async firstWrites() {
     const used = { ours: [], official: [] };
     const { ours, official } = await this.#turns(5, async (which) => {
@@ -151,7 +153,7 @@ class Bench {
               await clients[which].text(['write_file', { path, content: other(KB, n++) }]);
           }),
         );
-        // What one server wrote, the other has not seen.
+        // Each server has its own file, because one has not seen what the other wrote.
         if (which === 'official') for (const path of paths) await clients.ours.text(readCall('ours', path));
         return [(paths.length * 5) / (performance.now() - start)];
       });
@@ -159,7 +161,7 @@ class Bench {
     });
   }
 
-  /** Each server changes one line in the middle of a file of its own, there and back. */
+  /** Each server changes one line in the middle of its own file, and changes it back. */
   async edit({ bytes, turns, burst }) {
     const half = text(bytes / 2);
     const paths = { ours: this.#file(0), official: this.#file(0) };
@@ -227,7 +229,7 @@ class Bench {
     const { ours, official } = await this.#turns(5, async (which) => {
       const client = this.#start(which);
       await client.open();
-      // Whatever a server puts off until after the list has happened by then.
+      // Wait until the servers have done the work that they put off until after the listing.
       await new Promise((resolve) => setTimeout(resolve, 1000));
       const bytes = client.memory();
       await client.close();
@@ -241,7 +243,7 @@ class Bench {
     await Promise.all([ours?.close(), official?.close()]);
   }
 
-  /** Measures a call in both servers, a few at a time in turns, once it is known to do what it should. */
+  /** Measures a call in both servers, a few calls at a time in turns, after checking that it does what it should. */
   async #compare({ turns, burst = 1, call, mustSay, clients }) {
     const both = clients ?? (await this.#open());
     const counts = { ours: 0, official: 0 };
@@ -267,7 +269,7 @@ class Bench {
     return { ...ratio(ours, official), cpu: ratio(used.ours, used.official) };
   }
 
-  /** Samples of both; who goes first changes every time. A fifth of the turns only warms up. */
+  /** Samples of both servers. The order changes every time; the first fifth of the turns is a warm-up. */
   async #turns(count, take) {
     const samples = { ours: [], official: [] };
     const turns = Math.max(3, Math.round(count * this.#scale));
@@ -323,7 +325,7 @@ class Bench {
   }
 }
 
-/** All of a file: ours shows 2000 lines unless asked for more. */
+/** Reads whole files: ours shows 2000 lines unless the call asks for more. */
 function readCall(which, path) {
   return which === 'ours' ? ['read_file', { path, limit: 100_000 }] : ['read_text_file', { path }];
 }
@@ -333,7 +335,7 @@ function makeFolder(path, files) {
   for (let n = 0; n < files; n++) writeFileSync(join(path, `entry-${n}.txt`), '');
 }
 
-/** Other bytes for every number. */
+/** Different bytes for every number. */
 function other(bytes, n) {
   return `${String(n).padStart(9)}${text(bytes - 9)}`;
 }

@@ -1,4 +1,4 @@
-// How much the state grows with each change, on a replay of this repository's own history.
+// Measures how much the state grows with each change, on a replay of this repository's own history.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,8 @@ export async function rows() {
   const [root, home] = [join(base, 'root'), join(base, 'home')];
   mkdirSync(root);
   try {
-    // In a process of its own: the write-ahead log, which is bounded and reused, goes with the last one that has the store open.
+    // In a new process: when the last process that has the store open ends, the write-ahead log is removed. Its size is
+    // bounded and would distort the result.
     const changes = Number(
       execFileSync(process.execPath, [THIS, '--replay', root, home], { encoding: 'utf8' }),
     );
@@ -37,7 +38,7 @@ export async function rows() {
   }
 }
 
-/** Writes every version of every source file as one session, oldest first; returns how many changes that were. */
+/** Writes every version of every source file as one session, oldest first. Returns the number of changes. */
 async function replay(root, home) {
   const sessions = await Sessions.open({ roots: [root], home, policy: { durability: 'none' } });
   const session = await sessions.session('replay');
@@ -78,7 +79,7 @@ async function readingMs(images, home) {
     const sha256 = /([0-9a-f]{64})\.packed$/.exec(name)?.[1];
     if (sha256 === undefined) continue;
     const start = performance.now();
-    // The size is not known here: a wrong one is noticed after all the work of reading.
+    // The size is not known here; a wrong size is reported only after the image was read.
     await images.read({ sha256, size: 1 << 20 }).catch(() => undefined);
     times.push(performance.now() - start);
   }

@@ -1,4 +1,4 @@
-// What the tools and the refusals of the default dialect take of a model's context, in tokens (o200k).
+// Counts the tokens (o200k) of the default dialect's tools and refusals.
 //   node bench/tokens.mjs
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Transcripts of Claude Code as long as wanted. Key orders, mix and sizes of records are those of 35 public files
+// Generates transcripts of Claude Code of any length. Key orders, mix and sizes of records are those of 35 public files
 // (14,126 records of versions 2.1.38 and 2.1.39): most lines are notes of progress, most bytes are results of tools.
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -24,7 +24,7 @@ const USAGE = {
   cache_creation: { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: 0 },
 };
 
-/** Calls in parts of a hundred. */
+/** Shares of the calls, in hundredths. */
 const CALLS = { bash: 40, read: 24, edit: 18, glob: 5, grep: 5, write: 4, task: 4 };
 /** Median and 95th percentile of the bytes of a record; sizes are spread as a logarithmic normal distribution. */
 const SIZES = {
@@ -33,10 +33,10 @@ const SIZES = {
   call: [1106, 3261, 23_075],
   text: [951, 1198, 29_182],
 };
-/** Records beside a call and its result: 69 of a hundred are progress, 7 are text, 2 are others, 22 are the pair. */
+/** Of a hundred records, 69 are progress, 7 are text, 2 are others, and 22 are a call or its result. */
 const BESIDE = { progress: 69 / 11, text: 7 / 11, other: 2 / 11 };
 
-/** Transcripts of the main conversation, and of a sub-agent, which has no details beside its results. */
+/** A transcript of the main conversation, or of a sub-agent, which has no details beside its results. */
 export const SHAPES = { main: {}, 'sub-agent': { agentId: 'a0d565a4ecc6f2b56' } };
 
 /** Lines of a transcript, without end. The same seed gives the same lines. */
@@ -73,7 +73,7 @@ function* turn(state) {
   if (owes(state, 'other') > 0) yield other(state);
 }
 
-/** How many records of a kind are due now; the rest is carried over. */
+/** How many records of a kind are due now; a fraction is carried over. */
 function owes(state, kind) {
   const due = Math.floor(state.owed[kind]);
   state.owed[kind] += BESIDE[kind] - due;
@@ -202,7 +202,7 @@ function assistant(state, block) {
   return record(state, { message, requestId: `req_${state.count}`, type: 'assistant' }, {});
 }
 
-/** Notes of what a tool, a hook or a sub-agent does meanwhile. They end in two orders of keys. */
+/** Progress notes of a tool, a hook or a sub-agent. Their keys have two orders. */
 function progress(state, id) {
   const output = body(state, Math.max(10, sizeOf(state, 'progress') - 560) / 1.6);
   const draw = state.random();
@@ -294,12 +294,12 @@ function sizeOf({ random }, kind) {
   return Math.min(most, median * Math.exp((Math.log(high / median) / 1.645) * normal));
 }
 
-/** The text of a result stands in its record twice, beside some 600 bytes of other keys. */
+/** A result's record contains its text twice, beside about 600 bytes of other keys. */
 function contentSize(state) {
   return Math.max(60, (sizeOf(state, 'result') - 600) / 2.2);
 }
 
-/** Lines of about so many bytes in all. */
+/** Lines of about `bytes` bytes in total. */
 function body(state, bytes) {
   const lines = [];
   for (let left = bytes; left > 0; ) {

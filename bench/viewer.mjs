@@ -79,7 +79,7 @@ async function measured(base, browser) {
   }
 }
 
-/** From a click to the first frame in which what it asked for is there. */
+/** Time from a click to the first frame that shows the requested content. */
 function clicked(page, what, then) {
   return page.evaluate(
     ([target, expected]) =>

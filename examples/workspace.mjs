@@ -1,4 +1,4 @@
-// What the examples share: a small workspace, the task, and the calls of a scripted model.
+// Shared by the examples: a small workspace, the task, and the calls of a scripted model.
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ writeFileSync(file, 'Hello, word!\n');
 export const task = 'Correct the spelling in greeting.txt.';
 
 const edit = { path: 'greeting.txt', old_string: 'word', new_string: 'world' };
-/** Calls of a hasty model: it edits blindly, reads because the refusal says so, and edits again. */
+/** The calls of a hasty model: it edits blindly, reads because the refusal says so, and edits again. */
 export const hasty = [
   ['edit_file', edit],
   ['read_file', { path: 'greeting.txt' }],

@@ -25,8 +25,8 @@ execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconf
 await bundle({
   input: { 'bin/lookfirst': 'build/main.js', ...files('.js') },
   chunkFileNames: 'chunks/[name].js',
-  // A start to the first call loads three chunks instead of eighty: each file costs a third of a millisecond. Of the
-  // lowest layers every entry point needs most of the rest; apart, they would be many files of a few lines.
+  // Bundling the lowest layers into few chunks lets a start load three chunks instead of eighty; each file costs a
+  // third of a millisecond. Every entry point needs most of these layers anyway.
   codeSplitting: {
     groups: [
       { name: 'start', test: oneOf(loadedBy('config/home.js', 'process/compile-cache.js')), priority: 3 },
@@ -40,8 +40,8 @@ await bundle({
     ],
     includeDependenciesRecursively: false,
   },
-  // Names of functions and classes stay, so that a stack trace can be read. So do the lines: Node prints the whole line
-  // that throws.
+  // Keep the names of functions and classes, so that a stack trace is readable. Keep the lines too, because Node prints
+  // the whole line that throws.
   minify: {
     compress: { target: 'node20', keepNames: { function: true, class: true } },
     mangle: { toplevel: false, keepNames: true },
@@ -64,7 +64,7 @@ function files(extension) {
   return Object.fromEntries(entries.map((name) => [name, `build/${name}${extension}`]));
 }
 
-/** The compiled modules that these load at once: they import each other by statements, not by calls. */
+/** The compiled modules that these load at once, by import statements and not by `import()` calls. */
 function loadedBy(...roots) {
   const found = new Set();
   const visit = (file) => {
@@ -95,7 +95,7 @@ async function bundle({ input, plugins, ...output }) {
   await made.close();
 }
 
-/** Dependencies stay what npm installed; only our own modules are bundled. */
+/** Dependencies stay as npm installed them; only our own modules are bundled. */
 function isPackage(id) {
   return id.startsWith('node:') || packages.some((name) => id === name || id.startsWith(`${name}/`));
 }
@@ -110,7 +110,7 @@ async function bundlePage(page) {
   await script.write({ file: `${page}/app.js`, format: 'iife', minify: true });
   await script.close();
   for (const name of ['index.html', 'icon.svg']) copyFileSync(`src/viewer/page/${name}`, `${page}/${name}`);
-  // Comments and indentation are for us.
+  // Remove comments and indentation, which only the sources need.
   const style = readFileSync('src/viewer/page/app.css', 'utf8');
   writeFileSync(
     `${page}/app.css`,

@@ -23,7 +23,7 @@ function isProgram(path) {
   }
 }
 
-/** A running browser without a window, which asks nobody on the network for anything. */
+/** Starts a browser without a window and without network requests of its own. */
 export async function launchChromium(executablePath) {
   const { chromium } = await import('playwright-core');
   const args = [

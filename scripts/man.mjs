@@ -36,7 +36,7 @@ export async function manualPage({ version, description }) {
 }
 
 async function helpText(runCli, words) {
-  // No line is wrapped: man wraps them for its reader.
+  // Lines are not wrapped here, because man wraps them.
   const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 10_000, rows: 10_000 });
   const streams = { stdin: new PassThrough(), stdout, stderr: process.stderr };
   const env = { LOOKFIRST_PAGER: '', NO_COLOR: '1' };
@@ -78,7 +78,10 @@ function preformatted(text) {
   return ['.nf', ...text.split('\n').map(roff), '.fi'];
 }
 
-/** Escapes what roff would obey: backslashes, hyphens that must stay hyphens, a dot or quote that begins a line. */
+/**
+ * Escapes characters with a meaning in roff: backslashes, hyphens that must stay hyphens, a dot or quote at the start
+ * of a line.
+ */
 function roff(text) {
   return text
     .replaceAll('\\', '\\e')

@@ -49,7 +49,7 @@ function npmPackage() {
   process.stdout.write(`npm package: ${size} bytes, ${files.length} files\n`);
 }
 
-/** The plugins start the published package, so that they only have to name it and its version. */
+/** The plugins start the published package, so they contain only its name and version. */
 function plugins() {
   for (const [folder, manifest] of [
     ['claude-code-plugin', '.claude-plugin/plugin.json'],
@@ -108,7 +108,7 @@ function bundle() {
   check(existsSync(join(folder, manifest.server.entry_point)), 'the bundle lacks its entry point');
   const started = output(process.execPath, join(folder, manifest.server.entry_point), 'version');
   check(started === version, `the bundle starts version ${started}`);
-  // A bundle is a zip file. It holds the ripgrep of this platform; elsewhere one on PATH is used.
+  // A bundle is a zip file. It contains the ripgrep of this platform; other platforms use one on PATH.
   execFileSync('zip', ['-qr', join(out, `${name}-${version}.mcpb`), '.'], { cwd: folder });
   rmSync(folder, { recursive: true });
 }

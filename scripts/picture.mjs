@@ -33,12 +33,12 @@ try {
   rmSync(base, { recursive: true, force: true });
 }
 
-/** The change with which one agent has overwritten another one's function, and the picture of the file. */
+/** The change in which one agent overwrote another agent's function, and the picture of that file. */
 async function take(url, colorScheme) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, colorScheme });
   const page = await context.newPage();
   const devtools = await context.newCDPSession(page);
-  // A third of the size of a PNG.
+  // WebP has a third of the size of a PNG.
   const save = async (path) => {
     await page.waitForTimeout(300);
     const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality: 85 });
@@ -50,7 +50,7 @@ async function take(url, colorScheme) {
   await page.click('.card:has-text("cart.ts")');
   await page.waitForSelector('.history');
   await page.evaluate((shown) => {
-    // The temporary folder's name is nobody's business.
+    // Hide the random name of the temporary folder.
     document.querySelector('.folder bdi').textContent = shown;
   }, '~/shop');
   await save(`docs/viewer-file-${colorScheme}.webp`);

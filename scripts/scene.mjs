@@ -1,4 +1,4 @@
-// A small scene for the viewer's picture and its tests: three agents at one workspace, played through the real gate.
+// A small scene for the viewer's picture and its tests: three agents in one workspace, played through the real gate.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -76,7 +76,7 @@ const OVERWRITTEN = `  /** What the customer pays, with tax. */
   }
 `;
 
-/** Plays the scene. `openSession`: of the library. `pauseMs`: between two steps. */
+/** Plays the scene. `openSession` is the library's function; `pauseMs` is the time between two steps. */
 export async function playScene({ openSession, root, home, pauseMs = 0 }) {
   mkdirSync(join(root, 'src'), { recursive: true });
   const files = {
@@ -122,7 +122,7 @@ export async function playScene({ openSession, root, home, pauseMs = 0 }) {
     coder.edit('src/checkout.ts', [{ oldString: "'nothing to pay'", newString: "'your cart is empty'" }]),
   );
 
-  // The reviewer still has the text from before the discount in mind.
+  // The reviewer's last view of the file is from before the discount.
   const stale = await then(reviewer.write('src/cart.ts', CART.replace(TOTAL, OVERWRITTEN)));
   await then(planner.read('src/tax.ts'));
   await then(reviewer.read('../../etc/passwd'));

@@ -5,7 +5,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 
 const nodes = join(import.meta.dirname, '../test/nodes');
-/** What depends on Node: SQLite (built in from 22.13), streams, HTTP, child processes, file handles. */
+/** Tests that depend on Node: SQLite (built in from 22.13), streams, HTTP, child processes, file handles. */
 const BY_NODE = [
   'src/store',
   'src/disk',
@@ -17,7 +17,7 @@ const BY_NODE = [
   'test/e2e/serve',
   'test/e2e/cli-log',
 ];
-/** What depends on how paths are resolved and files are replaced. */
+/** Tests that depend on how paths are resolved and files are replaced. */
 const BY_GUARANTEE = [
   'src/workspace',
   'src/disk',
@@ -54,7 +54,7 @@ process.exit(failed.length > 0 ? 1 : 0);
 
 function run({ node, env = {}, parts }) {
   const program = node === undefined ? process.execPath : installed(node);
-  // Tests start programs by name, too: these must be of the same Node.
+  // Tests also start programs by name; these must use the same Node.
   const path = `${join(program, '..')}${delimiter}${process.env['PATH']}`;
   const { status } = spawnSync(program, ['node_modules/vitest/vitest.mjs', 'run', ...parts], {
     stdio: 'inherit',

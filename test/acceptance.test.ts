@@ -26,7 +26,7 @@ it.concurrent.each([
     const run = promisify(execFile)(process.execPath, [runner, '--project', project, ...flags], {
       timeout: 160_000,
     });
-    // A failed run tells in its output which scenarios failed.
+    // The output of a failed run names the scenarios that failed.
     const { stdout } = await run.catch((error: { stdout: string }) => error);
     expect(stdout).toMatch(/\d+ passed, 0 failed/);
   },

@@ -21,7 +21,7 @@ const LAYERS: readonly (readonly string[])[] = [
 ];
 const PURE = new Set(['model', 'judge', 'text', 'dialect', 'report']);
 const TOUCHES_DISK = new Set(['workspace', 'disk', 'lock', 'store', 'process']);
-/** Run by a person on a person's own files, or on a temporary folder of its own, outside every workspace. */
+/** Run by the user on the user's own files, or on its own temporary folder, outside every workspace. */
 const FS_EXCEPTIONS = new Set<string>([
   'cli/clients/config-file.ts',
   'cli/stage.ts',
@@ -35,7 +35,7 @@ const FS_EXCEPTIONS = new Set<string>([
   'opencode.ts',
 ]);
 
-/** Doors parse, call and render: they import these folders only. */
+/** Doors parse, call and render; they may import only these folders. */
 const DOORS = new Set(['cli', 'mcp', 'proxy', 'hooks', 'viewer', 'adapters']);
 const OPEN_TO_DOORS = new Set([
   'session',
@@ -77,7 +77,7 @@ function violations(file: SourceFile): string[] {
   return found;
 }
 
-/** True if a door reaches past the folders that are open to doors. */
+/** True if a door imports a folder that is not open to doors. */
 function isBackDoor(folder: string, target: string): boolean {
   return DOORS.has(folder) && folder !== target && !OPEN_TO_DOORS.has(target);
 }
@@ -111,7 +111,7 @@ function folderOf(name: string): string {
   return name.includes('/') ? (name.split('/')[0] ?? '') : '';
 }
 
-/** Files directly in src/ (index.ts, main.ts) stand above every folder. */
+/** Files directly in src/ (index.ts, main.ts) are above every folder. */
 function layerOf(folder: string): number {
   const layer = LAYERS.findIndex((names) => names.includes(folder));
   if (layer < 0 && folder !== '') throw new Error(`src/${folder}/ is in no layer`);
@@ -182,8 +182,8 @@ interface Node {
 }
 
 /**
- * Module-level variables and empty collections: files may hold them for the reason given. Everything else belongs to an
- * object that someone opens and closes.
+ * Files that may hold module-level variables or empty collections, with the reason. All other state belongs to an
+ * object that is opened and closed.
  */
 const STATE_EXCEPTIONS: Readonly<Record<string, string>> = {
   'text/decode.ts': 'the loader of packages that this pure folder cannot load itself; set once',
@@ -194,14 +194,14 @@ const STATE_EXCEPTIONS: Readonly<Record<string, string>> = {
   'viewer/page/state.ts': 'the state of the page',
   'viewer/page/feed.ts': 'the timer of the search field',
 };
-/** Signatures that a framework prescribes. */
+/** Functions whose signature a framework prescribes. */
 const BOOLEAN_EXCEPTIONS = new Set(['adapters/langchain.ts: replaceAll']);
-/** The same function for another framework or in the public form, each at its own entry point. */
+/** The same function for another framework or in its public form, each at its own entry point. */
 const NAMES_OF_ENTRY_POINTS = ['ServerOptions', 'lookfirstTools', 'seenFrom', 'serveHttp', 'serveStdio'];
 
 interface ModuleFacts {
   readonly exported: readonly string[];
-  /** Variables of the module that can change. */
+  /** Module-level variables that can change. */
   readonly state: readonly string[];
   readonly booleans: readonly string[];
 }
@@ -237,7 +237,10 @@ function isEmptyCollection(declaration: string): boolean {
   return !/readonly/i.test(name) && /^(new (Weak)?(Map|Set)(<.*>)?\(\)|\[\])$/s.test(value);
 }
 
-/** `name: boolean`, `name?: boolean`, `name = false`; an object with a boolean field is named at each call. */
+/**
+ * Boolean parameters: `name: boolean`, `name?: boolean`, `name = false`. An object with a boolean field is allowed,
+ * because each call names the field.
+ */
 function isBoolean(parameter: string): boolean {
   return /^\w+\??: boolean( \| undefined)?( = .*)?$|^\w+ = (true|false)$/.test(parameter);
 }

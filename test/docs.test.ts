@@ -33,7 +33,7 @@ interface Block {
   readonly line: number;
   readonly language: string;
   readonly code: string;
-  /** Why it is not run. */
+  /** The reason it is not run. */
   readonly reason: string | undefined;
 }
 
@@ -47,7 +47,7 @@ function blocksOf(document: string): Block[] {
   });
 }
 
-/** What this machine needs to run commands; undefined if something is missing. */
+/** Prerequisites of this machine for running commands; undefined if one is missing. */
 const sandbox = await sandboxHere();
 const BLOCKS = DOCUMENTS.flatMap(blocksOf);
 const run = BLOCKS.filter(({ reason }) => reason === undefined);
@@ -268,7 +268,7 @@ child.on('close', (code) => process.exit(isUp ? 0 : (code ?? 1)));`;
   return bin;
 }
 
-/** Runs an example with an assert that speaks on stdout; what it prints otherwise is its own affair. */
+/** Runs an example with an assert that prints to stdout; its other output is ignored. */
 function watched(file: string): string {
   return `console.log = () => {};
 console.assert = (holds) => { if (!holds) process.stdout.write(new Error('assertion failed').stack); };

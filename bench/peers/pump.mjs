@@ -1,4 +1,5 @@
-// The least that any program between a client and a server can cost: starts the server, passes bytes both ways, looks at nothing.
+// The lower limit for any program between a client and a server: starts the server, passes bytes both ways, parses
+// nothing.
 import { spawn } from 'node:child_process';
 
 const [command, ...args] = process.argv.slice(2);

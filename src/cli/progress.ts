@@ -23,7 +23,7 @@ export class Progress {
     this.#terminal.overwrite(`${what} ${bar(done, total)}`);
   }
 
-  /** Shows what goes on while work without known steps takes longer than a second. */
+  /** Shows `what` while work without known steps takes longer than a second. */
   async during<T>(what: string, work: Promise<T>): Promise<T> {
     const show = (): void => {
       this.#shownMs = Date.now();

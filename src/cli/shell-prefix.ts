@@ -12,9 +12,10 @@ import type { Cli } from './cli.ts';
 import { EXIT } from './exit-code.ts';
 
 /**
- * The script for `CLAUDE_CODE_SHELL_PREFIX`. Claude Code starts it with one argument, the whole line. A line of its Bash tool
- * ends in noting the working folder; that one runs on a layer. Everything else (MCP servers, hooks) runs as it is.
- * `self` is how this program is started: an executable and its first arguments, all absolute.
+ * The script for `CLAUDE_CODE_SHELL_PREFIX`. Claude Code starts it with one argument, the whole line. A line of its
+ * Bash tool ends with a command that saves the working folder; only such a line runs on a layer. All other lines (MCP
+ * servers, hooks) run unchanged. `self` is the start of this program: an executable and its first arguments, all
+ * absolute.
  */
 export function shellPrefixScript(self: readonly string[]): string {
   const program = self.map(quoted).join(' ');

@@ -18,7 +18,7 @@ export interface TerminalStreams {
 interface TableLines {
   /** Above the row with the same index. */
   readonly headings?: readonly (string | undefined)[];
-  /** Below it: what there is to say about the row in full. */
+  /** Below that row: details about it. */
   readonly details?: readonly (string | undefined)[];
 }
 

@@ -31,8 +31,8 @@ const BYPASS_RULE: ObjectShape = {
 const BYPASS = listOf({ type: 'either', shapes: [GLOB, BYPASS_RULE] });
 
 /**
- * Every field of a policy but `preset`, which names where the others start. The checks, the JSON schema, `lookfirst
- * config` and docs/policy.md come from this table. A description is the meaning in one sentence.
+ * Every field of a policy except `preset`, which selects the defaults of the others. The checks, the JSON schema,
+ * `lookfirst config` and docs/policy.md are generated from this table. A description is the meaning in one sentence.
  */
 export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>> = {
   wording: setting(oneOf(...PRESET_NAMES), 'whose sentences refusals use'),

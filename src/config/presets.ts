@@ -109,8 +109,9 @@ const DEFAULT: Policy = {
 };
 
 /**
- * The settings that all seed systems share: any view of a file licenses any change of it, and text is written unchanged.
- * `warn` reports staleness even where a seed ignores it: presets may drop Seen and Quiet, never Kept.
+ * The settings that all seed systems share: any view of a file licenses any change of it, and text is written
+ * unchanged. `warn` reports staleness even where a seed ignores it: a preset may allow blind changes and refuse more
+ * often, but no change may be lost unnoticed.
  */
 const SEED: Policy = {
   ...DEFAULT,

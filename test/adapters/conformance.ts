@@ -10,7 +10,7 @@ export interface Call {
   readonly args: object;
 }
 
-/** What the model got for one call. */
+/** What the model received for one call. */
 export interface Shown {
   readonly text: string;
   /** Marked as an error, as the framework marks errors. */
@@ -22,7 +22,7 @@ export interface Shown {
 export interface Run {
   readonly session: Session;
   readonly root: string;
-  /** Each step is one answer of the model: its calls are made in parallel. A function runs before the step after it. */
+  /** Each step is one answer of the model; its calls are made in parallel. A function runs before the next step. */
   readonly steps: readonly (readonly Call[] | (() => void))[];
   readonly signal?: AbortSignal;
 }
@@ -37,17 +37,17 @@ export interface Door {
     edit(path: string, from: string, to: string): Call;
     undo?: Call;
   };
-  /** Runs an agent of this framework with a scripted model; what the model got for each call, in order. */
+  /** Runs an agent of this framework with a scripted model. Returns what the model received for each call, in order. */
   run(run: Run): Promise<readonly Shown[]>;
-  /** Names of the tools that the model is offered. */
+  /** Names of the tools that are offered to the model. */
   tools(session: Session): readonly string[] | Promise<readonly string[]>;
   /** Runs an agent whose context loses the read of `a.txt` before it writes `two` to the file. */
   compacts?(run: Omit<Run, 'steps'>): Promise<Shown | undefined>;
-  /** Whether refusals carry a flag: some frameworks have none for some tools. */
+  /** Whether refusals carry an error flag: some frameworks have none for some tools. */
   readonly flags: boolean;
-  /** Images are shown as such; not by frameworks whose file tools show text only. */
+  /** Whether images are shown as images. False for frameworks whose file tools show text only. */
   readonly images: boolean;
-  /** Whether a merged change is shown to the model; not where the framework writes the sentence. */
+  /** Whether a merged change is shown to the model. False where the framework writes the answer's text. */
   readonly merges?: 'shown' | 'refused';
 }
 
@@ -67,7 +67,7 @@ export async function workspace() {
   return { root, session, put, text };
 }
 
-/** The promises that an agent author relies on, kept by every door. */
+/** The promises to agent authors, checked for every door. */
 export function conformance(door: Door): void {
   const { calls } = door;
   describe(`Lookfirst in ${door.name}`, () => {
@@ -129,7 +129,7 @@ export function conformance(door: Door): void {
       ];
       await door.run({ session, root, steps, signal: controller.signal }).catch(() => undefined);
       expect(text('a.txt')).toBe('one\n');
-      // The same steps without the abort do change the file.
+      // Control: without the abort, the same steps change the file.
       await door.run({ session, root, steps: [[calls.read('a.txt')], [calls.write('a.txt', 'two\n')]] });
       expect(text('a.txt')).toBe('two\n');
     });

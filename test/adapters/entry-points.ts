@@ -1,4 +1,4 @@
-/** Compiled, never run: every entry point fits where its framework expects it. */
+/** Compiled, never run: checks that each entry point has the types that its framework expects. */
 import type { Options, SdkMcpToolDefinition } from '@anthropic-ai/claude-agent-sdk';
 import type { MemoryToolHandlers } from '@anthropic-ai/sdk/helpers/beta/memory';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
@@ -34,7 +34,7 @@ const session = await openSession({ roots: ['/repo'], store: 'memory:' });
 export const ai6: ToolSet6 = aiTools(session, { only: undefined });
 export const ai7: ToolSet = aiTools(currentSession);
 export const sandbox: Experimental_SandboxSession = lookfirstSandbox(session);
-// @ts-expect-error: a check that accepts anything would accept this.
+// @ts-expect-error: fails if the check above accepts any type.
 export const wrong: ToolSet = lookfirstSandbox(session);
 export const anthropic: BetaRunnableTool[] = [
   ...anthropicTools(session),

@@ -7,7 +7,7 @@ import { prepare } from './prepare.mjs';
 
 await prepare();
 const examples = join(import.meta.dirname, '../../examples');
-/** A copy beside the frameworks, which the examples find there as in a project of their own. */
+/** A copy beside the frameworks, so that the examples resolve them as in a user's project. */
 const copy = join(import.meta.dirname, 'node_modules', `.examples-${process.pid}`);
 const AGENTS = readdirSync(examples).filter((name) => name.endsWith('.mjs') && name !== 'workspace.mjs');
 

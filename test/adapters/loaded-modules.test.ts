@@ -7,10 +7,10 @@ import { prepare } from './prepare.mjs';
 
 await prepare();
 
-/** Packages that an agent needs only when it uses them. */
+/** Packages that must not be loaded before an agent uses them. */
 const HEAVY = /^@modelcontextprotocol|^@photostructure\/sqlite|^@vscode\/ripgrep/;
 
-/** Runs a program, then prints which modules of packages Node has loaded by then, with `import` or `require`. */
+/** Runs a program, then prints which modules of packages Node has loaded, with `import` or `require`. */
 const WATCHED = `
 import Module, { register } from 'node:module';
 import { MessageChannel } from 'node:worker_threads';

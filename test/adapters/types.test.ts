@@ -11,7 +11,7 @@ describe('the types of the adapters', () => {
     const args = [compiler, '-p', import.meta.dirname, '--pretty', 'false'];
     const { stdout } = spawnSync(process.execPath, args, { cwd: import.meta.dirname, encoding: 'utf8' });
     const lines = stdout.split('\n').filter((line) => /^\S+\(\d+,\d+\): error/.test(line));
-    // Some frameworks do not pass these settings themselves.
+    // Some frameworks do not compile with these settings themselves.
     const ours = lines.filter((line) => !/^node_modules\/(?!lookfirst\/)/.test(line));
     expect(ours).toEqual([]);
     // Some frameworks have tens of thousands of lines of types.

@@ -34,7 +34,7 @@ describe.skipIf(here === undefined)('a command that is killed in the middle of i
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\n');
     const seen = await killRuns(places, { rounds: 60, command });
-    // Otherwise no round came near the moment of the commit.
+    // Otherwise no round was killed near the commit.
     expect(Math.min(seen.untouched, seen.committed)).toBeGreaterThan(0);
   });
 });

@@ -5,7 +5,7 @@ import { desk } from '../support/desk.ts';
 import { RULES, replayHistory, seeded } from '../support/replay.ts';
 
 const COMMITS = Number(process.env['LOOKFIRST_REPLAY'] ?? 200);
-/** Guards of the content are off: this repository's own tests are full of stubs, tokens and quotes. */
+/** Guards of the content are off, because this repository's tests contain many stubs, tokens and quotes. */
 const POLICY = {
   placeholders: 'allow',
   secrets: 'show',
@@ -30,9 +30,9 @@ it('no missed clobber and no wrong refusal in a replayed history', async () => {
   process.stdout.write(`shown by STALE: ${(100 * recovery).toFixed(1)} % of the bytes of a new read\n`);
   expect(tally.differing).toEqual([]);
   expect(rules.Lookfirst).toEqual({ missed: 0, wrong: 0 });
-  // Files here are small: a difference with its context is a larger share of them than of larger files.
+  // The files here are small, so a diff with its context is a larger share of them than of larger files.
   expect(recovery).toBeLessThanOrEqual(0.2);
-  // The other rules see the same events, and each fails at some.
+  // The other rules judge the same events, and each fails on some.
   expect(rules['whole-file hash'].wrong).toBeGreaterThan(0);
   expect(rules.mtime.missed).toBeGreaterThan(0);
   expect(rules['read set'].missed).toBeGreaterThan(0);

@@ -13,7 +13,7 @@ it(`${RUNS} trees come back to the last bit`, async () => {
     try {
       changes += await workAndUndoAll(seed, 40 + (seed % 80));
     } catch (error) {
-      // One more or less says little: the rate is what is looked for, and which seeds to look at.
+      // Single failures say little; print the rate and the failing seeds.
       failed.push({ seed, why: String(error) });
     }
   }

@@ -19,7 +19,7 @@ async function attack(writer: WriterKind, commit: CommitKind): Promise<number> {
     writes: ROUND,
     rounds: commit === 'naive' ? 4 : WRITES / ROUND,
   });
-  // A writer that meets an absent name gives up that line; those do not count.
+  // A writer that finds no file drops that line; dropped lines do not count.
   while (commit !== 'naive' && tally.acknowledged < WRITES) {
     const more = await attackCommit({ writer, commit, writes: ROUND, rounds: 4 });
     tally = {

@@ -1,4 +1,5 @@
-// Reads kept images, and compresses them now and then, until it is told to stop. Reports how often it read and what failed.
+// Reads kept images, and compresses them now and then, until it is told to stop. Reports how often it read and what
+// failed.
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { Fingerprint } from '../../src/model/fingerprint.ts';

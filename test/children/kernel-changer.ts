@@ -1,4 +1,4 @@
-// Makes changes one after the other and sends how each one ended; run under a tool that makes system calls fail.
+// Makes changes one after the other and sends how each ended. Run under a tool that makes system calls fail.
 import { type DiskOptions, openDisk } from '../../src/disk/context.ts';
 import { Fault } from '../../src/model/fault.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';

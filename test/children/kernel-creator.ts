@@ -1,5 +1,5 @@
-// One of several processes that create the same names at the same time. Sends which it has won, and how many files of
-// others it has seen half written.
+// One of several processes that create the same names at the same time. Sends which names it created, and how many
+// files of other processes it found half written.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDisk } from '../../src/disk/context.ts';

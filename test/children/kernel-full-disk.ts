@@ -1,5 +1,5 @@
-// Changes files while a disk is full: the workspace's or that of our own state, a tiny one mounted for this process
-// only. Sends how each change ended and what is there afterwards.
+// Changes files while a disk is full: the disk of the workspace or of the state folder, a tiny one mounted for this
+// process only. Sends how each change ended and which files exist afterwards.
 import {
   appendFileSync,
   mkdirSync,
@@ -36,7 +36,7 @@ writeFileSync(join(root, 'f'), old);
 const workspace = Workspace.open([root]);
 const context = openDisk({ home, owner: 'full', durability: 'full', commit: settings.commit });
 const expected = { fingerprint: fingerprintOf(old) };
-// Made while there is room, so that only the change itself runs out of it.
+// Opened while there is room, so that only the change itself runs out of space.
 context.litter.tempName(root);
 fill();
 
@@ -50,7 +50,7 @@ for (const [name, change] of Object.entries(changes)) ended[name] = await attemp
 process.send?.({
   ended,
   names: readdirSync(root).filter((name) => name !== 'filler'),
-  // Half a copy would be taken for a whole one later.
+  // A later read would take half a copy for a whole one.
   halves: readdirSync(join(home, 'retained')).filter((name) => !isWhole(join(home, 'retained', name))),
   intact: ended['f '] === 'done' || readFileSync(join(root, 'f')).equals(old),
 });
@@ -79,10 +79,10 @@ function fill(): void {
     try {
       for (;;) appendFileSync(filler, Buffer.alloc(size));
     } catch {
-      // Full for this size; smaller ones may still fit.
+      // Full for this size; smaller files may still fit.
     }
   }
-  // A claim writes one line into the log; what is to fail is the copy of the file.
+  // A claim writes one line into the log; only the copy of the file must fail.
   if (settings.full === settings.home) {
     unlinkSync(filler);
     writeFileSync(filler, Buffer.alloc(88_000));

@@ -1,4 +1,4 @@
-// Makes one change and is killed, as by kill -9, just before one of its steps. Without a step it only lists them.
+// Makes one change and is killed with SIGKILL just before one of its steps. Without a step it only lists them.
 import { openDisk } from '../../src/disk/context.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { type ChangeName, change } from '../support/changes.ts';

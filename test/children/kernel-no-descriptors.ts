@@ -1,4 +1,4 @@
-// Displaces a file into which someone writes afterwards, and lets go of it when no further file can be opened.
+// Displaces a file that another program writes to afterwards, and releases it when no further file can be opened.
 import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDisk } from '../../src/disk/context.ts';

@@ -1,5 +1,5 @@
-// A program that knows nothing of us and keeps adding numbered lines to one file. A line is acknowledged once its
-// write has returned; what has been acknowledged is sent at the end.
+// A program that does not use Lookfirst and keeps adding numbered lines to one file. A line counts as acknowledged once
+// its write has returned. Sends the acknowledged lines at the end.
 import {
   closeSync,
   constants,
@@ -22,7 +22,7 @@ const settings = JSON.parse(process.argv[2] ?? '') as Settings;
 const acknowledged: number[] = [];
 let next = 0;
 
-/** Appending never creates: a program that follows a log opens what is there. */
+/** Appending never creates the file: a program that follows a log opens the existing file. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND;
 
 const writers = {
@@ -56,7 +56,7 @@ async function work(): Promise<void> {
       if (written !== undefined) await written;
       acknowledged.push(number);
     } catch (error) {
-      // The name is away for a moment while a claim commits; such a write did not happen and is not counted.
+      // The name is absent for a moment while a claim commits. Such a write did not happen and is not counted.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
       next -= settings.kind === 'slow' ? 0 : 1;
     }
@@ -65,7 +65,7 @@ async function work(): Promise<void> {
   }
 }
 
-/** Irregular, and long enough for a commit to fit in between: without it the writer has the file to itself. */
+/** Irregular, and long enough for a commit in between: without the pause the writer would keep the file to itself. */
 function pause(): void {
   const untilMs = performance.now() + Math.random() * 0.2;
   while (performance.now() < untilMs);
@@ -77,7 +77,7 @@ process.once('message', async () => {
     try {
       unlinkSync(`${settings.target}.outside`);
     } catch {
-      // Only there if the last rename failed.
+      // Exists only if the last rename failed.
     }
   }
   process.send?.(acknowledged);

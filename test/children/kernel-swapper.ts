@@ -1,5 +1,5 @@
-// The attacker: exchanges two names as fast as it can, in one system call where that can be had, until it is told to
-// stop. It stops with both names as they were, and sends how often it has exchanged them.
+// The attacker: exchanges two names as fast as it can until it is told to stop, in one system call where the system has
+// one. It restores both names at the end and sends the number of exchanges.
 import { renameSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setImmediate } from 'node:timers/promises';
@@ -24,7 +24,7 @@ function swapperOf(): (a: string, b: string) => void {
   }
 }
 
-/** Irregular, so that no victim falls into step with it. */
+/** Irregular, so that the attacked process does not fall into step with it. */
 function pause(): void {
   const untilMs = performance.now() + Math.random() * 0.02;
   while (performance.now() < untilMs);

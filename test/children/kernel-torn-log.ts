@@ -1,4 +1,5 @@
-// Writes a litter log until its tiny disk is full, makes room and goes on. Sends the folders it was told are written down.
+// Writes a litter log until its tiny disk is full, makes room and continues. Sends the folders that were reported as
+// logged.
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LitterLog, logFolder, readLitter } from '../../src/disk/context.ts';
@@ -11,7 +12,7 @@ let failures = 0;
 
 note('/first');
 fill();
-// Not a divisor of a page, so that the last line that begins there does not fit.
+// Does not divide the page size, so that the last line that begins on a page does not fit.
 for (let count = 0; failures === 0; count += 1) note(`/${'x'.repeat(90)}/${count}`);
 rmSync(filler);
 note('/afterwards');

@@ -24,7 +24,7 @@ if (what === 'hold') {
   process.send('held');
   setInterval(() => {}, 1000);
 } else {
-  // All begin together: one after the other would lose nothing, locked or not.
+  // All children begin together: one after the other would lose nothing even without a lock.
   process.send('ready');
   await once(process, 'message');
   const file = join(home, 'counter');

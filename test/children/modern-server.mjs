@@ -1,4 +1,4 @@
-// A server of both eras made with the official SDK, with tools like those of the official filesystem server:
+// A server for both protocol eras made with the official SDK, with tools like those of the official filesystem server:
 // `modern-server.mjs stdio` or `modern-server.mjs http`, which prints its address.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,5 +1,6 @@
-// A program that knows nothing of us: it reads its files, counts up a line of its own, and saves them, until it is told to
-// stop. A save whose count is gone at the next look has left the live file; those are sent at the end.
+// A program that does not use Lookfirst: it reads its files, increments its own line in each, and saves them, until it
+// is told to stop. If its count is gone at the next read, that save has left the live file. Sends those saves at the
+// end.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -46,7 +47,7 @@ for (let n = 0; !stopped; n += 1) {
   try {
     turn(files[n % files.length] ?? '');
   } catch (error) {
-    // The name is away for a moment where names cannot be exchanged.
+    // The name is absent for a moment where names cannot be exchanged.
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
   }
   await (pauseMs === 0 ? setImmediate() : setTimeout(pauseMs));

@@ -1,4 +1,4 @@
-// The proxy in a process of its own: one JSON argument with the root and the upstream's command line.
+// Runs the proxy as a process. One JSON argument contains the root and the upstream's command line.
 import { runProxy } from '../../src/proxy/open-proxy.ts';
 import { TestGate } from '../proxy/gate.ts';
 

@@ -1,4 +1,4 @@
-// Writes everything it is told into a file and passes it on: `recorder.mjs FILE COMMAND ARGS...`.
+// Writes its whole input into a file and passes it on: `recorder.mjs FILE COMMAND ARGS...`.
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 

@@ -1,4 +1,4 @@
-// Announces a write of another program, plays that program, and is killed before it can settle the change.
+// Announces a write of another program, makes that write, and is killed before it can settle the change.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AnnounceOptions } from '../../src/model/session.ts';
@@ -10,7 +10,7 @@ interface Settings {
   readonly path: string;
   readonly content: string;
   readonly options: AnnounceOptions;
-  /** What the program does before the process dies. */
+  /** What the other program has done when the process is killed. */
   readonly program: 'writes' | 'waits';
 }
 

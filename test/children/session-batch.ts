@@ -1,4 +1,5 @@
-// Makes one change of many files where descriptors or room run out, and tells how it ended and what is on the disk then.
+// Makes one change of many files with too few descriptors or too little space. Reports how it ended and which files are
+// on the disk.
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { FileIntent } from '../../src/model/intent.ts';

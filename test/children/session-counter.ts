@@ -1,5 +1,5 @@
-// Adds to the counters of shared files, one edit at a time, and reads again whenever someone was faster. Tells at the end
-// how many edits were acknowledged and what it was refused for.
+// Increments the counters of shared files, one edit at a time, and reads a file again when another process was faster.
+// Reports at the end how many edits were acknowledged and the codes of its refusals.
 import { openSession } from '../../src/session/sessions.ts';
 import { random } from '../shared/random.ts';
 

@@ -1,5 +1,5 @@
-// Changes files while the disk of our own state is full: one of its own, mounted for this process only. Tells how each
-// change ended, and whether the tree then was what the answer said.
+// Changes files while the disk of the state folder is full: a small one, mounted for this process only. Reports how
+// each change ended, and whether the files agreed with the answer.
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../src/model/fault.ts';
@@ -11,10 +11,10 @@ import { treeWithModes } from '../shared/replay.ts';
 
 interface Settings {
   readonly root: string;
-  /** The mount point; our state is in a folder there. */
+  /** The mount point; the state folder is a folder there. */
   readonly disk: string;
   readonly auditFailure: Policy['auditFailure'];
-  /** Bytes that are left on it, one try for each. */
+  /** Bytes that are left on the disk, one try for each. */
   readonly room: readonly number[];
 }
 
@@ -84,7 +84,7 @@ async function endOf(change: () => Promise<Outcome<object>> | undefined): Promis
   }
 }
 
-/** What the next one who comes to these files makes of it: nothing may be left to settle, and all can be undone. */
+/** The next process that uses these files must find nothing to settle, and must be able to undo everything. */
 async function afterwards(before: readonly string[]): Promise<object> {
   const sessions = await Sessions.open({ roots: [root], home });
   const { store } = sessions.world;

@@ -1,4 +1,4 @@
-// Locks a file as a change of it would, and never lets go.
+// Locks a file as a change would, and never releases it.
 import type { WorkspaceOptions } from '../../src/session/opening.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 

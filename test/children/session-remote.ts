@@ -1,4 +1,4 @@
-// A session in a process of its own that does what its parent asks: one JSON call in, one JSON answer out, in turn.
+// Runs a session as a process for its parent: one JSON call in, one JSON answer out, in turn.
 import { Fault } from '../../src/model/fault.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { openSession, type SessionOptions } from '../../src/session/sessions.ts';
@@ -22,7 +22,7 @@ process.send?.({ id: session.id });
 
 async function answer({ method, args }: Call): Promise<object> {
   try {
-    // The parent names a method of a session; what it may be given is the parent's affair.
+    // The parent names a method of the session and is responsible for its arguments.
     const work = session[method as keyof GatedSession] as (...given: unknown[]) => unknown;
     const value = await work.apply(session, [...args]);
     return { value: value ?? null };

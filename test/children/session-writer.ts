@@ -1,5 +1,5 @@
-// Works on a shared tree in every way a session can, until it is killed. What was acknowledged is on the disk, in a file
-// of its own, before the next change begins.
+// Makes every kind of change in a shared tree until it is killed. Writes each acknowledged change to a file on disk
+// before the next change begins.
 import { fsyncSync, openSync, writeSync } from 'node:fs';
 import type { Durability } from '../../src/model/policy.ts';
 import { openSession } from '../../src/session/sessions.ts';
@@ -10,7 +10,7 @@ interface Settings {
   readonly home: string;
   readonly session: string;
   readonly seed: number;
-  /** Where acknowledged change ids go, one a line. */
+  /** The file for acknowledged change ids, one per line. */
   readonly acknowledged: string;
   readonly durability: Durability;
 }

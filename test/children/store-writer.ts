@@ -1,14 +1,14 @@
-// Records as fast as it can into a shared database. What `record` has acknowledged is told to the parent at once.
+// Records as fast as it can into a shared database. Reports each acknowledged record to the parent at once.
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { BARE_SIGHTING, changeEntry, effect, file } from '../store/samples.ts';
 
 interface Settings {
   readonly file: string;
   readonly name: string;
-  /** Records to make; 0 goes on until it is killed. */
+  /** Number of records to make; 0: until it is killed. */
   readonly records: number;
   readonly announce: boolean;
-  /** One message after so many records. */
+  /** Number of records per message. */
   readonly tellEvery: number;
 }
 
@@ -25,7 +25,7 @@ for (let count = 1; settings.records === 0 || count <= settings.records; count++
   if (settings.announce) await store.record({ announce: { change, owner: `${process.pid}:1`, entry } });
   const sighting = { ...BARE_SIGHTING, key, totalLines: (before?.totalLines ?? 0) + 1 };
   const noted = { settle: [change], sightings: [{ session: settings.name, sighting }] };
-  // By turns in one record and in two: those of two begin by reading the end of the chain.
+  // Alternates between one call of `record` and two; each call begins by reading the end of the chain.
   const together = count % 2 === 0;
   await store.record({ entries: [entry], ...(together ? noted : {}) });
   const [added] = await store.entries({ change, limit: 1 });

@@ -27,7 +27,7 @@ const tools = {
   },
   who: async (_args, { clientInfo, sessionHint, meta }) =>
     text(JSON.stringify({ clientInfo, session: typeof sessionHint, meta })),
-  // Holds its answer back: a client may drop news that arrives together with the answer.
+  // Delays its answer: a client may drop notifications that arrive together with the answer.
   count: async ({ to, key }, { progress }) => {
     for (let done = 1; done <= to; done += 1) progress(done, to, `step ${done}`);
     progress(1);

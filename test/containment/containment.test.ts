@@ -30,7 +30,7 @@ describe.each(tiers)('with the guarantee %s', (tier) => {
       const before = outsideOf(places);
       const done = await perform(victim, operation, pathOf(places, operation, row));
       expect(outsideOf(places)).toBe(before);
-      // What removes or moves a link does so, and never what it points to.
+      // Operations that remove or move a link affect the link, never its target.
       const onLink = row.leaf === 'link' && operation.links === 'itself';
       if (!onLink) expect(done).toBe(row.code ?? 'OUTSIDE_WORKSPACE');
     });
@@ -53,7 +53,7 @@ describe('plain code gets out', () => {
   });
 });
 
-/** The weaker tier differs in how it finds a place, not in what is done there: a few operations tell. */
+/** The weaker tier differs only in how it finds a place, so a few operations are enough. */
 function operationsOf(tier: Guarantee): readonly Operation[] {
   const few = new Set(['readSnapshot', 'create', 'replace', 'remove']);
   return tier === 'walk' ? OPERATIONS : OPERATIONS.filter(({ name }) => few.has(name));
@@ -87,7 +87,7 @@ function pathOf(places: Scratch, operation: Operation, row: Row): string {
   return path.replace(/f(\0?)$/, `${operation.on}$1`);
 }
 
-/** What was done, or the code of the refusal or fault. */
+/** The operation's effect, or the code of the refusal or fault. */
 async function perform(victim: Victim, operation: Operation, path: string): Promise<Done | string> {
   const outcome = victim.workspace.locate(path, 'status', operation.links === 'itself' ? 'parents' : 'all');
   if (!outcome.ok) return outcome.refusal.code;
@@ -105,7 +105,7 @@ function outsideOf(places: Scratch): string {
   return `${contentsOf(places.outside)}\n${contentsOf(`${places.root}-evil`)}`;
 }
 
-/** Every name below a folder with its inode and what it holds. */
+/** Every name below a folder with its inode and content. */
 function contentsOf(folder: string): string {
   return entriesBelow(folder)
     .map(({ path, entry }) => {

@@ -29,23 +29,23 @@ export interface Victim {
   readonly context: DiskContext;
 }
 
-/** What our code did: `shown` holds what a reader got; undefined for changes. */
+/** The result of our code. `shown` is what a reader received; undefined for changes. */
 export interface Done {
   readonly ok: boolean;
   readonly shown?: string;
 }
 
-/** One way to touch a file, by our code on a located place, and by plain code on a path. */
+/** One way to touch a file: by our code on a located place, and by plain code on a path. */
 export interface Operation {
   readonly name: string;
-  /** `itself`: a link in the last place is the thing to work on. */
+  /** `itself`: a link as the last name is the object to work on. */
   readonly links: 'all' | 'itself';
-  /** What stands in place of a row's `f`: a file, a link, an empty folder, or nothing. */
+  /** What takes the place of a row's `f`: a file, a link, an empty folder, or nothing. */
   readonly on: 'f' | 'k' | 'empty' | 'new' | 'new/deep';
   ours(victim: Victim, located: Located): Promise<Done> | Done;
-  /** Plain code follows a link in the last place. */
+  /** Plain code that follows a link as the last name. */
   readonly plainFollowsLeaf: boolean;
-  /** Returns what it read, if it reads. */
+  /** Returns the text, if it reads. */
   plain(path: string, victim: { readonly spare: string }): string | undefined;
 }
 
@@ -182,7 +182,7 @@ export const OPERATIONS: readonly Operation[] = [
       return { ok: done.ok };
     },
     plain: (path, { spare }) => {
-      // A rename replaces a link in the last place; a copy, which tools fall back to, follows it.
+      // A rename replaces a link as the last name. A copy, which tools fall back to, follows it.
       if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) writeFileSync(path, 'moved');
       else linkSync(`${spare}/x`, path);
       return undefined;

@@ -1,7 +1,6 @@
 /**
- * One row: a tree, a path an operation is given, and where that leads. Written in Go's mini-language, see
- * test/support/tree.ts; outside each folder holds a file `f`, a link `k => f` and a
- * folder `empty/`.
+ * One row: a tree, the path given to an operation, and where it leads. Written in Go's mini-language, see
+ * test/support/tree.ts. Outside, each folder contains a file `f`, a link `k => f` and a folder `empty/`.
  */
 export interface Row {
   readonly title: string;
@@ -11,9 +10,9 @@ export interface Row {
   readonly leads: 'outside' | { readonly inside: string };
   /** The refusal's code, if it is not OUTSIDE_WORKSPACE. */
   readonly code?: string;
-  /** The last name is itself a link: what removes or moves names works on the link, which is inside. */
+  /** The last name is itself a link: operations that remove or move names act on the link, which is inside. */
   readonly leaf?: 'link';
-  /** Plain code does not get out by this one either: the system stops it. */
+  /** Plain code does not escape through this one either: the system stops it. */
   readonly control?: 'none';
 }
 

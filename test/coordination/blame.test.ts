@@ -7,7 +7,7 @@ import { lookfirst, objects } from '../support/command-line.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 
-/** The writer of each line: a session, `outside`, or `-` for what was there before. */
+/** The writer of each line: a session, `outside`, or `-` for lines that existed before. */
 async function writers(t: Scene, path: string): Promise<string[]> {
   const journal = await openJournal({ home: t.home, store: t.store });
   try {
@@ -47,7 +47,7 @@ function suite(storeUrl: () => string | undefined): void {
 
   it('marks what another program changed in between, and since', async () => {
     const t = await scene(storeUrl());
-    // What a session wrote is among the images a moment later, at the latest when it is closed.
+    // The text that a session wrote is stored a moment later, at the latest when the session is closed.
     await t.other.close();
     await t.put('a.txt', `${t.text('a.txt')}outside\n`);
     expect(await writers(t, 'a.txt')).toEqual(['-', 'one', 'one', '-', '-', 'other', 'outside']);

@@ -18,7 +18,7 @@ function claimed(notices: readonly Notice[]): readonly Notice[] {
   return notices.filter((notice) => 'claims' in notice && notice.kind !== 'others-at-work');
 }
 
-/** Waits until a session knows of the claims that another one knows of: a fleet store reports them up to a second late. */
+/** Waits until one session knows the claims of another: a fleet store reports them up to a second late. */
 const caughtUp = (other: GatedSession, session: GatedSession): Promise<void> =>
   vi.waitFor(async () => expect(await other.claims()).toEqual(await session.claims()), 20_000);
 
@@ -46,7 +46,7 @@ function suite(storeUrl: () => string | undefined): void {
       return { ...t, other };
     }
 
-    /** An edit of which the other session knows. */
+    /** An edit that the other session learns about. */
     async function toldEdit(
       session: GatedSession,
       other: GatedSession,
@@ -85,7 +85,7 @@ function suite(storeUrl: () => string | undefined): void {
       await toldEdit(session, other, 4);
       const { notices } = await ok(other.edit('a.txt', [{ oldString: 'line 12\n', newString: 'twelve\n' }]));
       expect(claimed(notices)).toHaveLength(1);
-      // The diff is shown already, so the claim is a part of that notice, not a second one.
+      // The notice already shows the diff, so the claim becomes part of that notice.
       expect(notices.map((notice) => describeNotice(notice))).toEqual([
         expect.stringMatching(
           /^The file had been changed elsewhere by session agent-9 \(codex\), whose turn is still open, since it was read; [^\n]+:\n@@/,

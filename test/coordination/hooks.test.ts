@@ -17,7 +17,7 @@ beforeEach(() => {
   door = new HookDoor(around, {});
 });
 
-/** One event of Claude Code, through a door that stays open as a resident does. */
+/** One event of Claude Code, through a door that stays open like a resident's. */
 async function send(session: string, payload: object, cwd = places.root): Promise<HookReply> {
   const host = HOOK_HOSTS['claude-code'];
   const event = host.understand({ session_id: session, cwd, ...payload });
@@ -30,7 +30,7 @@ function contextOf(reply: HookReply): string {
   return reply.verdict === 'pass' ? (reply.context ?? '') : reply.reason;
 }
 
-/** A whole read with Claude Code's own tool; what the model is told with it. */
+/** A whole read with Claude Code's own tool. Returns the context given to the model with it. */
 async function read(session: string, file: string, cwd = places.root): Promise<string> {
   const content = readFileSync(file, 'utf8');
   const lines = content.split('\n').length - 1;
@@ -47,7 +47,7 @@ async function read(session: string, file: string, cwd = places.root): Promise<s
   return contextOf(await send(session, { hook_event_name: 'PostToolUse', ...call }, cwd));
 }
 
-/** A write with Claude Code's own tool; what the model is told before it. */
+/** A write with Claude Code's own tool. Returns the context given to the model before it. */
 async function write(session: string, file: string, content: string, cwd = places.root): Promise<string> {
   const call = {
     tool_name: 'Write',
@@ -157,7 +157,7 @@ describe('worktrees of one repository', () => {
     expect(contextOf(await send('s', { hook_event_name: 'PreToolUse', ...agent, ...own }, worktree))).toBe(
       '',
     );
-    // The parent, in the main checkout, means the worktree that it names.
+    // A parent in the main checkout that names a path in the worktree means that path.
     const parent = {
       ...own,
       tool_use_id: 'u',

@@ -46,7 +46,7 @@ describe.each(DOORS)('issue 14, point 31: through the %s', (_, start) => {
       const places = scratch();
       writeFileSync(join(places.root, 'a.txt'), 'one\n');
       mkdirSync(join(places.root, '.git'));
-      // ripgrep waits for a program to write the ignore rules.
+      // ripgrep waits until a program writes the ignore rules.
       execFileSync('mkfifo', [join(places.root, '.gitignore')]);
       const policy = join(places.base, 'policy.json');
       writeFileSync(policy, JSON.stringify({ maxReadMs: 1000 }));

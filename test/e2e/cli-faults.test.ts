@@ -37,7 +37,7 @@ describe('a state that cannot be used ends every command with 1 and changes noth
     [
       'no database',
       ({ home }) => {
-        // A new file: whoever still has the old one open does not touch it.
+        // Writes a new file, so that processes that have the old one open keep it.
         for (const end of ['', '-wal', '-shm']) rmSync(join(home, `lookfirst.db${end}`), { force: true });
         writeFileSync(join(home, 'lookfirst.db'), 'x'.repeat(9000));
       },
@@ -79,7 +79,7 @@ describe('a state that cannot be used ends every command with 1 and changes noth
       1,
       expect.stringMatching(/state folder cannot be used.*\[STORE_FAILED\]/),
     ]);
-    // Looking makes nothing, so there is nothing to fail.
+    // Commands that only read create nothing, so nothing can fail.
     expect((await lookfirst(work, ['log'], { env })).code).toBe(0);
   });
 });

@@ -61,7 +61,7 @@ describe('lookfirst diff', () => {
   it('says so when the bytes are gone, and when there is no such change', async () => {
     const work = await changedDesk();
     await work.put('b.txt', 'by hand\n');
-    // Until then it may still keep what it has shown.
+    // Until then the process may still store what it has shown.
     await work.session.close();
     rmSync(join(work.home, 'images'), { recursive: true });
     expect((await lookfirst(work, ['diff', work.changes[2] ?? ''])).stdout).toContain(
@@ -217,7 +217,7 @@ describe('lookfirst sessions', () => {
 describe('lookfirst gc', () => {
   const OLD = Date.now() - 90 * 86_400_000;
 
-  /** A journal with entries of ninety days ago before those of today, and leftovers of both. */
+  /** A journal with entries from ninety days ago and from today, and leftover files of both ages. */
   async function oldDesk(): Promise<Desk> {
     const places = scratch();
     const store = await openStore(`sqlite:${join(places.home, 'lookfirst.db')}`);
@@ -242,7 +242,7 @@ describe('lookfirst gc', () => {
     expect(done).toMatchObject({
       dryRun: false,
       removed: { entries: 3, images: { count: 0, bytes: 0 }, leftovers: { count: 0, bytes: 0 } },
-      // An idle session that expired before is an entry too.
+      // The expiry of an idle session is an entry too.
       before: { entries: 6 },
       after: { entries: 3 },
     });
@@ -278,7 +278,7 @@ describe('lookfirst gc', () => {
     mkdirSync(folder, { recursive: true });
     const leftover = join(folder, `${OLD}-${randomUUID()}`);
     writeFileSync(leftover, 'left over\n');
-    // Its age is that of its last change of status, which nobody can set back: so the retention is made short.
+    // The age of this file is its ctime, which cannot be set back, so the retention is made short instead.
     utimesSync(leftover, new Date(OLD), new Date(OLD));
     await lookfirst(work, ['gc']);
     expect(readdirSync(folder)).toHaveLength(1);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
 
-/** Two turns of one session: the first changes a.txt, the second changes it again and makes b.txt. */
+/** Two turns of one session: the first changes a.txt, the second changes it again and creates b.txt. */
 async function twoTurns(): Promise<Desk> {
   const t = await desk({ session: 'agent-7' });
   await t.put('a.txt', 'one\n');

@@ -132,7 +132,7 @@ describe('lookfirst doctor', () => {
         join(places.base, '.claude.json'),
         JSON.stringify({ projects: { [places.root]: { enabledMcpjsonServers: ['lookfirst'], ...answer } } }),
       );
-    // Seen with Claude Code 2.1.325: an approval does not count in a folder that is not trusted.
+    // Observed with Claude Code 2.1.325: an approval is ignored in a folder that is not trusted.
     answers({});
     expect(await doubts()).toContainEqual(
       expect.stringMatching(/^claude-code: Claude Code does not trust this folder/),
@@ -193,7 +193,7 @@ describe('lookfirst doctor', () => {
 });
 
 describe('lookfirst init and remove', () => {
-  /** Runs a command on a terminal of its own. */
+  /** Runs a command on its own terminal. */
   const TERMINAL = 'script';
   const hasTerminal = spawnSync(TERMINAL, ['--version']).status === 0;
 
@@ -266,7 +266,7 @@ describe('lookfirst init and remove', () => {
   });
 });
 
-/** A server with one tool that writes whatever it is told to. */
+/** A server with one tool that writes any file. */
 const SCRIBE = `
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';

@@ -7,7 +7,7 @@ import { openStore } from '../../src/store/open-state.ts';
 import { environment, lookfirst, objects, PROGRAM, timeless } from '../support/command-line.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
 
-/** A file that a session has changed twice, and another that it has made. */
+/** A file that a session has changed twice, and another that it has created. */
 async function changedDesk(): Promise<Desk & { readonly changes: readonly string[] }> {
   const work = await desk({ session: 'agent-7' });
   await work.put('a.txt', 'one\n');
@@ -110,7 +110,7 @@ describe('lookfirst undo', () => {
     await work.put('a.txt', '1\n2\n3\n4\n5\n6\n7\n');
     await ok(work.session.read('a.txt'));
     const { change = '' } = await ok(work.session.edit('a.txt', [{ oldString: '1\n', newString: 'one\n' }]));
-    // What it wrote is shared a moment later, or now: the command line shows the difference from there.
+    // The written text is stored a moment later, or when the session is closed; the command line shows the diff from there.
     await work.session.close();
     await work.put('a.txt', 'one\n2\n3\n4\n5\n6\nseven\n');
     const refused = await lookfirst(work, ['undo', change]);
@@ -211,14 +211,14 @@ describe('lookfirst undo', () => {
     const written = await server.call('write_file', { path: 'a.txt', content: 'two\n' });
     expect(await lookfirst(work, ['undo', written.change ?? ''])).toMatchObject({ code: 0 });
     expect(readFileSync(join(work.root, 'a.txt'), 'utf8')).toBe('one\n');
-    // The undo brought bytes back that the agent has seen, so they count as seen, and the answer says so.
+    // The undo restored bytes that the agent has seen, so they count as seen, and the answer says so.
     const again = await server.call('write_file', { path: 'a.txt', content: 'three\n' });
     expect(again).toMatchObject({ ok: true });
     expect(again.text).toContain('back at an earlier state');
   });
 });
 
-/** Runs a command on a terminal of its own. */
+/** Runs a command on its own terminal. */
 const TERMINAL = 'script';
 const hasTerminal = spawnSync(TERMINAL, ['--version']).status === 0;
 

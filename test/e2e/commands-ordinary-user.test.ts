@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
 const NOBODY = ['--reuid=65534', '--regid=65534', '--clear-groups', '--'];
-/** As root everything else of the suite has run these as root. */
+/** If the tests run as root, all other files have run these as root. */
 const isRoot = process.getuid?.() === 0;
 const canRead =
   isRoot && spawnSync('setpriv', [...NOBODY, 'test', '-r', join(PROJECT, 'package.json')]).status === 0;
@@ -20,7 +20,7 @@ it.skipIf(!canRead)(
     chmodSync(home, 0o777);
     const vitest = join(PROJECT, 'node_modules/vitest/vitest.mjs');
     const files = ['src/process/processes.test.ts', 'test/session/run.test.ts'];
-    // The other loader writes beside the configuration, which an ordinary user may not.
+    // The default loader writes beside the configuration, which an ordinary user may not.
     const args = [vitest, 'run', '--configLoader', 'runner', '--no-cache', ...files];
     const { status, stdout, stderr } = spawnSync('setpriv', [...NOBODY, process.execPath, ...args], {
       cwd: PROJECT,

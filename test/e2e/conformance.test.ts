@@ -15,7 +15,7 @@ const node = (): string => toolIn('conformance', `node-linux-${process.arch}/bin
 const command = join(project, 'dist/bin/lookfirst.js');
 const TOKEN = 'a-token-for-this-test';
 
-/** The protocol's tools want a newer Node, which npm has for this platform. */
+/** The conformance suite needs a newer Node, which npm provides for this platform. */
 const runnable = process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch);
 if (!runnable)
   process.stderr.write(
@@ -51,7 +51,7 @@ const WITH_FIXTURES = {
   ],
 };
 
-/** Scenarios that ask for no fixture tools, resources or prompts. */
+/** Scenarios that need no fixture tools, resources or prompts. */
 const GENERIC = {
   '2025-11-25': [
     'server-initialize',
@@ -96,8 +96,8 @@ describe.runIf(runnable)("the protocol's own tools", () => {
     const server = await listenHttp({ host: conformanceHost(), token: TOKEN, log: () => {} });
     onTestFinished(() => server.close());
     const output = await conformance(await frontOf(server.port), 'server-stateless', '2026-07-28');
-    // Two checks have no occasion: no tool of ours needs a capability, for without elicitation a change is refused. The
-    // third wants a stream where we answer with one JSON document, which the protocol allows.
+    // Two checks cannot apply: no tool of ours needs a capability, because without elicitation a change is refused. The
+    // third expects a stream where we answer with one JSON document, which the protocol allows.
     expect(output).toMatch(/Passed: 25\/28, 3 failed/);
     expect(output.match(/Error: .*/g)).toEqual([
       expect.stringContaining("does not list the diagnostic tool 'test_missing_capability'"),
@@ -152,7 +152,7 @@ async function serveFolder(): Promise<number> {
   return Number(/:(\d+)\/mcp/.exec(String(line))?.[1]);
 }
 
-/** A listener that adds the token, which the tools cannot send; returns its address. */
+/** A listener that adds the token, which the suite cannot send; returns its address. */
 async function frontOf(port: number): Promise<string> {
   const front = createServer((incoming, outgoing) => {
     const headers = { ...incoming.headers, authorization: `Bearer ${TOKEN}` };
@@ -173,7 +173,7 @@ async function frontOf(port: number): Promise<string> {
   return `http://127.0.0.1:${(front.address() as AddressInfo).port}/mcp`;
 }
 
-/** Runs while our own listener goes on answering. */
+/** Asynchronous, so that our own listener can answer meanwhile. */
 async function execFileAsync(
   file: string,
   args: readonly string[],

@@ -70,7 +70,7 @@ it('the refusal codes are those of the contract', () => {
   );
 });
 
-/** A call, the text it must give (`R` stands for a revision, `C` for a change) and members its outcome must have. */
+/** A call, its expected text (`R` stands for a revision, `C` for a change) and fields that its outcome must have. */
 type Row = readonly [tool: string, args: object, text: RegExp, outcome: readonly string[]];
 
 const MEMBERS = [
@@ -179,7 +179,7 @@ const SUCCESSES: readonly Row[] = [
   ['undo_change', { path: 'a.txt' }, /a\.txt/, ['ok', 'change']],
 ];
 
-/** The text with revisions and changes by one letter each, and the folder as `ROOT`. */
+/** The text with each revision and change replaced by one letter, and the folder by `ROOT`. */
 function plain(text: string, root: string): string {
   return text
     .replaceAll(root, 'ROOT')

@@ -1,4 +1,4 @@
-/** Why our answer may differ from the official server's. */
+/** The reasons why our answer may differ from the official server's. */
 export const REASONS = {
   notText:
     'bytes that are not UTF-8 are not shown with replacement characters, for they would be written back so',
@@ -22,7 +22,7 @@ export const REASONS = {
   protocol: 'a tool that is not there is a protocol error in later revisions of the protocol',
 } as const;
 
-/** A tool, its arguments (`ROOT` stands for the folder), and why the answers differ. */
+/** A tool, its arguments (`ROOT` stands for the folder), and the reason for a different answer. */
 export type DropInCall = readonly [tool: string, args: object, differs?: keyof typeof REASONS];
 
 const r = (name: string): string => `ROOT/${name}`;
@@ -211,5 +211,5 @@ const CHANGES: readonly DropInCall[] = [
   ['no_such_tool', {}, 'protocol'],
 ];
 
-/** One after the other, to both servers. */
+/** Sent one after the other to both servers. */
 export const CALLS: readonly DropInCall[] = [...READS, ...LISTS, ...CHANGES];

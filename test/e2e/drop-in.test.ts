@@ -61,7 +61,7 @@ function plant(root: string): void {
   for (const name of ['a.txt', 'sub']) utimesSync(join(root, name), then, then);
 }
 
-/** A server on a tree of its own; its answers name the folder as `ROOT`. */
+/** A server on its own tree; its answers name the folder as `ROOT`. */
 class Side {
   readonly client: RawClient;
   readonly #root: string;
@@ -93,14 +93,14 @@ interface Told {
   readonly _meta?: unknown;
 }
 
-/** When the trees were made is not the same moment. */
+/** The two trees were not created at the same moment. */
 function withoutTimes(told: Told): Told {
   return JSON.parse(JSON.stringify(told).replace(/(created|accessed): [A-Z][^\\]*/g, '$1: then'));
 }
 
 const textOf = (told: Told): string => told.content?.map(({ text }) => text).join('\n') ?? '';
 
-/** The same answer; a refusal has the official words in it, and our own after them. */
+/** Equal answers. A refusal contains the official words, followed by our own. */
 function isSame(official: Told, ours: Told): boolean {
   if (official.isError !== true) return JSON.stringify(ours) === JSON.stringify(official);
   return ours.isError === true && textOf(ours).includes(textOf(official)) && !('structuredContent' in ours);
@@ -121,7 +121,7 @@ describe.skipIf(process.platform !== 'linux')('the filesystem dialect beside the
     for (const call of CALLS) {
       const [theirs, own] = [await official.call(call), await ours.call(call)];
       const [tool, args, differs] = call;
-      // A reason that no longer holds is as wrong as a difference without one.
+      // A reason without a difference is as wrong as a difference without a reason.
       if (isSame(theirs, own) !== (differs === undefined))
         unlike.push({ tool, args, reason: differs && REASONS[differs], theirs, own });
     }
@@ -160,7 +160,7 @@ function plain({ $schema: _, ...schema }: { readonly $schema?: string }): object
   return schema;
 }
 
-/** Ours refuse unknown arguments, and say in their own words what each is for. */
+/** Our tools refuse unknown arguments, and have their own descriptions of arguments. */
 function withoutDescriptions(schema: object | undefined): unknown {
   return JSON.parse(JSON.stringify(schema ?? {}), (key, value: unknown) =>
     key === 'description' || key === '$schema' || key === 'additionalProperties' ? undefined : value,

@@ -8,20 +8,20 @@ import { type Scratch, scratch } from '../support/tree.ts';
 
 const TOKEN = 'a-token-for-tests';
 
-/** A workspace in which ripgrep never finishes: it waits for somebody to write its ignore rules. */
+/** A workspace in which ripgrep never finishes: it waits for ignore rules that are never written. */
 function endless(): Scratch {
   const places = scratch();
   writeFileSync(join(places.root, 'a.txt'), 'one\n');
   mkdirSync(join(places.root, '.git'));
   execFileSync('mkfifo', [join(places.root, '.gitignore')]);
-  // What a failed test has left behind would wait for ever.
+  // A process that a failed test has left would wait for ever.
   onTestFinished(() => {
     for (const pid of searches(places)) process.kill(Number(pid), 'SIGKILL');
   });
   return places;
 }
 
-/** Running ripgreps that search in a workspace. */
+/** The running ripgrep processes that search in a workspace. */
 function searches({ root }: Scratch): string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
@@ -79,7 +79,7 @@ describe.skipIf(process.platform !== 'linux')('long work over stdio', () => {
       served.client.child.stdin.end();
       const { code, rest } = await served.client.exit();
       expect(code).toBe(0);
-      // Notes on the first call that crossed the cancellation are all there may be.
+      // Only notes on the first call that were sent before the cancellation arrived are allowed.
       expect(rest.filter(({ id }) => id === 900 || id === 901)).toEqual([]);
       expect(rest.every(({ params }) => params === undefined || params['progressToken'] === 'p')).toBe(true);
     },
@@ -135,7 +135,7 @@ describe.skipIf(process.platform !== 'linux')('long work over stdio', () => {
     const params = { name: 'write_file', arguments: { path: 'unwanted', content: 'x' } };
     const call = { jsonrpc: '2.0', id: 900, method: 'tools/call', params };
     const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 900 } };
-    // Both at once: the first call still waits for the workspace to be opened when it is taken back.
+    // Send both at once: the first call still waits for the workspace to open when it is cancelled.
     served.client.send(`${JSON.stringify(call)}\n${JSON.stringify(cancel)}`);
     await served.call('write_file', { path: 'wanted', content: 'x' });
     expect(await served.stop()).toBe(0);
@@ -191,7 +191,7 @@ describe.skipIf(process.platform !== 'linux').each(['legacy', 'modern'] as const
       stop.abort('enough');
       await ended;
       await expect.poll(() => searches(places)).toEqual([]);
-      // Another one is running when the server ends.
+      // Another search is running when the server ends.
       const last = client.callTool({ name, arguments: { ...args } }).catch(() => 'gone');
       await expect.poll(() => searches(places)).toHaveLength(1);
       served.client.child.kill('SIGTERM');

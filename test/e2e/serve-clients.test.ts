@@ -16,7 +16,7 @@ const CASES: [transport: 'stdio' | 'http', era: Era][] = [
   ['http', 'modern'],
 ];
 
-/** As many official clients as asked for, of one server over HTTP or of one each over stdio. */
+/** `count` official clients: of one server over HTTP, or each with its own server over stdio. */
 async function connect(
   places: Scratch,
   [transport, era]: (typeof CASES)[number],
@@ -29,7 +29,7 @@ async function connect(
       { name: 'sdk-client', version: '2.4.0' },
       { versionNegotiation: { mode: era === 'legacy' ? 'legacy' : { pin: '2026-07-28' } } },
     );
-    // A client of the modern era is nameless over HTTP unless its URL names it.
+    // Over HTTP, a client of the modern era has no name unless its URL contains one.
     const named = era === 'modern' ? `${url}/client-${made}` : url;
     await client.connect(transport === 'http' ? httpTransport(named) : stdioTransport(places));
     onTestFinished(() => client.close());

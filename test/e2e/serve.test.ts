@@ -285,7 +285,7 @@ describe('as a drop-in for the official filesystem server', () => {
     expect(shape(ours)).toEqual(shape(listed));
   });
 
-  /** Descriptions are ours, and ours says what it does with unknown arguments. */
+  /** Descriptions are our own, and say how unknown arguments are handled. */
   function plain(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(plain);
     if (typeof value !== 'object' || value === null) return value;

@@ -33,7 +33,7 @@ export async function killedInTheMiddle(
     if (index === Math.floor((2 * edits) / 3)) {
       await killed;
       await server.start();
-      // A server that was not there is not tried again at once.
+      // A server that could not be reached is not tried again at once.
       await expect
         .poll(() =>
           sessions.world.store.state().then(
@@ -57,13 +57,15 @@ export async function killedInTheMiddle(
   return { refused: refused.length };
 }
 
-/** What the journal says last about a file is what the file holds, after a look by one who settles what was left. */
+/**
+ * After a start that settles unfinished changes, the journal's last entry about a file describes the file's content.
+ */
 export async function agrees(sessions: Sessions, { root }: Scratch, name: string): Promise<void> {
   const { store } = sessions.world;
   const witness = await sessions.session('witness');
   await ok(witness.read(name));
   const text = readFileSync(join(root, name), 'utf8');
-  // Writing is what settles the change that a lost answer has left.
+  // A write settles the change whose answer was lost.
   await ok(witness.write(name, `${text}end\n`));
   const entries = await store.entries({ key: join(root, name), kinds: ['change'], order: 'oldest' });
   const sides = entries.flatMap(({ effects = [] }) => effects.filter(({ key }) => key === join(root, name)));

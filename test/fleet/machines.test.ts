@@ -9,7 +9,7 @@ import { ok, refusal } from '../support/desk.ts';
 import { describePostgres, type PostgresServer } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';
 
-/** A folder, a state folder and a process of their own. */
+/** A machine: its own folder, state folder and process. */
 interface Machine {
   readonly root: string;
   readonly sessions: Sessions;
@@ -83,7 +83,7 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
     expect(entries.map(({ machine: at }) => typeof at)).toEqual(['string', 'undefined']);
     expect(entries.map(({ root }) => root)).toEqual([two.root, two.root]);
     expect(await verifyChain(two.sessions.world.store)).toMatchObject({ ok: true });
-    // Of each writer one for reads and one for everything else.
+    // Each writer has one chain for reads and one for everything else.
     expect((await two.sessions.world.store.state()).chains).toHaveLength(4);
   });
 

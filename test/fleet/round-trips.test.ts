@@ -11,7 +11,7 @@ import { scratch } from '../support/tree.ts';
 
 const TEN = Array.from({ length: 10 }, (_, n) => `f${n}.txt`);
 const EDIT = [{ oldString: 'two', newString: 'zwei' }];
-/** Notes that nobody waits for are sent by then. */
+/** By then, notes that are sent in the background have been sent. */
 const QUIET_MS = 300;
 
 await describePostgres('round trips to PostgreSQL', (server) => {

@@ -8,7 +8,7 @@ import { ROOT } from './step.ts';
 
 const FOLDER = new URL('../fixtures/transcripts/', import.meta.url);
 
-/** What each transcript's model has seen: `CALL PATH HOW LINES of TOTAL`. */
+/** What the model of each transcript has seen: `CALL PATH HOW LINES of TOTAL`. */
 const EXPECTED = JSON.parse(readFileSync(new URL('expected.json', FOLDER), 'utf8')) as Record<
   string,
   { readonly format: string; readonly records: number; readonly seen: readonly string[] }
@@ -36,7 +36,7 @@ describe('transcripts of real runs', () => {
       const bytes = readFileSync(new URL(name, FOLDER));
       let index = new HistoryIndex({ cwd: ROOT });
       for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, end + 1)) {
-        // Until its format is clear, this begins anew.
+        // Reading starts over until the format is known.
         index.feed(bytes.subarray(index.offset, end + 1));
         index = HistoryIndex.restore(JSON.parse(JSON.stringify(index.snapshot())), { cwd: ROOT });
       }

@@ -38,10 +38,10 @@ const shows = (id: string, path: string, lines: Lines): ResultStep => ({
   shows: { path, lines },
 });
 
-/** A command, and a result that shows all of `a.ts`: only a certain command makes it a view of that file. */
+/** A command with a result that shows all of `a.ts`. Only an unambiguous command makes it a view of that file. */
 const printed = (command: string): Step[] => [shell('1', command), shows('1', 'a.ts', [1, 5])];
 
-/** What every format must make of a conversation. */
+/** Cases that every format must interpret in the same way. */
 export const CASES: readonly Case[] = [
   {
     rule: 'a read that succeeded counts, one that failed does not',

@@ -7,15 +7,15 @@ import { lineCount, splitLines } from '../../src/text/lines.ts';
 import { KnownLines, named } from './known-lines.ts';
 
 /**
- * A page is read (lines counted from 0); the model replaces a part of the file; somebody else does. `strips`: the host takes
- * the newline as well behind what is taken out.
+ * Steps: a page is read (lines counted from 0), the model replaces a part of the file, or another program does.
+ * `strips`: the host also removes the newline after the removed text.
  */
 export type Act =
   | { readonly kind: 'read'; readonly from: number; readonly count: number }
   | (Part & { readonly kind: 'edit'; readonly all: boolean; readonly strips: boolean })
   | (Part & { readonly kind: 'outside' });
 
-/** Where it begins, counted round and round, and what is put in its place. */
+/** Where the part begins (modulo the file's length), its length, and the new text. */
 interface Part {
   readonly at: number;
   readonly length: number;
@@ -24,7 +24,7 @@ interface Part {
 
 const PATH = '/repo/a.ts';
 
-/** Records of Claude Code about one file, and what the model knows of it at the end. */
+/** Records of Claude Code about one file, and what the model knows of the file at the end. */
 export function conversation(start: string, acts: readonly Act[]): { records: object[]; known: KnownLines } {
   const records: object[] = [];
   const known = new KnownLines(start);
@@ -106,7 +106,10 @@ function edited(known: KnownLines, old: string, edit: Act & { kind: 'edit' }): M
   return { name: 'Edit', input, content: 'Done.', detail };
 }
 
-/** Does a text end before a newline, once, and is not the last? Of these the number of lines tells what was taken. */
+/**
+ * True if a text that ends before a newline occurs once and not at the end. Then the number of lines shows what was
+ * removed.
+ */
 function isWithin(text: string, all: string): boolean {
   const isOnce = all.indexOf(text) === all.lastIndexOf(text);
   return isOnce && !text.endsWith('\n') && all.includes(`${text}\n`) && !all.endsWith(`${text}\n`);

@@ -141,7 +141,7 @@ function runOf(count: number, input: object, end: object): readonly object[] {
   ];
 }
 
-/** What the host recorded stands right behind the time. */
+/** The host's record directly follows the time. */
 function withDetail(end: object, toolUseResult: object): object {
   const [time, ...rest] = Object.entries(end);
   return Object.fromEntries([time ?? [], ['toolUseResult', toolUseResult], ...rest]);

@@ -13,7 +13,7 @@ const { SHAPES, transcriptLines }: Generator = await import(
   new URL('../../bench/transcripts.mjs', import.meta.url).href
 );
 
-/** What may befall a line on its way into a real transcript. */
+/** Changes that a line can undergo in a real transcript. */
 const BEFALL = {
   nothing: (line) => [line],
   'is written twice': (line) => [line, line],
@@ -89,7 +89,7 @@ function parsed(line: string): JsonRecord {
 
 let named = 0;
 
-/** A name that no record has yet. */
+/** A name that no record uses yet. */
 function uuid(): string {
   named += 1;
   return `ffffffff-0000-4000-8000-${named.toString(16).padStart(12, '0')}`;

@@ -16,11 +16,11 @@ function withTranscript(name: string): Scratch {
 }
 
 const BIG = 40 << 20;
-/** Runs a command on a terminal of its own. */
+/** Runs a command on its own terminal. */
 const TERMINAL = 'script';
 const hasTerminal = spawnSync(TERMINAL, ['--version']).status === 0;
 
-/** A transcript that takes a moment: real records, and lines that say nothing. */
+/** A transcript that takes a moment to read: real records, and lines without content. */
 function bigTranscript(places: Scratch): string {
   const file = join(places.root, 'big.jsonl');
   copyFileSync(join(FIXTURES, 'claude-code-agent.jsonl'), file);
@@ -131,7 +131,7 @@ describe('lookfirst history', () => {
   });
 });
 
-/** All that a terminal gets. */
+/** Everything that a terminal receives. */
 function onTerminal(places: Scratch, args: readonly string[]): string {
   const command = [...PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
   return execFileSync(TERMINAL, ['-qec', command, '/dev/null'], {

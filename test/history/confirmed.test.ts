@@ -50,7 +50,7 @@ const VIEWS: readonly (readonly [string, Step[]])[] = [
   ],
 ];
 
-/** What the disk confirms of a conversation, fed as bytes. */
+/** The lines of a conversation, fed as bytes, that the disk confirms. */
 function confirmedBy(kind: ScribeKind, steps: readonly Step[], content: string): string | undefined {
   const scribe = kind.open();
   const records = steps.map((step) => scribe.write(step));

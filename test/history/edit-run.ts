@@ -3,7 +3,7 @@ import { type Act, confirmedLines, conversation } from './claude-file.ts';
 import type { KnownLines } from './known-lines.ts';
 
 const piece = fc.constantFrom('a', 'b', '"', '\\', '\\n', 'ü', '😀', '\t', 'return x;', '');
-/** Most are like others, so that what moved is easily taken for what stood there. */
+/** Most lines are similar, so that a moved line is easily mistaken for the line that was there. */
 const line = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom('', 'a', 'b', '\r') },
   { weight: 1, arbitrary: fc.array(piece, { maxLength: 4 }).map((pieces) => pieces.join('')) },
@@ -40,7 +40,9 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('outside' as const), ...change }) },
 );
 
-/** Checks that after many random conversations a file's known lines are those that were shown or written, all of them. */
+/**
+ * Checks that after many random conversations, the known lines of a file are exactly those that were shown or written.
+ */
 export function checkEdits(runs: number): void {
   const growth = fc.tuple(text, fc.array(act, { minLength: 1, maxLength: 8 }));
   fc.assert(
@@ -57,7 +59,7 @@ export function checkEdits(runs: number): void {
   );
 }
 
-/** What a conversation licenses, from its bytes and from its records. */
+/** The lines that a conversation licenses, computed from its bytes and from its records. */
 export function licensed(
   start: string,
   acts: readonly Act[],

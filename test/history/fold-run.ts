@@ -7,7 +7,7 @@ import type { ScribeKind } from './scribe.ts';
 import { seenLines } from './seen-lines.ts';
 import { ROOT, type Step } from './step.ts';
 
-/** A transcript and where it is cut: bytes of chunks, and after how many of them the index is saved and taken up again. */
+/** A transcript and where it is cut: sizes of chunks, and after how many chunks the index is saved and loaded again. */
 interface Growth {
   readonly steps: readonly Step[];
   readonly noise: readonly (readonly [after: number, line: string])[];
@@ -22,7 +22,7 @@ const GROWTH: fc.Arbitrary<Growth> = fc.record({
   saves: fc.array(fc.boolean(), { minLength: 7, maxLength: 7 }),
 });
 
-/** Checks that many random transcripts, however they are cut, give what they give at once. */
+/** Checks that many random transcripts give the same result however they are cut. */
 export function checkFold(kind: ScribeKind, runs: number): void {
   fc.assert(
     fc.property(GROWTH, (growth) => {
@@ -76,7 +76,7 @@ function inChunks(kind: ScribeKind, bytes: Buffer, { cuts, saves }: Growth): Kno
   return known(index);
 }
 
-/** Reads a growing file: each time to its end, which may lie in the middle of a line. */
+/** Reads a growing file: each time to its end, which may be in the middle of a line. */
 function truncated(kind: ScribeKind, bytes: Buffer, { cuts }: Growth): Known {
   const index = new HistoryIndex({ format: kind.format, cwd: ROOT });
   const places = cuts.map((cut) => Math.floor(cut * bytes.length)).sort((a, b) => a - b);

@@ -197,7 +197,7 @@ function kindOf(name: string): ScribeKind {
   return kind;
 }
 
-/** Puts a value in the place of another, anywhere in a tree. */
+/** Replaces a value anywhere in a tree by another. */
 function replaceSomewhere(tree: object, at: number, value: unknown): void {
   const places: [object, string][] = [];
   const collect = (node: object): void => {

@@ -1,8 +1,9 @@
 import { splitLines } from '../../src/text/lines.ts';
 
 /**
- * What a model knows of one file, character by character: slow, and nothing like the code it checks. `sure`: it has seen
- * these very lines. `told`: at some time it had all of a line with this number and text before its eyes, shown or its own.
+ * What a model knows of one file, character by character: slow, and written independently of the code that it checks.
+ * `sure`: the model has seen these very lines. `told`: at some time, the model was shown or wrote a whole line with
+ * this number and text.
  */
 export class KnownLines {
   #lines: readonly string[];
@@ -27,20 +28,20 @@ export class KnownLines {
     return this.#lines.map(named).filter((line) => this.#told.has(line));
   }
 
-  /** So many lines are shown, the first of them counted from 0. */
+  /** `count` lines are shown; the first is counted from 0. */
   show(from: number, count: number): void {
     const isShown = (at: number): boolean => at >= from && at < from + count;
     this.#sure = this.#sure.map((sure, at) => sure || isShown(at));
     for (const line of this.#lines.map(named).filter((_, at) => isShown(at))) this.#told.add(line);
   }
 
-  /** Somebody else changes the file. */
+  /** Another program changes the file. */
   become(text: string): void {
     this.#lines = splitLines(text);
     this.#sure = this.#lines.map(() => false);
   }
 
-  /** The model replaces what stands at some places. */
+  /** The model replaces the text at some places. */
   replace(replacement: Replacement): void {
     const wasTold = this.#lines.map((line, at) => this.#told.has(named(line, at)));
     const wasSure = this.#sure;
@@ -61,9 +62,9 @@ export interface Replacement {
 /** A line after a replacement. */
 interface MadeLine {
   line: string;
-  /** The old lines that characters of it come from. */
+  /** The old lines that its characters come from. */
   readonly holds: Set<number>;
-  /** Those, and the ones that some of it stands in the place of. */
+  /** Those lines, and the lines that parts of it replace. */
   readonly concerns: Set<number>;
 }
 
@@ -90,7 +91,7 @@ function rewritten(old: readonly string[], { places, length, put }: Replacement)
     }
     const replaced = new Set(owners.slice(at, at + length));
     at += length;
-    // Whole lines that are taken out leave the next one as it was.
+    // Removing whole lines leaves the next line unchanged.
     const isStart = last === undefined || last.line.endsWith('\n');
     if (put === '' && isStart && owners[at] !== owners[at - 1]) continue;
     for (const piece of put === '' ? [''] : splitLines(put)) {
@@ -102,7 +103,7 @@ function rewritten(old: readonly string[], { places, length, put }: Replacement)
   return made.filter(({ line }) => line !== '');
 }
 
-/** The old lines that each line concerns, and all that hang together with them through others. */
+/** The old lines that each line comes from, joined with all lines that share one of them. */
 function grouped(made: readonly MadeLine[]): readonly (readonly number[])[] {
   return made.map(({ concerns }) => {
     const group = new Set(concerns);

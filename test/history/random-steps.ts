@@ -55,7 +55,7 @@ const events: fc.Arbitrary<Step> = fc.oneof(
   fc.constantFrom('/repo', '/repo/src', '/else').map((directory): Step => ({ do: 'enter', directory })),
 );
 
-/** Any conversation, most of it sensible: calls that are answered, and now and then something else. */
+/** A random conversation, mostly valid: answered calls, and now and then something else. */
 export const RANDOM_STEPS: fc.Arbitrary<readonly Step[]> = fc
   .array(
     fc.oneof(
@@ -68,7 +68,7 @@ export const RANDOM_STEPS: fc.Arbitrary<readonly Step[]> = fc
   )
   .map((steps) => steps.flat());
 
-/** Lines that are no records, as damaged files hold them. */
+/** Lines that are not records, as in damaged files. */
 export const NOISE: fc.Arbitrary<string> = fc.constantFrom(
   '',
   '\r',

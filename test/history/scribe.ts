@@ -9,20 +9,20 @@ import {
   type Step,
 } from './step.ts';
 
-/** Writes a conversation in one host's words. */
+/** Writes a conversation in the format of one host. */
 export interface Scribe {
-  /** The records of a step; undefined where the host knows no such thing. */
+  /** The records of a step; undefined if the host has no such event. */
   write(step: Step): readonly object[] | undefined;
 }
 
 export interface ScribeKind {
   readonly format: FormatName;
-  /** Of the fixture's own name, where a format has several. */
+  /** The fixture's name, for formats that have several. */
   readonly name: string;
   open(): Scribe;
 }
 
-/** What was called, by id. */
+/** The calls so far, by id. */
 export class Calls {
   readonly #calls = new Map<string, CallStep>();
 
@@ -34,7 +34,7 @@ export class Calls {
     return this.#calls.get(id);
   }
 
-  /** What a result shows of which file, by its own words or by its call's. */
+  /** Which lines of which file a result shows, from the result or from its call. */
   shown(step: ResultStep): { readonly path: string; readonly lines: Lines } | undefined {
     if (step.shows !== undefined) return step.shows;
     const call = this.get(step.id);
@@ -44,7 +44,7 @@ export class Calls {
   }
 }
 
-/** The text of a result of tools like our own: numbered lines and a receipt, or what a change says. */
+/** The text of a result of tools like our own: numbered lines and a receipt, or the answer to a change. */
 export function ownText(calls: Calls, step: ResultStep, pad = 0): string {
   if (step.is === 'blank') return NOTE;
   if (step.is === 'error') return 'cannot do that [NOT_FOUND]';
@@ -56,12 +56,12 @@ export function ownText(calls: Calls, step: ResultStep, pad = 0): string {
   return `${numberedText(shown.path, shown.lines, pad)}${receipt}`;
 }
 
-/** What a command printed; hosts take the final newline off. */
+/** The output of a command; hosts remove the final newline. */
 export function plainText(path: string, lines: Lines): string {
   return numberedText(path, lines).replaceAll(/^\d+\t/gm, '');
 }
 
-/** What tools say that changed a file. */
+/** The answers of tools that changed a file. */
 export function changeText(call: CallStep | undefined): string {
   if (call?.tool === 'write') return `wrote ${call.content.length} bytes to ${call.path} (created)`;
   return call?.tool === 'edit' ? `replaced 1 occurrence(s) in ${call.path}` : 'done';

@@ -2,7 +2,10 @@ import type { HistorySighting } from '../../src/history/history-sighting.ts';
 import { formatRanges } from '../../src/report/amounts.ts';
 import { ROOT } from './step.ts';
 
-/** Sightings as `PATH HOW LINES`, each once, in alphabetical order. What hosts record of an edit differs: `*`. */
+/**
+ * Sightings as `PATH HOW LINES`, without duplicates, sorted. `*` for an edit, because hosts record different lines of
+ * it.
+ */
 export function seenLines(sightings: readonly HistorySighting[]): string[] {
   return [...new Set(sightings.map(seenLine))].sort();
 }

@@ -1,4 +1,4 @@
-/** What happens in a conversation, in no host's words. Every file has five lines: `a.ts 1` to `a.ts 5`. */
+/** The events of a conversation, independent of any host. Every file has five lines: `a.ts 1` to `a.ts 5`. */
 export type Step = CallStep | ResultStep | EventStep;
 
 export type CallStep = {
@@ -14,9 +14,9 @@ export type CallStep = {
 export interface ResultStep {
   readonly do: 'result';
   readonly id: string;
-  /** Default: ok. `blank`: a host's note in place of the text. */
+  /** Default: ok. `blank`: a note by the host instead of the text. */
   readonly is?: 'ok' | 'error' | 'denied' | 'blank';
-  /** Lines of a file that the result shows; default for a read: what its call asked for. */
+  /** Lines of a file that the result shows. Default for a read: the lines that its call asked for. */
   readonly shows?: { readonly path: string; readonly lines: Lines };
   /** A receipt of our own at the end of the text. */
   readonly receipt?: string;
@@ -29,7 +29,7 @@ type EventStep =
   | { readonly do: 'rewind'; readonly before: string }
   /** The oldest results are cleared. */
   | { readonly do: 'clear'; readonly count: number }
-  /** A result that was there is emptied. */
+  /** An existing result is cleared. */
   | { readonly do: 'blank'; readonly id: string }
   | { readonly do: 'enter'; readonly directory: string };
 
@@ -37,7 +37,7 @@ export type Lines = readonly [from: number, to: number];
 
 export const FILE_LINES = 5;
 export const ROOT = '/repo';
-/** What hosts write in place of a result. */
+/** The notes that hosts write instead of a result. */
 export const NOTE = '[Old tool result content cleared]';
 
 /** The text of some lines of a file, each with its newline. */

@@ -3,7 +3,7 @@ import { HistoryIndex } from '../../src/index.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
-/** A thread of seed document C: its events are all that is kept of a conversation. */
+/** A thread of seed document C: only its events are kept of a conversation. */
 class Thread {
   readonly events: object[] = [];
   readonly #desk: Desk;
@@ -13,7 +13,7 @@ class Thread {
     this.#desk = home;
   }
 
-  /** An agent made anew: it knows what the events tell, and nothing else. */
+  /** A new agent that knows only the events. */
   async agent(): Promise<GatedSession> {
     const session = await this.#desk.open({ store: 'memory:' });
     await session.resumeFrom(this.events, { format: 'thread-events' });

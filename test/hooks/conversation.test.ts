@@ -9,7 +9,7 @@ const PROGRAM = new URL('../../dist/bin/lookfirst.js', import.meta.url).pathname
 let root: string;
 let home: string;
 
-/** Runs the program without a resident: its state folder is given as a store. */
+/** Runs the program without a resident, because a store is named. */
 function run(args: readonly string[], input = ''): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
     const env = {
@@ -32,7 +32,7 @@ function run(args: readonly string[], input = ''): Promise<{ code: number; stdou
   });
 }
 
-/** One neutral event. */
+/** Sends one event in the neutral form. */
 async function send(event: object): Promise<{ verdict: string; reason?: string; context?: string }> {
   const { stdout, stderr } = await run(
     ['hook', 'generic'],

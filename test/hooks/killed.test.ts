@@ -9,7 +9,7 @@ it('a hook that is killed leaves the old or the new file, and a journal that say
   timeout: ROUNDS * 20_000,
 }, async () => {
   const { killed, ...seen } = await killHooks(scratch(), ROUNDS);
-  // Otherwise no round came near the moments that matter.
+  // Otherwise no round was killed near the critical moments.
   expect(killed).toBeGreaterThan(0);
   expect(seen.new).toBeGreaterThan(0);
 });

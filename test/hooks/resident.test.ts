@@ -19,7 +19,7 @@ import { ownerOfThisProcess } from '../../src/store/state.ts';
 
 const PROGRAM = new URL('../../dist/bin/lookfirst.js', import.meta.url).pathname;
 
-/** `npm run attack` makes a thousand. */
+/** Full size: 1,000, in `npm run attack`. */
 const CALLS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 1000 : 40;
 
 let base: string;
@@ -117,7 +117,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     expect(JSON.parse(first.stdout).hookSpecificOutput.permissionDecision).toBe('deny');
     await expect.poll(residents).toHaveLength(1);
     await expect.poll(sockets).toContain(`hook-${hostname()}-${process.getuid?.()}.sock`);
-    // Node can no longer answer, so the answer is the resident's.
+    // Node can no longer answer, so the resident must have answered.
     writeScript({ node: '/nonexistent/node' });
     const second = await callScript(blindWrite(), ['claude-code', '--event', 'PreToolUse'], env());
     expect(second).toMatchObject({ code: 0, stderr: '' });
@@ -161,7 +161,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
         expect(stdout).toContain('"deny"');
       }
     }
-    // Those that were started beside the first one end as soon as they find it.
+    // Residents that were started beside the first end as soon as they find it.
     await expect.poll(residents).toHaveLength(1);
     await expect.poll(residents, { timeout: 20_000 }).toEqual([]);
     expect(sockets()).toEqual([]);
@@ -177,7 +177,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     process.kill(pid, 'SIGKILL');
     await expect.poll(residents).toEqual([]);
     const left = sockets().find((name) => name.startsWith('r-')) ?? '';
-    // Sockets are removed only at an age at which their resident must have begun to listen.
+    // A socket is removed only when it is so old that its resident must be listening.
     const past = new Date(Date.now() - 120_000);
     utimesSync(join(home, 'run', left), past, past);
     mkdirSync(join(home, 'snapshots'), { recursive: true });

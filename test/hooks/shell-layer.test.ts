@@ -53,7 +53,7 @@ interface Bash {
   readonly command: string;
   readonly agent?: string;
   readonly background?: boolean;
-  /** Runs between the event before and the command. */
+  /** Called between the event before and the command. */
   meanwhile?(): void;
 }
 
@@ -157,7 +157,7 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     };
     await send('PreToolUse', call);
     const line = `eval '${call.tool_input.command}' < /dev/null && pwd -P >| ${join(places.base, 'cwd')}`;
-    // The client reports the start at once, before the prefix has found the announcement.
+    // The client reports the start immediately, before the prefix has found the announcement.
     await send('PostToolUse', { ...call, tool_response: { stdout: '', stderr: '', backgroundTaskId: 'b' } });
     expect(await start(shell, [line])).toMatchObject({ code: 0 });
     expect(await changes()).toMatchObject([{ session: 's', turn: 'turn-1', text: call.tool_input.command }]);
@@ -187,7 +187,7 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
   });
 
   it('two equal commands at once are two changes', async () => {
-    // Each makes a file of its own: two layers that append to one file at once are a conflict.
+    // Each creates its own file: two layers that append to one file at the same time are a conflict.
     const command = 'echo x > "$(mktemp ./log-XXXXXX)"';
     const both = await Promise.all([bash({ command, agent: 'a' }), bash({ command, agent: 'b' })]);
     expect(both.map(({ code, stderr }) => `${code}${stderr}`)).toEqual(['0', '0']);

@@ -46,7 +46,7 @@ const COMMANDS = [
 describe('an agent that tries to switch the gate off', () => {
   it(`gets none of ${COMMANDS.length} commands through, and each is journalled`, async () => {
     for (const [at, given] of COMMANDS.entries()) {
-      // Only asked, never run: a command that passed could end processes of others.
+      // The commands are judged but never run: one that passed could end other processes.
       const command = given.replaceAll('HOME', places.home);
       const answer = await agent.send({ event: 'before', action: 'run', input: { command }, call: `${at}` });
       expect([command, answer.verdict]).toEqual([command, 'deny']);

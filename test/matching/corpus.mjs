@@ -3,7 +3,7 @@ import { KINDS, REFUSALS, seeded } from './mistakes.mjs';
 
 const SEED = 20_261_115;
 
-/** Every mistake of every kind, as many of each kind, and the edits that must be refused. */
+/** The same number of mistakes of every kind, and the edits that must be refused. */
 export function corpus() {
   const hunks = JSON.parse(readFileSync(new URL('hunks.json', import.meta.url), 'utf8'));
   const all = Object.entries(KINDS).map(([kind, make]) => ({ kind, cases: casesOf(hunks, make) }));
@@ -15,7 +15,7 @@ export function corpus() {
   };
 }
 
-/** Three rounds, so that kinds for which few hunks offer an occasion come to a number. */
+/** Three rounds, so that kinds that fit few hunks also reach a useful number. */
 function casesOf(hunks, make) {
   const random = seeded(SEED);
   const cases = [0, 1, 2].flatMap(() =>
@@ -28,7 +28,9 @@ function casesOf(hunks, make) {
   });
 }
 
-/** What an engine made of a case: `right`, `damaged` (the right place, other spacing, quotes or escapes), `refused`, `wrong`. */
+/**
+ * The result of an engine: `right`, `damaged` (the right place; other spacing, quotes or escapes), `refused`, `wrong`.
+ */
 export function judge(engine, { before, after, oldString, newString }) {
   const result = engine(before, oldString, newString);
   if (result === undefined) return 'refused';

@@ -1,5 +1,5 @@
-// Small mistakes that models make when they repeat a file's text, made to real hunks. Each kind gives an edit and the text
-// that it should lead to, or undefined where the hunk offers no occasion for that mistake.
+// Small mistakes that models make when they repeat a file's text, made to real hunks. Each kind returns an edit and its
+// expected result, or undefined if the mistake cannot be made in this hunk.
 
 /** A generator of numbers from 0 to 1 that is the same on every machine. */
 export function seeded(seed) {
@@ -155,7 +155,7 @@ export const KINDS = {
   },
 };
 
-/** Lines at the beginning and at the end that old and new text share, with their places in both. */
+/** The lines at the beginning and at the end that the old and the new text share, with their positions in both. */
 function contexts({ oldString, newString }) {
   const was = oldString.split('\n');
   const is = newString.split('\n');
@@ -194,7 +194,7 @@ function withBlank(text, after) {
   return [...lines.slice(0, after + 1), '', ...lines.slice(after + 1)].join('\n');
 }
 
-/** Edits that no engine may make: the text is in two places, or nowhere. */
+/** Edits that no engine may make: the text occurs twice, or not at all. */
 export const REFUSALS = {
   'two places, one indented': (hunk) => {
     const copy = hunk.oldString

@@ -28,7 +28,7 @@ interface Scene {
 
 const NO_FORM = 'none';
 
-/** A server whose policy wants approval for `deploy/`, and the official client with this user. */
+/** A server whose policy requires approval for `deploy/`, and an official client whose user gives these answers. */
 async function scene(
   transport: Transport,
   era: Era,

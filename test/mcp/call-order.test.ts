@@ -38,7 +38,7 @@ async function serve() {
 const request = (id: string, name: string, args: object) =>
   JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } });
 
-/** Sends calls in one piece, so that none of them knows an answer to another. */
+/** Sends the calls in one write, so that no call can depend on the answer to another. */
 async function together(
   client: LineClient,
   ...calls: readonly [string, object][]

@@ -9,14 +9,14 @@ import { explain } from '../../src/report/explain.ts';
 import type { ToolNames } from '../../src/report/tool-names.ts';
 import { desk, ok } from '../support/desk.ts';
 
-/** Every name of a tool that any dialect or server has. */
+/** All tool names of all dialects and known servers. */
 async function allNames(): Promise<Set<string>> {
   const dialects = await Promise.all(DIALECT_NAMES.map((name) => loadDialect(name)));
   const own = dialects.flatMap(({ tools }) => tools.map(({ name }) => name));
   return new Set([...own, ...KNOWN_SERVERS.flatMap(({ tools }) => Object.keys(tools))]);
 }
 
-/** The names of tools in a text: words that some dialect or server uses, and that are no ordinary English. */
+/** The tool names in a text: words that a dialect or server uses and that are not ordinary English. */
 function namedTools(text: string, names: ReadonlySet<string>): string[] {
   const words = new Set(text.match(/\b[A-Za-z]\w*_\w+\b/g) ?? []);
   return [...words].filter((word) => names.has(word));

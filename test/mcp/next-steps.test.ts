@@ -13,7 +13,7 @@ import { resultOf } from '../support/written.ts';
 
 type Call = readonly [tool: string, args: Readonly<Record<string, unknown>>];
 
-/** How each dialect spells what the cases do. */
+/** How each dialect spells the operations of the cases. */
 interface Spelling {
   readonly read: (path: string) => Call;
   readonly readFirstLine: (path: string) => Call;
@@ -96,7 +96,7 @@ async function open(name: keyof typeof SPELLINGS, policy: Partial<Policy> = {}) 
   return { root, dialect, call, put, later, say: SPELLINGS[name] };
 }
 
-/** Every call a text names: a tool and its arguments as JSON. */
+/** Every call that a text names: a tool and its arguments as JSON. */
 function callsIn(text: string): Call[] {
   return [...text.matchAll(/\b(\w+) (\{"[^\n]*?\})(?=[\s,.;]|$)/g)].map(([, tool = '', args = '']) => [
     tool,
@@ -116,9 +116,9 @@ type Opened = Awaited<ReturnType<typeof open>>;
 interface Case {
   readonly code: string;
   readonly policy?: Partial<Policy>;
-  /** Brings about the refusal. */
+  /** Causes the refusal. */
   readonly refuse: (opened: Opened) => Promise<{ text: string; code: string | undefined }>;
-  /** The change again, after what the text says was done. */
+  /** Repeats the change after the suggested step was done. */
   readonly again?: (opened: Opened) => Promise<{ code: string | undefined }>;
 }
 
@@ -272,12 +272,12 @@ async function foreignWords(name: DialectName): Promise<Set<string>> {
     ]);
   const own = new Set(await wordsOf(name));
   const all = (await Promise.all(NAMES.map(wordsOf))).flat();
-  // Only what cannot be an ordinary word.
+  // Only names that are not ordinary words.
   return new Set(all.filter((word) => /_|[a-z][A-Z]/.test(word) && !own.has(word)));
 }
 
 describe.each(NAMES)('in %s', (name) => {
-  // There a folder is viewed like a file.
+  // This dialect views a folder like a file.
   const cases = Object.entries(CASES).filter(
     ([what]) => name !== 'text-editor' || what !== 'a read of a folder',
   );

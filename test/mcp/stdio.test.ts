@@ -100,7 +100,7 @@ describe('the stdio loop in a process of its own', () => {
     const value = 'z'.repeat(100_000);
     client.child.stdout.pause();
     const answers = Array.from({ length: 300 }, () => client.text('echo', { value }));
-    // Everything has been handed to the pipe or waits before it; nothing is read until here.
+    // Everything is in the pipe or waits to be written; the client reads only from here on.
     await client.said('').then(() => new Promise(setImmediate));
     client.child.stdout.resume();
     expect(new Set(await Promise.all(answers))).toEqual(new Set([value]));

@@ -15,13 +15,13 @@ export interface ModelRun {
   readonly operations: number;
 }
 
-/** What a run came to; every broken promise is a sentence. */
+/** The result of a run; every broken promise is a sentence. */
 export interface ModelReport {
   readonly counts: Readonly<Record<string, number>>;
   readonly broken: readonly string[];
 }
 
-/** Plays random operations of sessions and outsiders and holds every verdict against the reference. */
+/** Runs random operations of sessions and outside programs, and compares every verdict with the reference. */
 export async function runModel(run: ModelRun): Promise<ModelReport> {
   const model = new Model(run);
   await model.open();
@@ -168,7 +168,7 @@ class Model {
       current.every((each) => each === line || seen.has(each)) &&
       (known?.seen.has(line) ?? false) &&
       (carried || known?.partial !== true);
-    // The notice may have shown what was still missing of it.
+    // The notice may have shown the missing part.
     if (wasWhole) reference.sawWhole(file, current);
     if (seen.size > 0 || (known?.seen.size ?? 0) > 0) seen.add(next);
     reference.known.set(file, { base: after, seen, refused: undefined, partial: !wasWhole });
@@ -179,7 +179,7 @@ class Model {
     );
   }
 
-  /** Undo brings back the exact bytes, or refuses and touches nothing. */
+  /** Undo restores the exact bytes, or refuses and changes nothing. */
   async #undo(name: string): Promise<void> {
     const before = FILES.map((file) => this.#text(file));
     const outcome = await this.#session(name).undo({});
@@ -264,7 +264,7 @@ class Model {
     this.#count('outside edit');
   }
 
-  /** A STALE refusal shows the change; with a revision all of the file is seen now. */
+  /** A STALE refusal shows the change; if it has a revision, the whole file is now seen. */
   #learn(
     name: string,
     file: string,
@@ -359,7 +359,7 @@ function same(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((each, index) => each === b[index]);
 }
 
-/** A small generator with a seed, so that a failure can be played again. */
+/** A small generator with a seed, so that a failure can be repeated. */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -22,7 +22,7 @@ it.each([1, 2, 3, 4])(
     mkdirSync(join(root, 'dir'));
     const report = await runModel({ root, home, seed, operations: 400 });
     expect(report.broken).toEqual([]);
-    // Everything that can happen did happen, or the run would prove little.
+    // Every kind of event must have occurred; otherwise the run proves little.
     for (const what of EVERYTHING) {
       expect(report.counts[what] ?? 0, what).toBeGreaterThan(0);
     }

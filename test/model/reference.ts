@@ -1,6 +1,6 @@
 /**
- * What a session must be allowed and refused, in as few lines as possible. Lines are unique strings, so "seen" is a set
- * of lines and a file is as it was seen if it is the same list of lines.
+ * The verdicts that a session must get, in as few lines as possible. Lines are unique strings, so "seen" is a set of
+ * lines, and a file is unchanged if its list of lines is the same.
  */
 export class ReferenceSession {
   /** File name → what the session knows. */
@@ -32,21 +32,21 @@ export class ReferenceSession {
     this.known.set(file, { base: [...content], seen: new Set(content), refused: undefined, partial: false });
   }
 
-  /** Had the session seen all of a file when it held this? */
+  /** True if the session had seen the whole file when it had this content. */
   hadSeen(file: string, content: readonly string[]): boolean {
     return this.#whole.has(wholeName(file, content));
   }
 
   /**
-   * Is the file back at other bytes than the last ones known, which the session had seen whole? They count as seen, as far
-   * as a session remembers earlier states; nothing more is claimed.
+   * True if the file is back at earlier bytes that the session had seen whole. They count as seen, as far as a session
+   * remembers earlier states; this reference claims no more.
    */
   cameBack(file: string, content: readonly string[] | undefined): boolean {
     if (content === undefined || same(this.known.get(file)?.base, content)) return false;
     return this.hadSeen(file, content);
   }
 
-  /** Remembers what is known whole now; called after everything that happens. */
+  /** Remembers the contents that are known whole now; called after every event. */
   remember(): void {
     for (const [file, { base, seen, partial }] of this.known)
       if (base !== undefined && !partial && base.every((line) => seen.has(line))) this.sawWhole(file, base);
@@ -56,7 +56,7 @@ export class ReferenceSession {
     this.#whole.add(wholeName(file, content));
   }
 
-  /** May the session replace everything that is there? */
+  /** True if the session may replace the whole file. */
   mayOverwrite(file: string, current: readonly string[] | undefined, next: string): boolean {
     const known = this.known.get(file);
     if (current === undefined) return true;
@@ -66,7 +66,10 @@ export class ReferenceSession {
     return same(known.base, current) && current.every((line) => known.seen.has(line));
   }
 
-  /** May the session change this one line? Undefined: depends on how much of a diff was shown; nothing is claimed. */
+  /**
+   * Whether the session may change this line. Undefined if that depends on how much of a diff was shown; then nothing
+   * is claimed.
+   */
   mayEdit(file: string, current: readonly string[], line: string): boolean {
     const known = this.known.get(file);
     if (known?.base === undefined) return false;

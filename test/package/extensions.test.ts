@@ -16,7 +16,7 @@ function jsonAt(...path: readonly string[]): Record<string, unknown> {
   return JSON.parse(readFileSync(join(packaging, ...path), 'utf8')) as Record<string, unknown>;
 }
 
-/** What `init --hooks` adds, with the script of the extension instead of that in the state folder. */
+/** The entries that `init --hooks` adds, with the extension's script instead of the one in the state folder. */
 function hooksOf(client: ClientName, script: string): string {
   const hooks: Record<string, unknown[]> = {};
   for (const { at, item } of HOOK_SETTINGS[client]?.pieces({ script, plugin: '', shell: '' }) ?? []) {

@@ -17,7 +17,7 @@ interface Packed {
 
 function pack(folder: string): Packed {
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
-  // What npm prints about one package is a list of one.
+  // npm prints a list with one package.
   const [packed] = JSON.parse(
     execFileSync('npm', args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
   ) as Packed[];
@@ -44,7 +44,7 @@ describe('the package', () => {
       expect(page).toContain(`.SS "lookfirst ${usage.replaceAll('-', '\\-')}"`);
     expect(page).toContain('.B \\-\\-read\\-only\\-root DIR\n');
     const groff = spawnSync('groff', ['-man', '-Tutf8', '-ww'], { input: page, encoding: 'utf8' });
-    // Machines without groff have no way to show it either.
+    // Machines without groff cannot check the manual page.
     if (groff.error === undefined) expect(groff.stderr).toBe('');
   });
 

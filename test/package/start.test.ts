@@ -28,7 +28,7 @@ describe('npm start', () => {
 
   it.skipIf(process.platform === 'win32')('ends when the shell that npm runs it in is killed', async () => {
     const places = scratch();
-    // The command after it keeps the shell from becoming the program.
+    // The second command keeps the shell from replacing itself by the program.
     const shell = spawn('sh', ['-c', `"${process.execPath}" "${start}"; true`], {
       cwd: places.root,
       env: environment(places, { INIT_CWD: places.root }),
@@ -49,7 +49,7 @@ describe('npm start', () => {
   });
 });
 
-/** Whether anybody listens there. */
+/** Whether a process listens on the port. */
 function answers(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {

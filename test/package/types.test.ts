@@ -6,7 +6,7 @@ import { scratch } from '../support/tree.ts';
 
 const project = join(import.meta.dirname, '../..');
 
-/** A program that passes `undefined` for every option, as programs do that hand options on. */
+/** A program that passes `undefined` for every option, as wrappers do. */
 const CONSUMER = `
 import { currentSession, openJournal, openSession, Sessions, toolset, explain, straightenQuotes, type CallOptions, type FileIntent, type Outcome, type ReadResult, type Session, type SessionOptions, type ToolsetOptions } from 'lookfirst';
 import { serveStdio, type StdioServerOptions } from 'lookfirst/mcp';

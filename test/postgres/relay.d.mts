@@ -1,9 +1,9 @@
-/** A network between a client and a server on a Unix socket: slow, frozen or cut, as a test wants it. */
+/** A network between a client and a server on a Unix socket that a test can slow down, freeze or cut. */
 export interface Relay {
   readonly port: number;
-  /** Passes nothing on and ends no connection, as a network does whose cable was pulled. */
+  /** Passes nothing on and ends no connection, like a network with an unplugged cable. */
   frozen: boolean;
-  /** How often a client has sent something after an answer: queries that are sent together are one round trip. */
+  /** How often a client has sent something after an answer. Queries that are sent together are one round trip. */
   trips: number;
   /** Ends every connection. */
   cut(): void;

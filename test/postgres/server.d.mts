@@ -1,9 +1,9 @@
-/** A PostgreSQL server of its own for one test file. It listens on a Unix socket only. */
+/** A PostgreSQL server for one test file. It listens on a Unix socket only. */
 export interface PostgresServer {
   /** The folder of the socket. */
   readonly folder: string;
   readonly socket: string;
-  /** The URL of a schema; a new one each time unless it is named. */
+  /** The URL of a schema; a new one each time unless `name` is given. */
   url(schema?: string): string;
   /** Ends the server at once, as a power cut would, without waiting for clients. */
   kill(): Promise<void>;
@@ -18,7 +18,7 @@ export interface ServerOptions {
 }
 
 /**
- * Starts a server, or returns why this machine has none. With `CI=true` a missing server is an error, so that the tests of the
- * fleet store are never skipped there unnoticed.
+ * Starts a server, or returns the reason why this machine has none. With `CI=true` a missing server is an error, so
+ * that the tests of the fleet store are never skipped unnoticed.
  */
 export function startServer(options?: ServerOptions): Promise<PostgresServer | string>;

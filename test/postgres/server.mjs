@@ -56,7 +56,7 @@ function installedPackage() {
     const args = ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
     execFileSync('npm', args, { cwd: import.meta.dirname, stdio: 'ignore' });
   } catch {
-    // No network, say: the system's server is the second choice.
+    // For example, there is no network. The system's server is the second choice.
   }
   return isThere() ? native : undefined;
 }
@@ -129,8 +129,8 @@ class Server {
   }
 
   /**
-   * PostgreSQL refuses to run as root. In a user namespace without a mapping the process is nobody to itself and still owns
-   * its files. The server ends with the process that started it, however that ends.
+   * PostgreSQL refuses to run as root. In a user namespace without a mapping, the process sees itself as nobody and
+   * still owns its files. The server ends with the process that started it, however that ends.
    */
   #command(name, args) {
     const bounded = existsSync('/usr/bin/setpriv') ? ['setpriv', '--pdeathsig', 'QUIT'] : [];

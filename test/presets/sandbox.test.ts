@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { explain } from '../../src/report/explain.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
-/** Seed system A: a set of paths that were read, and nothing else. The numbers are those of its requirements. */
+/** Seed system A: records the set of read paths and nothing else. The numbers are those of its requirements. */
 describe('preset sandbox', () => {
   const open = (): Promise<Desk> => desk({ preset: 'sandbox' });
   const words = { wording: 'sandbox', nowMs: 0 } as const;

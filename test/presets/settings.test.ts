@@ -3,11 +3,11 @@ import { PRESETS } from '../../src/config/presets.ts';
 import { PRESET_NAMES, type PresetName } from '../../src/model/policy.ts';
 import { type Door, openScene, type Said, type Scene } from '../seeds/doors.ts';
 
-/** A setting in which the default is looser than a seed: what shows it, and under which presets it is allowed. */
+/** A setting whose default is looser than a seed: the test that shows it, and the presets that allow it. */
 interface Row {
   readonly setting: string;
   readonly allowed: readonly PresetName[];
-  /** Elsewhere another program shows or writes the text, in its own way. */
+  /** In the other dialects another program shows or writes the text, in its own way. */
   readonly doors: readonly Door[];
   play(t: Scene): Promise<boolean>;
 }
@@ -58,7 +58,7 @@ const ROWS: readonly Row[] = [
     play: async (t) => !(await t.read('token.txt')).text.includes(TOKEN),
   },
   {
-    // A and C write over what changed, with a note; D after the same call again. B wants another read.
+    // A and C overwrite what changed, with a note; D after a repeated call. B requires another read.
     setting: 'cure: diff',
     allowed: ['default', 'strict', 'sandbox', 'thread-history', 'staleness'],
     doors: ALL,

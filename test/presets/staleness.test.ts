@@ -8,7 +8,7 @@ import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
-/** Seed system D: warns of changed files, asks nothing of unread ones, straightens quotes in code. */
+/** Seed system D: warns about changed files, requires no read, straightens quotes in code. */
 describe('preset staleness', () => {
   const open = (): Promise<Desk> => desk({ preset: 'staleness' });
 

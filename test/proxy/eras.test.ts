@@ -21,7 +21,7 @@ function modern(client: LineClient, method: string, params: object = {}, meta: o
   return client.request(method, { ...params, _meta: { ...ENVELOPE, ...meta } });
 }
 
-/** What the revision without sessions has: discovery, lists, calls, progress, questions, subscriptions. */
+/** The features of the revision without sessions: discovery, lists, calls, progress, questions, subscriptions. */
 async function conversation(client: LineClient): Promise<void> {
   await modern(client, 'server/discover');
   await modern(client, 'tools/list');
@@ -61,7 +61,7 @@ it('a conversation of the revision without sessions is the same with and without
   expect(proxied.client.lines).toEqual(direct.lines);
 });
 
-/** The official client over the proxy in a process of its own. */
+/** The official client, with the proxy as a separate process. */
 async function sdkClient(root: string, mode: 'legacy' | 'auto' | { pin: string }, args: readonly string[]) {
   const [command = '', ...rest] = await proxyCommand({ root, command: process.execPath, args });
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
@@ -109,7 +109,7 @@ it('a file resource outside the root is refused, any other is the server’s own
     code: -32602,
     message: expect.stringContaining('OUTSIDE_WORKSPACE'),
   });
-  // Where that leads depends on who follows which link first.
+  // The result depends on which of the two programs follows the link first.
   for (const uri of ['file:///a/../b', 'file:///a/%2e%2E', 'file:///a%2f..%5cb', 'file:../b'])
     expect((await modern(client, 'resources/read', { uri })).error?.message, uri).toContain('".."');
   const dots = await modern(client, 'resources/read', { uri: 'file:///etc/..a/b..' });

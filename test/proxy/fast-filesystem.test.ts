@@ -5,7 +5,7 @@ import { toolIn } from '../support/tools.mjs';
 import { TestGate } from './gate.ts';
 import { scratch, startProxy } from './harness.ts';
 
-/** A server by other hands, with other tools and JSON for answers. */
+/** A third-party server with other tools and JSON answers. */
 const server = (): string => toolIn('servers', 'fast-filesystem-mcp/dist/index.js');
 const read = (path: string) => readFileSync(path, 'utf8');
 
@@ -57,7 +57,7 @@ describe('fast-filesystem-mcp behind the gate', () => {
     expect((await client.call('fast_copy_file', copy)).ok).toBe(true);
     expect(read(other)).toBe('one\ntwo\nthree\n');
     await client.call('fast_read_file', { path: other });
-    // It only asks whether to go on; nothing was deleted, and nothing is recorded.
+    // The answer only asks for confirmation; nothing was deleted, and nothing is recorded.
     expect((await client.call('fast_delete_file', { path: other })).ok).toBe(true);
     expect(existsSync(other)).toBe(true);
     const sure = { path: other, confirm_delete: false };
@@ -102,7 +102,7 @@ describe('fast-filesystem-mcp behind the gate', () => {
     expect(read(join(root, 'to/deep/b.txt'))).toBe('b\n');
     expect(await gate.library.undo({})).toMatchObject({ ok: true });
     expect(readdirSync(root).sort()).toEqual(['a.txt', 'from']);
-    // Nobody may look at what is protected: the folder is recorded alone.
+    // Protected files may not be looked at, so only the folder is recorded.
     mkdirSync(join(from, '.git'));
     expect((await client.call('fast_copy_file', to)).ok).toBe(true);
     expect(await gate.pending()).toBe(0);

@@ -7,7 +7,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 /** A real gate on a folder, with its own state, for a proxy under test. */
 export class TestGate {
   readonly session: ForeignSession;
-  /** The same session, as the library has it. */
+  /** The same session, for the library. */
   readonly library: Session;
   readonly #sessions: Sessions;
 
@@ -22,7 +22,7 @@ export class TestGate {
     return new TestGate(sessions, await sessions.session('proxy-test'));
   }
 
-  /** The journal, oldest first, one line each; what opening a session writes is left out. */
+  /** The journal, oldest first, one line per entry, without the entries that opening a session writes. */
   async log(): Promise<string[]> {
     const entries = await this.#sessions.world.store.entries({ order: 'oldest' });
     return entries

@@ -11,11 +11,11 @@ import { LineClient } from './line-client.ts';
 
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
-/** Commands of real servers. */
+/** Commands that start real servers. */
 export const OFFICIAL: string = join(modules, '@modelcontextprotocol/server-filesystem/dist/index.js');
 export const EVERYTHING: string = join(modules, '@modelcontextprotocol/server-everything/dist/index.js');
 
-/** A fresh folder, canonical, removed with the test. */
+/** A new folder with a canonical path, removed with the test. */
 export function scratch(): string {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-proxy-')));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
@@ -26,7 +26,7 @@ export interface RunningProxy {
   readonly client: LineClient;
   readonly gate: TestGate;
   readonly code: Promise<number>;
-  /** What it said to people. */
+  /** Its messages to the user. */
   readonly errors: () => string;
 }
 
@@ -42,7 +42,7 @@ export async function openGate(root: string, options: Partial<WorkspaceOptions> 
   return gate;
 }
 
-/** Runs the proxy in this process, in front of a real server in another; ended with the test. */
+/** Runs the proxy in this process, in front of a real server in another process; ends both with the test. */
 export async function startProxy(
   root: string,
   options: Partial<ProxyOptions>,
@@ -65,7 +65,7 @@ export async function official(
   return running;
 }
 
-/** One official server for all tests of a file, each in a folder of its own below the root. */
+/** One official server for all tests of a file. Each test has its own folder below the root. */
 export async function officialForFile(): Promise<RunningProxy & { root: string; stop(): Promise<void> }> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-proxy-')));
   const root = join(base, 'workspace');

@@ -18,7 +18,7 @@ const ENVELOPE = {
   'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
 };
 
-/** A server process and what it has said; ended with the test. */
+/** A server process and its output; ended with the test. */
 function serverProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const child = spawn(process.execPath, args, { env: { ...process.env, ...env } });
   let said = '';
@@ -41,7 +41,7 @@ function serverProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   return { hears };
 }
 
-/** It must be told its port: one that was free a moment ago, and may be taken by now. */
+/** The server must be given its port: one that was free a moment ago, and may be taken by now. */
 async function everythingServer(
   tries = 5,
 ): Promise<Awaited<ReturnType<typeof serverProcess>> & { url: string }> {
@@ -119,7 +119,7 @@ describe('a server behind an address', () => {
   });
 });
 
-/** The gate as an HTTP server, and a way to make official clients for it. */
+/** The gate as an HTTP server, and a function that creates official clients for it. */
 async function front(root: string, options: Partial<FrontOptions>) {
   const { session } = await openGate(root);
   const stderr = new PassThrough().resume();

@@ -21,7 +21,7 @@ async function bodyOf(message: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Posts one message and gives the answer, whether it came as JSON or as an event. */
+/** Posts one message and returns the answer, whether it came as JSON or as an event. */
 async function post(url: string, message: { method: string; params: object }, more: Record<string, string>) {
   const headers = {
     'content-type': 'application/json',

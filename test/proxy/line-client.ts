@@ -12,9 +12,9 @@ export interface Message {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
-/** A client without any SDK in it: lines to a stream, lines from another, and everything it saw in order. */
+/** A client without an SDK: writes lines to one stream, reads lines from another, and keeps all of them in order. */
 export class LineClient {
-  /** Every line received, as it came. */
+  /** Every received line, unparsed. */
   readonly lines: string[] = [];
   /** Answers the server's own requests, by method. */
   readonly replies: Map<string, (params: Record<string, unknown>) => unknown> = new Map();
@@ -73,7 +73,7 @@ export class LineClient {
     };
   }
 
-  /** The first message that matches, waiting for it if needed; it is then taken. */
+  /** Waits for the first message that matches, and removes it from the queue. */
   next(match: (message: Message) => boolean = () => true): Promise<Message> {
     const at = this.#messages.findIndex(match);
     if (at >= 0) return Promise.resolve(this.#messages.splice(at, 1)[0] as Message);

@@ -58,7 +58,7 @@ describe('what a session saw is not trusted any more', () => {
     while (!errors().includes('called write_file')) await client.call('cwd');
     client.notify('notifications/cancelled', { requestId: 'slow' });
     await client.call('release');
-    // Told on another stream than the answer.
+    // Reported on another stream than the answer.
     await expect.poll(errors).toContain('cancelled "slow"');
     expect(readFileSync(path, 'utf8')).toBe('late');
     expect(await client.call('write_file', { path, content: 'x' })).toMatchObject({ code: 'NOT_READ' });
@@ -101,7 +101,7 @@ describe('a call that was cancelled before it went out', () => {
     client.notify('notifications/cancelled', { requestId: 'write' });
     await client.call('release');
     await client.next((message) => message.id === 'slow');
-    // Takes its turn after the one that was cancelled.
+    // Runs after the call that was cancelled.
     expect((await client.call('write_file', { path, content: 'later' })).ok).toBe(true);
     await expect.poll(() => errors().match(/called write_file/g)).toHaveLength(1);
     expect(client.lines.some((line) => line.includes('"write"'))).toBe(false);

@@ -76,7 +76,7 @@ describe('the official server behind the gate', () => {
     expect(shown.ok).toBe(true);
     expect(early).toMatchObject({ ok: false, code: 'NOT_READ' });
     expect((await client.call('write_file', { path, content: 'later\n' })).ok).toBe(true);
-    // An own change licenses what was sent after it, answered or not.
+    // A session's own change licenses calls that are sent after it, even before it is answered.
     const [first, second] = await Promise.all([
       client.call('write_file', { path, content: 'first\n' }),
       client.call('edit_file', { path, edits: [{ oldText: 'first', newText: 'second' }] }),
@@ -274,7 +274,7 @@ describe('the official server behind the gate', () => {
   });
 });
 
-/** The server itself may reach both folders: only the gate is narrower. */
+/** The server may reach both folders; only the gate is restricted. */
 async function narrow() {
   const base = scratch();
   const root = join(base, 'inside');
@@ -393,11 +393,11 @@ describe('the official server kept inside', () => {
     expect((await client.call('read_text_file', { path: taken })).text).toBe('old\n');
     expect((await write()).ok).toBe(true);
     expect(read(composed)).toBe('new\n');
-    // The sign for kelvin is the same as a letter.
+    // In lower case, the Kelvin sign is the letter k.
     writeFileSync(join(root, '\u212a.txt'), 'old\n');
     const kelvin = await client.call('write_file', { path: join(root, 'K.txt'), content: 'x' });
     expect(kelvin).toMatchObject({ code: 'NOT_READ' });
-    // Which of two is meant the server does not know either.
+    // The server does not know either which of the two is meant.
     for (const name of ['\u1e69', 's\u0323\u0307']) writeFileSync(join(root, name), 'old\n');
     const third = await client.call('write_file', { path: join(root, 's\u0307\u0323'), content: 'x' });
     expect(third.text).toContain('Ambiguous');
@@ -443,7 +443,7 @@ describe('many calls at once', () => {
     const call = (id: string, name: string, args: object) =>
       JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } });
     const answers = Promise.all(['blind', 'late'].map((id) => client.next((message) => message.id === id)));
-    // In one piece, so that the read has come before anything could be awaited for the write.
+    // In one write, so that the read has arrived before the proxy can await anything for the write.
     client.send(
       `${call('blind', 'write_file', { path, content: 'x\n' })}\n${call('late', 'read_text_file', { path })}`,
     );

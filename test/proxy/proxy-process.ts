@@ -8,14 +8,14 @@ import { onTestFinished } from 'vitest';
 import { LineClient } from './line-client.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
-// Inside the project, so that the bundle finds its packages; per process, so that test files do not meet.
+// Inside the project, so that the bundle finds its packages; one per process, so that test files do not collide.
 const folder = join(
   project,
   `node_modules/.cache/lookfirst-proxy-${process.getuid?.() ?? ''}/${process.pid}`,
 );
 let bundle: Promise<string> | undefined;
 
-/** The proxy as a process of its own, run from the sources as they are now. */
+/** The proxy as a separate process, run from the current sources. */
 export class ProxyProcess {
   readonly child: ChildProcess;
   readonly client: LineClient;
@@ -53,7 +53,7 @@ export class ProxyProcess {
     return this.#errors;
   }
 
-  /** Resolves when it has said this to people. */
+  /** Resolves when the process has written this to stderr. */
   async said(text: string): Promise<void> {
     while (!this.#errors.includes(text)) await once(this.child.stderr ?? this.child, 'data');
   }
@@ -73,7 +73,7 @@ export async function proxyCommand(argument: {
   return [process.execPath, await bundle, JSON.stringify({ ...argument, home })];
 }
 
-/** True while a process runs; one that has ended and only waits for its parent to notice does not. */
+/** True while a process runs. False for one that has ended and waits for its parent. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -83,7 +83,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Resolves when a process has gone; the test's own time limit is the limit. */
+/** Resolves when a process has ended; limited by the test's time limit. */
 export async function gone(pid: number): Promise<void> {
   while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
 }

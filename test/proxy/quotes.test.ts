@@ -17,7 +17,7 @@ describe('typographic quotes in what goes to the upstream server', () => {
     expect(answer.ok).toBe(true);
     expect(readFileSync(path, 'utf8')).toBe(written);
     expect(answer.text.includes('became straight')).toBe(content !== written);
-    // What was written is what the session has seen.
+    // The session has seen the text that was written, not the text that was sent.
     expect((await client.call('write_file', { path, content: 'again\n' })).ok).toBe(true);
     expect(await gate.pending()).toBe(0);
   });

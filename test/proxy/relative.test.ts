@@ -10,7 +10,7 @@ import { OFFICIAL, scratch, startProxy } from './harness.ts';
 const NAMES = ['a.txt', 'b.txt', 'sub/c.txt'];
 const read = (path: string) => readFileSync(path, 'utf8');
 
-/** Our root and another folder, with files of the same names that say whose they are. */
+/** Our root and another folder, with files of the same names whose content names the folder. */
 function folders() {
   const base = scratch();
   const [root, other] = [join(base, 'ours'), join(base, 'other')];
@@ -24,7 +24,7 @@ function folders() {
   return { base, root, other, untouched };
 }
 
-/** A server with odd habits that looks like the official one from outside; it works in the folder it runs in. */
+/** A server with odd habits that introduces itself as the official one; relative paths start in its working folder. */
 function oddServer(): string {
   const dist = join(scratch(), 'server-filesystem/dist');
   mkdirSync(dist, { recursive: true });
@@ -63,7 +63,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
   it('a write lands on the file that was read, not on the one of the same name there', async () => {
     const server = await astray();
     const { client, root, other } = server;
-    // The same read again takes the short way.
+    // The same read again takes the fast path.
     for (const _again of [1, 2, 3])
       expect((await client.call('read_text_file', { path: 'b.txt' })).text).toBe(`b.txt of ${root}\n`);
     expect((await client.call('write_file', { path: './b.txt', content: 'mine\n' })).ok).toBe(true);
@@ -120,7 +120,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
   });
 
   it('and a call that waited while the folders were changed is refused', async () => {
-    // It takes its first argument for its name.
+    // The server's name is its first argument.
     const server = await astray(({ root }) => ({
       args: [oddServer(), root],
       tables: [{ ...OFFICIAL_FILESYSTEM, serverNames: [root] }],
@@ -129,7 +129,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     const { client, root, gate } = server;
     const path = 'a.txt';
     await client.call('read_text_file', { path });
-    // It is not answered before the release; the write waits for it.
+    // It is not answered before the release, and the write waits for it.
     const held = client.call('read_text_file', { path, head: 999 });
     const waiting = client.call('write_file', { path, content: 'mine\n' });
     client.notify('notifications/roots/list_changed');

@@ -16,7 +16,10 @@ const CAPABILITIES = {
   experimental: { 'dev.example/odd': { any: ['thing'] } },
 };
 
-/** Everything the server can do, in one order; ends when every answer and every request of the server has come. */
+/**
+ * Calls everything that the server offers, in a fixed order. Ends when every answer and every request of the server has
+ * arrived.
+ */
 async function conversation(client: LineClient): Promise<void> {
   const asked = (method: string) => client.next((message) => message.method === method);
   client.replies.set('roots/list', () => ({ roots: [{ uri: 'file:///tmp/elsewhere', name: 'elsewhere' }] }));
@@ -91,7 +94,7 @@ function direct(command: readonly string[]): { client: LineClient; child: ChildP
   return { client: new LineClient(child.stdin, child.stdout), child };
 }
 
-/** What differs between any two runs of the server itself. */
+/** Removes what differs between any two runs of the server. */
 const steady = (line: string) =>
   line.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME').replace(/\d{1,2}:\d\d:\d\d [AP]M/g, 'TIME');
 

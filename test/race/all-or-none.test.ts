@@ -7,13 +7,13 @@ import { scratch } from '../support/tree.ts';
 
 interface Told {
   readonly ended: string;
-  /** Lines of the tree that are new, and that are gone. */
+  /** Lines of the tree that were added, and lines that are gone. */
   readonly changed: number;
   readonly missing: number;
 }
 
 const CHANGES = ['create', 'edit', 'delete', 'undo'] as const;
-/** With 64 the writes that are to be undone cannot be made. */
+/** With a limit of 64, the writes that are to be undone cannot be made. */
 const LIMITS = {
   create: [64, 128, 4096],
   edit: [64, 128, 4096],
@@ -23,7 +23,7 @@ const LIMITS = {
 const NOTHING = { changed: 0, missing: 0 };
 
 describe('a change of many files where descriptors run out', () => {
-  // The last is enough: the change is done there, so the limits before it are what stops it.
+  // The last limit is enough to show that the change can be done; the limits before it make it fail.
   it.each(CHANGES.flatMap((change) => LIMITS[change].map((limit) => ({ change, limit }))))(
     '$change with $limit descriptors is done, or leaves everything as it was',
     async ({ change, limit }) => {

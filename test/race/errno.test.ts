@@ -16,7 +16,7 @@ interface Run {
   readonly ended: Ended;
 }
 
-/** Makes a change in a process whose system calls fail as told, and says how it ended. */
+/** Makes a change in a process whose system calls fail as specified. Returns how it ended. */
 async function under(
   inject: string,
   names: readonly ChangeName[],
@@ -29,7 +29,7 @@ async function under(
   });
   const jobs = runs.map(({ job }) => job);
   const child = await startChild('kernel-changer', jobs, [
-    // With one thread that syncs, `when` counts all syncs: strace counts each thread's calls apart.
+    // With one syncing thread, `when` counts all syncs, because strace counts per thread.
     'env',
     'UV_THREADPOOL_SIZE=1',
     'strace',
@@ -83,7 +83,7 @@ describe.skipIf(!injector || loadNative() === undefined)(
 );
 
 describe.skipIf(!injector)('on a device that fails to sync (needs strace)', () => {
-  // The log is synced by another call than the new file and the folder.
+  // The log is synced by a different system call than the new file and the folder.
   const rows: readonly (readonly [ChangeName, 'exchange' | 'claim', { fdatasync: number; fsync: number }])[] =
     [
       ['create', 'claim', { fdatasync: 1, fsync: 2 }],
@@ -110,7 +110,7 @@ describe.skipIf(!injector)('on a device that fails to sync (needs strace)', () =
 });
 
 describe('in a folder that may not be written to', () => {
-  // Permissions stop nobody who is root, so the change is made by someone else.
+  // Permissions do not stop root, so another user makes the change.
   const isRoot = process.getuid?.() === 0;
   const nobody = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
   const [tool, ...args] = [

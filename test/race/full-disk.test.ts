@@ -38,7 +38,7 @@ describe.skipIf(!canMount)('when the disk is full (needs a mount of its own)', (
         ended: {
           f: 'ENOSPC: could not change f: no space left on the device (ENOSPC)',
           new: 'ENOSPC: could not change new: no space left on the device (ENOSPC)',
-          // Needs no space there, and the file goes to our own disk.
+          // This change needs no space on that disk; the file goes to the disk of the state folder.
           'f ': 'done',
         },
         names: [],

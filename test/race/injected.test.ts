@@ -10,7 +10,7 @@ import { IN_MEMORY, scratch, treeOf } from '../support/tree.ts';
 const KINDS = ['exchange', 'claim'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** The steps a change really takes, found by doing it. */
+/** The steps that a change takes, recorded while it runs. */
 async function stepsOf(name: ChangeName, commit: Kind): Promise<CommitStep[]> {
   const steps: CommitStep[] = [];
   const disk = bench(

@@ -18,7 +18,7 @@ const TEMP: readonly (readonly [CommitStep, State])[] = [
   ['temp-sync', 'old'],
 ];
 
-/** What is there after the next start, for each step before which the process was killed. */
+/** The tree after the next start, for each step before which the process was killed. */
 const ROWS: readonly (readonly [ChangeName, Kind, readonly (readonly [CommitStep, State])[]])[] = [
   ['create', 'exchange', [...TEMP, ['publish', 'old'], ['folder-sync', 'new']]],
   [
@@ -40,7 +40,7 @@ const ROWS: readonly (readonly [ChangeName, Kind, readonly (readonly [CommitStep
       ...TEMP,
       ['compare', 'old'],
       ['claim', 'old'],
-      // The name is away here, and given back.
+      // The name is absent here, and restored by the next start.
       ['verify', 'old'],
       ['publish', 'old'],
       ['folder-sync', 'new'],
@@ -83,7 +83,7 @@ describe('kill -9 before any step, and the next start', () => {
     '%s by %s: the old state or the new one, nothing lost, nothing left',
     async (name, commit, rows) => {
       expect(await stepsOf(name, commit)).toEqual(rows.map(([step]) => step));
-      // Until the new bytes are published both kinds do the same; once is enough.
+      // Until the new bytes are published, both kinds do the same, so one is enough.
       const told = commit === 'claim' ? rows.filter((row) => !TEMP.includes(row)) : rows;
       const states = await Promise.all(told.map(([step]) => killAt(step, { name, commit })));
       expect(told.map(([step], index) => [step, states[index]])).toEqual(told);
@@ -119,7 +119,7 @@ interface Killing {
   readonly commit: Kind;
 }
 
-/** Kills a child at a step, starts again, and says in which state the tree is. */
+/** Kills a child at a step, starts again, and returns the state of the tree. */
 async function killAt(step: CommitStep, killing: Killing): Promise<State> {
   const disk = bench(BEFORE, { commit: killing.commit }, scratch(IN_MEMORY));
   await killIn(disk, step, killing);

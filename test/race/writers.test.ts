@@ -33,7 +33,7 @@ describe.skipIf(!existsSync('/dev/shm'))('with our state on another file system'
   });
 });
 
-/** Fights until both sides wrote: on a busy machine one can be through before the other had its first turn. */
+/** Repeats until both sides wrote: on a busy machine one can finish before the other begins. */
 async function losesNothing(attack: Omit<WriterAttack, 'writes' | 'rounds'>): Promise<void> {
   for (let round = 0, met = 0; met === 0; round += 1) {
     expect(round).toBeLessThan(40);

@@ -48,7 +48,7 @@ async function rewinding(): Promise<Rewinding> {
   };
 }
 
-/** Two turns: the first changes a.txt, the second changes it again and makes new/b.txt. */
+/** Two turns: the first changes a.txt, the second changes it again and creates new/b.txt. */
 async function twoTurns(): Promise<Rewinding> {
   const t = await rewinding();
   await t.put('a.txt', 'one\n');
@@ -141,7 +141,7 @@ describe('a rewind', () => {
     await t.session.checkpoint('here');
     await ok(t.session.edit('a.txt', [{ oldString: 'line 2\n', newString: 'mine\n' }]));
     await ok(t.session.write('b.txt', 'b\n'));
-    // Closing puts what the session wrote among the images; a running one does so within a moment.
+    // Closing stores what the session wrote among the images; an open session does so after a moment.
     await t.session.close();
     await t.put('a.txt', t.text('a.txt').replace('line 17', 'by hand'));
     await refusal(t.rewind('here'), 'STALE');

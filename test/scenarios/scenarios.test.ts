@@ -4,23 +4,23 @@ import { describe, expect, it } from 'vitest';
 import { Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
-/** Texts by path; null: not there. */
+/** Texts by path; null: the file does not exist. */
 type Tree = Readonly<Record<string, string | null>>;
 
 interface Call {
   readonly call: string;
   readonly args?: object;
-  /** Members the outcome must have; without `ok`, success is expected. */
+  /** Fields that the outcome must have; without `ok`, success is expected. */
   readonly outcome?: Readonly<Record<string, unknown>>;
-  /** Expressions the answer must match, in the order they are found in it. */
+  /** Regular expressions that the answer must match, in this order. */
   readonly text?: readonly string[];
-  /** Members of the outcome to remember, by the name that stands for them in later arguments. */
+  /** Fields of the outcome to remember, by the names that later arguments use for them. */
   readonly keep?: Readonly<Record<string, string>>;
 }
 
 type Step = Call | { readonly outside: Tree } | { readonly restart: true };
 
-/** What people and agents see of the built program: the steps, and the tree before and after. */
+/** What users and agents see of the built program: the steps, and the tree before and after. */
 interface Scenario {
   readonly title: string;
   readonly args?: readonly string[];

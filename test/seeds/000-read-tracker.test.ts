@@ -7,7 +7,7 @@ import { Served } from '../support/served.ts';
 import { scratch } from '../support/tree.ts';
 import { allowed, refused, type SceneOptions, through } from './doors.ts';
 
-/** Document 000 (system A): a set of canonical paths that were read. Numbers are rows of the audit. */
+/** Document 000 (system A): a set of canonical paths that were read. The numbers are rows of the audit. */
 describe('000 Read tracker', () => {
   const A: SceneOptions = { preset: 'sandbox', dialect: 'sandbox' };
   const LOCAL = ['library', 'server'] as const;
@@ -47,7 +47,7 @@ describe('000 Read tracker', () => {
     t.put('a.txt', 'one\n');
     const text = await refused(t.edit('a.txt', 'one', 'two'), 'NOT_READ');
     expect(text).toContain(`refusing to edit ${t.named('a.txt')}: Read it first`);
-    // The proxy leaves it to the server behind it to say so.
+    // The proxy leaves this answer to the server behind it.
     expect((await t.edit('missing.txt', 'one', 'two')).text).toMatch(/there is no|no such file/);
   });
 

@@ -12,7 +12,7 @@ import { Served } from '../support/served.ts';
 import { scratch } from '../support/tree.ts';
 import { allowed, DOORS, HttpDoor, openScene, refused, type SceneOptions, through } from './doors.ts';
 
-/** Document 001 (system B): a modification time per read and session. Numbers are rows of the audit. */
+/** Document 001 (system B): a modification time per read and session. The numbers are rows of the audit. */
 describe('001 File safety tools', () => {
   const B: SceneOptions = { preset: 'file-time' };
   const HOUR_MS = 3_600_000;
@@ -166,7 +166,7 @@ describe('001 File safety tools', () => {
       const path = join(t.root, 'a.txt');
       expect(await http.call('', read, { path })).toMatchObject({ ok: true });
       expect(await http.call('', write, { path, content: 'x\n' })).toMatchObject({ code: 'NOT_READ' });
-      // A name makes a memory of its own.
+      // Each session name has its own memory.
       expect(await http.call('/one', read, { path })).toMatchObject({ ok: true });
       expect(await http.call('/two', write, { path, content: 'x\n' })).toMatchObject({ code: 'NOT_READ' });
       expect(await http.call('/one', write, { path, content: 'x\n' })).toMatchObject({ ok: true });

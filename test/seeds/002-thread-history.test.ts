@@ -29,7 +29,9 @@ class Thread {
   }
 }
 
-/** Document 002 (system C): what the conversation shows since its last compaction. Numbers are rows of the audit. */
+/**
+ * Document 002 (system C): what the conversation shows since its last compaction. The numbers are rows of the audit.
+ */
 describe('002 Read-before-write from thread history', () => {
   const C: SceneOptions = { preset: 'thread-history', dialect: 'lace' };
   const LOCAL = ['library', 'server'] as const;
@@ -96,7 +98,7 @@ describe('002 Read-before-write from thread history', () => {
     await refused(t.write('later.txt', 'y'), 'NOT_READ');
   });
 
-  // 2.6: library; 2.7: the product people run.
+  // 2.6: the library; 2.7: the command that users run.
   through('2.6, 2.7 Phase 3: read, write, compact, write refused', C, async (t) => {
     t.put('a.txt', 'one\n');
     await allowed(t.read('a.txt'));
@@ -133,7 +135,8 @@ describe('002 Read-before-write from thread history', () => {
     },
   );
 
-  // The document tells names apart by their spelling. The gate judges where a path leads, which Inside needs.
+  // The document distinguishes names by their spelling. The gate judges by where a path leads, because containment
+  // needs that.
   it('2.10 Security considerations: exact paths in the history, canonical ones in the gate', async () => {
     const thread = new Thread();
     thread.call('file_read', 'link.txt');

@@ -9,7 +9,7 @@ import { SWAP_OPERATIONS } from '../support/swap-operations.ts';
 import { scratch } from '../support/tree.ts';
 import { allowed, openScene, refused, type SceneOptions, through } from './doors.ts';
 
-/** Document 003 (system A): the one place that every path passes. Numbers are rows of the audit. */
+/** Document 003 (system A): the one place that every path passes. The numbers are rows of the audit. */
 describe('003 Path containment', () => {
   const A: SceneOptions = { preset: 'sandbox', dialect: 'sandbox' };
 
@@ -80,7 +80,8 @@ describe('003 Path containment', () => {
     await refused(t.write('/etc/lookfirst-test', 'x'), 'OUTSIDE_WORKSPACE');
   });
 
-  // Inside is kept where the document accepts a race. Elsewhere than on Linux it is accepted, too: LIMITS.md says so.
+  // Containment holds where the document accepts a race. On systems other than Linux the race is accepted too;
+  // LIMITS.md says so.
   it.skipIf(strongestGuarantee() !== 'walk')(
     '3.6 The accepted race: a swapped link is not followed',
     async () => {

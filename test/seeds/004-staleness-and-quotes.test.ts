@@ -9,7 +9,9 @@ import { Served } from '../support/served.ts';
 import { scratch } from '../support/tree.ts';
 import { allowed, openScene, refused, type SceneOptions, through } from './doors.ts';
 
-/** Document 004 (system D): warns of changed files, straightens quotes in code. Numbers are rows of the audit. */
+/**
+ * Document 004 (system D): warns about changed files, straightens quotes in code. The numbers are rows of the audit.
+ */
 describe('004 Staleness and quotes', () => {
   const D: SceneOptions = { preset: 'staleness' };
 
@@ -56,7 +58,7 @@ describe('004 Staleness and quotes', () => {
     expect(text).toMatch(/size: 4 → 8/);
     const short = (content: string): string => hash('sha256', content, 'hex').slice(0, 12);
     expect(text).toContain(`sha256: ${short('one\n')} → ${short('by hand\n')}`);
-    // Another program read the file for the proxy: only its bytes are known, not its times.
+    // Another program read the file for the proxy, so only its bytes are known, not its times.
     if (t.door !== 'proxy') expect(text).toMatch(/mtime: \d{4}-\d\d-\d\dT.* → \d{4}-/);
   });
 
@@ -103,7 +105,7 @@ describe('004 Staleness and quotes', () => {
     },
   );
 
-  // An overwrite always hashes, because a stamp may lie: Kept. A question is answered by the stamp.
+  // An overwrite always hashes, because a stamp may be wrong and no change may be lost. A query trusts the stamp.
   it('4.9 2-step verification: equal time and size need no hash', async () => {
     const t = await desk({ preset: 'staleness' });
     await t.put('a.txt', 'one\n');
@@ -118,7 +120,7 @@ describe('004 Staleness and quotes', () => {
     (end) => `f${end}`,
   );
 
-  // 4.12: the proxy straightens what it forwards.
+  // 4.12: the proxy straightens the text that it forwards.
   through('4.10, 4.12 Quote normalization: the table, in code and special files', D, async (t) => {
     for (const name of [...CODE, 'Makefile', 'Dockerfile', '.gitignore']) {
       await allowed(t.write(name, QUOTES));

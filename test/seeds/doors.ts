@@ -15,16 +15,16 @@ import { giveAway, ORDINARY } from '../support/nobody.ts';
 import { type Answer, answerIn, Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
-/** The ways in which a scene can be played. */
+/** The doors through which a scene can be played. */
 export const DOORS = ['library', 'server', 'proxy'] as const;
-/** `hooks`: a program with file tools of its own that asks before and reports after. */
+/** `hooks`: a program with its own file tools that asks before each change and reports afterwards. */
 export type Door = (typeof DOORS)[number] | 'hooks';
 
 const OFFICIAL = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url),
 );
 
-/** What a door answered: the text is what a model reads. */
+/** The answer of a door; the text is what a model reads. */
 export interface Said {
   readonly ok: boolean;
   readonly text: string;
@@ -36,12 +36,12 @@ interface Agent {
   read(path: string, lines?: number): Promise<Said>;
   write(path: string, content: string): Promise<Said>;
   edit(path: string, from: string, to: string): Promise<Said>;
-  /** Without a line: at the end. The official server behind the proxy has no such tool. */
+  /** Without a line: appends. The official server behind the proxy has no such tool. */
   insert(path: string, content: string, afterLine?: number): Promise<Said>;
   list(path: string): Promise<Said>;
-  /** Of a search, as text; the proxy's server searches names only. */
+  /** The text of a search result; the proxy's server searches names only. */
   search(pattern: string): Promise<Said>;
-  /** Any tool of a server, by name. */
+  /** Calls any tool of a server by its name. */
   call(tool: string, args: object): Promise<Said>;
   /** The model's context was summarised. */
   compacted(): Promise<void>;
@@ -49,7 +49,7 @@ interface Agent {
 
 export interface Scene extends Scratch, Agent {
   readonly door: Door;
-  /** Another agent with a name of its own, through the same door. */
+  /** Another agent with its own name, through the same door. */
   as(session: string): Promise<Agent>;
   /** A new process (in the library: a new session) on the same folder and state. */
   restarted(session?: string): Promise<Agent>;
@@ -63,7 +63,7 @@ export interface Scene extends Scratch, Agent {
 
 export interface SceneOptions {
   readonly preset: PresetName;
-  /** Of the server; default: the default one. */
+  /** The server's dialect; default: the default dialect. */
   readonly dialect?: DialectName;
   readonly policy?: Partial<Policy>;
   /** `ordinary`: processes run without root's rights. Not for the library, which runs as the tests do. */
@@ -81,14 +81,14 @@ export function through(
   });
 }
 
-/** Refused with this code; says what was answered instead. */
+/** Expects a refusal with this code; a failure shows the actual answer. */
 export async function refused(answer: Promise<Said>, code: string): Promise<string> {
   const said = await answer;
   expect(said.ok ? 'allowed' : said.code, said.text).toBe(code);
   return said.text;
 }
 
-/** Allowed; says why not. */
+/** Expects success; a failure shows the refusal. */
 export async function allowed(answer: Promise<Said>): Promise<string> {
   const said = await answer;
   expect(said.ok, said.text).toBe(true);
@@ -189,7 +189,7 @@ function noticesIn(wording: PresetName): (result: object) => string {
       : '';
 }
 
-/** A program with its own file tools: it asks before each change, makes it, and reports what it did. */
+/** A program with its own file tools: it asks before each change, makes it, and reports it. */
 function hookedAgent(door: HookDoor, root: string, session: string): Agent {
   const send = (event: 'before' | 'after', tool: string, call: { input: object; output?: unknown }) => {
     const { input, output } = call;
@@ -244,7 +244,7 @@ function denied(reason: string): Said {
 
 type Call = readonly [tool: string, args: object];
 
-/** How a server spells what an agent does. */
+/** How a server spells the agent's operations. */
 interface Calls {
   readonly read: (path: string, lines?: number) => Call;
   readonly write: (path: string, content: string) => Call;
@@ -339,7 +339,7 @@ export class HttpDoor {
     return new HttpDoor(url ?? expect.fail(client.errors), token);
   }
 
-  /** `name` is added to the address. */
+  /** `name` is appended to the address. */
   async call(name: string, tool: string, args: object): Promise<Said> {
     const version = '2026-07-28';
     const response = await fetch(`${this.#url}${name}`, {

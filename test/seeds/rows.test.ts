@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-/** How many requirements the audit of each document has. */
+/** The number of requirements in the audit of each document. */
 const ROWS: Readonly<Record<string, number>> = { '0': 16, '1': 25, '2': 18, '3': 9, '4': 19 };
 
 /** Requirements without a test, with the reason. */

@@ -43,7 +43,7 @@ interface Announcing {
   readonly program: 'writes' | 'waits';
 }
 
-/** A process that announces, plays the program, and is killed. */
+/** A process that announces a change, makes it as another program would, and is killed. */
 async function killedAnnouncer(
   t: Desk,
   { path = 'a.txt', content, options = {}, program }: Announcing,

@@ -51,7 +51,7 @@ describe('maxReadMs', () => {
     try {
       truncateSync(path, 2 ** 40);
     } catch {
-      // A file system with smaller files: the largest it has is endless enough.
+      // On a file system with a smaller limit, use its largest file.
       truncateSync(path, 2 ** 36);
     }
     const refused = await refusal(t.session.read('sparse'), 'UNVERIFIABLE');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { openSession } from '../../src/session/sessions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
-/** Messages with our own server: what was called, and what came back. */
+/** Messages with our own server: the calls and their answers. */
 const called = (id: number, name: string, args: object): object => ({
   jsonrpc: '2.0',
   id,

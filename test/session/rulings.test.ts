@@ -44,7 +44,7 @@ describe('overwrite', () => {
   ])('pages of a huge file that were whole still are after %s and one more page', async (_what, between) => {
     const t = await desk({ policy: { hugeBytes: 100 } });
     await t.put('a', numbered(100));
-    // A stamp counts once the clock has moved on since the file was written.
+    // A stamp is trusted once the clock has moved on since the file was written.
     await expect.poll(() => bothPages(t)).toBe(true);
     await between(t);
     expect((await ok(t.session.read('a', { offset: 51, limit: 5 }))).complete).toBe(true);
@@ -147,7 +147,7 @@ describe('overwrite', () => {
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 50 }));
     await t.put('a', '');
-    // The bytes that were seen may be on their way back: an editor saves like this.
+    // The bytes that were seen may come back in a moment: some editors save like this.
     await refusal(t.session.edit('a', [{ oldString: '', newString: 'x\n' }]), 'STALE');
     await ok(t.session.read('a'));
     await ok(t.session.edit('a', [{ oldString: '', newString: 'x\n' }]));
@@ -180,7 +180,7 @@ describe('overwrite', () => {
     const other = await t.open({ session: 'other' });
     await refusal(other.write('a', 'x', { expectedRevision: 'nonsense' }), 'REVISION_MISMATCH');
     await ok(other.write('a', 'two\n', { expectedRevision: revision }));
-    // The answer may have got lost: the same write again changes nothing.
+    // The answer may have been lost: the same write again changes nothing.
     const again = await ok(other.write('a', 'two\n', { expectedRevision: revision }));
     expect(again.changed).toBe(false);
     await refusal(t.session.write('a', 'three\n', { expectedRevision: revision }), 'REVISION_MISMATCH');

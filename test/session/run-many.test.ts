@@ -116,7 +116,7 @@ it.skipIf(here === undefined)(
     const { set } = await ok(readWriteSet(world, readLayer(run.layer, probe.attributes)));
     removeLayer(run.layer);
     expect(set.written).toHaveLength(300);
-    // Files that are not in memory were removed with the layer.
+    // Files whose bytes are not in memory were removed with the layer.
     const held = set.written.filter(({ bytes }) => isHeld(bytes));
     expect(held).toHaveLength((16 << 20) / 65_536);
   },
@@ -139,7 +139,7 @@ describe.skipIf(here === undefined)('a command that makes a folder of many files
     execFileSync('sh', ['-c', MIXED], { cwd: plain });
     const change = await ran(MIXED);
     expect(treeOf(root)).toEqual(treeOf(plain));
-    // One name each: the layer shares no file with the workspace any more.
+    // Each file has one name: the layer no longer shares files with the workspace.
     expect(ownersOf(root)).toEqual(ownersOf(plain));
     const undone = await ok(session.undo({ change }));
     expect(treeOf(root)).toEqual(before);
@@ -193,7 +193,7 @@ describe.skipIf(here === undefined)('a command that makes a folder of many files
     const other = spawn('rm', ['-rf', folder]);
     const ended = once(other, 'close');
     for (let tries = 0; existsSync(folder) && tries < 1000; tries += 1) removeLayer({ folder });
-    // The folder is gone: whoever comes last has nothing to remove.
+    // The folder is gone, so the last process has nothing to remove.
     removeLayer({ folder });
     await ended;
     expect(existsSync(folder)).toBe(false);

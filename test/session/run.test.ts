@@ -70,7 +70,7 @@ async function refusedRun(command: string, options?: RunOptions): Promise<Refusa
   return outcome.refusal;
 }
 
-/** Runs a command, and lets another program write after the command has done its part and before it ends. */
+/** Runs a command, and lets another program write after the command's own writes and before it ends. */
 function runBeside(command: string, write: () => void): ReturnType<GatedSession['run']> {
   const go = join(base, 'go');
   return session.run(`${command}; echo ready; while ! [ -e '${go}' ]; do sleep 0.01; done`, {

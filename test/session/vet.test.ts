@@ -6,7 +6,7 @@ import type { RefusalCode } from '../../src/model/verdict.ts';
 import { explain } from '../../src/report/explain.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
 
-/** `seen` was read whole, `part` its first two lines, `other` not at all. */
+/** `seen` was read whole, of `part` the first two lines, `other` not at all. */
 const REFUSED: readonly (readonly [string, Intent, RefusalCode])[] = [
   ['an anchor that is not there', edit('seen', 'nine'), 'NO_MATCH'],
   ['an anchor that is there twice', edit('seen', 'o'), 'AMBIGUOUS_MATCH'],

@@ -108,7 +108,7 @@ describe('a folder that goes and comes back with everything in it', () => {
       },
     });
     const before = treeOf(t.root).map((line) => (line.startsWith('d/in/f7:') ? 'd/in/f7: by hand' : line));
-    // The first try meets the other bytes and is judged again: a listing is all that the delete needs of an unread file.
+    // The first try finds other bytes and is judged again: deleting an unread file needs only a listing.
     await ok(t.session.delete('d', { recursive: true }));
     Object.assign(disk, { trace: undefined });
     await ok(t.session.undo({}));

@@ -18,7 +18,7 @@ describe.skipIf(loadNative() === undefined)('bytes of two programs that collide 
     const ann = await sessions.session('ann');
     await ok(ann.read('f'));
     const trace = (step: CommitStep): void => {
-      // So that only the bytes tell that it was written, and our file has its name until they are compared.
+      // Only the bytes reveal the write: size and times stay, and our file has the name until the bytes are compared.
       if (step === 'exchange') {
         execFileSync('touch', ['-r', file, join(home, 'clock')]);
         writeFileSync(file, 'odd');

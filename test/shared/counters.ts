@@ -16,12 +16,12 @@ export interface Counted {
 
 const FILES = ['a.txt', 'b.txt', 'c.txt'];
 
-/** Processes that edit the same files at the same time, and what came of it. */
+/** Processes that edit the same files at the same time, and the counts afterwards. */
 export async function countTogether(run: {
   readonly processes: number;
   readonly edits: number;
   readonly files?: readonly string[];
-  /** Each process has a state folder of its own and these options: as many machines with one network file system. */
+  /** Each process has its own state folder and these options, like machines that share a network file system. */
   readonly machines?: Partial<SessionOptions>;
 }): Promise<Counted & { readonly refusals: Readonly<Record<string, number>> }> {
   const { root, home, base } = scratch(IN_MEMORY);

@@ -10,7 +10,7 @@ import { Remote } from './remote.ts';
 
 const canTrace = spawnSync('strace', ['-y', '-o', '/dev/null', 'true']).status === 0;
 
-/** The files that were synced during one overwrite, each as a path. */
+/** The paths that were synced during one overwrite. */
 async function syncedFiles(durability: 'full' | 'none'): Promise<string[]> {
   const { root, home, base } = scratch();
   writeFileSync(join(root, 'a.txt'), 'one\n');

@@ -39,7 +39,7 @@ describe('a database that cannot be used', () => {
 
   it.each([
     ['is not a database', () => Buffer.from('not a database '.repeat(500))],
-    // The first page, which says what the file is, stays.
+    // The first page stays, because it identifies the file as a database.
     ['is damaged inside', (sound: Buffer) => sound.fill('x', 4096)],
   ])('%s: it is set aside, and everything counts as unread', async (_what, damage) => {
     const t = await desk({ session: 'ann' });
@@ -118,7 +118,7 @@ describe('a state folder that is removed while in use', () => {
 
 const mount = 'mount -t tmpfs -o size=24m lookfirst-test "$0" && exec "$@"';
 const canMount = spawnSync('unshare', ['-Urm', 'sh', '-c', mount, '/mnt', 'true']).status === 0;
-/** Every amount of room at which another step is the one that fails. */
+/** Every amount of free space at which a different step fails. */
 const ROOM = [0, 4, 8, 12, 16, 20, 24, 28, 32, 64].map((kilobytes) => kilobytes * 1024);
 
 interface Told {
@@ -158,12 +158,12 @@ describe.skipIf(!canMount)('a disk that is full for our state (needs a mount of 
   it('lets a change through without a record if the policy says so, but not without keeping what it replaces', async () => {
     const told = await onFullDisk('allow');
     const ends = new Set(told.map(({ ended }) => ended));
-    // An undo keeps in our own folder what it takes back, before it begins.
+    // Before it begins, an undo stores in the state folder what it takes back.
     expect([...ends].sort()).toEqual(['IO_FAILED', 'STORE_FAILED', 'done', 'not recorded']);
     for (const each of told) {
       if (each.ended.endsWith('_FAILED')) expect(each).toMatchObject({ isAsBefore: true });
       else expect(each).toMatchObject({ isAsBefore: false });
-      // What could be announced is in the journal as soon as there is room again.
+      // An announced change is in the journal as soon as there is room again.
       expect(each).toMatchObject({ pending: 0, ...(each.journalled ? { isBack: true } : {}) });
     }
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
-/** One file with two names, of which the session has read `read`. */
+/** One file with two names; the session has read it under the name `read`. */
 async function twoNames(read: readonly string[]): Promise<Desk> {
   const t = await desk({ session: 'ann' });
   await t.put('a.txt', 'one\n');

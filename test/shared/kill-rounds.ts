@@ -15,7 +15,7 @@ export interface KillTally {
   killed: number;
   acknowledged: number;
   changes: number;
-  /** Changes that a later start found done, or partly done, after their process died. */
+  /** Changes that a later start found done or partly done after their process died. */
   recovered: number;
   images: number;
   undone: number;
@@ -24,8 +24,8 @@ export interface KillTally {
 type Told = { readonly change: string } | { readonly fault: string };
 
 /**
- * Writers on one tree are killed at any moment, again and again. After every round a fresh start has to find everything
- * in order. Returns what was counted, and every promise that was broken.
+ * Kills writers on one tree at random moments, round after round. After every round, a new start must find everything
+ * in order. Returns the counts and every broken promise.
  */
 export async function killRounds(run: {
   readonly rounds: number;
@@ -77,7 +77,7 @@ async function headOf(places: Scratch): Promise<number> {
   return head.seq;
 }
 
-/** Not after a time but after some work, and not all at once: others go on for a moment beside the dead. */
+/** After some work, not after a time, and not all at once: the others continue for a moment. */
 async function killedWriters(
   places: Scratch,
   names: readonly string[],
@@ -111,7 +111,7 @@ async function killedWriters(
   return told;
 }
 
-/** Spins for so many microseconds: a message arrives always at the same point of a writer's work. */
+/** Spins for some microseconds, because a message always arrives at the same point of a writer's work. */
 async function delay(us: number): Promise<void> {
   const end = performance.now() + us / 1000;
   while (performance.now() < end) await new Promise((resolve) => setImmediate(resolve));
@@ -193,7 +193,7 @@ async function checkReplay(sessions: Sessions, root: string, start: Files): Prom
   return [...breaks.slice(0, 5), ...apart].map((text) => `journal: ${text}`);
 }
 
-/** Everything of this round taken back gives the tree as it was before it. */
+/** Undoing everything of this round restores the tree from before it. */
 async function undoRound(
   sessions: Sessions,
   { root }: Scratch,

@@ -4,7 +4,7 @@ import type { Outcome } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 
-/** A change of several things, on the tree of `prepareTree`. */
+/** A change of several files, on the tree of `prepareTree`. */
 interface Scene {
   /** The changes made before, in order. */
   readonly before?: readonly ((session: GatedSession) => Promise<unknown>)[];
@@ -59,7 +59,7 @@ export function prepareTree(root: string): void {
   symlinkSync('../a.txt', join(root, 'd/link'));
 }
 
-/** Plays a scene; `onStep` is called before every step on the disk and around every record, of the change alone. */
+/** Plays a scene. `onStep` is called before every disk step and around every record of the change itself. */
 export async function play(
   { root, home }: { readonly root: string; readonly home: string },
   name: string,

@@ -13,7 +13,9 @@ export interface Killings {
   readonly new: number;
 }
 
-/** Kills a scene before every `stride`th step. Each time the next start has to find all of it done, or nothing. */
+/**
+ * Kills a scene before every `stride`th step. Each time, the next start must find all of the change or nothing of it.
+ */
 export async function killEverywhere(name: string, stride: number): Promise<Killings> {
   let steps = 0;
   const whole = prepared();
@@ -59,7 +61,7 @@ async function checkAfter(
   expect(changes.length, `step ${step}`).toBe(earlier + (isDone ? 1 : 0));
   const session = await sessions.session('ann');
   if (isDone) {
-    // What was done is in the journal, and can be taken back and done again.
+    // A completed change is in the journal, and can be undone and redone.
     const { change: again = '' } = expectOk(await session.undo({ change: last?.change ?? '' }), step);
     expect(treeWithModes(root), `step ${step}`).not.toEqual(after);
     expectOk(await session.undo({ change: again }), step);

@@ -12,11 +12,11 @@ import { IN_MEMORY, scratch } from '../support/tree.ts';
 
 interface Replaced extends Desk {
   readonly change: string;
-  /** Writes through the handle of before the change. */
+  /** Writes through a handle that was opened before the change. */
   write(text: string, at?: number): void;
 }
 
-/** `by proof`: nobody was shown what was there, so it is kept in one place only. */
+/** `by proof`: no session was shown the old bytes, so they are kept in one place only. */
 async function replaced(how: 'read' | 'by proof' = 'read', home?: string): Promise<Replaced> {
   const t = await desk({ session: 'ann', ...(home === undefined ? {} : { home }) });
   await t.put('a.txt', 'one\n');

@@ -15,7 +15,7 @@ it('a change that fails because the store does leaves its files free for others'
   const [ann, bob] = [await broken.session('ann'), await other.session('bob')];
   for (const session of [ann, bob]) await ok(session.read('a.txt'));
 
-  // The control: whoever has the lock keeps others out.
+  // The control: the holder of the lock keeps other processes out.
   const release = await broken.world.locks.acquire([join(root, 'a.txt')], 0);
   await refusal(bob.write('a.txt', 'two\n'), 'BUSY');
   release?.();

@@ -9,7 +9,7 @@ import { makeTree, type Scratch, scratch } from '../support/tree.ts';
 interface Table extends Scratch {
   readonly sessions: Sessions;
   readonly ann: GatedSession;
-  /** Lets another program act just before the exchange, at most so many times. */
+  /** Lets another program act just before the exchange, at most `times` times. */
   meet(times: number, act: () => void): void;
 }
 

@@ -11,7 +11,7 @@ import { makeTree, type Scratch, scratch, treeOf } from '../support/tree.ts';
 interface Table extends Scratch {
   readonly sessions: Sessions;
   readonly ann: GatedSession;
-  /** Lets another program act just before a step on the disk, as soon as the condition holds. */
+  /** Lets another program act just before a disk step, once the condition holds. */
   meanwhile(isTime: () => boolean, act: () => void): void;
 }
 
@@ -38,10 +38,10 @@ async function table(lines: readonly string[]): Promise<Table> {
 
 interface Scene {
   readonly title: string;
-  /** The file that the change takes away first, and whose name is taken by someone else then. */
+  /** The file that the change removes first, and whose name another program then takes. */
   readonly taken: string;
   readonly change: (session: GatedSession) => Promise<Outcome<object>>;
-  /** What the other program does to make the change stop. */
+  /** The action of the other program that makes the change stop. */
   readonly stop: (root: string) => void;
 }
 
@@ -83,7 +83,7 @@ describe.each(SCENES)('$title that is stopped, when another program took a name 
     await expect(scene.change(t.ann)).rejects.toMatchObject({ code: 'IO_FAILED' });
     expect(readFileSync(file, 'utf8')).toBe('by hand');
 
-    // Whoever comes next to one of the files settles it.
+    // The next process that uses one of the files settles the change.
     await t.ann.move(scene.taken, 'aside');
     expect(await t.sessions.world.store.pending()).toEqual([]);
     const entries = await t.sessions.world.store.entries({ kinds: ['change'], order: 'oldest' });

@@ -8,7 +8,10 @@ export type Done = Outcome<{ readonly change?: string }>;
 
 const FOLDERS = ['', 'd/', 'e/', 'e/deep/', 'new/'];
 
-/** Everything a session can do to a small tree, one random step at a time. Every text is sealed, so that a torn one shows. */
+/**
+ * Every operation of a session on a small tree, one random step at a time. Every text is sealed, so that a torn text is
+ * detected.
+ */
 export class RandomWork {
   readonly #session: Session;
   readonly #chance: ReturnType<typeof random>;
@@ -19,7 +22,7 @@ export class RandomWork {
     this.#chance = random(seed);
   }
 
-  /** Undefined if the step turned out to be nothing to do. */
+  /** Undefined if there was nothing to do in this step. */
   async step(): Promise<Done | undefined> {
     const session = this.#session;
     const { roll, pick } = this.#chance;

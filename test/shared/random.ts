@@ -1,6 +1,6 @@
-/** Numbers that look random and are the same for the same seed (mulberry32). */
+/** Pseudo-random numbers, the same for the same seed (mulberry32). */
 export function random(seed: number): {
-  /** 0 up to, not including, `sides`. */
+  /** A whole number from 0 to `sides` - 1. */
   roll(sides: number): number;
   pick<T>(from: readonly T[]): T;
 } {
@@ -11,6 +11,6 @@ export function random(seed: number): {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) % sides;
   };
-  // A list in a test has something in it.
+  // Lists in tests are never empty.
   return { roll, pick: <T>(from: readonly T[]): T => from[roll(from.length)] as T };
 }

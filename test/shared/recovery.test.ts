@@ -72,7 +72,7 @@ describe('a change whose process died in the middle', () => {
     Object.assign(locks, {
       acquire: async (...wanted: Parameters<typeof acquire>) => {
         calls += 1;
-        // It has found the change and is about to settle it: another one is faster, and goes on from there.
+        // This process has found the change and is about to settle it; another process settles it first and continues.
         if (calls === 2) {
           const fast = await start(places);
           await ok((await fast.session('fast')).write('d/f.txt', 'new\n'));

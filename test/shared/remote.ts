@@ -12,7 +12,10 @@ interface RemoteFault {
   readonly message: string;
 }
 
-/** A session in another process, called like one in this. A Fault there is thrown here as an Error with its code in front. */
+/**
+ * A session in another process, with the interface of a local one. A Fault there is thrown here as an Error with its
+ * code in front.
+ */
 export class Remote {
   readonly id: string;
   readonly child: Child;

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { Effect, Entry, Side } from '../../src/model/entry.ts';
 import { entriesBelow } from '../support/tree.ts';
 
-/** Files by their path below the root, each with its bytes' hash. */
+/** Files by their path below the root, each with the hash of its bytes. */
 export type Files = Map<string, string>;
 
 /**
- * What the journal says the files of a tree are, from how they were at the beginning, and where it contradicts itself: a change whose
- * `before` is not what the changes before it left. Folders count only as far as they carry files along.
+ * The files of a tree according to the journal, computed from their state at the beginning. Reports contradictions:
+ * changes whose `before` differs from the result of the changes before. Folders count only if they contain files.
  */
 export function replay(
   entries: readonly Entry[],
@@ -48,7 +48,7 @@ function short(sha256: string | undefined): string {
   return sha256 === undefined ? 'nothing' : sha256.slice(0, 8);
 }
 
-/** The files that are there. */
+/** The files that exist. */
 export function filesIn(root: string): Files {
   const files: Files = new Map();
   for (const path of pathsIn(root))
@@ -80,8 +80,8 @@ export function treeWithModes(root: string): string[] {
 }
 
 /**
- * What a tree lacks of an earlier one, and what it has besides. An empty folder more is no difference: of several who made
- * and removed it, each has found it as it was to be.
+ * What a tree lacks of an earlier one, and what it has in addition. An extra empty folder is no difference: several
+ * sessions may have created and removed it.
  */
 export function difference(before: readonly string[], after: readonly string[]): string[] {
   const [then, now] = [new Set(before), new Set(after)];
@@ -91,7 +91,7 @@ export function difference(before: readonly string[], after: readonly string[]):
   ];
 }
 
-/** One line for each change, for whoever has to find out what went wrong. */
+/** One line for each change, to find the cause of a failure. */
 export function story(entries: readonly Entry[]): string {
   return entries
     .map((entry) => {

@@ -32,7 +32,7 @@ describe('a named session', () => {
       const { root, home } = places;
       const first = await openRemote({ roots: [root], home, session: 'agent' });
       await ok(first.call('read', 'a.txt'));
-      // A question to the store: whatever was shown before is in it then.
+      // A query to the store: by its answer, everything shown before is recorded.
       await ok(first.call('status'));
       await (how === 'closed' ? first.close() : first.kill());
       const second = await openRemote({ roots: [root], home, session: 'agent' });

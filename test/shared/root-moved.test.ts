@@ -35,7 +35,7 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a workspace folder that is no 
     cpSync(old, t.root, { recursive: true });
     await expect(CHANGES[name]?.(t.session)).rejects.toEqual(MOVED);
     expect([treeOf(t.root), treeOf(old)]).toEqual([['a.txt: two\n'], ['a.txt: two\n']]);
-    // Reading goes on in the folder that was opened.
+    // Reading continues in the folder that was opened.
     await ok(t.session.read('a.txt'));
     rmSync(t.root, { recursive: true });
     renameSync(old, t.root);
@@ -77,7 +77,7 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a workspace folder that is no 
   });
 });
 
-/** The first step of the batch before which a part of it is done. */
+/** The first step of the batch after which a part of it is done. */
 async function stepWhenHalf(): Promise<number> {
   const places = scratch();
   prepareTree(places.root);

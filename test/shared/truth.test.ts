@@ -58,7 +58,7 @@ describe('processes on one workspace', () => {
     const [ann, bob] = await Promise.all([at(places, 'ann'), at(places, 'bob')]);
     await ok(ann.call('read', 'a.txt'));
     await ok(bob.call('list'));
-    // Whatever else a process does, it has noted what it showed before.
+    // Whatever a process does next, it has already recorded what it showed before.
     await ok(ann.call('status'));
     const sessions = await Sessions.open({ roots: [places.root], home: places.home });
     const { store } = sessions.world;

@@ -7,7 +7,7 @@ import { RandomWork } from './random-work.ts';
 import { difference, filesIn, replay, story, treeWithModes } from './replay.ts';
 import { sealed } from './sealed.ts';
 
-/** Random work of three sessions: the journal tells what came of it, and all of it can be taken back at once. */
+/** Random work of three sessions: the journal must describe the result, and all of it can be undone at once. */
 export async function workAndUndoAll(seed: number, steps: number): Promise<number> {
   const { root, home } = scratch(IN_MEMORY);
   mkdirSync(join(root, 'd'), { mode: 0o700 });

@@ -17,7 +17,7 @@ async function removeFile({ session }: Desk, path: string): Promise<string> {
   return (await ok(session.delete(path))).change ?? '';
 }
 
-/** A file comes back by an undo after its folder was deleted and another one was moved. */
+/** An undo restores a file after its folder was deleted and another one was moved there. */
 async function mixedUp(): Promise<Desk> {
   const t = await desk({ session: 'ann' });
   await t.put('d/x.txt', 'x\n');

@@ -69,7 +69,7 @@ describe('undo beside other processes', () => {
       expect(t.text('a.txt')).toBe('0\n');
       const undo = both.flatMap((outcome) => (outcome.ok ? [outcome.change ?? ''] : []));
       await ok(t.session.read('a.txt'));
-      // Done again, it can be taken back again.
+      // A redone change can be undone again.
       await ok(t.session.undo({ change: undo[0] ?? '' }));
       expect(t.text('a.txt')).toBe(`${round}\n`);
       await ok(t.session.undo({ change }));

@@ -16,7 +16,7 @@ import {
   sessionRecord,
 } from './samples.ts';
 
-/** What every store must do alike. `open` gives an empty store each time. */
+/** The rules for every store. `open` returns an empty store each time. */
 export function storeConformance(name: string, open: () => Promise<Store>): void {
   describe(`${name} keeps the contract of stores:`, () => {
     let store: Store;

@@ -27,7 +27,7 @@ const CONTENTS = [
   ['more than fits in one piece', LARGE],
 ] as const;
 
-/** What images must do wherever they are. */
+/** The rules for images, wherever they are stored. */
 export function imagesConformance(name: string, open: (home: string) => Awaitable<Images>): void {
   describe(`${name} keep the contract of images:`, () => {
     it.each(CONTENTS)('bytes come back exactly: %s', async (_what, bytes) => {

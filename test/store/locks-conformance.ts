@@ -3,7 +3,7 @@ import type { Locks } from '../../src/lock/locks.ts';
 import type { Awaitable } from '../../src/model/awaitable.ts';
 import { scratch } from '../support/tree.ts';
 
-/** What locks must do wherever they are kept. `open` gives another holder on the same state each time. */
+/** The rules for locks, wherever they are kept. `open` returns another holder on the same state each time. */
 export function locksConformance(
   name: string,
   open: (home: string, holder: string) => Awaitable<Locks>,

@@ -7,7 +7,7 @@ import type { Store } from '../../src/store/store.ts';
 import { ok } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';
 
-/** Answered from memory: it is synchronous, so no caller can wait for a network. */
+/** Answered from memory: a synchronous call cannot wait for a network. */
 const FREE: ReadonlySet<string> = new Set(['recent']);
 const WRITES: ReadonlySet<string> = new Set(['record', 'note', 'prune']);
 

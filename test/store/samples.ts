@@ -58,7 +58,7 @@ export function sessionRecord(id: string, more: Partial<SessionRecord> = {}): Se
   return { id, root: ROOT, named: true, openedMs: 1, lastMs: 1, ...more };
 }
 
-/** Every field set, to values that careless storage would change. */
+/** Every field has a value that careless storage would change. */
 export const FULL_SIGHTING: Required<Sighting> = {
   key: `${ROOT}/übung/\u{1f600} "quoted".ts`,
   fingerprint: { sha256: sha('ab'), size: 9_007_199_254_740_991 },

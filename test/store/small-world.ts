@@ -14,7 +14,7 @@ export class SmallWorld {
   readonly entries: Entry[] = [];
   tree: Map<string, Side> = new Map();
 
-  /** What is where, to compare two moments. */
+  /** All paths with their content, to compare two moments. */
   look(): Record<string, string> {
     const seen = [...this.tree].map(([path, side]): [string, string] => [
       path,
@@ -23,15 +23,15 @@ export class SmallWorld {
     return Object.fromEntries(seen.sort());
   }
 
-  /** One change of one or more operations; those that make no sense now are passed over. */
+  /** One change of one or more operations; skips operations that are impossible now. */
   change(session: string, ops: readonly Op[]): void {
     const effects = ops.flatMap((op) => this.#do(op));
     if (effects.length > 0) this.#record({ session, effects, action: 'edit' });
   }
 
   /**
-   * Follows a plan to the letter; throws if anything is not as the plan says. What does nothing is not recorded.
-   * `made`: missing folders above are made; otherwise the plan must have brought them.
+   * Follows a plan exactly, and throws if anything differs from what the plan says. Steps without effect are not
+   * recorded. `made`: creates missing parent folders; otherwise the plan must have created them.
    */
   follow(plan: UndoPlan, session: string, above: 'made' | 'there' = 'there'): string | undefined {
     for (const { lookAt, expect, restore } of plan.steps)

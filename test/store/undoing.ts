@@ -7,7 +7,7 @@ export const LINK: Side = { kind: 'link', target: '../x' };
 export const key = (path: string): string => `${ROOT}/${path}`;
 export const unkept = (content: string): Side => file(content, { kept: false });
 
-/** Entries `c1`, `c2`, … of the given effects, one after the other. */
+/** Entries `c1`, `c2`, … with the given effects. */
 export function history(...changes: readonly (readonly Effect[] | Partial<NewEntry>)[]): Entry[] {
   return changes.map((given, i) => {
     const more: Partial<NewEntry> = 'length' in given ? { effects: given as readonly Effect[] } : given;
@@ -25,7 +25,7 @@ export function plan(entries: readonly Entry[], target: Wanted, options?: UndoOp
   return outcome.plan;
 }
 
-/** `path: what is expected -> what comes back`, one line per step. */
+/** `path: expected state -> restored state`, one line per step. */
 export function steps({ steps: all }: UndoPlan): string[] {
   const say = (side: Side): string => {
     if (side.kind === 'file') return `${side.fingerprint.sha256[0]} ${side.mode.toString(8)}`;

@@ -7,21 +7,21 @@ import type { Store } from '../../src/store/store.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { scratch } from '../support/tree.ts';
 
-/** What a writer tells about a record once it is acknowledged. */
+/** The report of a writer about an acknowledged record. */
 export interface Told {
   readonly count: number;
   readonly seq: number;
   readonly hash: string;
 }
 
-/** Writers are killed in the middle of their work, again and again, on one database. */
+/** Kills writers in the middle of their work, round after round, on one database. */
 export function killedWriters({ rounds, writers }: { rounds: number; writers: number }): void {
   it(`kill -9 in the middle, ${rounds} rounds: every acknowledged record is there and the database sound`, async () => {
     const file = join(scratch().home, 'state.db');
     const acknowledged: Told[] = [];
     for (let round = 0; round < rounds; round++) {
       const children = await startWriters(file, writers, { records: 0, tellEvery: 1, name: `r${round}` });
-      // Not after a time but after some work: each round ends elsewhere, also on a slow machine.
+      // After some work, not after a time, so that each round ends elsewhere, also on a slow machine.
       const first = await Promise.all(children.map((child) => child.message<Told>()));
       acknowledged.push(...first);
       for (let i = 0; i < round * 3; i++) acknowledged.push(await (children[0] as Child).message<Told>());
@@ -40,7 +40,7 @@ export function killedWriters({ rounds, writers }: { rounds: number; writers: nu
   });
 }
 
-/** Starts writers and lets them go at the same moment. */
+/** Starts writers and releases them at the same moment. */
 export async function startWriters(
   file: string,
   count: number,
@@ -61,7 +61,7 @@ export async function startWriters(
   return children;
 }
 
-/** All entries, oldest first; throws if one does not follow the one before. */
+/** All entries, oldest first; throws if an entry does not follow the previous one. */
 export async function chainOf(store: Store): ReturnType<Store['entries']> {
   const entries = await store.entries({ order: 'oldest' });
   let previous = CHAIN_START;

@@ -14,8 +14,8 @@ const bundles = join(folder, String(process.pid));
 const ready = new Map<string, Promise<string>>();
 
 /**
- * A child process of a test: `test/children/NAME.ts`, given one JSON argument, run from the sources as they are now
- * rather than from an earlier build. It is ended with the test that started it.
+ * A child process of a test: `test/children/NAME.ts` with one JSON argument, run from the current sources and not from
+ * an earlier build. It is ended with the test that started it.
  */
 export async function startChild(
   name: string,
@@ -59,7 +59,7 @@ export class Child {
     });
   }
 
-  /** How many messages wait to be taken. */
+  /** Number of messages that were not taken yet. */
   get waiting(): number {
     return this.#messages.length;
   }
@@ -73,7 +73,7 @@ export class Child {
         this.#arrived = resolve;
       });
     }
-    // Both sides of the pipe are ours: the test knows what its child sends.
+    // Both ends of the pipe are ours, so the type of the message is known.
     return this.#messages.shift() as T;
   }
 
@@ -104,7 +104,7 @@ async function bundled(name: string): Promise<string> {
   return file;
 }
 
-/** Test processes are killed at their end, so each one cleans up after earlier ones. */
+/** Test processes are killed at their end, so each one removes the folders of earlier ones. */
 function removeBundlesOfEndedProcesses(): void {
   if (!existsSync(folder)) return;
   for (const pid of readdirSync(folder))

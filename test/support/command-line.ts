@@ -12,7 +12,7 @@ const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))
 /** The built program, as npm installs it. */
 export const PROGRAM: readonly string[] = [process.execPath, join(project, manifest.bin.lookfirst)];
 
-/** What a command line came to. */
+/** The result of a command line. */
 export interface Ran {
   readonly code: number;
   readonly stdout: string;
@@ -24,7 +24,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What people read, without what differs from run to run: ids, the seconds that have passed, the width of columns. */
+/** The text for users, without ids, elapsed seconds and column widths, which differ between runs. */
 export function timeless(text: string): string {
   return text
     .replace(/\bc[0-9a-f]{10}\b/g, 'ID')
@@ -32,7 +32,7 @@ export function timeless(text: string): string {
     .replace(/(?<=\S) {2,}(?=\S)/g, '|');
 }
 
-/** Runs the built program once, in the workspace unless told otherwise, with nothing of the tester's own environment. */
+/** Runs the built program once, by default in the workspace, without the environment of the user who runs the tests. */
 export function lookfirst(places: Scratch, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const [program = '', ...first] = PROGRAM;
   const env = environment(places, options.env);
@@ -51,7 +51,7 @@ export function environment(places: Scratch, more: Readonly<Record<string, strin
   return { PATH: process.env['PATH'], HOME: places.base, LOOKFIRST_HOME: places.home, ...more };
 }
 
-/** The objects of an answer with one a line. */
+/** The objects of an answer with one JSON object per line. */
 export function objects(ran: Ran): Record<string, unknown>[] {
   return ran.stdout
     .split('\n')

@@ -17,13 +17,13 @@ const ENGINE = ['docker', 'podman'].find(
 );
 const SANDBOX = existsSync('/usr/bin/bwrap') ? '/usr/bin/bwrap' : undefined;
 
-/** What runs the container's entry point here. */
+/** The program that runs the container's entry point here. */
 export const CONTAINER: 'engine' | 'sandbox' | 'none' =
   ENGINE !== undefined ? 'engine' : SANDBOX !== undefined ? 'sandbox' : 'none';
 
 /**
- * Starts the image on a workspace. Without an engine, its entry point runs in a sandbox that is laid out like the image: the
- * same paths, an ordinary user, a read-only system, the workspace mounted.
+ * Starts the image on a workspace. Without a container engine, its entry point runs in a sandbox with the image's
+ * layout: the same paths, an ordinary user, a read-only system, the workspace mounted.
  */
 export async function startContainer(places: Scratch, user: string = USER): Promise<Served> {
   // In the sandbox this user's own files belong to the user inside.
@@ -34,7 +34,7 @@ export async function startContainer(places: Scratch, user: string = USER): Prom
   return served;
 }
 
-/** What the entry point says to root. */
+/** The entry point's answer when it runs as root. */
 export function asRoot(places: Scratch): { readonly status: number | null; readonly stderr: string } {
   const [program, args] =
     ENGINE === undefined

@@ -10,9 +10,9 @@ export interface Coverage {
   mutations: number;
   /** Changed by a call that a hook had let pass. */
   judged: number;
-  /** Named with its present bytes by the journal's entry of the call. */
+  /** The journal's entry of the call names it with its present bytes. */
   recorded: number;
-  /** Back in its former state after an undo of that entry. */
+  /** An undo of that entry restores its former state. */
   undone: number;
   /** Denials of a well-behaved agent's calls. */
   refused: string[];

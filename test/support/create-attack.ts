@@ -4,13 +4,13 @@ import { scratch } from './tree.ts';
 
 export interface CreateTally {
   readonly names: number;
-  /** Names that several processes believe to have created. */
+  /** Names that several processes report as created. */
   readonly doubles: number;
-  /** Names that nobody has created. */
+  /** Names that no process created. */
   readonly orphans: number;
-  /** Files of a winner that a loser found incomplete. */
+  /** Files of the winner that another process found incomplete. */
   readonly halves: number;
-  /** What is in the folder besides the names. */
+  /** Other files in the folder. */
   readonly litter: number;
 }
 

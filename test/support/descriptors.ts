@@ -9,7 +9,7 @@ import { replace } from '../../src/disk/replace.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { type Bench, bench, holding } from './disk.ts';
 
-/** How many descriptors this process has open. */
+/** The number of open descriptors of this process. */
 export function openDescriptors(): number {
   return readdirSync('/proc/self/fd').length;
 }
@@ -33,7 +33,7 @@ const REFUSED = [
   'd/key.pem',
 ];
 
-/** Fails in every way we know, `count` operations in all. */
+/** Makes `count` operations fail, in every known way. */
 export async function failMany(count: number): Promise<{ before: number; after: number; failed: number }> {
   const tree = [
     'f: text',
@@ -52,7 +52,7 @@ export async function failMany(count: number): Promise<{ before: number; after: 
     },
   });
   const failTimes = async (times: number): Promise<number> => {
-    // A workspace of its own: an open one keeps the folders of the last moment.
+    // A separate workspace: an open one keeps recently used folders open.
     const workspace = Workspace.open([disk.root], { protect: ['**/*.pem'] });
     const work = operationsOf(disk, workspace, (now) => {
       failing = now;
@@ -62,7 +62,7 @@ export async function failMany(count: number): Promise<{ before: number; after: 
     workspace.close();
     return failed;
   };
-  // Once each: the log of temporary names is opened by the first change and stays open.
+  // Runs each once first: the first change opens the log of temporary names, which stays open.
   await failTimes(100);
   const before = openDescriptors();
   const failed = await failTimes(count);

@@ -7,13 +7,13 @@ import type { GatedSession } from '../../src/session/gated-session.ts';
 import { openSession, type SessionOptions } from '../../src/session/sessions.ts';
 import { type Scratch, scratch } from './tree.ts';
 
-/** A workspace with a session at it, and short words for what tests do to both. */
+/** A workspace with a session, and short functions for what tests do with both. */
 export interface Desk extends Scratch {
   readonly session: GatedSession;
   /** Writes a file from outside, as an editor would. */
   put(name: string, content: string | Uint8Array): Promise<void>;
   text(name: string): string;
-  /** Another session at the same workspace and state. */
+  /** Another session on the same workspace and state. */
   open(options?: Partial<SessionOptions>): Promise<GatedSession>;
 }
 

@@ -7,7 +7,7 @@ import type { Place } from '../../src/model/path.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { makeTree, type Scratch, scratch } from './tree.ts';
 
-/** A workspace of its own and what is needed to change it. */
+/** A separate workspace and the objects needed to change it. */
 export interface Bench extends Scratch {
   readonly workspace: Workspace;
   readonly context: DiskContext;
@@ -15,7 +15,7 @@ export interface Bench extends Scratch {
   place(path: string, links?: 'all' | 'parents'): Place;
   /** The text of a file below the root. */
   text(path: string): string;
-  /** Names in a folder below the root, ours included. */
+  /** Names in a folder below the root, including our temporary ones. */
   names(path?: string): string[];
   /** Texts of all files that were kept. */
   retained(): string[];
@@ -53,7 +53,7 @@ export function bench(
   };
 }
 
-/** What a file must hold, by its text. */
+/** The fingerprint of a text. */
 export function holding(text: string): { fingerprint: ReturnType<typeof fingerprintOf>; bytes: Buffer } {
   const bytes = Buffer.from(text);
   return { fingerprint: fingerprintOf(bytes), bytes };

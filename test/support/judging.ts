@@ -53,7 +53,7 @@ export function policy(changes: Partial<Policy> = {}): Policy {
   return { ...PRESETS.default, ...changes };
 }
 
-/** What a rule says, short enough for a table: `pass`, `carry`, the refusal's code, or the notices' kinds. */
+/** The result of a rule, short enough for a table: `pass`, `carry`, the refusal's code, or the notices' kinds. */
 export function says(rule: JudgeRule, of: Facts, under: Policy = policy()): string {
   const ruling = rule(of, under);
   if (ruling.kind === 'refuse') return ruling.refusal.code;

@@ -7,7 +7,7 @@ import { environment, lookfirst, PROGRAM } from './command-line.ts';
 import { Hooked } from './hooked.ts';
 import type { Scratch } from './tree.ts';
 
-/** What became of the rounds. */
+/** The counts of all rounds. */
 export interface KilledRounds {
   /** Killed before the call: the client refuses it. */
   old: number;
@@ -62,7 +62,7 @@ export async function killHooks(places: Scratch, rounds: number): Promise<Killed
   return seen;
 }
 
-/** A new file is named by the call's change, which can be undone, or as unjudged; an old one by neither. */
+/** A new file is named by the call's change, which can be undone, or recorded as unjudged; an old file by neither. */
 async function checkJournal(
   places: Scratch,
   { call, isNew, before }: { readonly call: string; readonly isNew: boolean; readonly before: string },
@@ -86,7 +86,7 @@ async function checkJournal(
   }
 }
 
-/** One neutral event to a process of its own, which is killed after some time. */
+/** Sends one neutral event to a new process, which is killed after some time. */
 function hookProcess(
   places: Scratch,
   event: object,

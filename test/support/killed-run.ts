@@ -17,7 +17,7 @@ export const MANY_FILES = {
 
 export interface KillRounds {
   readonly rounds: number;
-  /** What the command does, and how many paths it leaves. */
+  /** The command's script, and how many paths it creates. */
   readonly command: { readonly script: string; readonly left: number };
 }
 

@@ -2,17 +2,20 @@ import { chownSync } from 'node:fs';
 
 const NOBODY = 65534;
 
-/** The user of processes that must not run as root, for `spawn`; empty where the tests do not run as root. */
+/** The user of processes that must not run as root, for `spawn`; empty if the tests do not run as root. */
 export const ORDINARY: { readonly uid?: number; readonly gid?: number } =
   process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 
-/** Gives files to that user. */
+/** Makes that user the owner of files. */
 export function giveAway(...paths: readonly string[]): void {
   const { uid, gid } = ORDINARY;
   if (uid !== undefined && gid !== undefined) for (const path of paths) chownSync(path, uid, gid);
 }
 
-/** Runs something without root's rights, which no permission stops. Whoever is not root just runs it. */
+/**
+ * Runs a function without root's rights, because root passes every permission check. If the tests do not run as root,
+ * just runs it.
+ */
 export function asNobody<T>(work: () => T): T {
   if (process.getuid?.() !== 0) return work();
   process.seteuid?.(NOBODY);

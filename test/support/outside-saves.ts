@@ -19,11 +19,11 @@ export interface OutsideSaves {
 export interface SavesTally {
   /** Saves of the outside programs. */
   saves: number;
-  /** Of those, how many left the live file before their program had read it again. */
+  /** How many of them left the live file before their program had read it again. */
   displaced: number;
-  /** Of those, how many are not among the images. */
+  /** How many of those are not among the images. */
   missing: number;
-  /** Of those, how many have no journal entry within a second. */
+  /** How many of those have no journal entry within a second. */
   unnoted: number;
   edits: number;
   refused: number;
@@ -38,8 +38,8 @@ interface Lost {
 const AGENTS = 3;
 
 /**
- * Three agents edit lines of their own in files that two outside programs read, modify and save in a loop: one by rename, one
- * by truncating. Counts what became of the saves.
+ * Three agents edit their own lines in files that two outside programs read, modify and save in a loop: one by rename,
+ * one by truncating. Counts what happened to the saves.
  */
 export async function attackOutsideSaves({ agents, pauseMs, forMs }: OutsideSaves): Promise<SavesTally> {
   const places = scratch();
@@ -138,7 +138,10 @@ function keptHashes(home: string): ReadonlySet<string> {
   return hashes;
 }
 
-/** How many displaced saves no entry of their file speaks of: a notice within a second, or a change that replaced them. */
+/**
+ * The number of displaced saves without an entry about their file: a notice within a second, or a change that replaced
+ * them.
+ */
 async function unnoted({ home, root }: Scratch, lost: readonly Lost[]): Promise<number> {
   const store = await openStore(`sqlite:${join(home, 'lookfirst.db')}`);
   try {

@@ -3,7 +3,7 @@ import { type PostgresServer, type ServerOptions, startServer } from '../postgre
 
 export type { PostgresServer };
 
-/** Tests with a server of their own. Where there is none, they are skipped with one line that says why. */
+/** Tests with their own server. On machines without one they are skipped, with one line that gives the reason. */
 export async function describePostgres(
   name: string,
   define: (server: PostgresServer) => void,

@@ -11,7 +11,7 @@ export interface Wire {
   readonly params?: Record<string, unknown>;
 }
 
-/** A client without any SDK in it: lines to a child process, lines from it. */
+/** A client without an SDK: writes lines to a child process and reads its lines. */
 export class RawClient {
   readonly child: ChildProcessWithoutNullStreams;
   readonly #exit: Promise<unknown[]>;
@@ -39,7 +39,7 @@ export class RawClient {
     });
   }
 
-  /** Everything the child said to people so far. */
+  /** Everything that the child has written to stderr. */
   get errors(): string {
     return this.#errors;
   }
@@ -62,19 +62,19 @@ export class RawClient {
     return block?.text;
   }
 
-  /** The first message that matches, waiting for it if needed; it is then taken. */
+  /** Waits for the first message that matches, and removes it from the queue. */
   next(match: (message: Wire) => boolean = () => true): Promise<Wire> {
     const at = this.#received.findIndex(match);
     if (at >= 0) return Promise.resolve(this.#received.splice(at, 1)[0] as Wire);
     return new Promise((found) => this.#waiting.push({ match, found }));
   }
 
-  /** Resolves when the child has said this to people. */
+  /** Resolves when the child has written this to stderr. */
   async said(text: string): Promise<void> {
     while (!this.#errors.includes(text)) await once(this.child.stderr, 'data');
   }
 
-  /** Waits for the child to end; its exit code, signal, and the messages nobody took. */
+  /** Waits for the child to end. Returns its exit code, its signal, and the remaining messages. */
   async exit(): Promise<{ code: unknown; signal: unknown; rest: readonly Wire[] }> {
     const [code, signal] = await this.#exit;
     return { code, signal, rest: this.#received };

@@ -2,7 +2,7 @@ import type { DiskContext } from '../../src/disk/context.ts';
 import { type Recovered, type Recovery, recover } from '../../src/disk/retained.ts';
 import type { Workspace } from '../../src/workspace/workspace.ts';
 
-/** What the next start does, when every process but this one is dead. */
+/** Recovers as the next start does when all other processes are dead. */
 export function recoverAll(workspace: Workspace, context: DiskContext, home: string): Recovered {
   return recover(context, {
     home,

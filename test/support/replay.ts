@@ -20,13 +20,13 @@ export interface RuleTally {
 
 export interface ReplayTally {
   commits: number;
-  /** Judged changes: those that must pass, those that must be refused, and those where both is right. */
+  /** Judged changes: those that must pass, those that must be refused, and those where both are right. */
   must: number;
   mustNot: number;
   either: number;
   readonly rules: Readonly<Record<Rule, RuleTally>>;
   readonly codes: Record<string, number>;
-  /** Bytes that refusals as STALE showed, and bytes of the files that a read would have shown. */
+  /** Bytes that STALE refusals showed, and bytes of the files that a read would have shown. */
   shownBytes: number;
   rereadBytes: number;
   /** Paths whose bytes differ from git's at the end. */
@@ -254,14 +254,14 @@ class Run {
     if (this.#text(path) !== next) await this.#overwrite(change, this.#text(path) ?? '', next);
   }
 
-  /** What a change of the whole file may do: it needs a view of the bytes that are there. */
+  /** The verdict on a change of the whole file: it needs a view of the present bytes. */
   #whole(path: string, live: string): Truth {
     if (this.#views.get(path)?.text === live) return 'must';
     // The gate lets bytes pass that came back and that the session has seen whole before.
     return this.#earlier.has(`${path}\0${live}`) ? 'either' : 'must not';
   }
 
-  /** Makes a change, and counts what each rule says of it. */
+  /** Makes a change, and counts the verdict of each rule. */
   async #judged(
     path: string,
     { truth, at }: { readonly truth: Truth; readonly at: 'whole' | 'place' },
@@ -389,8 +389,8 @@ function lastHunk(before: string, after: string): Edit | undefined {
 }
 
 /**
- * The edit as an agent sends it that last saw `seen`: with the lines that were in that place then. Undefined if it saw
- * the very text, or nothing that it could name.
+ * The edit that an agent sends that last saw `seen`: with the lines that were at that place then. Undefined if it saw
+ * the same text, or nothing that it could name.
  */
 function staleAnchor(seen: string, live: string, edit: Edit): Edit | undefined {
   if (countOf(seen, edit.oldString) > 0) return undefined;
@@ -405,7 +405,7 @@ function staleAnchor(seen: string, live: string, edit: Edit): Edit | undefined {
     : undefined;
 }
 
-/** The line of the earlier text that a line of the later one comes from. */
+/** The line of the earlier text from which a line of the later text comes. */
 function seenLine(hunks: readonly Hunk[], line: number, inside: 'beforeStart' | 'beforeEnd'): number {
   let shift = 0;
   for (const hunk of hunks) {
@@ -416,7 +416,7 @@ function seenLine(hunks: readonly Hunk[], line: number, inside: 'beforeStart' | 
   return line + shift;
 }
 
-/** What an edit may do: its text must be there once, as it was seen, beside a line that is still its neighbour. */
+/** The verdict on an edit: its text must occur once, as it was seen, beside an unchanged neighbouring line. */
 function editTruth(seen: string, live: string, { oldString }: Edit): Truth {
   if (countOf(live, oldString) === 0) return 'must not';
   if (countOf(seen, oldString) !== 1 || countOf(live, oldString) !== 1) return 'either';

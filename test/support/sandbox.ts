@@ -6,7 +6,10 @@ import { removeLayer } from '../../src/process/layer.ts';
 import type { Probe } from '../../src/process/probe.ts';
 import { Processes } from '../../src/process/processes.ts';
 
-/** What this machine says about sandboxes. Under CI a machine without one is a failure; elsewhere tests skip with one line. */
+/**
+ * Whether this machine has a sandbox. With `CI=true` a machine without one is a failure; elsewhere tests are skipped
+ * with one line.
+ */
 export async function sandboxHere(): Promise<Extract<Probe, { ok: true }> | undefined> {
   if (process.env['LOOKFIRST_COMMAND'] !== undefined) {
     process.stderr.write('skipped: a command on a layer cannot confine other commands\n');

@@ -10,7 +10,7 @@ import { LineClient } from '../proxy/line-client.ts';
 /** The official server behind the proxy, under a preset; or, as a control, the server alone. */
 export type Guard = Extract<PresetName, 'default' | 'strict' | 'file-time' | 'staleness'> | 'none';
 
-/** Tries that run at the same time, each on a file of its own, so that their pauses overlap. */
+/** Tries that run at the same time, each on its own file, so that their pauses overlap. */
 const LANES = 10;
 
 export interface SaveAttack {
@@ -21,8 +21,8 @@ export interface SaveAttack {
 }
 
 /**
- * An agent reads a file; a user saves it; the agent writes what it made of its read. Returns how often the user's bytes
- * left the live file.
+ * An agent reads a file; the user saves it; the agent writes a change based on its read. Returns how often the user's
+ * bytes left the live file.
  */
 export async function attackSaves({ guard, pausesMs, tries }: SaveAttack): Promise<number> {
   const root = scratch();

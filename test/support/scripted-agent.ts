@@ -10,7 +10,7 @@ export const EDITS = 200;
 const FUNCTIONS = 8;
 const EDITS_OF_A_TURN = 10;
 
-/** What happened to one agent. */
+/** The events of one agent. */
 export interface Counts {
   stale: number;
   edits: number;
@@ -149,7 +149,7 @@ export class ScriptedAgent {
 /** One turn of an agent: the text of its file as it knows it. */
 interface Desk {
   text: string;
-  /** It got a notice in this turn. */
+  /** It received a notice in this turn. */
   told: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface Answer {
   readonly result: Record<string, unknown>;
 }
 
-/** A server process of the built program, and a client without any SDK in it. */
+/** A server process of the built program, and a client without an SDK. */
 export class Served {
   readonly client: RawClient;
 
@@ -19,7 +19,7 @@ export class Served {
     this.client = client;
   }
 
-  /** Starts `lookfirst serve ROOT ARGS` and says hello. */
+  /** Starts `lookfirst serve ROOT ARGS` and initializes the connection. */
   static async start(
     places: Scratch,
     args: readonly string[] = [],

@@ -28,7 +28,9 @@ function randomFrom(seed: number): () => number {
 
 const NAMES = ['a', 'b', 'c', 'd1', 'd2', 'l', 'x y', '.h'];
 
-/** A shell program that creates, deletes, moves, chmods, links, replaces and nests. Single lines may fail; it goes on. */
+/**
+ * A shell program that creates, deletes, moves, chmods, links, replaces and nests. Single lines may fail; it continues.
+ */
 function shellProgram(seed: number): string {
   const random = randomFrom(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
@@ -59,7 +61,7 @@ function shellProgram(seed: number): string {
   return ['umask 022', ...Array.from({ length: count }, () => pick(lines)())].join('\n');
 }
 
-/** A workspace with a bit of everything, and a session on it. */
+/** A workspace with files of every kind, and a session on it. */
 export interface Stage {
   readonly base: string;
   readonly root: string;
@@ -93,7 +95,10 @@ export async function openStage(): Promise<Stage> {
   return { base, root, sessions, close };
 }
 
-/** Runs a program in a sandbox and plainly on a copy: equal after the commit, equal to the start after the undo. */
+/**
+ * Runs a program in a sandbox and, for comparison, on a copy: equal after the commit, equal to the start after the
+ * undo.
+ */
 export async function compareProgram({ base, root, sessions }: Stage, seed: number): Promise<void> {
   const program = shellProgram(seed);
   const before = treeOf(root);
@@ -114,7 +119,10 @@ export async function compareProgram({ base, root, sessions }: Stage, seed: numb
   }
 }
 
-/** Lets another program append lines to files that the command changes as well; every line must still be somewhere. */
+/**
+ * Lets another program append lines to files that the command changes too; every line must be kept in a file or an
+ * image.
+ */
 export async function runBesideWriter({ root, sessions }: Stage, seed: number): Promise<void> {
   const session = await sessions.session('agent');
   const file = join(root, 'a');

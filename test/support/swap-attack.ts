@@ -16,7 +16,7 @@ import {
 } from './swap-operations.ts';
 import { type Scratch, scratch } from './tree.ts';
 
-/** What is exchanged for a link to its outside twin. `relative`: the link is. */
+/** The name that is exchanged for a link to its outside twin. `relative`: the link's target is relative. */
 export type SwapVariant = 'folder' | 'relative' | 'leaf' | 'root';
 
 export interface SwapAttack {
@@ -25,11 +25,11 @@ export interface SwapAttack {
   /** `naive`: realpath, compare, then work by path. */
   readonly code: 'ours' | 'naive';
   readonly tries: number;
-  /** Goes on until at least this many tries were served, refused, and (naive) escaped, however long that takes. */
+  /** Continues until at least this many tries were served, refused, and (naive) escaped, however long that takes. */
   readonly atLeast?: number;
 }
 
-/** Both processes may share one processor for a while; then the attacker only gets a chance where it is preempted. */
+/** Both processes may share one processor for a while; then the attacker acts only when the other is preempted. */
 const PATIENCE = 1000;
 
 export interface SwapTally {
@@ -40,7 +40,7 @@ export interface SwapTally {
   swaps: number;
 }
 
-/** Works below a folder that another process keeps exchanging for a link to the outside, and counts what got there. */
+/** Works below a folder that another process keeps exchanging for a link to the outside, and counts the escapes. */
 export async function attackPath(attack: SwapAttack): Promise<SwapTally> {
   const places = scratch();
   const { left, right } = layOut(places, attack.variant);
@@ -92,7 +92,7 @@ async function naively(attack: SwapAttack, victim: Victim): Promise<Attempt> {
     if (!checked.startsWith(`${victim.root}/`)) return 'refused';
     return attack.operation.naive(folder) ?? 'served';
   } catch (error) {
-    // Half of an operation done inside and the other half outside, and the like.
+    // For example, an operation that was done half inside and half outside.
     if (errnoOf(error) === undefined) throw error;
     return 'refused';
   }
@@ -117,7 +117,7 @@ function layOut(places: Scratch, variant: SwapVariant): { left: string; right: s
   return { left, right };
 }
 
-/** Changes with every name that is made, moved or removed there, also if that is taken back. */
+/** Changes with every name that is created, moved or removed there, even if that is taken back. */
 function outsideTime(places: Scratch): bigint {
   return lstatSync(join(places.outside, 'a/b/c'), { bigint: true }).ctimeNs;
 }

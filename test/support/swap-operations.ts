@@ -28,7 +28,7 @@ export const INSIDE: Buffer = Buffer.from('inside\n');
 export const OUTSIDE: Buffer = Buffer.from('beyond\n');
 const WRITTEN = Buffer.from('written\n');
 
-/** `escaped`: something from outside was shown. What was changed outside is found by looking there. */
+/** `escaped`: content from outside was shown. Changes outside are found by comparing the outside folder. */
 export type Attempt = 'served' | 'refused' | 'escaped';
 
 export interface Victim {
@@ -37,7 +37,7 @@ export interface Victim {
   readonly context: DiskContext;
 }
 
-/** One operation below `a/b/c`, by our code and by the code everyone writes. */
+/** One operation below `a/b/c`, by our code and by plain code. */
 export interface SwapOperation {
   readonly name: string;
   attempt(victim: Victim): Promise<Attempt>;
@@ -192,7 +192,10 @@ export const SWAP_OPERATIONS: readonly SwapOperation[] = [
   },
 ];
 
-/** The tree the attacker swaps parts of; inside and outside hold the same names, so that nothing else can tell. */
+/**
+ * The tree that the attacker swaps parts of. Inside and outside contain the same names, so that only containment can
+ * distinguish them.
+ */
 export function makeVictimTree(folder: string, bytes: Buffer, mark: string): void {
   mkdirSync(join(folder, 'c/empty'), { recursive: true });
   for (const name of ['f.txt', 'm.txt']) writeFileSync(join(folder, 'c', name), bytes);

@@ -23,7 +23,7 @@ export interface Scratch {
   readonly outside: string;
 }
 
-/** Where tables of many small trees are made: in memory, if that can be had. */
+/** The folder for tables of many small trees: in memory, if the machine allows it. */
 export const IN_MEMORY: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 export function scratch(parent: string = tmpdir()): Scratch {
@@ -68,7 +68,7 @@ export function treeOf(folder: string): string[] {
     .sort();
 }
 
-/** Everything below a folder. Links are not followed: what Node's own recursion does with them differs by version. */
+/** Everything below a folder. Does not follow links: Node's own recursion treats them differently by version. */
 export function entriesBelow(folder: string): { readonly path: string; readonly entry: Dirent }[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);

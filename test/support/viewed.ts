@@ -14,7 +14,7 @@ export interface Viewed {
   once(): string;
   readonly origin: string;
   readonly token: string;
-  /** What the viewer told people. */
+  /** The viewer's messages to the user. */
   readonly told: string[];
   get<T>(path: string): Promise<T>;
   post<T>(path: string, body: object): Promise<{ readonly status: number; readonly body: T }>;

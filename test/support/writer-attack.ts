@@ -25,10 +25,10 @@ import { startChild } from './child.ts';
 
 export const WRITER_KINDS = ['append', 'inplace', 'rename', 'slow', 'mmap'] as const;
 export type WriterKind = (typeof WRITER_KINDS)[number];
-/** `naive`: compare the hash, then rename a temporary file over the name; what everyone ships. */
+/** `naive`: compare the hash, then rename a temporary file over the name, as most programs do. */
 export type CommitKind = 'exchange' | 'claim' | 'naive';
 
-/** Why a row cannot run on this machine, or undefined. */
+/** The reason a row cannot run on this machine, or undefined. */
 export function cannotRun(writer: WriterKind, commit: CommitKind): string | undefined {
   if (writer === 'mmap' && spawnSync('python3', ['-c', 'import mmap']).status !== 0)
     return 'no python3 to write through a mapping';
@@ -41,20 +41,20 @@ export interface WriterAttack {
   /** Lines the outside writer adds in one round; each round has a file and a state folder of its own. */
   readonly writes: number;
   readonly rounds: number;
-  /** Where our state folder is made; another file system makes retention copy. */
+  /** Where the state folder is; on another file system, retention must copy. */
   readonly homes?: string;
 }
 
 export interface WriterTally {
   acknowledged: number;
-  /** Acknowledged lines that are neither in the file nor in anything retained. */
+  /** Acknowledged lines that are neither in the file nor in a retained file. */
   lost: number;
   committed: number;
   conflicts: number;
   retained: number;
 }
 
-/** Lets an outside writer and our commit fight for one file, and counts what is gone in the end. */
+/** Lets an outside writer and our commits change one file at the same time, and counts the lost lines. */
 export async function attackCommit(attack: WriterAttack): Promise<WriterTally> {
   const tally: WriterTally = { acknowledged: 0, lost: 0, committed: 0, conflicts: 0, retained: 0 };
   for (let round = 0; round < attack.rounds; round += 1) await fight(attack, tally);

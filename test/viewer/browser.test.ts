@@ -209,7 +209,7 @@ describe.skipIf(program === undefined)('the page', () => {
     await page.waitForSelector('.detail .diff');
     await page.click('.detail h3 a');
     await page.waitForSelector('.picture');
-    // A string: these tests are compiled without the types of a browser.
+    // A string, because these tests are compiled without the types of a browser.
     const shown = await page.evaluate<{
       text: string;
       scripts: number;

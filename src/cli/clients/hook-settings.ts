@@ -110,7 +110,7 @@ function failOpen(script: string, client: ClientName, event: string): string {
   return `"${script}" ${client} --event ${event}`;
 }
 
-/** Codex warns about a longer time for its last event. */
+/** Codex prints a warning if the time limit of its last event is longer. */
 const CODEX_END_S = 3;
 
 const CODEX: ClientHooks = {

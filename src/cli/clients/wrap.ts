@@ -43,7 +43,7 @@ export function wrapCommand(
   const moved = [...words, text.slice(command.from, command.to)];
   const renamed = { from: command.from, to: command.to, put: quote(prefix.command) };
   if (args !== undefined) return [renamed, behindBracket(args, moved)];
-  // The spaces inside the brackets record that there was no list of arguments.
+  // Spaces inside the brackets mark a list that we created, so that unwrapping removes the whole list again.
   return [renamed, { from: missing.at, to: missing.at, put: `${missing.lead}[ ${moved.join(', ')} ]` }];
 }
 

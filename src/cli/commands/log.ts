@@ -101,7 +101,9 @@ async function printTable(cli: Cli, entries: AsyncIterable<Entry>, records: Reco
   });
 }
 
-/** Before the first of neighbouring entries of one turn: the turn, with its prompt or label if it is among the entries. */
+/**
+ * The heading before consecutive entries of one turn: the turn, with its prompt or label if that is among the entries.
+ */
 function turnHeadings(entries: readonly Entry[]): (string | undefined)[] {
   const idOf = ({ session, turn }: Entry): string => (turn === undefined ? '' : `${session}\n${turn}`);
   const titles = new Map(

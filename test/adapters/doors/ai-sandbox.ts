@@ -12,7 +12,7 @@ import { script, shownIn } from './ai-sdk.ts';
 
 const execute = promisify(execFile);
 
-/** Tools that know nothing of Lookfirst: they use the sandbox that the SDK hands to them. */
+/** Tools without knowledge of Lookfirst: they use the sandbox that the SDK passes to them. */
 const FOREIGN_TOOLS = {
   save: tool({
     inputSchema: z.object({ path: z.string(), content: z.string() }),

@@ -12,7 +12,7 @@ const USAGE = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-/** The answers of a scripted model, one for each step, then the last words. */
+/** The answers of a scripted model, one for each step, then its final text. */
 export function script(steps: Run['steps']): () => {
   content: (
     | { type: 'text'; text: string }
@@ -49,7 +49,7 @@ export function script(steps: Run['steps']): () => {
   };
 }
 
-/** The parts of a prompt that matter here, as both versions of the SDK hand them to a model. */
+/** The parts of a prompt that matter here, in the form of both versions of the SDK. */
 interface Prompted {
   readonly role: string;
   readonly content: unknown;
@@ -72,7 +72,7 @@ export function shownIn(prompt: readonly Prompted[]): Shown[] {
   });
 }
 
-/** Runs until the script ends; what the model got last holds the result of every call. */
+/** Runs until the script ends. The last prompt contains the result of every call. */
 type Runner = (run: Run, context?: 'pruned') => Promise<readonly Shown[]>;
 
 /** Only the last two messages keep their tool calls and results. */

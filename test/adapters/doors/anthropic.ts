@@ -18,7 +18,7 @@ interface Body {
   readonly messages: readonly { readonly content: string | readonly Block[] }[];
 }
 
-/** A client whose server is a script: each request gets the next step. */
+/** A client with a scripted server: each request gets the next step. */
 function scripted(
   steps: Run['steps'],
   edits?: (request: number) => object,
@@ -52,7 +52,7 @@ function scripted(
   return { client: new Anthropic({ apiKey: 'none', fetch: answer, maxRetries: 0 }), requests };
 }
 
-/** Each request carries what is new since the one before. */
+/** Returns only the messages that are new since the previous request. */
 function shownIn(requests: readonly Body[]): Shown[] {
   const blocks = requests.flatMap(({ messages }) =>
     messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content)),
@@ -62,7 +62,7 @@ function shownIn(requests: readonly Body[]): Shown[] {
     ({ content, is_error: flag }) => {
       const flagged = flag === true;
       if (typeof content === 'string') return { text: content, flagged };
-      // What this adapter sent: texts, and images or documents with their media type.
+      // The content that this adapter sent: texts, and images or documents with their media type.
       const parts = content as { text?: string; source?: { media_type: string } }[];
       const media = parts.flatMap(({ source }) => (source === undefined ? [] : [source.media_type]));
       return { text: parts.map(({ text }) => text ?? '').join(''), flagged, media };

@@ -21,7 +21,7 @@ interface Result {
     | readonly { readonly text?: string; readonly source?: { readonly media_type: string } }[];
 }
 
-/** The Anthropic API as a script: each request of the agent gets the next step. Other requests get a word. */
+/** A scripted Anthropic API: each request of the agent gets the next step. Other requests get one word. */
 class ScriptedApi {
   readonly #left: Run['steps'][number][];
   readonly #server = createServer((request, response) => void this.#serve(request, response));
@@ -106,7 +106,7 @@ function shownIn(body: Body | undefined): Shown[] {
   });
 }
 
-/** Runs Claude Code itself, with a home of its own and nothing but the scripted API to talk to. */
+/** Runs Claude Code itself, with an empty home folder and the scripted API as its only server. */
 async function runClaude({ root, steps, signal }: Run, options: Options): Promise<readonly Shown[]> {
   const api = new ScriptedApi(steps);
   const url = await api.open();
@@ -155,7 +155,7 @@ export const CLAUDE_SERVER: Door = {
   tools: (session: Session) => lookfirstTools(session).map(({ name }) => `${TOOL}${name}`),
   compacts: async ({ session, root }) => {
     await session.read('a.txt');
-    // The hooks of the same session hear of the compaction.
+    // The hooks of the same session are told about the compaction.
     await sender(session, root)('PostCompact', { trigger: 'auto', compact_summary: '' });
     const steps = [[prefixed(write('a.txt', 'two\n'))]];
     return (await CLAUDE_SERVER.run({ session, root, steps })).at(-1);

@@ -11,7 +11,7 @@ import { describe, expect, it } from 'vitest';
 import { type Call, type Door, type Run, type Shown, workspace } from '../conformance.ts';
 import { LOOKFIRST_CALLS } from './calls.ts';
 
-/** A model that makes the calls of a script, and keeps what it got last. */
+/** A model that makes the calls of a script, and keeps the messages it received last. */
 class ScriptedModel extends BaseChatModel {
   readonly #left: Run['steps'][number][];
   #calls = 0;
@@ -57,7 +57,7 @@ function shownIn(messages: readonly BaseMessage[]): Shown[] {
   });
 }
 
-/** Clears all tool results but the last from the fifth message on. */
+/** Clears all tool results except the last one, from the fifth message on. */
 const clearing = () =>
   contextEditingMiddleware({
     edits: [new ClearToolUsesEdit({ trigger: { messages: 5 }, keep: { messages: 1 } })],

@@ -14,7 +14,7 @@ import { runAgent, ScriptedModel, shownIn } from './openai.ts';
 
 const execute = promisify(execFile);
 
-/** A shell as a host program writes one. */
+/** A shell as host programs implement it. */
 function shellIn(cwd: string): Shell {
   return {
     async run({ commands }) {

@@ -18,7 +18,7 @@ import { LOOKFIRST_CALLS } from './calls.ts';
 
 setTracingDisabled(true);
 
-/** A model that makes the calls of a script, and keeps what it got last. */
+/** A model that makes the calls of a script, and keeps the messages it received last. */
 export class ScriptedModel implements Model {
   readonly #left: Run['steps'][number][];
   #calls = 0;
@@ -54,9 +54,9 @@ export class ScriptedModel implements Model {
   }
 }
 
-/** A call of a function, or of one of the tools that the framework knows by itself. */
+/** A function call, or a call of a tool that is built into the framework. */
 function itemOf({ tool, args }: Call, callId: string): AgentOutputItem {
-  // The script knows what the framework's own calls look like.
+  // The test's script supplies the framework's own calls in their exact form.
   if (tool === 'apply_patch')
     return { type: 'apply_patch_call', callId, status: 'completed', operation: args } as AgentOutputItem;
   if (tool === 'shell')
@@ -85,7 +85,7 @@ export function shownIn(items: readonly AgentInputItem[]): Shown[] {
   });
 }
 
-/** From a data URL, as the framework hands images to the model. */
+/** Parses a data URL, the form in which the framework passes images to the model. */
 function mediaType(part: object): string {
   return /data:([\w/+.-]+)/.exec(JSON.stringify(part))?.[1] ?? 'unknown';
 }
@@ -104,7 +104,7 @@ export async function runAgent(
   return shownIn(model.input);
 }
 
-/** Leaves out the first call and its result from the third request on, as a compaction does. */
+/** From the third request on, omits the first call and its result, as a compaction does. */
 function forgetting(session: Session): CallModelInputFilter {
   const seen = seenFrom(session);
   return ({ modelData }) => {

@@ -9,7 +9,7 @@ import { MCP_LOG } from './mcp-log.ts';
 import { OPENAI_AGENTS } from './openai-agents.ts';
 import { THREAD_EVENTS } from './thread-events.ts';
 
-/** Everyone who can write a conversation down. */
+/** All scribes. */
 export const SCRIBES: readonly ScribeKind[] = [
   THREAD_EVENTS,
   ANTHROPIC_MESSAGES,

@@ -36,7 +36,7 @@ export const CLAUDE_AGENT: ScribeKind = {
 class ClaudeScribe implements Scribe {
   readonly #calls = new Calls();
   readonly #agent: boolean;
-  /** Names of the records of calls and results, and of what came before calls. */
+  /** The ids of the records of calls and results, and of the records before calls. */
   readonly #results = new Map<string, string>();
   readonly #before = new Map<string, string | null>();
   #tip: string | null = null;
@@ -144,7 +144,7 @@ class ClaudeScribe implements Scribe {
     return [this.#record(boundary), this.#record(summary)];
   }
 
-  /** In the order of keys that the host writes. */
+  /** In the host's order of keys. */
   #record(fields: object, after: object = {}): object {
     this.#count += 1;
     const uuid = `${this.#count.toString(16).padStart(8, '0')}-0000-4000-8000-${'0'.repeat(12)}`;
@@ -170,7 +170,7 @@ function isOwn(call: CallStep | undefined): boolean {
   return call?.tool === 'read' && call.own === true;
 }
 
-/** The host shows the empty line after a final newline, unless fewer lines were asked for. */
+/** The host shows the empty line after a final newline, unless the call asked for fewer lines. */
 function reachesEnd(call: CallStep | undefined, step: ResultStep): boolean {
   const asked = call?.tool === 'read' ? call.lines?.[1] : undefined;
   return (asked ?? FILE_LINES + 1) > FILE_LINES && (step.shows?.lines[1] ?? FILE_LINES) >= FILE_LINES;

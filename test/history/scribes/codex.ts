@@ -43,7 +43,7 @@ class CodexScribe implements Scribe {
 
   #result(step: ResultStep): readonly object[] | undefined {
     const call = this.#calls.get(step.id);
-    // It never empties a result.
+    // Codex never clears a result.
     if (step.is === 'blank') return undefined;
     if (call?.tool === 'read' && call.own === true) return [this.#output(step, ownText(this.#calls, step))];
     if (call?.tool === 'write' || call?.tool === 'edit') return [changed(call, step.is ?? 'ok')];
@@ -93,7 +93,7 @@ function patchOf(call: CallStep & { readonly path: string }): string {
   return `*** Begin Patch\n*** Update File: ${call.path}\n@@\n-${old_string}\n+${new_string}\n*** End Patch\n`;
 }
 
-/** The patch as it was applied. */
+/** The patch in the form in which it was applied. */
 function changed(call: CallStep, is: NonNullable<ResultStep['is']>): object {
   const status = is === 'ok' ? 'completed' : 'failed';
   const item = { type: 'FileChange', id: call.id, changes: changesOf(call), status };

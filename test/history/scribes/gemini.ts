@@ -10,7 +10,7 @@ import {
 } from '../scribe.ts';
 import { type CallStep, FILE_LINES, NOTE, type ResultStep, type Step, textOf } from '../step.ts';
 
-/** A chat of Gemini CLI: each call a message, written again when its result is there. */
+/** A chat of Gemini CLI: each call is a message, which is written again with its result. */
 export const GEMINI: ScribeKind = { format: 'gemini', name: 'gemini', open: () => new GeminiScribe() };
 
 class GeminiScribe implements Scribe {
@@ -25,7 +25,7 @@ class GeminiScribe implements Scribe {
         return this.#put(step.id, message(step, { status: 'executing' }));
       case 'result': {
         const call = this.#calls.get(step.id);
-        // A second result does not exist: the message would be written anew.
+        // There is no second result: the message would be written again.
         if (call === undefined || this.#answered.has(call)) return undefined;
         this.#answered.add(call);
         return this.#put(step.id, message(call, this.#result(call, step)));
@@ -71,7 +71,7 @@ class GeminiScribe implements Scribe {
     if (call.tool === 'shell') return `Output: ${plainText(path, lines)}\nProcess Group PGID: 1`;
     if (call.tool === 'read' && call.own === true) return ownText(this.#calls, step);
     if (lines[0] === 1 && lines[1] >= FILE_LINES) return textOf(path, lines);
-    // Its total counts the empty line after the final newline.
+    // Gemini's total includes the empty line after the final newline.
     const head = `\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines ${lines[0]}-${lines[1]} of ${FILE_LINES + 1} total lines.\nAction: …\n`;
     return `${head}\n--- FILE CONTENT (truncated) ---\n${plainText(path, lines)}`;
   }

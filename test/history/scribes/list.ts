@@ -8,20 +8,22 @@ export interface ListedMessage {
   readonly record: object;
 }
 
-/** How one framework spells messages that are kept as a list: what is not in the list is not in the context. */
+/**
+ * How one framework spells messages that it keeps as a list. A message that is not in the list is not in the context.
+ */
 export interface ListWords {
   call(call: CallStep, directory: string | undefined): object;
   result(calls: Calls, step: ResultStep): object;
   /** All messages as one record. */
   list(messages: readonly object[]): object;
-  /** The context is summarised; default: the list without what is gone. */
+  /** Summarises the context. Default: removes the messages from the list. */
   compact?(kept: readonly object[]): readonly object[];
   /** The oldest results are cleared. */
   clear?(count: number): readonly object[];
   readonly knowsDirectories?: true;
 }
 
-/** Writes message by message, and the list anew whenever something in it has changed. */
+/** Writes message by message, and the whole list again when a message in it has changed. */
 export class ListScribe implements Scribe {
   readonly #calls = new Calls();
   readonly #words: ListWords;

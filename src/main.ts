@@ -12,7 +12,9 @@ async function run(): Promise<number> {
   if (word === 'hook' && !rest.some((flag) => ['--help', '-h', '--version', '-v'].includes(flag)))
     return hook();
   if (!isSomewhere()) {
-    process.stderr.write('lookfirst: the current folder is gone: change to one that is there [IO_FAILED]\n');
+    process.stderr.write(
+      'lookfirst: the current folder no longer exists: change to another one [IO_FAILED]\n',
+    );
     return 1;
   }
   if (word === undefined || word === 'serve' || !(await isCommand(word))) {

@@ -33,7 +33,7 @@ export function conventional(command: Command, entry: CommandEntry, terminal: Te
       getOutHelpWidth: () => terminal.width ?? WIDTH,
       getErrHelpWidth: () => terminal.width ?? WIDTH,
     })
-    .showHelpAfterError(`(${command.name()} --help shows what there is)`);
+    .showHelpAfterError(`(${command.name()} --help lists the options)`);
 }
 
 /** `init CLIENT [options]`, with the options before a command line that ends it. */

@@ -110,7 +110,7 @@ export function limitOption(limit: number): Option {
 }
 
 export function linesOption(lines: number): Option {
-  return new Option('--max-lines <n>', 'lines of a file at most').default(lines).argParser(wholeNumber);
+  return new Option('--max-lines <n>', 'at most N lines of a file').default(lines).argParser(wholeNumber);
 }
 
 function wholeNumber(text: string): number {

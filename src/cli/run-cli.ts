@@ -86,7 +86,7 @@ function unknownCommand(cli: Cli, word: string): void {
   const hint = didYouMean(word, names);
   const what = word.startsWith('-') ? 'option' : 'command';
   cli.terminal.tell(
-    `error: unknown ${what} '${phrase(word)}'.${hint}\n(lookfirst --help shows what there is)`,
+    `error: unknown ${what} '${phrase(word)}'.${hint}\n(lookfirst --help lists the commands)`,
   );
   cli.end(EXIT.usage);
 }
@@ -95,7 +95,7 @@ function unknownCommand(cli: Cli, word: string): void {
 function endQuietlyWithReader({ stdout, stderr }: TerminalStreams): void {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT.done);
-    stderr.write(`lookfirst: the answer cannot be written: ${error.message} [IO_FAILED]\n`);
+    stderr.write(`lookfirst: the output cannot be written: ${error.message} [IO_FAILED]\n`);
     process.exit(EXIT.fault);
   });
 }
@@ -130,8 +130,8 @@ function generalHelp(): string {
   return [
     'Usage: lookfirst COMMAND [options]',
     '',
-    'The one way an AI agent touches files: it changes only what it has seen and what still is',
-    'as it saw it, never leaves the workspace, and can undo every change.',
+    'The one way an AI agent touches files: it changes only what it has read and what has not changed',
+    'since, never leaves the workspace, and can undo every change.',
     '',
     'Commands:',
     ...commands,

@@ -29,7 +29,7 @@ interface ServeProcess {
 
 /** Shown to a user who types `lookfirst` alone in a terminal and would otherwise see nothing. */
 const FOR_A_PERSON =
-  'this waits for an MCP client to speak to it; lookfirst --help tells what else there is, Ctrl-C ends it';
+  'waiting for an MCP client on standard input; lookfirst --help lists all commands, Ctrl-C stops this server';
 
 const NEXT =
   'next: paste one of the configurations above into your client, or run `lookfirst init CLIENT` there; Ctrl-C stops this server';
@@ -93,9 +93,7 @@ export async function runServe({ args, process, servers, viewer, help }: ServePr
     return EXIT.done;
   }
   if ('problem' in request) {
-    process.stderr.write(
-      `error: ${harmless(request.problem)}\n(lookfirst serve --help shows what there is)\n`,
-    );
+    process.stderr.write(`error: ${harmless(request.problem)}\n(lookfirst serve --help lists the options)\n`);
     return EXIT.usage;
   }
   const log = (line: string): void => void process.stderr.write(`lookfirst: ${harmless(line)}\n`);

@@ -167,7 +167,7 @@ function refusalText({ nowMs }: Cli, { world }: Sessions, refusal: Refusal): str
     wording: world.policy.wording,
     ...(words === undefined ? {} : { tools: words }),
   });
-  return `lookfirst: nothing that this command wrote was committed.\n${text}`;
+  return `lookfirst: none of this command’s writes were committed.\n${text}`;
 }
 
 /** The exit code of an interrupted shell. */
@@ -175,7 +175,7 @@ const INTERRUPTED = 130;
 
 function exitCodeOf({ terminal }: Cli, { ended, exitCode }: RunResult): number {
   if (ended === undefined) return exitCode ?? EXIT.done;
-  terminal.tell('lookfirst: the command was ended, and nothing that it did was committed');
+  terminal.tell('lookfirst: the command was stopped, and none of its changes were committed');
   return INTERRUPTED;
 }
 

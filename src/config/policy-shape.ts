@@ -35,7 +35,7 @@ const BYPASS = listOf({ type: 'either', shapes: [GLOB, BYPASS_RULE] });
  * `lookfirst config` and docs/policy.md are generated from this table. A description is the meaning in one sentence.
  */
 export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>> = {
-  wording: setting(oneOf(...PRESET_NAMES), 'whose sentences refusals use'),
+  wording: setting(oneOf(...PRESET_NAMES), 'the preset whose sentences refusals use'),
   seen: setting(
     oneOf('required', 'optional'),
     'whether a session must have seen a file before it changes it',
@@ -61,7 +61,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   empty: setting(oneOf('exempt', 'gated'), 'whether an unread empty file is exempt or gated'),
   matching: setting(
     oneOf('exact', 'safe'),
-    'how the text of an edit is found: exact, or with the mistakes that are safe to ignore',
+    'how the text of an edit is found: exact, or ignoring small mistakes where that is safe',
   ),
   form: setting(
     oneOf('keep', 'exact'),
@@ -147,7 +147,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   commands: objectOf({
     writes: setting(
       oneOf('judged', 'apply', 'seen-only', 'discard'),
-      "what becomes of a command's writes: judged, apply, seen-only or discard",
+      "what happens to a command's writes: judged, apply, seen-only or discard",
     ),
     network: setting(oneOf('off', 'on'), 'whether a confined command may use the network'),
     scratch: setting(GLOBS, 'folders that commands use directly: not layered, not journalled'),
@@ -169,7 +169,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   hooks: objectOf({
     shell: setting(
       oneOf('layer', 'images'),
-      "shell commands of a client's own: run on a layer where that is possible, or images before and after",
+      "a client's own shell commands: run on a layer where possible, or record images before and after",
     ),
     snapshot: setting(
       oneOf('auto', 'git', 'off'),
@@ -184,7 +184,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
 
 export const PRESET: Shape = setting(
   oneOf(...PRESET_NAMES),
-  'the preset with which the other settings begin',
+  'the preset that gives the other settings their defaults',
 );
 
 export const POLICY: ObjectShape = objectOf(POLICY_FIELDS);

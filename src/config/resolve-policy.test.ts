@@ -71,7 +71,7 @@ describe('resolvePolicy', () => {
 
   it('says when a glob to take away is not there', () => {
     expect(() => resolvePolicy({ file: file({ protected: ['!**/*.pm'] }) })).toThrow(
-      'protected: "!**/*.pm" takes away a glob that is not there; did you mean "!**/*.pem"?',
+      'protected: "!**/*.pm" removes a glob that the preset does not have; did you mean "!**/*.pem"?',
     );
   });
 

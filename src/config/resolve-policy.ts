@@ -57,5 +57,8 @@ function adjustGlobs(base: readonly string[], changes: readonly string[]): reado
 function nothingTaken(change: string, base: readonly string[]): Fault {
   const known = nearestName(change.slice(1), base);
   const hint = known === undefined ? '' : `; did you mean "!${known}"?`;
-  return new Fault('CONFIG_INVALID', `protected: "${change}" takes away a glob that is not there${hint}`);
+  return new Fault(
+    'CONFIG_INVALID',
+    `protected: "${change}" removes a glob that the preset does not have${hint}`,
+  );
 }

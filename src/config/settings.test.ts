@@ -79,7 +79,7 @@ ${rows.join('\n')}
 /** What each preset is, for people; the seeds' rules in one paragraph each. */
 const PRESET_TEXTS: Readonly<Record<PresetName, string>> = {
   default:
-    'The rulings of Lookfirst itself: a session changes only what it has seen and what still is as it saw it. Edits are carried over outside changes.',
+    'The rulings of Lookfirst itself: a session changes only what it has seen and what has not changed since. Edits are carried over outside changes.',
   strict:
     'Like `default`, but any outside change refuses, an edit needs the very lines it touches, and a compaction forgets everything.',
   sandbox:

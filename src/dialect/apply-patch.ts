@@ -12,7 +12,7 @@ const PATCH_TOOL = tool({
   description:
     'Change files with a patch in the V4A format, all of it or nothing: *** Begin Patch, then *** Add File: PATH, *** Update File: PATH ' +
     'with hunks (@@, then lines that begin with space, - or +) or *** Delete File: PATH, then *** End Patch. ' +
-    'A file must have been read before it is updated or deleted. Context lines must stand in the file exactly once.',
+    'A file must have been read before it is updated or deleted. Context lines must occur in the file exactly once.',
   inputSchema: {
     type: 'object',
     properties: {

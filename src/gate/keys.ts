@@ -118,9 +118,9 @@ function insideAnother(touched: readonly Touched[]): Refusal | undefined {
   return undefined;
 }
 
-const TWICE = 'the batch changes this file twice; join the changes into one, or make two batches of it';
-const GOES = 'the batch moves or deletes the folder around it; make two batches of it';
-const BECOMES_A_FILE = 'the batch makes a file of the folder around it';
+const TWICE = 'the batch changes this file twice; join the changes into one, or send two batches';
+const GOES = 'the batch moves or deletes the folder that contains it; send two batches';
+const BECOMES_A_FILE = 'the batch replaces the folder that contains it by a file';
 const INSIDE: Readonly<Record<Exclude<FileIntent['kind'], 'mkdir'>, string>> = {
   move: GOES,
   delete: GOES,

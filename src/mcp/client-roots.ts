@@ -40,7 +40,7 @@ export class ClientRoots {
   asked(): void {
     if (this.isKnown) return;
     this.#timer ??= setTimeout(() => {
-      this.#options.log('the client does not answer which folders to serve; serving the current one');
+      this.#options.log('the client did not say which folders to serve; serving the current one');
       this.none();
     }, ANSWER_MS);
   }

@@ -26,7 +26,7 @@ export function faultLine(request: Answerable, fault: Fault | undefined): Buffer
   const code = fault?.code ?? 'IO_FAILED';
   const cause = fault === undefined ? undefined : storeCause(fault);
   const because = cause === undefined ? '' : ` because ${cause}`;
-  const text = `The check itself failed${because}, so this call was refused and nothing was changed [${code}]. Tell your user; Lookfirst's standard error has the details.`;
+  const text = `The check itself failed${because}, so this call was refused and nothing was changed [${code}]. Tell the user; Lookfirst's standard error has the details.`;
   return resultLine(request.id, toolError(request, text, { ok: false, code, next: 'ask_human' }));
 }
 

@@ -36,7 +36,7 @@ export function unknownToolText(refusal: Refusal): string {
   const next =
     refusal.code === 'UNVERIFIABLE'
       ? 'Send the same call once more if you mean it; it will then be let through and written into the journal.'
-      : 'Use a tool that is described, or ask your user to describe this one in the policy file.';
+      : 'Use a tool that is described, or ask the user to describe this one in the policy file.';
   return `${first}\n${next}`;
 }
 

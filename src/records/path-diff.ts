@@ -153,7 +153,7 @@ export async function readLive(
 const PROBLEMS = {
   missing: 'there is no such file now',
   swapped: 'it is a link now',
-  kind: 'it is no file now',
+  kind: 'it is not a file now',
   'too-large': 'it is too large to show',
   denied: 'it cannot be read',
 } as const;

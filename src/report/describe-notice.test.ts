@@ -25,7 +25,7 @@ describe('describeNotice', () => {
       'The file has 2 other names (hard links), which keep the old bytes.',
     ],
     [{ kind: 'mode-bits-dropped', bits: 'setuid' }, 'The file lost its setuid permission.'],
-    [{ kind: 'owner-changed' }, 'The file now belongs to the user this runs as.'],
+    [{ kind: 'owner-changed' }, 'The file now belongs to the user that runs Lookfirst.'],
     [{ kind: 'xattrs-lost' }, 'The file lost its extended attributes.'],
     [
       { kind: 'stale-warning', text: 'file modified externally' },

@@ -43,7 +43,7 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
     case 'mode-bits-dropped':
       return `The file lost its ${phrase(notice.bits)} permission.`;
     case 'owner-changed':
-      return 'The file now belongs to the user this runs as.';
+      return 'The file now belongs to the user that runs Lookfirst.';
     case 'xattrs-lost':
       return 'The file lost its extended attributes.';
     case 'stale-warning':

@@ -73,7 +73,7 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
     detail.reason === 'missing' ? ['There is no file at that path any more.'] : seen(when),
   REDACTED_READ: ({ detail }) => [
     detail.reason === undefined
-      ? 'Writing the whole file would put the blanks over the real text; reading again blanks it again.'
+      ? 'Writing the whole file would replace the real text by the blanks; reading again blanks it again.'
       : `${sentence(detail.reason)} Reading again blanks it again.`,
   ],
   PLACEHOLDER_CONTENT: ({ detail }) =>

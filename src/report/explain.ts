@@ -29,8 +29,8 @@ type Advise = (refusal: Refusal, tools: ToolNames) => Advice;
 
 const ADVICE: Readonly<Partial<Record<RefusalCode, Advise>>> = {
   NOT_READ: (_, tools) => ({
-    why: `a read counts only if it succeeded, in this session, of this very path, through ${tools.read}; one by a shell or by another agent does not`,
-    out: withRevision(`${tools.read} it, and see that no error came back, before the next try`, tools),
+    why: `a read counts only if it succeeded, in this session, for this path, with ${tools.read}; a read by a shell or another agent does not count`,
+    out: withRevision(`${tools.read} it, and check that it succeeded, before the next try`, tools),
   }),
   PARTIALLY_READ: ({ detail }, tools) =>
     detail?.reason === 'clamped'
@@ -82,7 +82,7 @@ const ADVICE: Readonly<Partial<Record<RefusalCode, Advise>>> = {
     out: 'work on another file',
   }),
   BUSY: () => ({
-    why: 'the other writer has not let go',
+    why: 'the other writer still holds the file',
     out: 'do something else first',
   }),
 };
@@ -224,7 +224,7 @@ function undoStep(refusal: Refusal, tools: ToolNames): string | undefined {
     const call = `${tools.undo} ${jsonText(detail.undo)}`;
     if (code !== 'STALE') return `Next: ${call} takes that one back.`;
     return detail.undo.merge === true
-      ? `Next: ${call} keeps what came since in other lines.`
+      ? `Next: ${call} keeps later changes in other lines.`
       : `Next: ${call} first, then repeat the call.`;
   }
   if (next === 'use_edit' || (next === 'read' && code === 'STALE'))

@@ -210,8 +210,10 @@ function describe(dir: PinnedDirectory, entry: DirectoryEntry, path: string): Li
 
 function whyContradictory({ depth, after, links, as = 'listing' }: ListOptions): string | undefined {
   if (after !== undefined && depth !== 1) return 'after continues the listing of one folder: leave depth out';
-  if (links === 'inside' && as === 'listing') return 'a listing shows every link';
-  return after !== undefined && as === 'names' ? 'after needs an order, which names have not' : undefined;
+  if (links === 'inside' && as === 'listing') return 'links "inside" is only for names, not for a listing';
+  return after !== undefined && as === 'names'
+    ? 'after needs a sorted listing, and names are not sorted'
+    : undefined;
 }
 
 /** The refusal for a folder that cannot be read or was replaced meanwhile. */

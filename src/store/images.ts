@@ -137,7 +137,7 @@ export function damagedImage(sha256: string, file: string): Fault {
 
 export function changedWhileKept(fromPath: string): Fault {
   const path = shown(fromPath);
-  return new Fault('IO_FAILED', `${path} was changed by someone else while it was being kept`, { path });
+  return new Fault('IO_FAILED', `${path} was changed by another program while it was being kept`, { path });
 }
 
 export function notKeepable(fromPath: string): Fault {

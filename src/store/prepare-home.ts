@@ -48,7 +48,7 @@ function makePrivate(folder: string): void {
   if ((mode & OPEN_TO_OTHERS) === 0) return;
   if (readdirSync(folder).every((name) => OWN_NAMES.test(name))) chmodSync(folder, 0o700);
   else if ((mode & WRITABLE_BY_OTHERS) !== 0)
-    throw new Error('others may write to it, and it holds other things: name a folder of its own');
+    throw new Error('other users may write to it, and it contains other files: choose a separate folder');
 }
 
 /**

@@ -201,7 +201,7 @@ const READ_ONLY = {
   next: 'ask_human',
   detail: { reason: 'the policy is read-only' },
 } as const;
-const NOT_FOUND: ApiAnswer = { status: 404, body: { error: 'there is nothing like that here' } };
+const NOT_FOUND: ApiAnswer = { status: 404, body: { error: 'there is no such entry here' } };
 const INVALID: ApiAnswer = { status: 400, body: { error: 'the request is not valid' } };
 
 function ok(body: unknown): ApiAnswer {

@@ -95,12 +95,12 @@ async function answer(api: Api, req: IncomingMessage, options: ViewerOptions): P
   const target = req.url ?? '/';
   const [, name] = /^\/api\/([a-z]+)(?:\?|$)/.exec(target) ?? [];
   if (name === undefined || target.length > MAX_TARGET_CHARS)
-    return { status: 404, body: { error: 'there is nothing under that address' } };
+    return { status: 404, body: { error: 'there is nothing at that address' } };
   if (name === 'enter' && req.method === 'POST') return entered(req, options);
   if (!carriesToken(req.headers.authorization, options.token))
     return { status: 401, body: { error: 'open the address that lookfirst printed: it carries the token' } };
   const found = await asked(api, req, { name, target });
-  return found ?? { status: 404, body: { error: 'there is nothing under that address' } };
+  return found ?? { status: 404, body: { error: 'there is nothing at that address' } };
 }
 
 async function entered(req: IncomingMessage, { entrance, token, log }: ViewerOptions): Promise<ApiAnswer> {

@@ -72,8 +72,8 @@ describe('lookfirst doctor', () => {
       'warn  claude-code',
       'ok    claude-desktop',
     ]);
-    expect(lines[1]).toContain('its own Edit, Write and Bash go past the gate');
-    expect(lines[2]).toContain('behind the proxy lies an instant');
+    expect(lines[1]).toContain('its own Edit, Write and Bash bypass the gate');
+    expect(lines[2]).toContain('a change by another program in that moment is not noticed');
   });
 
   it('fails on a client that is to serve a folder which is gone', async () => {

@@ -82,7 +82,7 @@ describe('configureClient', () => {
     (client, name, before) => {
       const { project, run, put } = person();
       const file = put(join(project, `.${client}`, name), before);
-      const reason = 'it reaches "lookfirst" by an address; take that out first, with lookfirst remove';
+      const reason = 'its "lookfirst" connects to an address; remove it first with lookfirst remove';
       expect(run('init', client, { scope: 'project' })).toMatchObject([{ ok: false, reason, line: 1 }]);
       expect(readFileSync(file, 'utf8')).toBe(before);
       expect(run('remove', client, { scope: 'project' })).toMatchObject([{ ok: true, did: 'change' }]);
@@ -201,7 +201,7 @@ describe('an entry of ours', () => {
     const file = put(join(project, name), text);
     const scope = 'project';
     expect(run('init', client, { scope })).toMatchObject([
-      { ok: false, file, reason: expect.stringContaining('settings of its own') },
+      { ok: false, file, reason: expect.stringContaining('arguments of the user') },
     ]);
     expect(readFileSync(file, 'utf8')).toBe(text);
     run('remove', client, { scope });

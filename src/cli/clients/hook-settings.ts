@@ -139,7 +139,7 @@ const CODEX: ClientHooks = {
       })),
     ];
   },
-  next: 'Start Codex again and trust the hooks in /hooks: untrusted hooks are skipped without a word.',
+  next: 'Start Codex again and trust the hooks in /hooks: untrusted hooks are skipped silently.',
 };
 
 const GEMINI: ClientHooks = {

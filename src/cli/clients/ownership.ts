@@ -20,9 +20,9 @@ export function whyLeftAlone(
     return `it has another server called "${name}"; rename or remove that one first`;
   // If there is a command as well, it is unknown which of the two the client uses.
   if (/\b(?:url|httpUrl)\b/.test(entryText))
-    return `it reaches "${name}" by an address; take that out first, with lookfirst remove`;
+    return `its "${name}" connects to an address; remove it first with lookfirst remove`;
   if (words !== undefined && servedFolder(words) === undefined)
-    return `it starts "${name}" with settings of its own; change them there, or take it out first, with lookfirst remove`;
+    return `its "${name}" has arguments of the user; change them there, or remove it first with lookfirst remove`;
   return undefined;
 }
 

@@ -38,7 +38,7 @@ export function defineAllow(cli: Cli): Command {
       const isList = flags.list === true;
       if (!isList && path === undefined) command.error('error: which path?');
       if (isList && (path !== undefined || flags.revoke === true))
-        command.error('error: --list stands alone');
+        command.error('error: --list cannot be combined with a path or another option');
       if (flags.once === true && path !== undefined && canonicalPath(cli.cwd, path).kind === 'folder')
         command.error('error: --once is for a file, not for a folder');
       const refused = isList ? undefined : await refuseAgent(cli, 'allow', flags);

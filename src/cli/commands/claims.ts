@@ -29,8 +29,8 @@ type Action = 'list' | 'claim' | 'release';
 export function defineClaims(cli: Cli): Command {
   const command = new Command('lookfirst claims')
     .description(
-      'Which sessions work on which files, in this workspace and the other worktrees of its repository; claiming a path ' +
-        'or glob by hand, and releasing claims.',
+      'Lists which sessions work on which files, in this workspace and the other worktrees of its repository. Claims a path ' +
+        'or glob by hand, and releases claims.',
     )
     .addArgument(new Argument('[action]', 'what to do').choices(['list', 'claim', 'release']).default('list'))
     .argument(

@@ -14,7 +14,7 @@ interface DemoFlags {
 export function defineDemo(cli: Cli): Command {
   return new Command('lookfirst demo')
     .description(
-      'Plays the five promises in a temporary folder: a real server, real calls, real files. Takes a few seconds.',
+      'Shows the five promises in a temporary folder: a real server, real calls, real files. Takes a few seconds.',
     )
     .option('--json', 'answer in JSON, one object a line')
     .addHelpText('after', EXAMPLES)
@@ -113,7 +113,9 @@ async function show(
 function closing(held: number): string {
   const all = SCENES.length;
   const rest =
-    held === all ? 'lookfirst init CLIENT puts it before yours; lookfirst doctor checks this machine.' : '';
+    held === all
+      ? 'Next: lookfirst init CLIENT adds it to your client; lookfirst doctor checks this machine.'
+      : '';
   return `${held} of ${all} promises held. ${rest}`.trimEnd();
 }
 

@@ -37,8 +37,7 @@ export function defineDoctor(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-ok: as it should be. warn: it works, with less than could be had. fail: it does not work, and the
-exit code is 1.
+ok: it works. warn: it works with restrictions. fail: it does not work, and the exit code is 1.
 
 Examples:
   lookfirst doctor

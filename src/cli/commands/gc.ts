@@ -25,14 +25,14 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, K: 1 << 10, M: 1 << 20,
 /** `lookfirst gc`: removes what exceeds the limits, for every workspace on this machine. */
 export function defineGc(cli: Cli): Command {
   const command = new Command('lookfirst gc').description(
-    'Removes journal entries older than the retention, before-images over the quota, and sessions nobody uses, ' +
+    'Removes journal entries older than the retention, before-images over the quota, and unused sessions, ' +
       'of every workspace on this machine. What it removes can no longer be undone.',
   );
   return addCommonFlags(command)
     .addOption(unusedSessionOption())
-    .option('--dry-run', 'say what would go and remove nothing')
+    .option('--dry-run', 'show what would be removed, and remove nothing')
     .option('--older-than <time>', "retention instead of the policy file's, as in 30d", ageParser)
-    .option('--quota <size>', "room for before-images instead of the policy file's, as in 500MB", sizeParser)
+    .option('--quota <size>', "space for before-images instead of the policy file's, as in 500MB", sizeParser)
     .option(
       '--purge [path...]',
       'remove every kept image of these files instead (without a path: of secret files), and say so in the journal',

@@ -23,9 +23,7 @@ export function defineHistory(cli: Cli): Command {
   return new Command('lookfirst history')
     .description('What the model of a conversation has been shown of files and still has in its context.')
     .argument('<file>', 'a transcript')
-    .addOption(
-      new Option('--format <name>', 'of the transcript; default: told from it').choices(FORMAT_NAMES),
-    )
+    .addOption(new Option('--format <name>', 'of the transcript (default: detected)').choices(FORMAT_NAMES))
     .option(
       '--cwd <dir>',
       'where relative paths start if the transcript does not say (default: the project folder that Gemini CLI recorded, else this folder)',
@@ -37,7 +35,7 @@ export function defineHistory(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-What was compacted, trimmed, cleared or rewound since does not count, nor does what failed.
+Content that was compacted, trimmed, cleared or rewound since does not count. Neither do failed calls.
 
 Examples:
   lookfirst history ~/.claude/projects/-repo/0a1b2c3d.jsonl

@@ -61,8 +61,8 @@ export function defineInit(cli: Cli): Command {
 /** `lookfirst remove`: removes our server from a client's configuration. */
 export function defineRemove(cli: Cli): Command {
   return clientCommand('lookfirst remove')
-    .description("Takes Lookfirst out of a client's configuration; what `init` changed is as it was before.")
-    .option('--proxy <name>', 'take the gate away from before this server')
+    .description("Removes Lookfirst from a client's configuration and restores what `init` changed.")
+    .option('--proxy <name>', 'remove the gate in front of this server')
     .addHelpText('after', REMOVE_EXAMPLES)
     .action(async (name: ClientName, flags: Flags) =>
       cli.end(await configureAsOperator(cli, 'remove', { name, flags })),

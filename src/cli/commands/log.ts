@@ -42,8 +42,8 @@ export function defineLog(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-A workspace counts if it is this folder, contains it or lies in it; --all takes
-every one. A process that joins an open session is listed only with --kind or --json.
+It shows workspaces that are this folder, contain it or are inside it; --all shows every
+workspace. A process that joins an open session is listed only with --kind or --json.
 
 Examples:
   lookfirst log                              the last 50 entries here

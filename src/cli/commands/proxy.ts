@@ -29,7 +29,7 @@ interface ProxyFlags extends StateFlags {
 export function defineProxy(cli: Cli): Command {
   const command = new Command('lookfirst proxy')
     .description(
-      'Puts the gate in front of any MCP server: everything passes, except blind and stale writes and what leads out of the root.',
+      'Puts the gate in front of any MCP server: everything passes, except blind writes, stale writes and paths outside the root.',
     )
     .argument('[command...]', 'the server to start and its arguments')
     .passThroughOptions()
@@ -45,10 +45,10 @@ export function defineProxy(cli: Cli): Command {
     .addOption(
       new Option(
         '--unknown-tools <what>',
-        'tools that may change files and that no table describes (default: the policy file says, else allow)',
+        'tools that may change files and that no table describes (default: as in the policy file, else allow)',
       ).choices(['allow', 'deny', 'ask']),
     )
-    .option('--receipts', 'add a receipt with the revision to what was read')
+    .option('--receipts', 'add a receipt with the revision to every read')
     .addOption(new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES))
     .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)')
     .option('--store <url>', 'memory: or sqlite:/absolute/file.db (LOOKFIRST_STORE)')

@@ -29,7 +29,7 @@ const MAX_NAMED = 5;
 export function defineRewind(cli: Cli): Command {
   const command = new Command('lookfirst rewind')
     .description(
-      'Lists the turns of the sessions here with the files each changed. With a turn: makes the files as they were ' +
+      'Lists the turns of the sessions here with the files each changed. With a turn: returns the files to their state ' +
         'when it began, as one change that can be undone.',
     )
     .argument('[turn]', 'id or label of a turn; its session and sub-agents are taken back');
@@ -38,7 +38,7 @@ export function defineRewind(cli: Cli): Command {
     .option('--session <id>', 'only turns of this session')
     .option('--all', 'take back what everyone did since the turn began')
     .option('--dry-run', 'show what would happen and change nothing')
-    .option('--merge', 'carry later changes by others over instead of refusing')
+    .option('--merge', 'keep later changes by others (merge) instead of refusing')
     .option('--yes', 'do not ask')
     .addOption(limitOption(DEFAULT_LIMIT))
     .addHelpText('after', EXAMPLES)
@@ -64,7 +64,7 @@ async function list(cli: Cli, flags: Flags): Promise<ExitCode> {
   );
   if (flags.json === true) for (const turn of turns) await cli.terminal.print(turnJson(turn));
   else if (turns.length === 0)
-    cli.terminal.tell('no turns here: clients name them, and so does checkpoint()');
+    cli.terminal.tell('no turns are recorded here: clients with hooks and checkpoint() record them');
   else {
     const { yellow } = cli.terminal.colours;
     await cli.terminal.printTable(

@@ -47,9 +47,9 @@ export function defineRun(cli: Cli): Command {
       'the workspace (repeatable; default: the repository around the current folder)',
       gather,
     )
-    .option('--session <id>', 'whose change it is (LOOKFIRST_SESSION)')
-    .option('--discard', 'run it and throw away what it changed')
-    .option('--dry-run', 'the same: show what it would change')
+    .option('--session <id>', 'the session that makes the change (LOOKFIRST_SESSION)')
+    .option('--discard', 'run it and discard its changes')
+    .option('--dry-run', 'the same as --discard: show what it would change')
     .option('--confine', 'without network, home secrets and capabilities, with a private /tmp and limits')
     .option('--network', 'with --confine: allow the network')
     .option(
@@ -57,7 +57,7 @@ export function defineRun(cli: Cli): Command {
       'end it after this time, as in 30s or 5m; then it changes nothing',
       durationParser,
     )
-    .option('--apply <change>', 'commit the writes that a refused command has left, over later changes')
+    .option('--apply <change>', 'commit the kept writes of a refused command, over later changes')
     .addOption(new Option('--prefix <line>', 'a shell line of Claude Code').hideHelp())
     .addOption(new Option('--prefix-script', 'print the script for CLAUDE_CODE_SHELL_PREFIX').hideHelp())
     .addHelpText('after', EXAMPLES)
@@ -103,7 +103,8 @@ async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<nu
     });
     if (outcome.ok) return await show(cli, outcome, flags);
     const { layer } = outcome.refusal.detail ?? {};
-    const hint = layer === undefined ? undefined : `lookfirst run --apply ${layer} commits it all the same.`;
+    const hint =
+      layer === undefined ? undefined : `lookfirst run --apply ${layer} commits its writes anyway.`;
     await tellRefusal(cli, outcome.refusal, { json: flags.json, hint });
     return EXIT.refused;
   } finally {
@@ -127,6 +128,6 @@ async function show(cli: Cli, result: RunResult, flags: Flags): Promise<number> 
   // stdout belongs to the command.
   else if (flags.discard !== true) for (const line of changeWords(result)) cli.terminal.tell(harmless(line));
   if (result.ended === undefined) return result.exitCode ?? EXIT.done;
-  cli.terminal.tell('lookfirst: the command was ended, and nothing that it did was committed');
+  cli.terminal.tell('lookfirst: the command was stopped, and none of its changes were committed');
   return result.ended === 'timeout' ? TIMED_OUT : INTERRUPTED;
 }

@@ -29,7 +29,7 @@ type Action = 'list' | 'forget' | 'compacted';
 export function defineSessions(cli: Cli): Command {
   const command = new Command('lookfirst sessions')
     .description(
-      'Who has worked in the workspaces around this folder; forgetting what one has seen, or saying that its context was summarised.',
+      'Lists who has worked in the workspaces around this folder. Forgets what a session has seen, or records that its context was summarised.',
     )
     .addArgument(
       new Argument('[action]', 'what to do').choices(['list', 'forget', 'compacted']).default('list'),
@@ -58,7 +58,7 @@ export function defineSessions(cli: Cli): Command {
 }
 
 const WHICH = {
-  forget: 'which session is to be forgotten?',
+  forget: 'which session should be forgotten?',
   compacted: 'which session was compacted?',
 } as const;
 

@@ -18,16 +18,17 @@ type Flags = Pick<FilterFlags, 'root' | 'all' | 'path' | 'session' | 'since'> & 
 /** `lookfirst undo`: undoes recorded changes through the gate. */
 export function defineUndo(cli: Cli): Command {
   const command = new Command('lookfirst undo')
-    .description(
-      'Takes recorded changes back. Nothing that was not recorded is touched, and an undo can be undone.',
-    )
-    .argument('[change]', 'id of a change, from lookfirst log; default: the newest here that still stands');
+    .description('Undoes recorded changes. Only recorded changes are touched, and an undo can be undone.')
+    .argument(
+      '[change]',
+      'id of a change, from lookfirst log; default: the newest here that is still in effect',
+    );
   return addCommonFlags(addScopeFlags(command))
     .option('--path <file>', 'only what was done to this file')
     .option('--session <id>', 'everything this session did')
     .addOption(sinceOption(cli))
     .option('--dry-run', 'show what would happen and change nothing')
-    .option('--merge', 'carry later changes by others over instead of refusing')
+    .option('--merge', 'keep later changes by others (merge) instead of refusing')
     .option('--yes', 'do not ask')
     .addHelpText('after', EXAMPLES)
     .action(async (change: string | undefined, flags: Flags) => {
@@ -45,7 +46,7 @@ If LOOKFIRST_SESSION is set, the newest change is that session's.
 Examples:
   lookfirst undo --dry-run               what would be taken back
   lookfirst undo                         the newest change here
-  lookfirst undo c0a1b2c3d4e             that change (of an undo: does it again)
+  lookfirst undo c0a1b2c3d4e             that change (if it is an undo: redo)
   lookfirst undo --path src/a.ts         the newest change of that file
   lookfirst undo --session agent-7 --since 2h`;
 

@@ -25,27 +25,27 @@ import { hooksFile } from './hooks.ts';
 
 /** For each client with our server and no hooks: the changes that its own tools make unjudged. */
 const AROUND: Readonly<Record<ClientName, string | undefined>> = {
-  'claude-code': 'its own Edit, Write and Bash go past the gate unless its permissions deny them',
+  'claude-code': 'its own Edit, Write and Bash bypass the gate unless its permissions deny them',
   'claude-desktop': undefined,
-  codex: 'its own apply_patch and shell go past the gate',
-  gemini: 'its own write_file, replace and shell go past the gate unless excluded in its settings',
-  cursor: 'its own edit tools and terminal go past the gate',
-  vscode: 'its own edit tools and terminal go past the gate unless switched off in the tool picker',
-  zed: 'its own edit tools and terminal go past the gate unless its profile leaves them out',
-  opencode: 'its own edit, write and bash go past the gate unless its configuration turns them off',
+  codex: 'its own apply_patch and shell bypass the gate',
+  gemini: 'its own write_file, replace and shell bypass the gate unless excluded in its settings',
+  cursor: 'its own edit tools and terminal bypass the gate',
+  vscode: 'its own edit tools and terminal bypass the gate unless switched off in the tool picker',
+  zed: 'its own edit tools and terminal bypass the gate unless its profile leaves them out',
+  opencode: 'its own edit, write and bash bypass the gate unless its configuration turns them off',
 };
 const LATER = 'shell writes that the command does not name are recorded and undoable, not held back';
 /** For each client with our hooks: the changes that its own tools make unjudged. */
 const AROUND_HOOKS: Readonly<Partial<Record<ClientName, string>>> = {
   'claude-code': 'background commands are recorded and undoable, not held back',
-  codex: `${LATER}; hooks that are not trusted in /hooks are skipped without a word`,
+  codex: `${LATER}; hooks that are not trusted in /hooks are skipped silently`,
   gemini: LATER,
   cursor: LATER,
   vscode: LATER,
   opencode: LATER,
 };
 const PROXY_RACE =
-  'between our check and the write of the server behind the proxy lies an instant that only that server could close';
+  'the server behind the proxy writes a moment after our check, and a change by another program in that moment is not noticed';
 
 /**
  * Checks for every client whether our server is configured, whether the configured command refuses
@@ -295,7 +295,7 @@ function geminiUntrusted(places: ClientPlaces): string | undefined {
   const trust = env['GEMINI_RESTRICTED_MODE'] === 'true' ? 'false' : env['GEMINI_CLI_TRUST_WORKSPACE'];
   if (trust === 'true') return undefined;
   if (trust === 'false')
-    return 'Gemini CLI is told by its environment to trust no folder and ignores its settings';
+    return 'Gemini CLI trusts no folder and ignores this project’s settings: GEMINI_CLI_TRUST_WORKSPACE or GEMINI_RESTRICTED_MODE is set';
   const home = env['GEMINI_CLI_HOME'] || places.home;
   const settings = jsonOf(join(home, '.gemini', 'settings.json'));
   if (at(settings, 'security', 'folderTrust', 'enabled') === false) return undefined;

@@ -48,23 +48,26 @@ export function checkHome(cli: Cli, flags: StateFlags): DoctorCheck[] {
 function checkHomeFolder(cli: Cli, home: string): DoctorCheck[] {
   const { exists, writable, isPrivate, freeBytes, setAside } = homeHealth(home);
   if (!writable) return [fail(HOME, `${home} cannot be written`)];
-  const there = exists ? '' : ' (made at the first start)';
+  const there = exists ? '' : ' (created at the first start)';
   const checks = [ok(HOME, `${home}${there}, ${byteSize(freeBytes)} free`)];
   if (!isPrivate)
     checks.push(
-      warn(HOME, 'others can look into it; the next start makes it private (0700) if it holds nothing else'),
+      warn(
+        HOME,
+        'other users can read it; the next start makes it private (0700) if it contains nothing else',
+      ),
     );
   checks.push(...checkRoom(freeBytes));
   for (const name of setAside)
     checks.push(
       warn(
         HOME,
-        `a damaged database was set aside as ${name}: its journal is lost; delete it when you need it no more`,
+        `a damaged database was set aside as ${name}: its journal is lost; delete it when you no longer need it`,
       ),
     );
   if (isInScope(canonicalPath(cli.cwd, home).absolute, canonicalPath(cli.cwd, '.').absolute))
     checks.push(
-      warn(HOME, 'it lies in this folder; tools cannot reach it, but a shell can: set LOOKFIRST_HOME'),
+      warn(HOME, 'it is inside this folder, where a shell can reach it: set LOOKFIRST_HOME to another place'),
     );
   return checks;
 }
@@ -106,11 +109,11 @@ function fleetChecks(health: NonNullable<Awaited<ReturnType<typeof fleetHealth>>
   const { server, latencyMs, clockAheadMs, schema, connections, maxConnections } = health;
   const latency = `PostgreSQL ${server}, ${latencyMs.toFixed(1)} ms a round trip, ${connections} of ${maxConnections} connections`;
   const version =
-    schema.version === 0 ? 'the schema is made at the first start' : `schema version ${schema.version}`;
+    schema.version === 0 ? 'the schema is created at the first start' : `schema version ${schema.version}`;
   const clock = `the clock here is ${Math.abs(clockAheadMs)} ms ${clockAheadMs < 0 ? 'behind' : 'ahead of'} the server's`;
   return [
     latencyMs > MAX_LATENCY_MS
-      ? warn('fleet', `${latency}: every edit waits for three`)
+      ? warn('fleet', `${latency}: every edit waits for three round trips`)
       : ok('fleet', latency),
     schema.version <= schema.newest
       ? ok('fleet', version)
@@ -154,7 +157,8 @@ export function checkFolder(cli: Cli): DoctorCheck[] {
 }
 
 function checkGuarantee({ guarantee }: FolderHealth): DoctorCheck {
-  if (guarantee === 'walk') return ok('containment', 'every step goes through a directory handle');
+  if (guarantee === 'walk')
+    return ok('containment', 'every path is opened step by step through directory handles');
   return warn(
     'containment',
     'paths are checked, then used: a program that swaps folders in between can win (LIMITS.md)',
@@ -180,7 +184,7 @@ function checkClock({ clock }: FolderHealth): DoctorCheck {
 function checkSync(root: string): DoctorCheck[] {
   const found = SYNCED.find(([pattern]) => pattern.test(root));
   if (found === undefined) return [];
-  return [warn('sync folder', `${found[1]} also writes here; its changes show as made from outside`)];
+  return [warn('sync folder', `${found[1]} also writes here; its changes are shown as outside changes`)];
 }
 
 /** Tries the exchange and the lock that every change uses, in a temporary folder. */
@@ -190,7 +194,7 @@ export function checkKernel(stage: Stage): DoctorCheck[] {
 
 function checkExchange(stage: Stage): DoctorCheck {
   const name = 'atomic exchange';
-  const weaker = 'files are claimed and linked instead, with an instant in which a name is free';
+  const weaker = 'files are renamed and linked instead, and a name is missing for an instant';
   stage.put('one.txt', 'one');
   stage.put('two.txt', 'two');
   try {
@@ -208,9 +212,9 @@ function checkLocks(stage: Stage): DoctorCheck {
   const health = lockHealth(join(stage.state, 'doctor-lock'));
   switch (health) {
     case 'kernel':
-      return ok(name, 'by the kernel: what a killed process held is free at once');
+      return ok(name, 'by the kernel: the locks of a killed process are released at once');
     case 'files':
-      return warn(name, 'by lock files: a killed process is found by its number, not by the kernel');
+      return warn(name, 'by lock files: a killed process is detected by its process id');
     case 'refused':
       return fail(name, 'a free lock could not be taken');
     default:

@@ -92,7 +92,7 @@ describe('a change', () => {
     [
       editText,
       { replaced: 1, revision: undefined, notices: [{ kind: 'owner-changed' }] },
-      'replaced 1 occurrence(s) in a.txt\n[change c1]\nThe file now belongs to the user this runs as.',
+      'replaced 1 occurrence(s) in a.txt\n[change c1]\nThe file now belongs to the user that runs Lookfirst.',
     ],
     [insertText, { inserted: { from: 2, to: 4 } }, 'inserted lines 2-4 into a.txt\n[revision r2 change c1]'],
     [insertText, { revision: undefined, change: undefined }, 'inserted nothing into a.txt'],

@@ -327,7 +327,7 @@ export class Announcements {
     const mine = pending?.foreign !== undefined && pending.entry.session === ledger.session;
     if (pending === undefined || !mine) return this.#settledAlready(change);
     if (pending.foreign?.hold === 'lock' && (await world.isAlive(pending.owner)))
-      return refused(notSettled(change, 'the process that announced it holds it'));
+      return refused(notSettled(change, 'the process that announced it still runs and must settle it'));
     const settled = await this.#locked(pending, async () => {
       // Another process may have settled the change first.
       if ((await world.store.pending({ change })).length === 0) return [];

@@ -33,7 +33,7 @@ async function diffOf(
 ): Promise<string[]> {
   const { expect, restore } = step;
   if (isTooLarge(world, expect) || isTooLarge(world, restore))
-    return [`${step.relative}\n(too large for a difference)`];
+    return [`${step.relative}\n(too large to compare)`];
   if (snapshot === undefined && restore.kind !== 'file') return [];
   const now = snapshot?.bytes ?? Buffer.alloc(0);
   const then =

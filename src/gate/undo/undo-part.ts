@@ -81,14 +81,14 @@ async function plan(
     return refused(missing(relative, 'the change made or removed the file: undo the whole change'));
   const { side, snapshot, stamp } = await foundAt(world, key);
   if (side.kind !== 'file' || snapshot === undefined)
-    return refused({ ...missing(relative, 'it is no file any more'), code: 'DELETED', next: 'ask_human' });
+    return refused({ ...missing(relative, 'it is no longer a file'), code: 'DELETED', next: 'ask_human' });
   const then = await textOf(world, before.fingerprint);
   const left = sameFingerprint(after.fingerprint, snapshot.fingerprint)
     ? decodeText(snapshot.bytes)
     : await textOf(world, after.fingerprint);
   const now = decodeText(snapshot.bytes);
   if (then === undefined || left === undefined || now?.encoding !== 'utf-8')
-    return refused(missing(relative, 'its earlier bytes are no longer kept, or are no UTF-8 text'));
+    return refused(missing(relative, 'its earlier bytes are no longer kept, or are not UTF-8 text'));
   const hunk = diffLines(then.text, left.text).hunks[number];
   if (hunk === undefined)
     return refused(missing(relative, `the change has no part ${number + 1} in this file`));

@@ -201,7 +201,7 @@ async function knownBefore(
       state: 'older',
       words: `it had read ${seenWords(older.lines ?? '')} of an earlier version, ${ago(older.atMs)}`,
     };
-  return { state: 'unknown', words: 'no read of this file by the session is on record before' };
+  return { state: 'unknown', words: 'no earlier read of this file by the session is recorded' };
 }
 
 function leaves(effects: readonly Effect[], key: string, sha256: string): boolean {
@@ -293,7 +293,10 @@ function verdictOf(
     return { verdict: 'right', because: 'The session had never been shown the text that was there.' };
   if (entry.code === 'OUTSIDE_WORKSPACE')
     return { verdict: 'right', because: 'No session may leave its workspace.' };
-  return { verdict: 'cannot tell', because: 'The journal holds hashes, and they do not decide this case.' };
+  return {
+    verdict: 'cannot tell',
+    because: 'The journal has only hashes, and they do not decide this case.',
+  };
 }
 
 const MAX_SESSIONS = 200;

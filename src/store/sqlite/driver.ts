@@ -213,7 +213,7 @@ function makeFile(file: string): void {
   }
   // A pipe would block, and a device would get side files next to it.
   if (!stats.isFile())
-    throw new Fault('STORE_FAILED', `the state database ${file} is no file: choose another store`, {
+    throw new Fault('STORE_FAILED', `the state database ${file} is not a file: choose another store`, {
       path: file,
     });
 }
@@ -259,7 +259,7 @@ function useWal(db: SqliteDatabase, file: string): void {
       if (mode === 'wal') return;
       throw new Fault(
         'STORE_FAILED',
-        `the state database ${file} is on a file system that processes cannot share it on: choose a local folder`,
+        `the state database ${file} is on a file system on which processes cannot share it: choose a local folder`,
         { path: file },
       );
     } catch (error) {

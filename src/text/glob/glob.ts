@@ -19,7 +19,7 @@ export function globProblem(glob: string): string | undefined {
   if (nesting(glob) > MAX_NESTING)
     return `groups must not be nested more than ${MAX_NESTING} deep in a pattern`;
   return expandBraces(glob, MAX_PATTERNS) === undefined
-    ? `the braces of a pattern must not stand for more than ${MAX_PATTERNS} patterns`
+    ? `the braces of a pattern must not expand to more than ${MAX_PATTERNS} patterns`
     : undefined;
 }
 

@@ -124,9 +124,9 @@ function updateOf(path: string, lines: readonly string[]): FileIntent | string {
   if (hunks.length === 1 && only?.lines.every(({ sign }) => sign === '+') === true)
     return destination === undefined
       ? { kind: 'insert', path, content: contentOf(only.lines) }
-      : 'a hunk of added lines only does not go together with a move';
+      : 'a hunk with only added lines cannot be combined with a move';
   if (hunks.some((hunk) => hunk.lines.every(({ sign }) => sign === '+')))
-    return 'a hunk of added lines only appends, and stands alone';
+    return 'a hunk with only added lines appends, and must be the only hunk';
   return { kind: 'edit', path, edits: hunks.map(asEdit), ...moveTo };
 }
 
@@ -157,7 +157,7 @@ function takeLine(hunks: Hunk[], line: string): string | undefined {
     return undefined;
   }
   if (line.trim() === END_OF_FILE) {
-    if (last === undefined) return `"${END_OF_FILE}" stands before any hunk`;
+    if (last === undefined) return `"${END_OF_FILE}" comes before any hunk`;
     last.atEnd = true;
     return undefined;
   }
@@ -272,7 +272,7 @@ function takeHeader(file: PatchedFile | undefined, line: string): string | undef
 function takeHunk(file: PatchedFile | undefined, line: string): string | undefined {
   const [, from, oldCount = '1', , newCount = '1'] = HUNK.exec(line) ?? [];
   if (from === undefined) return `not the head of a hunk: ${line.slice(0, 80)}`;
-  if (file?.after === undefined || file.before === undefined) return 'a hunk stands before any file';
+  if (file?.after === undefined || file.before === undefined) return 'a hunk comes before any file';
   file.hunks.push({
     from: Number(from),
     lines: [],

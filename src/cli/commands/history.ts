@@ -35,7 +35,8 @@ export function defineHistory(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-Content that was compacted, trimmed, cleared or rewound since does not count. Neither do failed calls.
+Content that was compacted, trimmed, cleared or rewound since does not count, and neither do failed
+calls.
 
 Examples:
   lookfirst history ~/.claude/projects/-repo/0a1b2c3d.jsonl

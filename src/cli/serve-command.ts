@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import { DIALECT_NAMES, type DialectName } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
-import { isSessionId } from '../model/session-id.ts';
+import { isSessionId } from '../model/record.ts';
 import { harmless } from '../report/bounded.ts';
 import { placesOf, policyOf, policyTextOf } from '../session/configured.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';

@@ -6,8 +6,14 @@ import { holds } from './content.ts';
 import type { DiskContext } from './context.ts';
 import { syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
-import { letOwnerRead, type Publication, type Published, retainOrDrop, withdraw } from './publication.ts';
-import { retain } from './retain.ts';
+import {
+  letOwnerRead,
+  type Publication,
+  type Published,
+  retain,
+  retainOrDrop,
+  withdraw,
+} from './publication.ts';
 
 /**
  * Publishes without an atomic exchange. Renames the old file away, verifies it, then links the new

@@ -1,9 +1,29 @@
 import { createHash } from 'node:crypto';
-import { closeSync, ftruncate, readSync, write, writeSync } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsync,
+  ftruncate,
+  lstatSync,
+  openSync,
+  readSync,
+  unlinkSync,
+  write,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { errnoOf } from '../model/errno.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
+import type { Notice } from '../model/results.ts';
+import type { DiskContext, NativeFiles } from './context.ts';
 import { fingerprintOf, openRegular, readAllSync } from './read.ts';
+import { modeOf } from './stats.ts';
 
 const writeAsync = promisify(write);
 const ftruncateAsync = promisify(ftruncate);
@@ -142,5 +162,195 @@ function readsAs(fd: number, size: number, agrees: (chunk: Buffer, at: number) =
     done += count;
     // A short read is the end of a regular file.
     if (count < chunk.byteLength) return done === size;
+  }
+}
+
+const fsyncAsync = promisify(fsync);
+
+const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const SPECIAL_BITS = 0o7000;
+/** File capabilities grant privileges like setuid, so they are not carried over to bytes an agent wrote. */
+const CAPABILITIES = 'security.capability';
+/** Attributes that sign the old bytes; copied to new bytes, they would make the file unreadable. */
+const OF_THE_BYTES = new Set(['security.ima', 'security.evm']);
+
+/** A complete, synced file beside its target, not yet published. */
+export interface TempFile {
+  /** Valid for the next system call only. */
+  readonly path: string;
+  readonly name: string;
+  readonly fd: number;
+  /** The stats right after the bytes were written. */
+  readonly stats: BigIntStats;
+  /** Properties that could not be carried over from the file it replaces. */
+  readonly notices: readonly Notice[];
+}
+
+/**
+ * How to set a new file's owner, mode and attributes: from the file it replaces, from an explicit
+ * mode, or both.
+ */
+type Likeness =
+  | { readonly kind: 'replaces'; readonly stats: BigIntStats; readonly fd: number; readonly mode?: number }
+  | { readonly kind: 'new'; readonly mode?: number };
+
+/** The content of a temporary file, and the attributes to set. */
+interface NewTemp {
+  readonly content: Content;
+  readonly like: Likeness;
+}
+
+/** Writes a complete temporary file beside the target. On failure removes it and throws the error. */
+export async function writeTemp(
+  context: DiskContext,
+  place: Place,
+  { content, like }: NewTemp,
+): Promise<TempFile> {
+  context.trace?.('temp-open');
+  const name = context.litter.tempName(dirname(place.path.absolute));
+  const path = `${place.dir.prefix}/${name}`;
+  const replaces = like.kind === 'replaces';
+  // Keep the file private until it gets its final mode: a 0600 secret is never readable, even briefly.
+  const fd = openSync(path, CREATE, replaces ? 0o600 : 0o666);
+  try {
+    context.trace?.('temp-write');
+    await writeContent(fd, content);
+    context.trace?.('temp-attributes');
+    const made = { fd, stats: fstatSync(fd, { bigint: true }) };
+    const notices = applyLikeness(context, made, like);
+    context.trace?.('temp-sync');
+    if (context.durability !== 'none') await fsyncAsync(fd);
+    return { path, name, fd, stats: made.stats, notices };
+  } catch (error) {
+    closeSync(fd);
+    removeQuietly(context, path);
+    throw error;
+  }
+}
+
+/**
+ * A temporary file that was written and closed before its publication, so that a batch needs no
+ * open descriptor per file.
+ */
+export type Staged = Pick<TempFile, 'name' | 'stats' | 'notices'>;
+
+/** Writes a temporary file beside its target and closes it. Continue with `openStaged` or `dropStaged`. */
+export async function stageTemp(context: DiskContext, place: Place, temp: NewTemp): Promise<Staged> {
+  const { fd, name, stats, notices } = await writeTemp(context, place, temp);
+  closeSync(fd);
+  return { name, stats, notices };
+}
+
+/**
+ * Opens a staged file. Undefined if its name now belongs to another file, because the folder was
+ * moved or the file taken.
+ */
+export function openStaged({ dir }: Place, { name, stats, notices }: Staged): TempFile | undefined {
+  const path = `${dir.prefix}/${name}`;
+  if (inodeAt(path) !== stats.ino) return undefined;
+  const fd = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if (fstatSync(fd, { bigint: true }).ino === stats.ino) return { path, name, fd, stats, notices };
+  closeSync(fd);
+  return undefined;
+}
+
+/** Removes a staged file that was not published. */
+export function dropStaged({ dir }: Place, { name, stats }: Staged): void {
+  const path = `${dir.prefix}/${name}`;
+  if (inodeAt(path) === stats.ino) unlinkSync(path);
+}
+
+function inodeAt(path: string): bigint | undefined {
+  return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
+}
+
+/** Removes a file and ignores errors, because the caller reports the original failure. */
+function removeQuietly(context: DiskContext, path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    context.litter.doubt();
+  }
+}
+
+/** Removes our temporary file. Checks the inode, because its name may hold the old file by now. */
+export function discard(temp: TempFile): void {
+  if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.stats.ino)
+    unlinkSync(temp.path);
+}
+
+interface Made {
+  readonly fd: number;
+  readonly stats: BigIntStats;
+}
+
+function applyLikeness(context: DiskContext, made: Made, like: Likeness): Notice[] {
+  const { fd } = made;
+  if (like.kind === 'new') {
+    if (like.mode !== undefined) fchmodSync(fd, like.mode & ~SPECIAL_BITS);
+    return [];
+  }
+  const notices: Notice[] = copyOwner(made, like.stats);
+  const attributes = copyAttributes(context, like.fd, fd);
+  if (attributes.lost) notices.push({ kind: 'xattrs-lost' });
+  const mode = modeOf(like.stats);
+  // Set the mode after the owner, which clears bits. Bytes an agent wrote never get special bits.
+  fchmodSync(fd, (like.mode ?? mode) & ~SPECIAL_BITS);
+  const dropped = [...specialBits(mode), ...attributes.privileges];
+  if (dropped.length > 0) notices.push({ kind: 'mode-bits-dropped', bits: dropped.join(', ') });
+  return notices;
+}
+
+function specialBits(mode: number): string[] {
+  const names = [mode & 0o4000 ? 'setuid' : '', mode & 0o2000 ? 'setgid' : '', mode & 0o1000 ? 'sticky' : ''];
+  return names.filter((name) => name !== '');
+}
+
+function copyOwner({ fd, stats: own }: Made, like: BigIntStats): Notice[] {
+  if (own.uid === like.uid && own.gid === like.gid) return [];
+  try {
+    fchownSync(fd, Number(like.uid), Number(like.gid));
+    return [];
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return [{ kind: 'owner-changed' }];
+  }
+}
+
+/** Copies extended attributes and access lists. Without the native helper we cannot detect them. */
+function copyAttributes(
+  context: DiskContext,
+  from: number,
+  to: number,
+): { readonly lost: boolean; readonly privileges: readonly string[] } {
+  const { native } = context;
+  if (native === undefined) return { lost: false, privileges: [] };
+  const privileges: string[] = [];
+  let lost = false;
+  for (const name of attributeNames(native, from)) {
+    if (name === CAPABILITIES) privileges.push('capabilities');
+    else if (!OF_THE_BYTES.has(name) && !copyAttribute(native, { name, from, to })) lost = true;
+  }
+  return { lost, privileges };
+}
+
+function attributeNames(native: NativeFiles, fd: number): readonly string[] {
+  try {
+    return [...native.listAttrsSync(fd)];
+  } catch (error) {
+    // A file system without attributes has none to lose.
+    if (errnoOf(error) === 'ENOTSUP') return [];
+    throw error;
+  }
+}
+
+function copyAttribute(native: NativeFiles, copy: { name: string; from: number; to: number }): boolean {
+  try {
+    const value = native.getAttrSync(copy.from, copy.name);
+    if (value !== null) native.setAttrSync(copy.to, copy.name, value);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return false;
   }
 }

@@ -1,7 +1,7 @@
 import { closeSync, symlinkSync } from 'node:fs';
 import { isTaken } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
-import type { Content } from './content.ts';
+import { type Content, openStaged, type Staged, stageTemp, writeTemp } from './content.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed, syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
@@ -15,7 +15,6 @@ import {
   withdraw,
 } from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
-import { openStaged, type Staged, stageTemp, writeTemp } from './temp-file.ts';
 
 type NewFile = NewContent & {
   /** Default: 0666 minus the process's umask. */

@@ -5,8 +5,8 @@ import { claimName, putBack, reserveClaim, takeName } from './claim.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed, syncFolder } from './folders.ts';
 import { linkIfFree, moveFolderIfFree, moveIfFree } from './free-name.ts';
+import { retain } from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
-import { retain } from './retain.ts';
 import { isReadOnly } from './stats.ts';
 
 type Moved = { readonly ok: true } | Conflict;

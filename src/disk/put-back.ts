@@ -7,8 +7,7 @@ import { holdsAt } from './content.ts';
 import type { DiskContext } from './context.ts';
 import { syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
-import { retainOrDrop } from './publication.ts';
-import { retain } from './retain.ts';
+import { retain, retainOrDrop } from './publication.ts';
 
 export interface PutBack {
   /** The current path of the displaced file. */

@@ -6,10 +6,9 @@ import { type Expected, holds } from './content.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed, syncFolder } from './folders.ts';
 import { inspect, linkTarget } from './list.ts';
-import { retainOrDrop } from './publication.ts';
+import { retain, retainOrDrop } from './publication.ts';
 import { openRegular } from './read.ts';
 import { type Conflict, conflict, unreadable } from './replace.ts';
-import { retain } from './retain.ts';
 import { isReadOnly, modeOf } from './stats.ts';
 
 export interface Removed {

@@ -3,7 +3,17 @@ import { errnoOf, isMissing } from '../model/errno.ts';
 import { at, type FileKind, type Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { publishByClaim } from './claim.ts';
-import { type Content, type Expected, holds } from './content.ts';
+import {
+  type Content,
+  discard,
+  type Expected,
+  holds,
+  openStaged,
+  type Staged,
+  stageTemp,
+  type TempFile,
+  writeTemp,
+} from './content.ts';
 import type { DiskContext, NativeFiles } from './context.ts';
 import { changeFailed, syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
@@ -17,12 +27,12 @@ import {
   type NewContent,
   type Publication,
   type Published,
+  retain,
+  retainBytes,
   retainOrDrop,
 } from './publication.ts';
 import { type Opened, openLooked, openRegular, readAllSync, type Unreadable } from './read.ts';
-import { retain, retainBytes } from './retain.ts';
 import { isReadOnly } from './stats.ts';
-import { discard, openStaged, type Staged, stageTemp, type TempFile, writeTemp } from './temp-file.ts';
 
 /**
  * Nothing of ours was published. `retained`: files that were displaced for a moment and whose names

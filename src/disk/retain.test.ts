@@ -18,7 +18,7 @@ import { startChild } from '../../test/support/child.ts';
 import { bench } from '../../test/support/disk.ts';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { HeldFiles } from './held-files.ts';
-import { retain, retainBytes } from './retain.ts';
+import { retain, retainBytes } from './publication.ts';
 
 /** The path that keeps bytes written into a displaced file after it was copied. */
 function lateName(kept: string, held: string): string {

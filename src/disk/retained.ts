@@ -22,7 +22,7 @@ import {
 } from './context.ts';
 import { moveIfFree } from './free-name.ts';
 import { fingerprintOfOpen } from './held-files.ts';
-import { KEPT_FOLDER, retain, retainFolder } from './retain.ts';
+import { KEPT_FOLDER, retain, retainFolder } from './publication.ts';
 
 export interface RetainedFile {
   readonly file: string;

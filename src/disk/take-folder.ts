@@ -18,8 +18,8 @@ import { type Content, writeContent } from './content.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed, syncFolder } from './folders.ts';
 import { moveFolderIfFree } from './free-name.ts';
+import { retainFolder } from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
-import { retainFolder } from './retain.ts';
 
 /**
  * Moves a folder and its contents out of the workspace into our own folder, in one rename.

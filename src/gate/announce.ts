@@ -9,8 +9,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { AnnouncedImages, Writes } from '../store/store.ts';
 import { isSecretPath } from '../text/secrets.ts';
-import { snapshotAt } from './side-at.ts';
-import type { Displaced, Step } from './step.ts';
+import { type Displaced, type Step, snapshotAt } from './step.ts';
 import type { World } from './world.ts';
 
 /** Returns a new change id, short enough to type after `lookfirst undo`. */

@@ -9,8 +9,7 @@ import { type Stamp, sameStamp } from '../model/fingerprint.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { Action } from '../model/verdict.ts';
 import { keptContent } from './announce.ts';
-import { ABSENT, atPath } from './side-at.ts';
-import type { Displaced, Done, Step } from './step.ts';
+import { ABSENT, atPath, type Displaced, type Done, type Step } from './step.ts';
 import type { World } from './world.ts';
 
 /** One file, link or folder in a tree, and its state before it is deleted. */

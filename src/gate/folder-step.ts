@@ -1,8 +1,7 @@
 import { type MadeFolders, makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import type { Effect } from '../model/entry.ts';
 import type { Absent, Found } from '../workspace/workspace.ts';
-import { ABSENT } from './side-at.ts';
-import type { Step } from './step.ts';
+import { ABSENT, type Step } from './step.ts';
 import type { World } from './world.ts';
 import { folderEffects, madeEffects } from './write-step.ts';
 

@@ -5,13 +5,12 @@ import type { Edit } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import type { MatchTier } from '../model/results.ts';
 import { type Change, insertAfterLine } from '../text/change.ts';
-import { decodeText, encodeText } from '../text/decode.ts';
+import { type DecodedText, decodeText, encodeText } from '../text/decode.ts';
 import { countNewlineBytes } from '../text/lines.ts';
 import type { FoldTier } from '../text/match.ts';
 import { hasCurlyQuotes, straightenContent } from '../text/quotes/quotes.ts';
 import { applyEdits, type EditFailure } from '../text/splice.ts';
 import { spliceBytes } from '../text/splice-bytes.ts';
-import type { DecodedText } from '../text/unicode.ts';
 
 /** The bytes of a file after a text change. */
 export interface PlannedText {

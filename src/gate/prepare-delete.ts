@@ -19,8 +19,7 @@ import { heldInside, heldRefusal, told } from './held.ts';
 import { type LookedFile, look } from './look.ts';
 import { unverifiable } from './prepare-write.ts';
 import { closedUnlessOk, cure, notPrepared, type Prepared } from './prepared.ts';
-import { ABSENT, fileAt, sideOf, type UnknownFile, unknownFile } from './side-at.ts';
-import type { Done, Step } from './step.ts';
+import { ABSENT, type Done, fileAt, type Step, sideOf, type UnknownFile, unknownFile } from './step.ts';
 import { doom, type FolderNode, putFileBack, readTree, removeTreeStep, type TreeNode } from './tree-step.ts';
 import type { World } from './world.ts';
 

@@ -19,8 +19,16 @@ import { type Going, heldInside, heldRefusal, told } from './held.ts';
 import { type LookedFile, look } from './look.ts';
 import { unverifiable } from './prepare-write.ts';
 import { closedUnlessOk, cure, notPrepared, type Prepared } from './prepared.ts';
-import { ABSENT, fileAt, sideOf, type UnknownFile, unknownFile } from './side-at.ts';
-import type { Displaced, Done, Step } from './step.ts';
+import {
+  ABSENT,
+  type Displaced,
+  type Done,
+  fileAt,
+  type Step,
+  sideOf,
+  type UnknownFile,
+  unknownFile,
+} from './step.ts';
 import type { World } from './world.ts';
 import { folderEffects, madeEffects } from './write-step.ts';
 

@@ -14,8 +14,7 @@ import { prepareText } from './prepare-edit.ts';
 import { unverifiable } from './prepare-write.ts';
 import { cure, notPrepared, type Prepared } from './prepared.ts';
 import { restoreStep } from './restore-step.ts';
-import { ABSENT, fileSide, sideOf } from './side-at.ts';
-import type { Done, Step } from './step.ts';
+import { ABSENT, type Done, fileSide, type Step, sideOf } from './step.ts';
 import type { World } from './world.ts';
 
 type EditIntent = Extract<FileIntent, { kind: 'edit' }>;

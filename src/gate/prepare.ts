@@ -13,7 +13,7 @@ import { prepareMkdir, prepareMove } from './prepare-move.ts';
 import { prepareRelocation } from './prepare-relocation.ts';
 import { prepareWrite } from './prepare-write.ts';
 import { type Denied, notPrepared, type Prepared } from './prepared.ts';
-import { foundAt } from './side-at.ts';
+import { foundAt } from './step.ts';
 import type { World } from './world.ts';
 
 /** Time to wait for a sighting: it reaches the store some milliseconds after its answer, later on a busy machine. */

@@ -12,7 +12,7 @@ import type { Sighting } from '../model/sighting.ts';
 import { settleByBytes } from './foreign/settle.ts';
 import { outermostKeys } from './keys.ts';
 import { restoreStep } from './restore-step.ts';
-import { ABSENT, sideAt } from './side-at.ts';
+import { ABSENT, sideAt } from './step.ts';
 import type { World } from './world.ts';
 
 /** An exiting process loses its locks a moment before it is seen to be gone. */

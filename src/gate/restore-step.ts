@@ -1,5 +1,5 @@
+import type { Staged } from '../disk/content.ts';
 import { putBackFile } from '../disk/put-back.ts';
-import type { Staged } from '../disk/temp-file.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import { movedSightings } from '../ledger/ledger.ts';
 import { NOTHING } from '../model/coverage.ts';
@@ -10,8 +10,7 @@ import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
 import { keepImages } from './announce.ts';
 import { restore, stage, unstage } from './restore.ts';
-import { ABSENT, atPath } from './side-at.ts';
-import type { Displaced, Step } from './step.ts';
+import { ABSENT, atPath, type Displaced, type Step } from './step.ts';
 import type { World } from './world.ts';
 
 export interface RestoreContext {

@@ -16,8 +16,7 @@ import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import { keptContent } from './announce.ts';
 import { folderOutStep } from './folder-out-step.ts';
 import { effectsOf, type RestoreContext, restoreStep, sightingsOf } from './restore-step.ts';
-import { atPath } from './side-at.ts';
-import type { Done, Step } from './step.ts';
+import { atPath, type Done, type Step } from './step.ts';
 import type { World } from './world.ts';
 
 /** Folders with fewer entries are restored or removed file by file, which needs no listing first. */

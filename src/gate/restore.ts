@@ -1,11 +1,10 @@
-import { type Content, type Expected, holdsAt } from '../disk/content.ts';
+import { type Content, dropStaged, type Expected, holdsAt, type Staged } from '../disk/content.ts';
 import { unbatched } from '../disk/context.ts';
 import { create, makeLink, stageNew } from '../disk/create.ts';
 import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { move } from '../disk/move.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import { type Conflict, conflict, replace, setFileMode, stageReplacement } from '../disk/replace.ts';
-import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import { sameContent, sameSide } from '../journal/side.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import type { Effect, Side } from '../model/entry.ts';
@@ -13,8 +12,7 @@ import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts
 import type { Place } from '../model/path.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { keptContent } from './announce.ts';
-import { ABSENT } from './side-at.ts';
-import type { Displaced } from './step.ts';
+import { ABSENT, type Displaced } from './step.ts';
 import type { World } from './world.ts';
 import { madeEffects } from './write-step.ts';
 

@@ -14,8 +14,7 @@ import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { keptContent } from './announce.ts';
 import { type Doomed, folderOutStep } from './folder-out-step.ts';
-import { ABSENT, atPath, fileAt } from './side-at.ts';
-import type { Displaced, Step } from './step.ts';
+import { ABSENT, atPath, type Displaced, fileAt, type Step } from './step.ts';
 import type { World } from './world.ts';
 
 /** Fingerprints every file of a tree, so that each is deleted only if unchanged. */

@@ -7,10 +7,9 @@ import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
-import { decodeText } from '../text/decode.ts';
+import { decodeText, hasUtf16Mark, looksBinary } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
 import { countLines, sameLines, sliceLineBytes } from '../text/lines.ts';
-import { hasUtf16Mark, looksBinary } from '../text/unicode.ts';
 import type { World } from './world.ts';
 
 type ReadEvent = Extract<WitnessEvent, { kind: 'read' }>;

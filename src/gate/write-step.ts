@@ -1,4 +1,4 @@
-import { holdsAt } from '../disk/content.ts';
+import { dropStaged, holdsAt, type Staged } from '../disk/content.ts';
 import { create, stageNew } from '../disk/create.ts';
 import { type MadeFolders, makeFolders } from '../disk/folders.ts';
 import type { Committed } from '../disk/publication.ts';
@@ -7,7 +7,6 @@ import { fingerprintOf, type Snapshot } from '../disk/read.ts';
 import { remove } from '../disk/remove.ts';
 import { type Conflict, replace, stageReplacement } from '../disk/replace.ts';
 import { modeOf } from '../disk/stats.ts';
-import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import type { Effect } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
@@ -16,8 +15,7 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
 import { maskedDiff } from '../text/unified.ts';
 import type { Located } from '../workspace/workspace.ts';
-import { ABSENT, fileSide, sideOf } from './side-at.ts';
-import type { Done, Step } from './step.ts';
+import { ABSENT, type Done, fileSide, type Step, sideOf } from './step.ts';
 import type { World } from './world.ts';
 
 /** A file's new bytes, and the session's sighting of them. */

@@ -6,10 +6,9 @@ import { contain } from './rules/contain.ts';
 import { content } from './rules/content.ts';
 import { covered } from './rules/covered.ts';
 import { exists } from './rules/exists.ts';
-import { folder } from './rules/folder.ts';
+import { folder, recursive } from './rules/folder.ts';
 import { fresh } from './rules/fresh.ts';
 import { kind } from './rules/kind.ts';
-import { recursive } from './rules/recursive.ts';
 import { revision } from './rules/revision.ts';
 import { seen } from './rules/seen.ts';
 import { size } from './rules/size.ts';
@@ -22,9 +21,12 @@ export type Verdict =
   | { readonly outcome: 'refuse'; readonly refusal: Refusal };
 
 /** Rules that apply to every session, regardless of what it has seen. */
-const ALWAYS: readonly JudgeRule[] = [contain, kind, size, exists, recursive, revision];
+const ALWAYS: readonly JudgeRule[] = [contain, kind, size, exists, revision];
 /** Rules about what the session has seen. Another licence or the operator's bypass replaces them. */
-const SEEING: readonly JudgeRule[] = [folder, seen, covered, fresh];
+const SEEING: readonly JudgeRule[] = [seen, covered, fresh];
+/** The same for deletions, which may remove a whole folder. */
+const ALWAYS_DELETING: readonly JudgeRule[] = [contain, kind, size, exists, recursive, revision];
+const SEEING_DELETING: readonly JudgeRule[] = [folder, ...SEEING];
 /** Rules that need file contents, so they come last. */
 const CONTENT: readonly JudgeRule[] = [content];
 
@@ -35,7 +37,7 @@ const CONTENT: readonly JudgeRule[] = [content];
 export function judge(facts: Facts, policy: Policy): Verdict {
   // One list for all rules; concatenating lists would cost more than the rules themselves.
   const notices: Notice[] = [];
-  const always = consult(ALWAYS, { facts, policy, notices });
+  const always = consult(facts.action === 'delete' ? ALWAYS_DELETING : ALWAYS, { facts, policy, notices });
   if (always.refusal !== undefined) return { outcome: 'refuse', refusal: always.refusal };
 
   const licensed = license({ facts, policy, notices });
@@ -77,7 +79,8 @@ function license({ facts, policy, notices }: Hearing): Licensed {
   const exempt = exemption(facts, policy);
   if (exempt !== undefined) return { licence: exempt, refusal: undefined };
   const said: Notice[] = [];
-  const { refusal, carry } = consult(SEEING, { facts, policy, notices: said });
+  const rules = facts.action === 'delete' ? SEEING_DELETING : SEEING;
+  const { refusal, carry } = consult(rules, { facts, policy, notices: said });
   if (facts.appends === true && policy.append === 'free' && refusal !== undefined) {
     notices.push({ kind: 'unseen-append' });
     return { licence: 'append', refusal: undefined };

@@ -17,13 +17,6 @@ const QUESTION_ID = 'lookfirst-approval-';
 /** The key of the question in an `input_required` result. */
 const APPROVAL_INPUT = 'approval';
 
-/** True if a client can show a form to its user. An empty capability means forms; `url` alone does not. */
-export function canElicit(capabilities: unknown): boolean {
-  const elicitation = isRecord(capabilities) ? capabilities['elicitation'] : undefined;
-  if (!isRecord(elicitation)) return false;
-  return 'form' in elicitation || !('url' in elicitation);
-}
-
 type ApprovalForm = {
   readonly mode: 'form';
   readonly message: string;

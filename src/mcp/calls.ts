@@ -5,7 +5,6 @@ import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolAnswer, ToolContext } from '../tools/tool-answer.ts';
 import { type ToolDefinition, type ToolHost, unknownTool } from '../tools/tool-host.ts';
 import { askingCall, HeldCalls, type InputRequired, Questions } from './approval.ts';
-import { metaOf } from './envelope.ts';
 import {
   type Era,
   formOf,
@@ -13,6 +12,7 @@ import {
   inputRequiredMessage,
   invalidParams,
   isRequestId,
+  metaOf,
   notificationMessage,
   type Parts,
   type Request,

@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { isRecord, type JsonRecord } from '../model/record.ts';
-import { metaOf } from './envelope.ts';
-import { CLIENT_CAPABILITIES_KEY, type Parts, requestMessage } from './protocol.ts';
+import { CLIENT_CAPABILITIES_KEY, metaOf, type Parts, requestMessage } from './protocol.ts';
 
 /** A client that does not answer `roots/list` within this time counts as having no roots. */
 const ANSWER_MS = 5000;

@@ -2,16 +2,19 @@ import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-choice.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
-import { canElicit } from './approval.ts';
+
 import { type Caller, Calls, type CallsOptions } from './calls.ts';
 import { type ClientRoots, RootsDialogue } from './client-roots.ts';
-import { type Envelope, envelopeOf, implementationOf, metaOf } from './envelope.ts';
 import {
   BATCH_VERSION,
   CAPABILITIES,
+  canElicit,
   complete,
+  type Envelope,
+  envelopeOf,
   errorMessage,
   type Implementation,
+  implementationOf,
   inputRequiredMessage,
   internalError,
   invalidParams,
@@ -21,6 +24,7 @@ import {
   type LegacyVersion,
   type Message,
   MODERN_VERSIONS,
+  metaOf,
   methodNotFound,
   type Notification,
   notificationMessage,

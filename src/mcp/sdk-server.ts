@@ -10,16 +10,18 @@ import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolContext } from '../tools/tool-answer.ts';
 import { type ToolHost, unknownTool } from '../tools/tool-host.ts';
 import { JsonText } from '../wire/json-text.ts';
-import { approvalForm, approvalOf, canElicit, type HeldCalls, QUESTION_MS } from './approval.ts';
-import { implementationOf, metaOf } from './envelope.ts';
+import { approvalForm, approvalOf, type HeldCalls, QUESTION_MS } from './approval.ts';
 import {
   CAPABILITIES,
   CLIENT_CAPABILITIES_KEY,
   CLIENT_INFO_KEY,
+  canElicit,
   type Era,
   formOf,
+  implementationOf,
   isRequestId,
   LEGACY_VERSIONS,
+  metaOf,
   type ToolResult,
   toolResult,
 } from './protocol.ts';

@@ -4,9 +4,9 @@ import { walkEntries } from '../journal/journal.ts';
 import type { Entry, Side } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
+import { looksBinary } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
 import { splitLines, withoutEnding } from '../text/lines.ts';
-import { looksBinary } from '../text/unicode.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import type { Records } from './records.ts';
 

@@ -111,7 +111,7 @@ async function assemble(
     home,
     owner: owner.tag,
     durability,
-    imageName: (fingerprint, stats) => images.freeName?.(fingerprint, stats),
+    imageName: images.freeName?.bind(images),
   });
   opened.push(() => disk.close());
   opened.push(packRegularly(images));

@@ -6,9 +6,9 @@ import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerpri
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { hasNul } from '../text/decode.ts';
 import { clampLine, withoutEnding } from '../text/lines.ts';
 import { isSecretPath, mayHoldSecret } from '../text/secrets.ts';
-import { hasNul } from '../text/unicode.ts';
 import { invalid, type Reading, rangeOf, type Shown, unreadableRefusal } from './reading.ts';
 import { lazily } from './shown-text.ts';
 

@@ -1,9 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { LineRange } from '../model/coverage.ts';
 import type { ReadResult } from '../model/results.ts';
-import { decodeText } from '../text/decode.ts';
+import { decodeText, hasNul } from '../text/decode.ts';
 import { clampLines, sliceLineBytes, sliceLines, toLf, viewOf } from '../text/lines.ts';
-import { hasNul } from '../text/unicode.ts';
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const NEWLINE = 10;

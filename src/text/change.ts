@@ -1,4 +1,5 @@
 import type { LineRange } from '../model/coverage.ts';
+import type { Edit } from '../model/intent.ts';
 import {
   type Ending,
   endingOf,
@@ -110,4 +111,9 @@ function wholeLines(text: string, at: number, content: string): string {
 function endingAround(text: string, at: number): Ending | undefined {
   const before = endingOf(text.slice(0, at));
   return before === '' ? neighbourEndings(text)({ start: at, end: at }) : before;
+}
+
+/** Whether an edit deletes text without a final newline. Of a whole line, the ending is deleted too. */
+export function deletesLines(edit: Pick<Edit, 'oldString' | 'newString'>): boolean {
+  return edit.newString === '' && !edit.oldString.endsWith('\n');
 }

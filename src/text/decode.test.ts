@@ -3,8 +3,7 @@ import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 // It says how to load the packages for older encodings.
 import '../disk/read.ts';
-import { decodeText, encodeText } from './decode.ts';
-import { looksBinary } from './unicode.ts';
+import { decodeText, encodeText, looksBinary } from './decode.ts';
 
 const RUSSIAN = 'Съешь же ещё этих мягких французских булок, да выпей чаю.\r\n'.repeat(5);
 const JAPANESE = 'これは日本語の文章です。ファイルを読み込みます。\n'.repeat(5);

@@ -1,16 +1,6 @@
 import type { analyse } from 'chardet';
 import type iconv from 'iconv-lite';
 import { endingUsed, viewOf, withEnding } from './lines.ts';
-import {
-  type DecodedText,
-  decodeUnicode,
-  encodeUnicode,
-  hasMark,
-  hasNul,
-  isPlainText,
-  isUnicode,
-  type TextForm,
-} from './unicode.ts';
 
 /** Sample size for detection, which takes about half a second per megabyte. */
 const SAMPLE_BYTES = 64 * 1024;
@@ -177,4 +167,220 @@ function specialForm(bytes: Uint8Array): FileForm | undefined {
 function beginsWithCrlf(bytes: Uint8Array): boolean {
   const newline = viewOf(bytes).indexOf(NEWLINE);
   return newline > 0 && bytes[newline - 1] === RETURN;
+}
+
+/** How a text is stored; enough to write it back byte for byte. */
+export interface TextForm {
+  /** Lower case: `utf-8`, `utf-16le`, `utf-16be`, or a legacy name such as `windows-1252`. */
+  readonly encoding: string;
+  readonly bom: boolean;
+}
+
+/** A decoded file; `text` never contains the byte order mark. */
+export interface DecodedText extends TextForm {
+  readonly text: string;
+}
+
+const UTF8: TextForm = { encoding: 'utf-8', bom: false };
+
+/** Number of bytes in which a NUL indicates UTF-16 or binary: git's limit, rounded up. */
+const SNIFFED_BYTES = 8192;
+/** Minimum share of 16-bit units with a zero high byte for text without a mark to count as UTF-16. */
+const MIN_ZERO_SHARE = 0.1;
+const BOMS = [
+  { encoding: 'utf-8', mark: [0xef, 0xbb, 0xbf] },
+  { encoding: 'utf-16le', mark: [0xff, 0xfe] },
+  { encoding: 'utf-16be', mark: [0xfe, 0xff] },
+] as const;
+
+/**
+ * Decodes UTF-8 and UTF-16 strictly; undefined for anything else. It never substitutes: malformed bytes, lone
+ * surrogates and NULs in UTF-16 all return undefined. UTF-16 without a mark is recognised only if all of it is
+ * printable and one byte of many pairs is zero.
+ */
+export function decodeUnicode(bytes: Uint8Array): DecodedText | undefined {
+  const marked = markOf(bytes);
+  if (marked !== undefined) {
+    const text = decodeStrict(bytes.subarray(marked.mark.length), marked.encoding);
+    return text === undefined ? undefined : { text, encoding: marked.encoding, bom: true };
+  }
+  if (!hasNul(bytes)) {
+    const text = decodeStrict(bytes, 'utf-8');
+    return text === undefined ? undefined : { text, ...UTF8 };
+  }
+  const encoding = guessUtf16(bytes);
+  if (encoding === undefined) return undefined;
+  const text = decodeStrict(bytes, encoding);
+  return text === undefined || !isPlainText(text) ? undefined : { text, encoding, bom: false };
+}
+
+/** Encodes as UTF-8 or UTF-16; undefined if the text has a lone surrogate, which they cannot represent. */
+export function encodeUnicode(text: string, form: TextForm): Uint8Array | undefined {
+  const marked = form.bom ? `\ufeff${text}` : text;
+  if (form.encoding !== 'utf-8') {
+    if (!isWellFormed(marked)) return undefined;
+    const units = Buffer.from(marked, 'utf16le');
+    return form.encoding === 'utf-16be' ? units.swap16() : units;
+  }
+  const bytes = Buffer.from(marked, 'utf8');
+  // Encoding turns a lone surrogate into U+FFFD. If the bytes contain none, the text need not be checked.
+  return bytes.includes('\ufffd') && !isWellFormed(marked) ? undefined : bytes;
+}
+
+export function isUnicode(encoding: string): boolean {
+  return BOMS.some((known) => known.encoding === encoding);
+}
+
+/**
+ * True if the beginning proves that this is not text: a NUL, and not UTF-16. False proves nothing; only a full decode
+ * does.
+ */
+export function looksBinary(bytes: Uint8Array): boolean {
+  return hasNul(bytes) && !hasUtf16Mark(bytes) && guessUtf16(bytes) === undefined;
+}
+
+/** True if the bytes begin with any byte order mark. */
+export function hasMark(bytes: Uint8Array): boolean {
+  return markOf(bytes) !== undefined;
+}
+
+export function hasUtf16Mark(bytes: Uint8Array): boolean {
+  return markOf(bytes)?.mark.length === 2;
+}
+
+export function hasNul(bytes: Uint8Array): boolean {
+  return viewOf(bytes.subarray(0, SNIFFED_BYTES)).indexOf(0) !== -1;
+}
+
+/** True if the text has no control characters that text does not use, and no replacement characters. */
+export function isPlainText(text: string): boolean {
+  return !/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]/.test(text);
+}
+
+function markOf(bytes: Uint8Array): (typeof BOMS)[number] | undefined {
+  return BOMS.find(({ mark }) => mark.every((byte, at) => bytes[at] === byte));
+}
+
+function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
+
+function decodeStrict(bytes: Uint8Array, encoding: string): string | undefined {
+  try {
+    const text = new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
+    // A NUL in UTF-16 means UTF-32 or binary.
+    return encoding !== 'utf-8' && text.includes('\0') ? undefined : text;
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+function guessUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
+  if (bytes.length % 2 !== 0) return undefined;
+  const sample = bytes.subarray(0, SNIFFED_BYTES);
+  let even = 0;
+  let odd = 0;
+  for (let at = 0; at + 1 < sample.length; at += 2) {
+    if (sample[at] === 0) even += 1;
+    if (sample[at + 1] === 0) odd += 1;
+  }
+  const units = Math.floor(sample.length / 2);
+  // If everything except the zeros is ASCII, UTF-16 has a zero in every unit. Fewer zeros separate names, as in the
+  // output of `find -print0`.
+  const ascii = /^[\0\t-\r -~]*$/.test(viewOf(sample).toString('latin1'));
+  const enough = ascii ? units : units * MIN_ZERO_SHARE;
+  if (even === 0 && odd >= enough) return 'utf-16le';
+  return odd === 0 && even >= enough ? 'utf-16be' : undefined;
+}
+
+interface Magic {
+  readonly mimeType: string;
+  readonly at?: number;
+  readonly bytes: string;
+  /** A text could begin with these bytes too; they count only if the file contains a NUL. */
+  readonly plain?: true;
+}
+
+/** Signatures as Latin-1 strings. RIFF and ISO media store their type at a later offset. */
+const MAGIC: readonly Magic[] = [
+  { mimeType: 'image/png', bytes: '\x89PNG\r\n\x1a\n' },
+  { mimeType: 'image/jpeg', bytes: '\xff\xd8\xff' },
+  { mimeType: 'image/gif', bytes: 'GIF87a', plain: true },
+  { mimeType: 'image/gif', bytes: 'GIF89a', plain: true },
+  { mimeType: 'image/bmp', bytes: 'BM', plain: true },
+  { mimeType: 'image/tiff', bytes: 'II*\0' },
+  { mimeType: 'image/tiff', bytes: 'MM\0*' },
+  { mimeType: 'image/x-icon', bytes: '\0\0\x01\0' },
+  { mimeType: 'image/webp', at: 8, bytes: 'WEBP', plain: true },
+  { mimeType: 'audio/wav', at: 8, bytes: 'WAVE', plain: true },
+  { mimeType: 'video/x-msvideo', at: 8, bytes: 'AVI ', plain: true },
+  { mimeType: 'image/avif', at: 4, bytes: 'ftypavif', plain: true },
+  { mimeType: 'image/heic', at: 4, bytes: 'ftyphe', plain: true },
+  { mimeType: 'audio/mp4', at: 4, bytes: 'ftypM4A', plain: true },
+  { mimeType: 'video/quicktime', at: 4, bytes: 'ftypqt', plain: true },
+  { mimeType: 'video/mp4', at: 4, bytes: 'ftyp', plain: true },
+  { mimeType: 'application/pdf', bytes: '%PDF-' },
+  { mimeType: 'audio/mpeg', bytes: 'ID3', plain: true },
+  // Only these four second bytes, because FF FE is the byte order mark of UTF-16.
+  { mimeType: 'audio/mpeg', bytes: '\xff\xfb' },
+  { mimeType: 'audio/mpeg', bytes: '\xff\xfa' },
+  { mimeType: 'audio/mpeg', bytes: '\xff\xf3' },
+  { mimeType: 'audio/mpeg', bytes: '\xff\xf2' },
+  { mimeType: 'audio/ogg', bytes: 'OggS', plain: true },
+  { mimeType: 'audio/flac', bytes: 'fLaC', plain: true },
+  { mimeType: 'audio/midi', bytes: 'MThd', plain: true },
+  { mimeType: 'video/webm', bytes: '\x1a\x45\xdf\xa3' },
+  { mimeType: 'application/zip', bytes: 'PK\x03\x04' },
+  { mimeType: 'application/zip', bytes: 'PK\x05\x06' },
+  { mimeType: 'application/gzip', bytes: '\x1f\x8b' },
+  { mimeType: 'application/x-bzip2', bytes: 'BZh', plain: true },
+  { mimeType: 'application/x-xz', bytes: '\xfd7zXZ\0' },
+  { mimeType: 'application/zstd', bytes: '\x28\xb5\x2f\xfd' },
+  { mimeType: 'application/x-7z-compressed', bytes: '7z\xbc\xaf\x27\x1c' },
+  { mimeType: 'application/vnd.rar', bytes: 'Rar!\x1a\x07' },
+  { mimeType: 'application/x-tar', at: 257, bytes: 'ustar', plain: true },
+  { mimeType: 'application/vnd.sqlite3', bytes: 'SQLite format 3\0' },
+  { mimeType: 'application/wasm', bytes: '\0asm' },
+  { mimeType: 'application/x-elf', bytes: '\x7fELF' },
+  { mimeType: 'application/vnd.microsoft.portable-executable', bytes: 'MZ', plain: true },
+  { mimeType: 'font/woff', bytes: 'wOFF', plain: true },
+  { mimeType: 'font/woff2', bytes: 'wOF2', plain: true },
+  { mimeType: 'font/otf', bytes: 'OTTO', plain: true },
+  { mimeType: 'font/ttf', bytes: '\0\x01\0\0' },
+];
+
+/** Office documents are zip archives; only the file name distinguishes them. */
+const ZIPPED: readonly (readonly [string, string])[] = [
+  ['.docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  ['.xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+  ['.pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
+  ['.epub', 'application/epub+zip'],
+  ['.jar', 'application/java-archive'],
+];
+
+/**
+ * First bytes of the signatures that need no NUL. Almost no text begins with one of them, so this check is a fast path.
+ */
+const FIRST = new Set(
+  MAGIC.filter(({ plain }) => plain === undefined).map(({ bytes }) => bytes.charCodeAt(0)),
+);
+
+const NOTEBOOK = 'application/x-ipynb+json';
+
+/**
+ * The media type of a file that is not plain text, even if it decodes as text (PDF, notebook); otherwise undefined.
+ * Detected by content, except notebooks and zipped formats, which are detected by name.
+ */
+export function sniffMedia(bytes: Uint8Array, path: string): string | undefined {
+  const name = path.toLowerCase();
+  if (name.endsWith('.ipynb')) return NOTEBOOK;
+  const binary = hasNul(bytes);
+  if (!binary && !FIRST.has(bytes[0] ?? 0)) return undefined;
+  const beginning = viewOf(bytes).toString('latin1', 0, 512);
+  const magic = MAGIC.find(
+    (known) => beginning.startsWith(known.bytes, known.at ?? 0) && (known.plain === undefined || binary),
+  );
+  if (magic?.mimeType !== 'application/zip') return magic?.mimeType;
+  return ZIPPED.find(([extension]) => name.endsWith(extension))?.[1] ?? magic.mimeType;
 }

@@ -1,8 +1,7 @@
 import type { Edit } from '../model/intent.ts';
-import { type Change, changesOf, composeChanges } from './change.ts';
+import { type Change, changesOf, composeChanges, deletesLines } from './change.ts';
+import { hasNul, hasUtf16Mark } from './decode.ts';
 import { type Ending, endingUsed, type Span, viewOf, withEnding } from './lines.ts';
-import { deletesLines } from './splice.ts';
-import { hasNul, hasUtf16Mark } from './unicode.ts';
 
 export interface BytesSpliced {
   readonly bytes: Uint8Array;

@@ -1,7 +1,7 @@
 import type { Edit } from '../model/intent.ts';
 import { MATCH_TIERS, type MatchTier } from '../model/results.ts';
 import type { MatchPlace } from '../model/verdict.ts';
-import { type Change, changesOf, composeChanges } from './change.ts';
+import { type Change, changesOf, composeChanges, deletesLines } from './change.ts';
 import { type EqualRun, equalRuns } from './diff.ts';
 import { asTyped, fold, foldedOffset, sourceSpan } from './fold.ts';
 import {
@@ -179,11 +179,6 @@ function landOrRefuse(text: string, landed: Landing | Rivals): Step | Failure {
     changes: changesOf([span], [replacement.length]),
     tier,
   };
-}
-
-/** Whether an edit deletes text without a final newline. Of a whole line, the ending is deleted too. */
-export function deletesLines(edit: Pick<Edit, 'oldString' | 'newString'>): boolean {
-  return edit.newString === '' && !edit.oldString.endsWith('\n');
 }
 
 /** Extends a span of whole lines by the ending of its last line; other spans are returned unchanged. */

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { parsePolicyFile } from '../../config/policy-file.ts';
 import { completeTable } from '../../dialect/calls/user-table.ts';
 import { PRESET_NAMES } from '../../model/policy.ts';
-import { isSessionId } from '../../model/session-id.ts';
+import { isSessionId } from '../../model/record.ts';
 import { harmless } from '../../report/bounded.ts';
 import { accessibleFolders } from '../../session/accessible-folders.ts';
 import { placesOf, policyTextOf, type StateFlags } from '../../session/configured.ts';

@@ -14,7 +14,7 @@ import {
   layerEntries,
 } from '../../process/layer-entries.ts';
 import { type PathMatch, policyGlobMatcher } from '../../text/glob/glob.ts';
-import { ABSENT, fileSide } from '../side-at.ts';
+import { ABSENT, fileSide } from '../step.ts';
 import type { World } from '../world.ts';
 
 /** A command's effect on one path. */

@@ -11,8 +11,7 @@ import { countLines } from '../../text/lines.ts';
 import { type LookedFile, look } from '../look.ts';
 import { judgeGranted, prepare } from '../prepare.ts';
 import { cure, type Denied, evidenceOf, notPrepared } from '../prepared.ts';
-import { ABSENT, fileSide, sideAt, sideOf } from '../side-at.ts';
-import type { Step } from '../step.ts';
+import { ABSENT, fileSide, type Step, sideAt, sideOf } from '../step.ts';
 import type { World } from '../world.ts';
 import { changedElsewhere, type ShownScene } from './shown.ts';
 

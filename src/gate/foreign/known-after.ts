@@ -4,10 +4,10 @@ import { type Coverage, NOTHING, WHOLE } from '../../model/coverage.ts';
 import type { Effect, ForeignWrite } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
+import { hasUtf16Mark, looksBinary } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';
 import { countLines } from '../../text/lines.ts';
-import { hasUtf16Mark, looksBinary } from '../../text/unicode.ts';
-import type { FoundSide } from '../side-at.ts';
+import type { FoundSide } from '../step.ts';
 import type { World } from '../world.ts';
 import type { ShownScene } from './shown.ts';
 

@@ -6,7 +6,7 @@ import type { Action } from '../../model/verdict.ts';
 import { clip } from '../../report/bounded.ts';
 import { withoutSecrets } from '../../text/secrets.ts';
 import { bypassEntries, newChangeId } from '../announce.ts';
-import { fileSide } from '../side-at.ts';
+import { fileSide } from '../step.ts';
 import type { World } from '../world.ts';
 import { type BytesBefore, effectAt } from './command.ts';
 import type { AllowedChanges } from './judge-all.ts';

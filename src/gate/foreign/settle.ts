@@ -5,7 +5,7 @@ import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { endingUsed } from '../../text/lines.ts';
 import { settle } from '../announce.ts';
-import { ABSENT, foundAt, sideAt } from '../side-at.ts';
+import { ABSENT, foundAt, sideAt } from '../step.ts';
 import { readTree, type TreeNode } from '../tree-step.ts';
 import type { World } from '../world.ts';
 import { commandTurnouts, dropSnapshots, lostChangeNotices } from './command.ts';

@@ -11,11 +11,11 @@ import type { Notice, WitnessEvent } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
 import { formatRanges } from '../../report/amounts.ts';
+import { looksBinary } from '../../text/decode.ts';
 import { countLines, sameLines, sliceLineBytes } from '../../text/lines.ts';
-import { looksBinary } from '../../text/unicode.ts';
 import { trusted } from '../look.ts';
 import { creditFor, outsideChange } from '../prepared.ts';
-import { snapshotAt } from '../side-at.ts';
+import { snapshotAt } from '../step.ts';
 import type { World } from '../world.ts';
 
 type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | GuessedEvent;

@@ -12,7 +12,7 @@ import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import type { RestoreContext } from '../restore-step.ts';
-import { ABSENT, sideOfLocated } from '../side-at.ts';
+import { ABSENT, sideOfLocated } from '../step.ts';
 import type { World } from '../world.ts';
 
 /** The state of a path at some point of an undo. */

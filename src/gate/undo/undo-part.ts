@@ -12,7 +12,7 @@ import { merge3 } from '../../text/merge.ts';
 import { type MaskedDiffOptions, maskedDiff } from '../../text/unified.ts';
 import { carryOut } from '../carry-out.ts';
 import { lockKeys } from '../recover.ts';
-import { foundAt } from '../side-at.ts';
+import { foundAt } from '../step.ts';
 import type { World } from '../world.ts';
 import type { FoundChange } from './check.ts';
 import { stepsFor } from './undo.ts';

@@ -14,3 +14,12 @@ export const folder: JudgeRule = (facts, policy) => {
   const detail = { kind: 'directory', seenAtMs: facts.sighting?.atMs } as const;
   return no(facts, { code: 'STALE', next: 'list', detail });
 };
+
+/** A non-empty folder is deleted only if the caller sets `recursive`; a bypass does not replace it. */
+export const recursive: JudgeRule = (facts) => {
+  const { action, target, folder } = facts;
+  if (action !== 'delete' || !target.exists || target.kind !== 'directory') return PASS;
+  if (folder?.empty === true || folder?.recursive === true) return PASS;
+  const detail = { kind: 'directory', reason: 'the folder is not empty' } as const;
+  return no(facts, { code: 'INVALID_ARGUMENT', next: 'fix_argument', detail });
+};

@@ -38,7 +38,7 @@ async function commandLine(args: readonly string[]): Promise<number> {
     self: [execPath, argv[1] ?? ''],
     runProxy: async (plan) => (await import('./proxy/open-proxy.ts')).openProxy(plan),
     runViewer: async (plan) =>
-      (await import('./viewer/open-viewer.ts')).openViewer({ ...plan, signals: process }),
+      (await import('./viewer/serve-viewer.ts')).openViewer({ ...plan, signals: process }),
   });
 }
 
@@ -54,9 +54,9 @@ function keepCompiled(): void {
 
 /** The viewer for users, beside a server over HTTP. */
 async function viewer(
-  ...args: Parameters<typeof import('./viewer/open-viewer.ts').viewerBeside>
-): Promise<ReturnType<typeof import('./viewer/open-viewer.ts').viewerBeside>> {
-  return (await import('./viewer/open-viewer.ts')).viewerBeside(...args);
+  ...args: Parameters<typeof import('./viewer/serve-viewer.ts').viewerBeside>
+): Promise<ReturnType<typeof import('./viewer/serve-viewer.ts').viewerBeside>> {
+  return (await import('./viewer/serve-viewer.ts')).viewerBeside(...args);
 }
 
 /** One hook call. Hosts wait for it, so it loads neither the argument parser nor the other commands. */

@@ -115,7 +115,7 @@ async function serve(
   plan: ServePlan,
 ): Promise<void> {
   const { log, env } = plan;
-  const { readyConfigurations } = showConfig ? await import('./ready-configurations.ts') : {};
+  const { readyConfigurations } = showConfig ? await import('./clients/clients.ts') : {};
   if (http === undefined) {
     await serveStdio(plan);
     return;

@@ -1,4 +1,4 @@
-import { USER_TABLE } from '../dialect/calls/table-shape.ts';
+import { USER_TABLE } from '../dialect/calls/table.ts';
 import { toJsonSchema } from '../model/json-schema.ts';
 import { type BypassRule, type Policy, PRESET_NAMES } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';

@@ -2,7 +2,7 @@ import { pathText } from '../report/bounded.ts';
 import { commandText } from '../report/command-words.ts';
 import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
-import { plainEdit, plainWrite, rowsText } from './plain-text.ts';
+import { plainEdit, plainWrite, rowsText } from './render.ts';
 import { DESTROYS, type Dialect, given, problem, READS, type Tool, tool } from './tool.ts';
 import { linesIn, VIEW_RANGE, VIEW_STYLE } from './view-range.ts';
 

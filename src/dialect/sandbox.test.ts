@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RENDER_CONTEXT as W } from '../../test/support/render-context.ts';
 import type { ReadResult } from '../model/results.ts';
-import { styledText } from './read-style.ts';
+import { styledText } from './render.ts';
 import { SANDBOX } from './sandbox.ts';
 
 function call(name: string, args: Record<string, unknown>) {

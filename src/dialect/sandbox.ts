@@ -1,8 +1,7 @@
 import { pathText } from '../report/bounded.ts';
 import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
-import { describedFile, plainEdit, plainWrite, rowsText } from './plain-text.ts';
-import type { ReadStyle } from './read-style.ts';
+import { describedFile, plainEdit, plainWrite, type ReadStyle, rowsText } from './render.ts';
 import { DESTROYS, type Dialect, given, READS, type Tool, tool } from './tool.ts';
 
 const FILE = { type: 'string', description: 'Absolute or workspace-relative path.' } as const;

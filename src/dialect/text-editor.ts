@@ -1,5 +1,5 @@
 import { listAnswer } from './lookfirst/looking-text.ts';
-import { plainEdit, plainInsert, plainWrite } from './plain-text.ts';
+import { plainEdit, plainInsert, plainWrite } from './render.ts';
 import { type Call, DESTROYS, type Dialect, type Problem, problem, tool } from './tool.ts';
 import { linesIn, VIEW_RANGE, VIEW_STYLE } from './view-range.ts';
 

@@ -4,8 +4,7 @@ import { checkShape, mismatchText, type ObjectShape, type Shape } from '../model
 import type { Refusal } from '../model/verdict.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import type { OperationKind, Operations, Results } from './operation.ts';
-import type { ReadStyle } from './read-style.ts';
-import type { RenderContext, Rendered } from './render.ts';
+import type { ReadStyle, RenderContext, Rendered } from './render.ts';
 
 /** Hints for clients. Every tool sets all four, because the defaults are pessimistic. */
 interface Annotations {

@@ -1,6 +1,6 @@
 import type { ReadResult } from '../model/results.ts';
 import { notText } from './lookfirst/looking-tools.ts';
-import type { ReadStyle } from './read-style.ts';
+import type { ReadStyle } from './render.ts';
 import { type Problem, problem } from './tool.ts';
 
 /** The argument of Anthropic's tools that names lines. */

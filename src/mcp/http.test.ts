@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonRecord } from '../model/record.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
-import { newToken } from '../wire/bearer.ts';
+import { newToken } from '../wire/http.ts';
 import { type HttpOptions, listenHttp } from './http.ts';
 
 const TOKEN = 'token-for-tests';

@@ -23,9 +23,8 @@ import { COMPACTED_METHOD, CONTEXT_KEY, SESSION_KEY, TURN_KEY } from '../tools/s
 import type { ToolHost } from '../tools/tool-host.ts';
 import { type Rejection, rejectRequest } from '../wire/http.ts';
 import { HeldCalls } from './approval.ts';
-import { checkToken, readJson } from './http-answer.ts';
 import { metaOf } from './protocol.ts';
-import { type SdkServerOptions, sdkServer } from './sdk-server.ts';
+import { checkToken, readJson, type SdkServerOptions, sdkServer } from './sdk-server.ts';
 
 const METHODS: readonly string[] = ['POST', 'GET', 'DELETE'];
 const MAX_BODY_BYTES = 64 << 20;

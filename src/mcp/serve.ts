@@ -8,8 +8,8 @@ import type { WorkspaceOptions } from '../session/opening.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { ChoiceOptions } from '../tools/session-choice.ts';
 import { createToolHost, type ToolHost } from '../tools/tool-host.ts';
-import { newToken } from '../wire/bearer.ts';
 import { type EndSignal, EndSignals } from '../wire/end-signals.ts';
+import { newToken } from '../wire/http.ts';
 import { ClientRoots } from './client-roots.ts';
 import { type StdioEnd, runStdioLoop as serveStreams } from './stdio-loop.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FAST_FILESYSTEM } from '../dialect/calls/servers/fast-filesystem.ts';
-import { OFFICIAL_FILESYSTEM } from '../dialect/calls/servers/official-filesystem.ts';
-import { SERENA } from '../dialect/calls/servers/serena.ts';
+import { FAST_FILESYSTEM, OFFICIAL_FILESYSTEM } from '../dialect/calls/servers/filesystem-servers.ts';
+import { SERENA } from '../dialect/calls/servers/known-servers.ts';
 import { folderOf, keepsFolder } from './bearings.ts';
 
 const launch = (line: string) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { OFFICIAL_FILESYSTEM } from '../dialect/calls/servers/filesystem-servers.ts';
 import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
-import { OFFICIAL_FILESYSTEM } from '../dialect/calls/servers/official-filesystem.ts';
 import { Catalogue } from './catalogue.ts';
 import { understand } from './understand.ts';
 

@@ -1,14 +1,24 @@
+import { randomBytes } from 'node:crypto';
+import { relative } from 'node:path';
 import type { World } from '../gate/world.ts';
+import { type ActiveGrant, activeGrants } from '../journal/grants.ts';
+import { walkEntries } from '../journal/journal.ts';
 import { Ledger } from '../ledger/ledger.ts';
-import type { Entry } from '../model/entry.ts';
+import type { Effect, Entry, Grant, NewEntry } from '../model/entry.ts';
 import type { FileStatus } from '../model/results.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Outcome } from '../model/verdict.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { status } from '../session/status.ts';
+import type { EntryFilter } from '../store/store.ts';
+import { decodeText } from '../text/decode.ts';
+import { lostChanges } from '../text/lost-change.ts';
 import { canonicalPath } from './canonical-path.ts';
+import { absolutePathOf } from './entry-words.ts';
+import { netEffects } from './net-effects.ts';
+import { findBytes } from './path-diff.ts';
 import type { Records } from './records.ts';
-import type { Scope } from './scope.ts';
+import { isInScope, type Scope } from './scope.ts';
 import { lastUsedMs, type PlacedSession, placedSessions } from './session-views.ts';
 
 /** The sessions in a scope, and the workspaces that they or the journal name. */
@@ -155,4 +165,198 @@ export async function unjudgedCalls(
     limit: MAX_COUNTED,
   });
   return { count: entries.length, newest: entries[0] };
+}
+
+/** A grant in the form shown to users. */
+export interface GrantView {
+  readonly id: string;
+  /** Full path of the file or folder. */
+  readonly path: string;
+  readonly session?: string;
+  readonly once?: true;
+  readonly atMs: number;
+}
+
+/** The session name that the journal uses for actions of the user at the command line. */
+const WHO = 'command-line';
+
+export interface GrantRequest {
+  readonly cwd: string;
+  readonly path: string;
+  readonly scope: Scope;
+  readonly session?: string | undefined;
+  readonly once?: boolean | undefined;
+  readonly nowMs: number;
+}
+
+/** Lets sessions change a file, or everything in a folder, without having read it. Running servers obey without a restart. */
+export async function giveGrant(records: Records, request: GrantRequest): Promise<GrantView> {
+  const { session, once, nowMs } = request;
+  const { key } = canonicalPath(request.cwd, request.path);
+  const { roots } = await surroundings(records, request.scope);
+  const root = roots.find((each) => isInScope(key, each)) ?? canonicalPath(request.cwd, '.').key;
+  const grant: Grant = {
+    id: `g${randomBytes(4).toString('hex')}`,
+    ...(session === undefined ? {} : { session }),
+    ...(once === true ? { once } : {}),
+  };
+  const path = isInScope(key, root) ? relative(root, key) : key;
+  await records.store.record({
+    entries: [{ kind: 'grant', atMs: nowMs, session: WHO, root, path, key, grant }],
+  });
+  return { ...grant, path: key, atMs: nowMs };
+}
+
+/** The grants in force in a scope, newest first. */
+export async function grantViews({ store }: Records, scope: Scope): Promise<GrantView[]> {
+  return (await activeGrants(store, scope.filter)).map(viewOf);
+}
+
+/** Revokes the grants of a path, or the one with this id; of one session, if it is named. Returns those that were in force. */
+export async function revokeGrants(
+  { store }: Records,
+  request: Omit<GrantRequest, 'once'>,
+): Promise<GrantView[]> {
+  const { key } = canonicalPath(request.cwd, request.path);
+  const isMeant = (grant: ActiveGrant): boolean =>
+    (grant.id === request.path || grant.key === key) && grant.session === (request.session ?? grant.session);
+  const found = (await activeGrants(store, {})).filter(isMeant);
+  const entries = found.map(({ entry, id }) => revocation(entry, { id, nowMs: request.nowMs }));
+  if (entries.length > 0) await store.record({ entries });
+  return found.map(viewOf);
+}
+
+function revocation(
+  { root, path, key }: Entry,
+  { id, nowMs }: { readonly id: string; readonly nowMs: number },
+): NewEntry {
+  return {
+    kind: 'grant',
+    atMs: nowMs,
+    session: WHO,
+    root,
+    ...(path === undefined ? {} : { path }),
+    ...(key === undefined ? {} : { key }),
+    grant: { id, revoked: true },
+  };
+}
+
+function viewOf({ id, key, session, once, entry }: ActiveGrant): GrantView {
+  return {
+    id,
+    path: key,
+    ...(session === undefined ? {} : { session }),
+    ...(once === undefined ? {} : { once }),
+    atMs: entry.atMs,
+  };
+}
+
+/** A call that would have been refused, had the policy not only observed. */
+export interface ObservedRefusal {
+  readonly refusal: Entry;
+  /**
+   * The verdict of the bytes after the call. `right`: the change destroyed something that its session had not seen. `wrong`: it
+   * destroyed nothing, so the refusal would have been a false alarm. `unknown`: no change followed, or its bytes are gone.
+   */
+  readonly verdict: 'right' | 'wrong' | 'unknown';
+  /** The change that the call made. */
+  readonly change?: string;
+}
+
+/** The observed refusals that match, newest first. */
+export async function* observedRefusals(
+  records: Records,
+  filter: EntryFilter,
+): AsyncGenerator<ObservedRefusal> {
+  for await (const refusal of walkEntries(records.store, { ...filter, kinds: ['refusal'] }))
+    if (refusal.observed === true) yield judged(records, refusal);
+}
+
+async function judged(records: Records, refusal: Entry): Promise<ObservedRefusal> {
+  const key = refusal.key ?? absolutePathOf(refusal);
+  if (key === undefined) return { refusal, verdict: 'unknown' };
+  const { session, seq } = refusal;
+  const [next] = await records.store.entries({
+    session,
+    key,
+    kinds: ['change'],
+    afterSeq: seq,
+    order: 'oldest',
+    limit: 1,
+  });
+  const effect = next?.effects?.find((each) => each.key === key);
+  if (next === undefined || effect === undefined) return { refusal, verdict: 'unknown' };
+  const verdict = await verdictOf(records, refusal, { ...effect, root: next.root });
+  return { refusal, verdict, ...(next.change === undefined ? {} : { change: next.change }) };
+}
+
+async function verdictOf(
+  records: Records,
+  { seen }: Entry,
+  effect: Effect & { readonly root: string },
+): Promise<ObservedRefusal['verdict']> {
+  const { before, after } = effect;
+  if (before.kind === 'absent') return 'wrong';
+  if (after.kind === 'absent') return 'right';
+  const live = await textOf(records, before, effect);
+  const left = await textOf(records, after, effect);
+  if (live === undefined || left === undefined) return 'unknown';
+  const known = seen?.fingerprint;
+  const base =
+    known === undefined
+      ? undefined
+      : await textOf(records, { kind: 'file', fingerprint: known, mode: 0, kept: true }, effect);
+  const isLost =
+    base === undefined || base === live ? dropsLines(live, left) : lostChanges(base, live, left).length > 0;
+  return isLost ? 'right' : 'wrong';
+}
+
+async function textOf(
+  { images }: Records,
+  side: Effect['before'],
+  effect: Effect & { readonly root: string },
+): Promise<string | undefined> {
+  if (side.kind !== 'file') return undefined;
+  const found = await findBytes(images, side.fingerprint, effect);
+  return 'missing' in found ? undefined : decodeText(found.bytes)?.text;
+}
+
+/** True if a line that is not blank occurs less often than before. */
+function dropsLines(before: string, after: string): boolean {
+  const left = new Map<string, number>();
+  for (const line of linesOf(after)) left.set(line, (left.get(line) ?? 0) + 1);
+  return linesOf(before).some((line) => {
+    const count = left.get(line) ?? 0;
+    left.set(line, count - 1);
+    return count === 0;
+  });
+}
+
+function linesOf(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+/** A change of more files, or of a larger file, is not counted: a list of entries must not read all of it. */
+const MAX_COUNTED_FILES = 20;
+const MAX_COUNTED_BYTES = 256 << 10;
+const MAX_COUNTED_LINES = 20_000;
+
+/** `+3 -1`: the lines that a change added and removed; empty if they cannot be counted. */
+export async function changedLines(records: Records, entry: Entry): Promise<string> {
+  const effects = entry.kind === 'change' && entry.action !== 'move' ? netEffects([entry]) : [];
+  const sides = effects.flatMap(({ before, after }) => [before, after]);
+  const isLarge = sides.some((side) => side.kind === 'file' && side.fingerprint.size > MAX_COUNTED_BYTES);
+  if (effects.length === 0 || effects.length > MAX_COUNTED_FILES || isLarge) return '';
+  let diff = '';
+  for (const effect of effects) {
+    const { text, truncated } = await records.diff(effect, { maxLines: MAX_COUNTED_LINES });
+    if (truncated) return '';
+    // The names of both sides come before the first hunk.
+    diff += text.slice(text.indexOf('\n@@'));
+  }
+  const count = (lines: RegExp): number => diff.match(lines)?.length ?? 0;
+  return `+${count(/^\+/gm)} -${count(/^-/gm)}`;
 }

@@ -15,28 +15,30 @@ import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { sniffMedia } from '../text/decode.ts';
 import { clampLines, countLines } from '../text/lines.ts';
 import type { Located } from '../workspace/workspace.ts';
-import { readOutput, type VisibleText, visibleText } from './masked-text.ts';
-import { readHuge } from './read-huge.ts';
-import {
-  entryOf,
-  notAFile,
-  type Reading,
-  rangeOf,
-  readResult,
-  type Shown,
-  tooLarge,
-  unreadableRefusal,
-  withClaims,
-} from './reading.ts';
 import {
   EAGER_BYTES,
   type FileText,
   lazily,
   type PageText,
   pageText,
+  readOutput,
   type Showing,
   shownPage,
-} from './shown-text.ts';
+  type VisibleText,
+  visibleText,
+} from './masked-text.ts';
+import {
+  entryOf,
+  notAFile,
+  type Reading,
+  rangeOf,
+  readHuge,
+  readResult,
+  type Shown,
+  tooLarge,
+  unreadableRefusal,
+  withClaims,
+} from './reading.ts';
 
 /** Media files up to this size are returned; larger ones are only described. */
 const MAX_MEDIA_BYTES = 5 << 20;

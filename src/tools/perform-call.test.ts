@@ -5,7 +5,7 @@ import { written } from '../../test/support/written.ts';
 import { RAW_STYLE } from '../dialect/filesystem/shapes.ts';
 import { READ_STYLE } from '../dialect/lace/tools.ts';
 import { RECEIPT_STYLE } from '../dialect/lookfirst/looking-tools.ts';
-import { type ReadStyle, styledText } from '../dialect/read-style.ts';
+import { type ReadStyle, styledText } from '../dialect/render.ts';
 import type { ReadResult } from '../model/results.ts';
 import { splitLines, withoutEnding } from '../text/lines.ts';
 import { paced, searching, showRead } from './perform-call.ts';

@@ -1,7 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
-import { type ReadStyle, styledText } from '../dialect/read-style.ts';
-import type { RenderContext, Rendered } from '../dialect/render.ts';
+import { type ReadStyle, type RenderContext, type Rendered, styledText } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
 import { runAsTool } from '../gate/look.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';

@@ -1,3 +1,4 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** The HTTP status and JSON-RPC error that end a request. */
@@ -43,4 +44,23 @@ export function readBody(message: IncomingMessage, maxBytes: number): Promise<Bu
 /** The media type without its parameters, in lower case. */
 export function mediaType({ headers }: IncomingMessage): string {
   return (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/** An unguessable token of 256 bits. */
+export function newToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/**
+ * Whether an `Authorization` header carries this token as `Bearer`. The comparison takes the same time for every wrong
+ * token.
+ */
+export function carriesToken(authorization: string | undefined, token: string): boolean {
+  const [, given = ''] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+  // Compares digests, so that the time reveals neither content nor length.
+  return given !== '' && timingSafeEqual(digest(given), digest(token));
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

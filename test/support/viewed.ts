@@ -5,7 +5,7 @@ import { Scope } from '../../src/records/scope.ts';
 import { policyOf } from '../../src/session/configured.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { serveViewer, type ViewerOptions } from '../../src/viewer/serve-viewer.ts';
-import { newToken } from '../../src/wire/bearer.ts';
+import { newToken } from '../../src/wire/http.ts';
 
 /** A viewer that serves in this process, and a client for its API. */
 export interface Viewed {

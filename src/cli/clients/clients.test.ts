@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { configurationFor } from '../ready-configurations.ts';
 import { CLIENT_NAMES, type ClientPlaces, type ConfigScope } from './client.ts';
-import { CLIENTS } from './clients.ts';
+import { CLIENTS, configurationFor } from './clients.ts';
 import { addServer, newFile, removeServer, wrapServer } from './config-text.ts';
 import type { EditedConfig } from './edit.ts';
 import { proxyLaunch, serveLaunch } from './launch.ts';

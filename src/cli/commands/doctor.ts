@@ -4,7 +4,6 @@ import { jsonText } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import type { StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
-import { type DoctorCheck, fail, ok, reasonOf, warn } from '../doctor/check.ts';
 import { blindWriteProblem, checkClients } from '../doctor/clients.ts';
 import { checkHooks, checkUnjudged } from '../doctor/hooks.ts';
 import {
@@ -15,6 +14,11 @@ import {
   checkNode,
   checkPolicy,
   checkStore,
+  type DoctorCheck,
+  fail,
+  ok,
+  reasonOf,
+  warn,
 } from '../doctor/state.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';

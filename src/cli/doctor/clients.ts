@@ -20,8 +20,8 @@ import { ScanProblem } from '../clients/node.ts';
 import { scanToml } from '../clients/toml-scan.ts';
 import { ServerProcess } from '../server-process.ts';
 import type { Stage } from '../stage.ts';
-import { type DoctorCheck, fail, ok, reasonOf, warn } from './check.ts';
 import { hooksFile } from './hooks.ts';
+import { type DoctorCheck, fail, ok, reasonOf, warn } from './state.ts';
 
 /** For each client with our server and no hooks: the changes that its own tools make unjudged. */
 const AROUND: Readonly<Record<ClientName, string | undefined>> = {

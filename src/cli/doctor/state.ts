@@ -15,7 +15,6 @@ import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts
 import type { Cli } from '../cli.ts';
 import type { Stage } from '../stage.ts';
 import { countOf } from '../words.ts';
-import { type DoctorCheck, fail, ok, reasonOf, warn } from './check.ts';
 
 /** With less free space than this, a before-image may not fit. */
 const LITTLE_BYTES = 100 << 20;
@@ -220,4 +219,28 @@ function checkLocks(stage: Stage): DoctorCheck {
     default:
       return health satisfies never;
   }
+}
+
+/** The result of one check. `warn`: it works with restrictions. */
+export interface DoctorCheck {
+  readonly name: string;
+  readonly status: 'ok' | 'warn' | 'fail';
+  readonly message: string;
+}
+
+export function ok(name: string, message: string): DoctorCheck {
+  return { name, status: 'ok', message };
+}
+
+export function warn(name: string, message: string): DoctorCheck {
+  return { name, status: 'warn', message };
+}
+
+export function fail(name: string, message: string): DoctorCheck {
+  return { name, status: 'fail', message };
+}
+
+/** The error in one line. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 import { isRecord, type JsonRecord } from '../../model/record.ts';
 import { itemsOf } from './rule-scope.ts';
-import { SECTIONS } from './servers/official-filesystem.ts';
+import { SECTIONS } from './servers/filesystem-servers.ts';
 import type { EditArguments, Rule } from './table.ts';
 import { tendencyOf } from './tool-words.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkShape, listOf, mismatchText } from '../../model/shape.ts';
 import { KNOWN_SERVERS } from './servers/known-servers.ts';
-import { USER_TABLE } from './table-shape.ts';
+import { USER_TABLE } from './table.ts';
 import { completeTable, type UserTable } from './user-table.ts';
 
 describe('a user’s tables', () => {

@@ -2,8 +2,7 @@ import type { FileKind } from '../../model/path.ts';
 import type { InfoResult, ListResult, ReadResult } from '../../model/results.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { pathText } from '../../report/bounded.ts';
-import type { ReadStyle } from '../read-style.ts';
-import type { RenderContext } from '../render.ts';
+import type { ReadStyle, RenderContext } from '../render.ts';
 
 /** Only the file's own text. */
 export const RAW_STYLE: ReadStyle = {

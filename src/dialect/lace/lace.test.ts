@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RENDER_CONTEXT as W } from '../../../test/support/render-context.ts';
 import type { ListedEntry, ReadResult } from '../../model/results.ts';
 import { wildcardMatcher } from '../../text/glob/segment.ts';
-import { styledText } from '../read-style.ts';
+import { styledText } from '../render.ts';
 import { LACE } from './dialect.ts';
 import { treeText } from './file-tree.ts';
 import { laceFindText, laceSearchText, READ_STYLE, sizeText } from './tools.ts';

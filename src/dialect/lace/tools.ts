@@ -3,8 +3,7 @@ import { relativeTime } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
 import { wildcardMatcher } from '../../text/glob/segment.ts';
-import type { ReadStyle } from '../read-style.ts';
-import type { RenderContext } from '../render.ts';
+import type { ReadStyle, RenderContext } from '../render.ts';
 import { ADDS, DESTROYS, given, READS, type Tool, tool } from '../tool.ts';
 import { treeText } from './file-tree.ts';
 

@@ -3,8 +3,13 @@ import { byteSize, lineWords } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { explain } from '../../report/explain.ts';
 import type { Results } from '../operation.ts';
-import { type ReadStyle, styledText } from '../read-style.ts';
-import type { ContentBlock, RenderContext, Rendered } from '../render.ts';
+import {
+  type ContentBlock,
+  type ReadStyle,
+  type RenderContext,
+  type Rendered,
+  styledText,
+} from '../render.ts';
 import { given, problem, READS, type Tool, tool } from '../tool.ts';
 import { findAnswer, listAnswer, searchAnswer, statusText } from './looking-text.ts';
 

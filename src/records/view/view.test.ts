@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry, Side } from '../../model/entry.ts';
-import { fileRows, fitsFeed } from './feed.ts';
+import { falseAlarm, fileRows, fitsFeed, numbersOf } from './feed.ts';
 import { carriedPicture, linesBy, parseLines } from './file-picture.ts';
 import { diffGroups, wordMarks } from './hunks.ts';
 import { durationWords, laneAxis } from './lanes.ts';
-import { falseAlarm, numbersOf } from './numbers.ts';
 import { seenWords } from './view-words.ts';
 
 const file = (sha256: string, size = 10): Side => ({

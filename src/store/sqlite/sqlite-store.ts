@@ -25,10 +25,10 @@ import type {
   StoreState,
   Writes,
 } from '../store.ts';
-import { confirmPage } from './chain-pages.ts';
 import { type Connection, type OpenOptions, openConnection } from './connection.ts';
 import { storeFault } from './driver.ts';
 import {
+  confirmPage,
   entriesQuery,
   INSERT_ENTRY,
   RecentRows,

@@ -1,12 +1,245 @@
-import type { ServerTable } from '../table.ts';
-import { DESKTOP_COMMANDER } from './desktop-commander.ts';
-import { FAST_FILESYSTEM } from './fast-filesystem.ts';
-import { J0HANZ_FILESYSTEM } from './j0hanz-filesystem.ts';
-import { MARK3LABS_FILESYSTEM } from './mark3labs-filesystem.ts';
-import { OFFICIAL_FILESYSTEM } from './official-filesystem.ts';
-import { RUST_FILESYSTEM } from './rust-filesystem.ts';
-import { SERENA } from './serena.ts';
-import { TEXT_EDITOR_SERVER } from './text-editor.ts';
+import type { LineArguments, Rule, ServerTable } from '../table.ts';
+import {
+  FAST_FILESYSTEM,
+  J0HANZ_FILESYSTEM,
+  MARK3LABS_FILESYSTEM,
+  OFFICIAL_FILESYSTEM,
+  RUST_FILESYSTEM,
+} from './filesystem-servers.ts';
+
+const NOTHING: readonly Rule[] = [{ does: 'nothing' }];
+const UNKNOWN: readonly Rule[] = [{ does: 'unknown' }];
+const REMOTE = { argument: 'isUrl', is: [true] } as const;
+const APPEND = { argument: 'mode', is: ['append'] } as const;
+/** Documents that the server composes: the file changes, but its new text is unknown. */
+const COMPOSE: readonly Rule[] = [
+  { does: 'look', path: 'path', when: { argument: 'outputPath' } },
+  { does: 'touch', path: 'outputPath' },
+  { does: 'touch', path: 'path', unless: { argument: 'outputPath' } },
+];
+
+/**
+ * Desktop Commander. Its shell tools are not confined, so the rule for unknown tools applies to them.
+ */
+export const DESKTOP_COMMANDER: ServerTable = {
+  id: 'desktop-commander',
+  serverNames: ['desktop-commander'],
+  signature: ['edit_block', 'start_process', 'read_file'],
+  relativeTo: 'cwd',
+  expandsHome: true,
+  words: {
+    read: 'read_file',
+    write: 'write_file',
+    edit: 'edit_block',
+    list: 'list_directory',
+    arguments: { path: 'path' },
+  },
+  tools: {
+    read_file: [
+      { does: 'nothing', when: REMOTE },
+      {
+        does: 'read',
+        path: 'path',
+        lines: { from: 'offset', count: 'length', firstLine: 0, defaultCount: 1000 },
+        shown: { as: 'verbatim', header: '[Reading ' },
+        unless: REMOTE,
+      },
+    ],
+    read_multiple_files: [
+      {
+        does: 'read',
+        each: 'paths',
+        path: '.',
+        lines: { defaultCount: 1000 },
+        shown: { as: 'blocks', open: '\n--- PATH contents: ---\n', header: '[Reading ' },
+      },
+    ],
+    write_file: [
+      { does: 'insert', path: 'path', content: 'content', when: APPEND },
+      { does: 'write', path: 'path', content: 'content', unless: APPEND },
+    ],
+    edit_block: [
+      {
+        does: 'edit',
+        path: 'file_path',
+        edit: { old: 'old_string', new: 'new_string', occurrences: 'expected_replacements' },
+      },
+    ],
+    write_pdf: COMPOSE,
+    write_docx: COMPOSE,
+    create_directory: [{ does: 'mkdir', path: 'path' }],
+    list_directory: [{ does: 'look', path: 'path' }],
+    move_file: [{ does: 'move', source: 'source', destination: 'destination' }],
+    get_file_info: [{ does: 'look', path: 'path' }],
+    start_search: [{ does: 'look', path: 'path' }],
+    start_process: [{ does: 'run', command: 'command' }],
+    interact_with_process: [{ does: 'run', command: 'input' }],
+    set_config_value: UNKNOWN,
+    get_more_search_results: NOTHING,
+    stop_search: NOTHING,
+    list_searches: NOTHING,
+    read_process_output: NOTHING,
+    force_terminate: NOTHING,
+    kill_process: NOTHING,
+    list_processes: NOTHING,
+    list_sessions: NOTHING,
+    get_config: NOTHING,
+    get_usage_stats: NOTHING,
+    get_recent_tool_calls: NOTHING,
+    get_prompts: NOTHING,
+    give_feedback_to_desktop_commander: NOTHING,
+  },
+};
+
+const LOOK: readonly Rule[] = [{ does: 'look', path: 'relative_path' }];
+const TOUCH: readonly Rule[] = [{ does: 'touch', path: 'relative_path' }];
+/** Tools that change more than the named file, or files that they do not name. */
+const UNKNOWN_BESIDE: readonly Rule[] = [{ does: 'look', path: 'relative_path' }, { does: 'unknown' }];
+/**
+ * Tools that change the base of relative paths. A new base outside the workspace is refused if it is given as a
+ * path.
+ */
+const ELSEWHERE: readonly Rule[] = [
+  { does: 'look', path: 'project', orName: true },
+  { does: 'look', path: 'worktree', orName: true },
+  { does: 'unknown' },
+];
+const LITERAL = { argument: 'mode', is: ['literal'] } as const;
+const LINES = { from: 'start_line', to: 'end_line', firstLine: 0 } as const;
+
+/** Serena: symbols and lines of one project. Only its language server knows what the symbol tools replace. */
+export const SERENA: ServerTable = {
+  id: 'serena',
+  serverNames: ['serena', 'fastmcp-serena'],
+  signature: ['find_symbol', 'replace_symbol_body', 'get_symbols_overview'],
+  relativeTo: 'root',
+  folder: { option: '--project' },
+  elsewhere: ['activate_project', 'switch_worktree'],
+  expandsHome: false,
+  words: {
+    read: 'read_file',
+    write: 'create_text_file',
+    edit: 'replace_content',
+    list: 'list_dir',
+    arguments: { path: 'relative_path' },
+  },
+  tools: {
+    read_file: [{ does: 'read', path: 'relative_path', lines: LINES, shown: { as: 'verbatim' } }],
+    create_text_file: [{ does: 'write', path: 'relative_path', content: 'content' }],
+    list_dir: LOOK,
+    find_file: LOOK,
+    search_for_pattern: LOOK,
+    find_symbol: LOOK,
+    find_referencing_symbols: LOOK,
+    get_symbols_overview: LOOK,
+    find_declaration: LOOK,
+    find_implementations: LOOK,
+    get_diagnostics_for_file: LOOK,
+    jet_brains_find_symbol: LOOK,
+    jet_brains_find_referencing_symbols: LOOK,
+    jet_brains_get_symbols_overview: LOOK,
+    jet_brains_type_hierarchy: LOOK,
+    replace_content: [
+      {
+        does: 'edit',
+        path: 'relative_path',
+        edit: { old: 'needle', new: 'repl', all: 'allow_multiple_occurrences' },
+        when: LITERAL,
+      },
+      { does: 'touch', path: 'relative_path', unless: LITERAL },
+    ],
+    replace_regex: TOUCH,
+    delete_lines: [{ does: 'touch', path: 'relative_path', lines: LINES }],
+    replace_lines: [{ does: 'touch', path: 'relative_path', lines: LINES }],
+    insert_at_line: [
+      {
+        does: 'insert',
+        path: 'relative_path',
+        content: 'content',
+        after: { argument: 'line', plus: 0 },
+      },
+    ],
+    replace_symbol_body: TOUCH,
+    insert_after_symbol: TOUCH,
+    insert_before_symbol: TOUCH,
+    safe_delete_symbol: TOUCH,
+    rename_symbol: UNKNOWN_BESIDE,
+    replace_in_files: UNKNOWN_BESIDE,
+    jet_brains_rename: UNKNOWN_BESIDE,
+    jet_brains_move: UNKNOWN_BESIDE,
+    jet_brains_inline_symbol: UNKNOWN_BESIDE,
+    jet_brains_safe_delete: UNKNOWN_BESIDE,
+    write_memory: UNKNOWN_BESIDE,
+    edit_memory: UNKNOWN_BESIDE,
+    rename_memory: UNKNOWN_BESIDE,
+    delete_memory: UNKNOWN_BESIDE,
+    activate_project: ELSEWHERE,
+    switch_worktree: ELSEWHERE,
+    remove_project: UNKNOWN_BESIDE,
+    execute_shell_command: [{ does: 'run', command: 'command' }],
+    list_memories: NOTHING,
+    read_memory: NOTHING,
+    check_onboarding_performed: NOTHING,
+    onboarding: NOTHING,
+    initial_instructions: NOTHING,
+    prepare_for_new_conversation: NOTHING,
+    think_about_collected_information: NOTHING,
+    think_about_task_adherence: NOTHING,
+    think_about_whether_you_are_done: NOTHING,
+    get_current_config: NOTHING,
+    switch_modes: NOTHING,
+    open_dashboard: NOTHING,
+    restart_language_server: NOTHING,
+  },
+};
+
+const RANGES: LineArguments = { each: 'ranges', from: 'start', to: 'end' };
+const PATCHES: LineArguments = { each: 'patches', from: 'start', to: 'end' };
+const PATCH: readonly Rule[] = [
+  { does: 'touch', each: 'files', path: 'path', lines: PATCHES },
+  { does: 'touch', path: 'file_path', lines: PATCHES },
+];
+
+/** `tumf/mcp-text-editor`: line ranges with its own hashes, and no workspace. */
+export const TEXT_EDITOR_SERVER: ServerTable = {
+  id: 'mcp-text-editor',
+  serverNames: ['mcp-text-editor'],
+  signature: ['get_text_file_contents'],
+  relativeTo: 'cwd',
+  expandsHome: false,
+  words: {
+    read: 'get_text_file_contents',
+    write: 'create_text_file',
+    edit: 'patch_text_file_contents',
+    arguments: { path: 'file_path' },
+  },
+  tools: {
+    get_text_file_contents: [
+      { does: 'read', each: 'files', path: 'file_path', lines: RANGES, shown: { as: 'described' } },
+    ],
+    edit_text_file_contents: PATCH,
+    patch_text_file_contents: PATCH,
+    create_text_file: [{ does: 'write', path: 'file_path', content: 'contents' }],
+    append_text_file_contents: [{ does: 'insert', path: 'file_path', content: 'contents' }],
+    insert_text_file_contents: [
+      {
+        does: 'insert',
+        path: 'file_path',
+        content: 'contents',
+        after: { argument: 'before', plus: -1 },
+        when: { argument: 'before' },
+      },
+      {
+        does: 'insert',
+        path: 'file_path',
+        content: 'contents',
+        after: { argument: 'after', plus: 0 },
+        unless: { argument: 'before' },
+      },
+    ],
+    delete_text_file_contents: [{ does: 'touch', path: 'file_path', lines: RANGES }],
+  },
+};
 
 /** Servers whose tools are known. */
 export const KNOWN_SERVERS: readonly ServerTable[] = [

@@ -166,11 +166,16 @@ function validateChange(change: unknown, shape: Shape): Refusal | undefined {
   return reason === undefined ? undefined : invalid(change, reason);
 }
 
+const PATH_FIELDS = ['path', 'source', 'destination', 'moveTo'] as const;
+
 /** The reason, if the change names the kept output of a command, which has the form of a path but is no file. */
 function outputNamed(change: unknown): string | undefined {
-  const { path, source, destination, moveTo } = isRecord(change) ? change : {};
-  const output = [path, source, destination, moveTo].find(isOutputPath);
-  return output === undefined ? undefined : `${output} is the output of a command, which can only be read`;
+  if (!isRecord(change)) return undefined;
+  for (const field of PATH_FIELDS) {
+    const path = change[field];
+    if (isOutputPath(path)) return `${path} is the output of a command, which can only be read`;
+  }
+  return undefined;
 }
 
 function mismatchIn(shape: Shape, value: unknown, words: MismatchWords): string | undefined {

@@ -91,7 +91,8 @@ describe('checkShape', () => {
   });
 
   it('finds every mismatch, and says where each is', () => {
-    expect(checkShape(SHAPE, { limit: 0, step: { kind: 'wait', ms: 0 }, x: 1 }, 'at')).toMatchObject([
+    const value = { at: { limit: 0, step: { kind: 'wait', ms: 0 }, x: 1 } };
+    expect(checkShape(objectOf({ at: SHAPE }), value)).toMatchObject([
       { kind: 'wrong', path: 'at.limit', given: 0 },
       { kind: 'wrong', path: 'at.step.ms', expected: 'a whole number of at least 1' },
       { kind: 'unknown', path: 'at.x' },

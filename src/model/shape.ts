@@ -1,5 +1,5 @@
 import { nearestName } from './nearest-name.ts';
-import { isRecord, type JsonRecord } from './record.ts';
+import { isRecord } from './record.ts';
 
 interface Described {
   readonly description?: string;
@@ -75,6 +75,7 @@ export const TEXT: Shape = { type: 'string' };
 export const NAME: Shape = { type: 'string', minLength: 1, must: 'a text that is not empty' };
 
 const NO_MISMATCH: readonly Mismatch[] = [];
+const NO_NAMES: readonly string[] = [];
 const MAX_NAMES = 12;
 const MAX_QUOTED_CHARS = 40;
 const MAX_PATH_CHARS = 80;
@@ -116,27 +117,26 @@ export function integerFrom(minimum: number): Shape {
 
 /**
  * Every reason why a value does not have the shape; none if it has. An unknown name is a mismatch, because a misspelt
- * setting or condition would otherwise be ignored. Undefined counts as absent. Runs on every call, vet and change.
+ * setting or condition would otherwise be ignored. Undefined counts as absent. Runs on every call, vet and change, so a
+ * value that has the shape makes no paths: `within` adds them to mismatches only.
  */
-export function checkShape(shape: Shape, value: unknown, path: string = ''): readonly Mismatch[] {
+export function checkShape(shape: Shape, value: unknown): readonly Mismatch[] {
   switch (shape.type) {
     case 'any':
       return NO_MISMATCH;
     case 'array':
-      return checkArray(shape, value, path);
+      return checkArray(shape, value);
     case 'object':
-      return checkObject(shape, value, path);
+      return checkObject(shape, value);
     case 'map':
-      if (!isRecord(value)) return [wrong(shape, value, path)];
-      return Object.entries(value).flatMap(([name, item]) =>
-        checkShape(shape.values, item, inside(path, name)),
-      );
+      if (!isRecord(value)) return [wrong(shape, value)];
+      return Object.entries(value).flatMap(([name, item]) => within(name, checkShape(shape.values, item)));
     case 'either':
-      return checkEither(shape, value, path);
+      return checkEither(shape, value);
     case 'variant':
-      return checkVariant(shape, value, path);
+      return checkVariant(shape, value);
     default:
-      return isPlain(shape, value) ? NO_MISMATCH : [wrong(shape, value, path)];
+      return isPlain(shape, value) ? NO_MISMATCH : [wrong(shape, value)];
   }
 }
 
@@ -169,21 +169,19 @@ function isPlain(shape: Exclude<Shape, { type: Composed }>, value: unknown): boo
   }
 }
 
-function checkArray(
-  shape: Extract<Shape, { type: 'array' }>,
-  value: unknown,
-  path: string,
-): readonly Mismatch[] {
-  if (!Array.isArray(value) || value.length < (shape.minItems ?? 0)) return [wrong(shape, value, path)];
+function checkArray(shape: Extract<Shape, { type: 'array' }>, value: unknown): readonly Mismatch[] {
+  if (!Array.isArray(value) || value.length < (shape.minItems ?? 0)) return [wrong(shape, value)];
   if (shape.items.type === 'any') return NO_MISMATCH;
   let found = NO_MISMATCH;
-  for (const [index, item] of value.entries())
-    found = joined(found, checkShape(shape.items, item, `${path}[${index}]`));
+  for (let index = 0; index < value.length; index += 1) {
+    const more = checkShape(shape.items, value[index]);
+    if (more.length > 0) found = [...found, ...within(`[${index}]`, more)];
+  }
   return found;
 }
 
-function checkObject(shape: ObjectShape, value: unknown, path: string): readonly Mismatch[] {
-  if (!isRecord(value)) return [wrong(shape, value, path)];
+function checkObject(shape: ObjectShape, value: unknown): readonly Mismatch[] {
+  if (!isRecord(value)) return [wrong(shape, value)];
   const { properties, minProperties = 0 } = shape;
   let found = NO_MISMATCH;
   let count = 0;
@@ -191,69 +189,66 @@ function checkObject(shape: ObjectShape, value: unknown, path: string): readonly
     const given = value[name];
     if (given === undefined) continue;
     count += 1;
-    const expected = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (expected === undefined) found = [...found, unknownName(properties, { name, given, path })];
-    else if (expected.type !== 'any') found = joined(found, checkShape(expected, given, inside(path, name)));
+    const more = checkMember(properties, name, given);
+    if (more.length > 0) found = [...found, ...more];
   }
-  found = joined(found, checkRequired(shape, value, path));
-  return count < minProperties && found.length === 0 ? [wrong(shape, value, path)] : found;
+  for (const name of shape.required ?? NO_NAMES)
+    if (value[name] === undefined || !Object.hasOwn(value, name))
+      found = [...found, missing(properties[name] ?? ANY, name)];
+  return count < minProperties && found.length === 0 ? [wrong(shape, value)] : found;
 }
 
-function checkRequired(
-  { properties, required = [] }: ObjectShape,
-  value: JsonRecord,
-  path: string,
+function checkMember(
+  properties: ObjectShape['properties'],
+  name: string,
+  given: unknown,
 ): readonly Mismatch[] {
-  let found = NO_MISMATCH;
-  for (const name of required)
-    if (!Object.hasOwn(value, name) || value[name] === undefined)
-      found = [...found, missing(properties[name] ?? ANY, inside(path, name))];
-  return found;
+  const expected = properties[name];
+  // Names that every object inherits, such as `constructor`, lead to values without a type.
+  if (expected?.type === undefined) return [unknownName(properties, name, given)];
+  const found = checkShape(expected, given);
+  return found.length === 0 ? found : within(name, found);
 }
 
 /** If only one alternative has the value's type, its own mismatches say more than "must be A or B". */
-function checkEither(
-  shape: Extract<Shape, { type: 'either' }>,
-  value: unknown,
-  path: string,
-): readonly Mismatch[] {
-  const tried = shape.shapes.map((each) => checkShape(each, value, path));
+function checkEither(shape: Extract<Shape, { type: 'either' }>, value: unknown): readonly Mismatch[] {
+  const tried = shape.shapes.map((each) => checkShape(each, value));
   if (tried.some((found) => found.length === 0)) return NO_MISMATCH;
-  const deeper = tried.filter((found) => found.some((each) => each.path !== path));
-  return deeper.length === 1 && deeper[0] !== undefined ? deeper[0] : [wrong(shape, value, path)];
+  const deeper = tried.filter((found) => found.some((each) => each.path !== ''));
+  return deeper.length === 1 && deeper[0] !== undefined ? deeper[0] : [wrong(shape, value)];
 }
 
-function checkVariant(shape: VariantShape, value: unknown, path: string): readonly Mismatch[] {
-  if (!isRecord(value)) return [wrong(shape, value, path)];
+function checkVariant(shape: VariantShape, value: unknown): readonly Mismatch[] {
+  if (!isRecord(value)) return [wrong(shape, value)];
   const { tag, variants } = shape;
   const chosen = value[tag];
   const variant =
     typeof chosen === 'string' && Object.hasOwn(variants, chosen) ? variants[chosen] : undefined;
-  if (variant !== undefined) return checkObject(variant, value, path);
-  return checkShape(oneOf(...Object.keys(variants)), chosen, inside(path, tag));
+  if (variant !== undefined) return checkObject(variant, value);
+  return within(tag, checkShape(oneOf(...Object.keys(variants)), chosen));
 }
 
-function joined(found: readonly Mismatch[], more: readonly Mismatch[]): readonly Mismatch[] {
-  if (more.length === 0) return found;
-  return found.length === 0 ? more : [...found, ...more];
+/** The mismatches of a member, with paths from the value that holds it: `name` or `[index]` comes first. */
+function within(member: string, found: readonly Mismatch[]): readonly Mismatch[] {
+  const inside = (path: string): string =>
+    path === '' || path.startsWith('[') ? `${member}${path}` : `${member}.${path}`;
+  return found.map((each) => {
+    const path = inside(each.path);
+    return each.kind === 'unknown' && each.suggestion !== undefined
+      ? { ...each, path, suggestion: inside(each.suggestion) }
+      : { ...each, path };
+  });
 }
 
-function inside(path: string, name: string): string {
-  return path === '' ? name : `${path}.${name}`;
-}
-
-function unknownName(
-  properties: ObjectShape['properties'],
-  { name, given, path }: { readonly name: string; readonly given: unknown; readonly path: string },
-): Mismatch {
+function unknownName(properties: ObjectShape['properties'], name: string, given: unknown): Mismatch {
   const known = Object.keys(properties);
   const near = nearestName(name, known);
   return {
     kind: 'unknown',
-    path: inside(path, name),
+    path: name,
     expected: known.length > MAX_NAMES ? '' : known.join(', '),
     given,
-    ...(near === undefined ? {} : { suggestion: inside(path, near) }),
+    ...(near === undefined ? {} : { suggestion: near }),
   };
 }
 
@@ -261,11 +256,11 @@ function missing(shape: Shape, path: string): Mismatch {
   return { kind: 'missing', path, expected: expectation(shape), given: undefined };
 }
 
-function wrong(shape: Shape, given: unknown, path: string): Mismatch {
+function wrong(shape: Shape, given: unknown): Mismatch {
   const words = shape.type === 'string' ? shape.enum : undefined;
   const near = words !== undefined && typeof given === 'string' ? nearestName(given, words) : undefined;
   const suggestion = near === undefined ? {} : { suggestion: near };
-  return { kind: 'wrong', path, expected: expectation(shape), given, ...suggestion };
+  return { kind: 'wrong', path: '', expected: expectation(shape), given, ...suggestion };
 }
 
 /** Completes the sentence "NAME must be …" for a shape. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkShape, listOf, mismatchText } from '../../model/shape.ts';
+import { checkShape, listOf, mismatchText, objectOf } from '../../model/shape.ts';
 import { KNOWN_SERVERS } from './servers/known-servers.ts';
 import { USER_TABLE } from './table.ts';
 import { completeTable, type UserTable } from './user-table.ts';
@@ -94,7 +94,7 @@ describe('a user’s tables', () => {
       'the key "servers[0].words.write" is missing',
     ],
   ])('are refused whole for %s, and told where', (_what, file, problem) => {
-    const found = checkShape(listOf(USER_TABLE), file, 'servers');
+    const found = checkShape(objectOf({ servers: listOf(USER_TABLE) }), { servers: file });
     const texts = found.map((each) => mismatchText(each, { noun: 'key', whole: 'the tables' }));
     expect(texts.join('\n')).toContain(problem);
   });

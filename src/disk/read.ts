@@ -75,6 +75,11 @@ export interface ReadLimits {
    * instead of hashing.
    */
   readonly known?: { readonly stamp: Stamp; readonly fingerprint: Fingerprint } | undefined;
+  /**
+   * Bytes that the file probably still holds. If it does, their fingerprint is reused: comparing
+   * takes a tenth of the time of hashing, and proves as much.
+   */
+  readonly likely?: { readonly bytes: Uint8Array; readonly fingerprint: Fingerprint } | undefined;
 }
 
 type Openable = Pick<Place, 'dir' | 'name' | 'opensOwn'>;
@@ -227,15 +232,15 @@ function isRacy({ clock }: ReadLimits, stats: BigIntStats, place: Place): boolea
 function snapshotOf(
   bytes: Buffer,
   stats: BigIntStats,
-  { limits, racy }: { limits: Pick<ReadLimits, 'known'>; racy: boolean },
+  { limits, racy }: { limits: Pick<ReadLimits, 'known' | 'likely'>; racy: boolean },
 ): Snapshot {
   const stamp = stampOf(stats);
-  const fingerprint = knownFingerprint(limits, stamp) ?? fingerprintOf(bytes);
+  const { known, likely } = limits;
+  if (known !== undefined && sameStamp(known.stamp, stamp))
+    return { bytes, fingerprint: known.fingerprint, stamp, stats, racy };
+  const isLikely = likely !== undefined && bytes.equals(likely.bytes);
+  const fingerprint = isLikely ? likely.fingerprint : fingerprintOf(bytes);
   return { bytes, fingerprint, stamp, stats, racy };
-}
-
-function knownFingerprint({ known }: Pick<ReadLimits, 'known'>, stamp: Stamp): Fingerprint | undefined {
-  return known !== undefined && sameStamp(known.stamp, stamp) ? known.fingerprint : undefined;
 }
 
 /** Reads from the beginning to the end of the file. A file of the expected size costs one system call. */

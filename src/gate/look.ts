@@ -66,7 +66,8 @@ export async function look(
   ledger: Ledger,
   request: LookRequest,
 ): Promise<Outcome<{ view: LookedFile }>> {
-  const outcome = await locateSettled(world, request);
+  const first = world.workspace.locate(request.path, request.action, request.links);
+  const outcome = isJustEmptied(first) ? await locateSettled(world, request, first) : first;
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   try {
@@ -83,16 +84,23 @@ export async function look(
  * Locates a path. A file that was emptied a moment ago is checked again, for a bounded time: an editor that saves by
  * truncating is about to write it.
  */
-async function locateSettled(world: World, request: LookRequest): Promise<Outcome<{ located: Located }>> {
-  for (let looks = 1; ; looks += 1) {
-    const outcome = world.workspace.locate(request.path, request.action, request.links);
-    if (!outcome.ok || looks === MAX_LOOKS || !isJustEmptied(outcome.located)) return outcome;
-    outcome.located.place.dir.close();
+async function locateSettled(
+  world: World,
+  request: LookRequest,
+  first: Outcome<{ located: Located }>,
+): Promise<Outcome<{ located: Located }>> {
+  let outcome = first;
+  for (let looks = 1; looks < MAX_LOOKS && isJustEmptied(outcome); looks += 1) {
+    if (outcome.ok) outcome.located.place.dir.close();
     await setTimeout(LOOK_AGAIN_MS);
+    outcome = world.workspace.locate(request.path, request.action, request.links);
   }
+  return outcome;
 }
 
-function isJustEmptied(located: Located): boolean {
+function isJustEmptied(outcome: Outcome<{ located: Located }>): boolean {
+  if (!outcome.ok) return false;
+  const { located } = outcome;
   if (!located.exists || !located.stats.isFile() || located.stats.size !== 0n) return false;
   return Math.abs(Date.now() - Number(located.stats.mtimeMs)) < JUST_MS;
 }
@@ -208,7 +216,8 @@ async function readBytes(
   // every byte.
   const { action } = request;
   const sparing = action === 'edit' || action === 'insert' ? trusted(known) : undefined;
-  const limits = { clock: undefined, seen: located.stats, known: sparing };
+  const likely = likelyBytes(world, known?.fingerprint);
+  const limits = { clock: undefined, seen: located.stats, known: sparing, likely };
   const snapshot = rememberedSnapshot(world, located, sparing) ?? (await readSnapshot(located.place, limits));
   if ('problem' in snapshot) {
     return { snapshot: undefined, facts: { freshness: 'unknown', errno: whyUnread(snapshot) } };
@@ -228,6 +237,12 @@ async function readBytes(
   }
   const writer = await siblingOf(world, session, { key: located.place.path.key, now: snapshot.fingerprint });
   return { snapshot, facts: { ...current, freshness: 'changed', writer } };
+}
+
+/** The bytes that the session saw last, if this process still has them. */
+function likelyBytes({ baselines }: World, fingerprint: Fingerprint | undefined): ReadLimits['likely'] {
+  const bytes = fingerprint && baselines.peek(fingerprint);
+  return bytes && { bytes, fingerprint };
 }
 
 /** Revisions are costly. The rules need one only if the caller sent one, or to show it in a repeated refusal. */

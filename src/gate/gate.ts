@@ -109,7 +109,7 @@ export class Gate {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const outcome = await this.#attempt(intent, changes, { locked, signal, settings, approved, arrivedAt });
       if (outcome === undefined) break;
-      if ('ok' in outcome) return this.#withMet(outcome, met);
+      if ('ok' in outcome) return met.length === 0 ? outcome : this.#withMet(outcome, met);
       if ('needs' in outcome) locked = [...locked, ...outcome.needs];
       // Only missing locks count as tries, not conflicts with other programs or missing approvals.
       else tries -= 1;
@@ -193,7 +193,7 @@ export class Gate {
     if (wrong !== undefined) return this.#refuse(wrong);
     const { tool } = options;
     const announce = () => this.announcements.announce(intents, options);
-    return tool === undefined ? announce() : runAsTool(tool, announce);
+    return tool === undefined ? announce() : runAsTool(this.#world.policy, tool, announce);
   }
 
   /** Records the result of an announced change. */

@@ -48,7 +48,8 @@ const NEWLINE = 10;
 /** Performs a call and renders its result with the call's own renderer. Small reads complete synchronously. */
 export function performCall(call: Call, performing: Performing): Awaitable<Performed> {
   if (call.kind === 'view') return performView(call, performing);
-  if (call.kind !== 'read') return runAsTool(performing.tool, () => performLater(call, performing));
+  if (call.kind !== 'read')
+    return runAsTool(performing.session.policy, performing.tool, () => performLater(call, performing));
   return andThen(read(call.operation, performing), (given) => {
     const { context, form, names } = performing;
     const outcome = names === undefined ? given : withShownPaths(given, names);

@@ -77,7 +77,7 @@ export class GatedForeign implements ForeignSession {
     tool?: string,
   ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>> {
     const announce = () => this.#gate.announcements.announce(intents, times === undefined ? {} : { times });
-    return tool === undefined ? announce() : runAsTool(tool, announce);
+    return tool === undefined ? announce() : runAsTool(this.#scene.world.policy, tool, announce);
   }
 
   settle(change: string, ending: ChangeEnding): Witnessed {

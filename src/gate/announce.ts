@@ -29,7 +29,10 @@ export async function announce(
   entries: readonly NewEntry[] = [],
 ): Promise<boolean> {
   try {
-    const images = await imagesToAnnounce(world, pending.entry.effects ?? []);
+    const images =
+      world.images.placeOf === undefined
+        ? undefined
+        : await imagesToAnnounce(world, pending.entry.effects ?? []);
     await world.store.record({
       announce: pending,
       ...(entries.length === 0 ? {} : { entries }),
@@ -65,8 +68,11 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
   const journal: Writes = announced ? { entries, settle: [change] } : {};
   try {
     await keepImages(world, displaced);
-    const gone = await ledger.tombstoneWrites(tombstones, world.now());
-    await ledger.record(sightings, joinWrites(journal, gone));
+    const gone =
+      tombstones.length === 0
+        ? journal
+        : joinWrites(journal, await ledger.tombstoneWrites(tombstones, world.now()));
+    await ledger.record(sightings, gone);
     world.images.makePrivate(displaced.map(({ sha256 }) => sha256));
     return announced;
   } catch (error) {

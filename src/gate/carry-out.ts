@@ -38,26 +38,23 @@ interface Work {
  * disk is changed; then images, sightings and the journal entry are stored in one transaction. On failure, completed
  * steps are reverted.
  */
-export async function carryOut(world: World, ledger: Ledger, work: Work): Promise<Outcome<ApplyResult>> {
+export function carryOut(world: World, ledger: Ledger, work: Work): Promise<Outcome<ApplyResult>> {
   const change = work.command?.change ?? newChangeId();
   const effects = once(work.steps.flatMap((step) => step.effects));
   if (effects.length === 0) return unchanged(world, ledger, work);
   for (const { path } of work.steps) if (!world.workspace.stands(path.root)) throw rootMoved(path.root);
   const entry = entryOf(world, ledger, { work, change, effects });
-  const reserve = reserveFor(work);
-  try {
-    return await carryOutReserved(world, ledger, { ...work, entry: { ...entry, change }, reserve });
-  } finally {
-    reserve();
-  }
+  // A change of one file has no completed step to revert.
+  if (work.steps.length === 1)
+    return carryOutReserved(world, ledger, { ...work, entry, reserve: NOTHING_RESERVED });
+  const reserve = reserveForReverting();
+  return carryOutReserved(world, ledger, { ...work, entry, reserve }).finally(reserve);
 }
 
-/**
- * Reserves file descriptors for reverting steps, before the first step runs. A change of one file has no completed step
- * to revert and needs none.
- */
-function reserveFor({ steps }: Work): () => void {
-  if (steps.length < 2) return () => {};
+const NOTHING_RESERVED = (): void => {};
+
+/** Reserves file descriptors for reverting steps, before the first step runs. */
+function reserveForReverting(): () => void {
   try {
     return reserveDescriptors();
   } catch (error) {
@@ -323,9 +320,12 @@ export async function carryOutTold(
   ledger: Ledger,
   { approved, ...work }: Work & { readonly approved: Approved },
 ): Promise<Carried> {
-  const approvals = await approvalsOf(world, ledger, { steps: work.steps.map(approvable), approved });
+  const approvals =
+    world.policy.approve.length === 0
+      ? NO_APPROVALS
+      : await approvalsOf(world, ledger, { steps: work.steps.map(approvable), approved });
   if ('missing' in approvals) return approvals;
-  const told = await claimsOn(world, ledger, work.steps);
+  const told = world.claims.isQuiet(ledger) ? NOT_TOLD : await claimsOn(world, ledger, work.steps);
   if ('refusal' in told) return { busy: told.refusal };
   const tellings = told.flatMap((each) => each.tellings);
   const entries = [...approvals.entries, ...tellings.map(({ entry }) => entry)];
@@ -334,6 +334,9 @@ export async function carryOutTold(
   for (const { confirm } of tellings) confirm();
   return tellings.length === 0 ? outcome : { ...outcome, results: withClaims(outcome.results, told) };
 }
+
+const NO_APPROVALS: { readonly entries: readonly NewEntry[] } = { entries: [] };
+const NOT_TOLD: readonly Told[] = [];
 
 /** The part of a step that is shown to the user for approval. */
 function approvable(step: Step): ApprovedStep {
@@ -348,7 +351,6 @@ async function claimsOn(
   steps: readonly Step[],
 ): Promise<readonly Told[] | { readonly refusal: Refusal }> {
   const told: Told[] = [];
-  if (claims.isQuiet(ledger)) return told;
   for (const { effects, path, action } of steps) {
     const each = await claims.onChange(ledger, effects, { root: path.root, action });
     if ('refusal' in each) return each;

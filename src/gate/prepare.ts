@@ -162,6 +162,11 @@ const EXEMPTED: ReadonlySet<RefusalCode> = new Set([
   'UNVERIFIABLE',
 ]);
 
+interface OneJudging<T> {
+  readonly change: ForeignIntent;
+  judge(world: World): Promise<T | Denied>;
+}
+
 /**
  * Judges a change. If it is refused and the operator has granted its path with `lookfirst allow`, judges again. Called
  * under the lock of its files, so that a grant for one use is used once. A change that passes costs nothing extra.
@@ -169,7 +174,7 @@ const EXEMPTED: ReadonlySet<RefusalCode> = new Set([
 export async function judgeGranted<T extends { readonly ok: true }>(
   world: World,
   ledger: Ledger,
-  judging: { readonly change: ForeignIntent; readonly judge: (world: World) => Promise<T | Denied> },
+  judging: OneJudging<T>,
 ): Promise<T | Denied> {
   const judged = await judgeConfirmed(world, ledger, judging);
   if (judged.ok || !EXEMPTED.has(judged.refusal.code)) return judged;
@@ -187,16 +192,21 @@ export async function judgeGranted<T extends { readonly ok: true }>(
  * Judges a change under `staleness: confirm`: the first try of a stale change is refused with a warning. The same
  * change passes when repeated, unless the file has changed again. Under other settings it only judges.
  */
-async function judgeConfirmed<T extends { readonly ok: true }>(
+function judgeConfirmed<T extends { readonly ok: true }>(
   world: World,
   ledger: Ledger,
-  {
-    change,
-    judge,
-  }: { readonly change: ForeignIntent; readonly judge: (world: World) => Promise<T | Denied> },
+  judging: OneJudging<T>,
+): Promise<T | Denied> {
+  return world.policy.staleness === 'confirm' ? judgeTwice(world, ledger, judging) : judging.judge(world);
+}
+
+async function judgeTwice<T extends { readonly ok: true }>(
+  world: World,
+  ledger: Ledger,
+  { change, judge }: OneJudging<T>,
 ): Promise<T | Denied> {
   const judged = await judge(world);
-  if (world.policy.staleness !== 'confirm' || judged.ok || judged.refusal.code !== 'STALE') return judged;
+  if (judged.ok || judged.refusal.code !== 'STALE') return judged;
   const held = await holdBack(world, ledger, { change, refusal: judged.refusal });
   if (held !== 'confirmed') return held === undefined ? judged : { ...judged, ...held };
   return judge({ ...world, policy: { ...world.policy, staleness: 'warn' } });

@@ -5,6 +5,7 @@ import { inspect, linkTarget } from '../disk/list.ts';
 import { readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
 import { modeOf, stampOf } from '../disk/stats.ts';
+import type { Awaitable } from '../model/awaitable.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
@@ -84,15 +85,17 @@ export interface DoneStep {
  * Returns the world for a change of `files` files: many files are synced together, unless each must be complete before
  * the next is written (`in order`). The steps and `carryOut` must get the same world.
  */
-export async function worldFor(
+export function worldFor(
   world: World,
   files: number,
   how: 'together' | 'in order' = 'together',
-): Promise<World> {
+): Awaitable<World> {
   const { disk } = world;
   if (files < 2 || disk.batch !== undefined) return world;
-  const isBatch = how === 'together' && files >= BATCH_FILES && (await disk.sync.works(disk.retained));
-  return { ...world, disk: isBatch ? batchContext(disk) : severalContext(disk) };
+  if (how === 'in order' || files < BATCH_FILES) return { ...world, disk: severalContext(disk) };
+  return disk.sync
+    .works(disk.retained)
+    .then((isBatch) => ({ ...world, disk: isBatch ? batchContext(disk) : severalContext(disk) }));
 }
 
 /**
@@ -100,12 +103,19 @@ export async function worldFor(
  * In a batch, all new bytes are written and synced before the first file changes, and all names are synced after the
  * last.
  */
-export async function runSteps(
+export function runSteps(
   world: World,
   steps: readonly Step[],
   done: DoneStep[],
 ): Promise<Refusal | undefined> {
-  if (world.disk.batch === undefined) return runAll(world, steps, done);
+  return world.disk.batch === undefined ? runAll(world, steps, done) : runBatch(world, steps, done);
+}
+
+async function runBatch(
+  world: World,
+  steps: readonly Step[],
+  done: DoneStep[],
+): Promise<Refusal | undefined> {
   try {
     world.disk.litter.expect(steps.map(({ path }) => dirname(path.absolute)));
     for (const step of steps) await step.stage?.();

@@ -357,9 +357,17 @@ export function isSampled(key: string): boolean {
  * time). Later views do not license the call. For changes, which check sightings while they hold
  * the locks of their files.
  */
-export async function asOf<T>(ledger: Ledger, arrivedAt: number, work: () => Promise<T>): Promise<T> {
+export function asOf<T>(ledger: Ledger, arrivedAt: number, work: () => Promise<T>): Promise<T> {
   const keys = ledger.views.shownSince(arrivedAt);
-  if (keys.length === 0) return work();
+  return keys.length === 0 ? work() : without(ledger, { keys, arrivedAt }, work);
+}
+
+/** Runs `work` without the views of these files since `arrivedAt`. */
+async function without<T>(
+  ledger: Ledger,
+  { keys, arrivedAt }: { readonly keys: readonly string[]; readonly arrivedAt: number },
+  work: () => Promise<T>,
+): Promise<T> {
   const past = ledger.views.before(arrivedAt, await ledger.recallMany(keys));
   const unhold = ledger.fetched.hold([...past.keys()], past);
   try {

@@ -219,14 +219,18 @@ export class LookingSession extends SessionLife {
     options: CallOptions,
     work: (names: PathNames | undefined, world: World) => Awaitable<Outcome<T>>,
   ): Promise<Outcome<T>> {
-    return this.during(async (world) => {
-      const { signal, cwd } = partsOf(options).call;
-      const wrong = validateOptions({ signal, cwd }, { of: 'call' });
-      if (wrong !== undefined) return this.noted(refused(wrong));
-      signal?.throwIfAborted();
+    return this.during((world) => {
+      // Untyped callers may pass null.
+      const { signal, cwd } = options ?? {};
+      // Most calls have neither, and a vet takes only microseconds.
+      if (signal !== undefined || cwd !== undefined) {
+        const wrong = validateOptions({ signal, cwd }, { of: 'call' });
+        if (wrong !== undefined) return this.noted(refused(wrong));
+        signal?.throwIfAborted();
+      }
       const names = this.#names({ cwd });
-      const outcome = await work(names, world);
-      return names === undefined ? outcome : withShownPaths(outcome, names);
+      const outcome = work(names, world);
+      return names === undefined ? outcome : andThen(outcome, (done) => withShownPaths(done, names));
     });
   }
 

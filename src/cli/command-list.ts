@@ -29,7 +29,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'answers one hook call of a client',
     ownsStdout: true,
     runsElsewhere: true,
-    load: async () => (await import('./commands/serve.ts')).defineHook,
+    load: async () => (await import('./commands/hook.ts')).defineHook,
   },
   {
     name: 'init',

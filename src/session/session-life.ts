@@ -3,7 +3,7 @@ import { readSnapshot } from '../disk/read.ts';
 import type { Counterpart } from '../gate/claims.ts';
 import { Gate } from '../gate/gate.ts';
 import type { World } from '../gate/world.ts';
-import { newestCut } from '../history/derive.ts';
+import { newestCut } from '../history/client-rewind.ts';
 import { walkEntries } from '../journal/journal.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { newestCut } from '../../src/history/derive.ts';
+import { newestCut } from '../../src/history/client-rewind.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { subAgentChoice } from '../../src/tools/session-choice.ts';
 import { lookfirst } from '../support/command-line.ts';

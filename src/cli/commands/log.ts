@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import type { Entry } from '../../model/entry.ts';
+import { changedLines } from '../../records/changed-lines.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
 import { detailOf, entryData } from '../../records/entry-words.ts';
 import { Records } from '../../records/records.ts';
-import { changedLines } from '../../records/status-views.ts';
 import { phrase } from '../../report/bounded.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';

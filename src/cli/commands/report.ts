@@ -1,7 +1,7 @@
 import { Command } from 'commander';
+import { type ObservedRefusal, observedRefusals } from '../../records/observed.ts';
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
-import { type ObservedRefusal, observedRefusals } from '../../records/status-views.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';

@@ -17,7 +17,8 @@ import { lockKeys } from '../recover.ts';
 import { type RestorePlace, restoreSteps } from '../restore-steps.ts';
 import { worldFor } from '../step.ts';
 import type { World } from '../world.ts';
-import { bytesAfter, bytesBefore, nameOf, plainText, type Vetted, vetWrites } from './vet-writes.ts';
+import { bytesAfter, bytesBefore, nameOf, plainText } from './lost-update.ts';
+import { type Vetted, vetWrites } from './vet-writes.ts';
 import {
   type LayerContent,
   layerKeys,

@@ -15,7 +15,7 @@ import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Candidate, convertedPaths, dropSnapshot, readBlobs } from '../../process/git-snapshot.ts';
-import { lostUpdate } from '../command/vet-writes.ts';
+import { lostUpdate } from '../command/lost-update.ts';
 import { ABSENT, type FoundSide, fileSide, foundAt } from '../step.ts';
 import type { World } from '../world.ts';
 import type { Turnout } from './known-after.ts';

@@ -1,0 +1,141 @@
+import { readSnapshot } from '../../disk/read.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Side } from '../../model/entry.ts';
+import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
+import type { ResolvedPath } from '../../model/path.ts';
+import type { Refusal } from '../../model/verdict.ts';
+import { decodeText } from '../../text/decode.ts';
+import { lostChanges } from '../../text/lost-change.ts';
+import { maskedDiff } from '../../text/unified.ts';
+import { siblingOf } from '../look.ts';
+import type { World } from '../world.ts';
+import type { Written } from './write-set.ts';
+
+/** A file that a command has changed or removed, or is about to change or remove. */
+export interface Overwritten {
+  readonly path: Pick<ResolvedPath, 'key' | 'relative'>;
+  readonly before: Side;
+  readonly after: Side;
+  /** Undefined if it was not a file, or is too large to treat as text. */
+  beforeBytes(): Promise<Uint8Array | undefined>;
+  afterBytes(): Uint8Array | undefined;
+}
+
+/**
+ * The lost-update test for one file: the session knew other bytes than those before the command, and the command's
+ * result drops the difference. The session's own changes do not count as another writer's.
+ */
+export async function lostUpdate(
+  world: World,
+  ledger: Ledger,
+  written: Overwritten,
+): Promise<Refusal | undefined> {
+  const { before, path } = written;
+  if (before.kind !== 'file') return undefined;
+  const known = await knownBytes(world, ledger, path.key);
+  if (known === undefined || sameFingerprint(known.fingerprint, before.fingerprint)) return undefined;
+  const base = plainText(await world.baselines.recall(known.fingerprint));
+  const live = plainText(await written.beforeBytes());
+  if (!drops(written, { base, live, known: known.fingerprint })) return undefined;
+  const writer = await siblingOf(world, ledger.session, { key: path.key, now: before.fingerprint });
+  return {
+    code: 'COMMAND_CONFLICT',
+    action: 'commit',
+    path: path.relative,
+    next: 'read_again',
+    detail: {
+      reason: "the command's result drops a change that this session has not seen",
+      ...(known.atMs === undefined ? {} : { seenAtMs: known.atMs }),
+      ...(base === undefined || live === undefined ? {} : { diff: lostDiff(world, path.key, [base, live]) }),
+      ...(writer === undefined ? {} : { writer }),
+    },
+  };
+}
+
+/**
+ * Whether the result drops the other writer's change. Without texts to compare, only a result equal to the session's
+ * known bytes proves it.
+ */
+function drops(
+  written: Overwritten,
+  texts: {
+    readonly base: string | undefined;
+    readonly live: string | undefined;
+    readonly known: Fingerprint;
+  },
+): boolean {
+  const { after } = written;
+  if (after.kind !== 'file') return true;
+  const result = plainText(written.afterBytes());
+  const { base, live, known } = texts;
+  if (base === undefined || live === undefined || result === undefined)
+    return sameFingerprint(after.fingerprint, known);
+  return lostChanges(base, live, result).length > 0;
+}
+
+/** The bytes that the session last saw in a file or last wrote to it, or undefined if there are none. */
+export async function knownBytes(
+  world: World,
+  ledger: Ledger,
+  key: string,
+): Promise<{ readonly fingerprint: Fingerprint; readonly atMs?: number } | undefined> {
+  const sighting = await ledger.recall(key);
+  if (sighting?.fingerprint === undefined || sighting.tombstone === true) return undefined;
+  const { fingerprint, atMs } = sighting;
+  const last = await world.store.lastChange(key);
+  const isOwn = last !== undefined && last.session === ledger.session && last.atMs >= atMs;
+  const left: Side | undefined = isOwn
+    ? last.effects?.find((effect) => effect.key === key)?.after
+    : undefined;
+  return left?.kind === 'file' ? { fingerprint: left.fingerprint } : { fingerprint, atMs };
+}
+
+/** The diff of another writer's change, with secrets masked. */
+export function lostDiff(
+  { policy }: World,
+  path: string,
+  [before, after]: readonly [string, string],
+): string {
+  return maskedDiff(before, after, { maxLines: policy.maxDiffLines, secrets: policy.secrets, path }).text;
+}
+
+/** Larger files are neither merged nor shown as a diff. */
+const MAX_TEXT_BYTES = 2 << 20;
+
+/** The present bytes of `before`. Undefined if it is not a file, or too large to treat as text. */
+export async function bytesBefore(world: World, { path, before }: Written): Promise<Buffer | undefined> {
+  if (before.kind !== 'file' || before.fingerprint.size > MAX_TEXT_BYTES) return undefined;
+  return liveBytes(world, path);
+}
+
+/** The bytes of `after`. Undefined if it is not a file, or too large to treat as text. */
+export function bytesAfter({ after, bytes }: Written): Buffer | undefined {
+  return after.kind !== 'file' || after.fingerprint.size > MAX_TEXT_BYTES ? undefined : bytes?.();
+}
+
+async function liveBytes(world: World, path: ResolvedPath): Promise<Buffer | undefined> {
+  const outcome = world.workspace.locate(path.absolute, 'run', 'parents');
+  if (!outcome.ok) return undefined;
+  const { located } = outcome;
+  try {
+    const snapshot = located.exists ? await readSnapshot(located.place, { clock: undefined }) : undefined;
+    return snapshot === undefined || 'problem' in snapshot ? undefined : snapshot.bytes;
+  } finally {
+    located.place.dir.close();
+  }
+}
+
+/** UTF-8 text, with its byte order mark. Undefined for content that a merge by lines would damage. */
+export function plainText(bytes: Uint8Array | undefined): string | undefined {
+  const decoded = bytes === undefined ? undefined : decodeText(bytes);
+  if (decoded === undefined || decoded.encoding !== 'utf-8') return undefined;
+  return `${decoded.bom ? '\ufeff' : ''}${decoded.text}`;
+}
+
+/**
+ * The name of a path in a root. Paths in a worktree's common git folder are named `.git/…`, the folder that the
+ * worktree lacks.
+ */
+export function nameOf({ workspace }: World, { root, relative }: ResolvedPath): string {
+  return workspace.annexes.includes(root) ? `.git/${relative}` : relative;
+}

@@ -1,0 +1,91 @@
+import { integerIn, isRecord, type JsonRecord, objectIn, objectsIn } from '../model/record.ts';
+import { timeIn } from './json-value.ts';
+
+/**
+ * The part of a conversation that its client has cut off. The model no longer has in its context what it saw in this
+ * time.
+ */
+export interface CutOff {
+  /** The last moment that is still part of the conversation. */
+  readonly afterMs: number;
+  /** When the conversation continued from there. */
+  readonly untilMs: number;
+}
+
+/**
+ * The newest cut in the tail of a transcript. It is derived from the transcript alone, because no client reports that
+ * its user has rewound. Undefined if the conversation simply continues.
+ */
+export function newestCut(tail: string): CutOff | undefined {
+  const records = tail.split('\n').flatMap((line) => recordOf(line));
+  if (records.some((record) => 'parentUuid' in record)) return claudeCut(records);
+  if (records.some((record) => '$rewindTo' in record)) return geminiCut(records);
+  return codexCut(records);
+}
+
+/** Parses a line. The first line of a tail may be cut, and the last one incomplete. */
+function recordOf(line: string): JsonRecord[] {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isRecord(value) ? [value] : [];
+  } catch {
+    return [];
+  }
+}
+
+function timeOf(record: JsonRecord | undefined): number | undefined {
+  return record === undefined ? undefined : timeIn(record, 'timestamp');
+}
+
+/** Claude Code: after a rewind, the parent of the next prompt is not the last record but an older one. */
+function claudeCut(all: readonly JsonRecord[]): CutOff | undefined {
+  const records = all.filter((record) => record['isSidechain'] !== true && 'uuid' in record);
+  const at = records.findLastIndex(isClaudePrompt);
+  const prompt = records[at];
+  const untilMs = timeOf(prompt);
+  if (prompt === undefined || untilMs === undefined) return undefined;
+  const parentAt = records.findIndex((record) => record['uuid'] === prompt['parentUuid']);
+  const between = records.slice(parentAt + 1, at);
+  if (!between.some(isSpoken)) return undefined;
+  // A parent that is not in the tail is older than the whole tail.
+  return { afterMs: timeOf(records[parentAt]) ?? 0, untilMs };
+}
+
+function isSpoken({ type, isMeta }: JsonRecord): boolean {
+  return (type === 'user' || type === 'assistant') && isMeta !== true;
+}
+
+function isClaudePrompt(record: JsonRecord): boolean {
+  if (record['type'] !== 'user' || record['isMeta'] === true) return false;
+  const message = objectIn(record, 'message');
+  if (message === undefined) return false;
+  return !objectsIn(message, 'content').some((part) => part['type'] === 'tool_result');
+}
+
+/** Codex: `thread_rolled_back` removes the last turns. */
+function codexCut(records: readonly JsonRecord[]): CutOff | undefined {
+  let turns: number[] = [];
+  let cut: CutOff | undefined;
+  for (const record of records) {
+    const payload = record['type'] === 'event_msg' ? objectIn(record, 'payload') : undefined;
+    const ms = timeOf(record);
+    if (payload === undefined || ms === undefined) continue;
+    if (payload['type'] === 'task_started') turns.push(ms);
+    if (payload['type'] !== 'thread_rolled_back') continue;
+    const kept = Math.max(0, turns.length - (integerIn(payload, 'num_turns') ?? turns.length));
+    cut = { afterMs: (turns[kept] ?? 1) - 1, untilMs: ms };
+    turns = turns.slice(0, kept);
+  }
+  return cut;
+}
+
+/** Gemini CLI: `$rewindTo` names the first removed message. */
+function geminiCut(records: readonly JsonRecord[]): CutOff | undefined {
+  const at = records.findLastIndex((record) => '$rewindTo' in record);
+  const first = records.find((record) => record['id'] === records[at]?.['$rewindTo']);
+  const next = records
+    .slice(at)
+    .map(timeOf)
+    .find((ms) => ms !== undefined);
+  return { afterMs: (timeOf(first) ?? 1) - 1, untilMs: next ?? Number.POSITIVE_INFINITY };
+}

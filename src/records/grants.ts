@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { relative } from 'node:path';
+import { type ActiveGrant, activeGrants } from '../journal/grants.ts';
+import type { Entry, Grant, NewEntry } from '../model/entry.ts';
+import { canonicalPath } from './canonical-path.ts';
+import type { Records } from './records.ts';
+import { isInScope, type Scope } from './scope.ts';
+import { surroundings } from './status-views.ts';
+
+/** A grant in the form shown to users. */
+export interface GrantView {
+  readonly id: string;
+  /** Full path of the file or folder. */
+  readonly path: string;
+  readonly session?: string;
+  readonly once?: true;
+  readonly atMs: number;
+}
+
+/** The session name that the journal uses for actions of the user at the command line. */
+const WHO = 'command-line';
+
+export interface GrantRequest {
+  readonly cwd: string;
+  readonly path: string;
+  readonly scope: Scope;
+  readonly session?: string | undefined;
+  readonly once?: boolean | undefined;
+  readonly nowMs: number;
+}
+
+/** Lets sessions change a file, or everything in a folder, without having read it. Running servers obey without a restart. */
+export async function giveGrant(records: Records, request: GrantRequest): Promise<GrantView> {
+  const { session, once, nowMs } = request;
+  const { key } = canonicalPath(request.cwd, request.path);
+  const { roots } = await surroundings(records, request.scope);
+  const root = roots.find((each) => isInScope(key, each)) ?? canonicalPath(request.cwd, '.').key;
+  const grant: Grant = {
+    id: `g${randomBytes(4).toString('hex')}`,
+    ...(session === undefined ? {} : { session }),
+    ...(once === true ? { once } : {}),
+  };
+  const path = isInScope(key, root) ? relative(root, key) : key;
+  await records.store.record({
+    entries: [{ kind: 'grant', atMs: nowMs, session: WHO, root, path, key, grant }],
+  });
+  return { ...grant, path: key, atMs: nowMs };
+}
+
+/** The grants in force in a scope, newest first. */
+export async function grantViews({ store }: Records, scope: Scope): Promise<GrantView[]> {
+  return (await activeGrants(store, scope.filter)).map(viewOf);
+}
+
+/** Revokes the grants of a path, or the one with this id; of one session, if it is named. Returns those that were in force. */
+export async function revokeGrants(
+  { store }: Records,
+  request: Omit<GrantRequest, 'once'>,
+): Promise<GrantView[]> {
+  const { key } = canonicalPath(request.cwd, request.path);
+  const isMeant = (grant: ActiveGrant): boolean =>
+    (grant.id === request.path || grant.key === key) && grant.session === (request.session ?? grant.session);
+  const found = (await activeGrants(store, {})).filter(isMeant);
+  const entries = found.map(({ entry, id }) => revocation(entry, { id, nowMs: request.nowMs }));
+  if (entries.length > 0) await store.record({ entries });
+  return found.map(viewOf);
+}
+
+function revocation(
+  { root, path, key }: Entry,
+  { id, nowMs }: { readonly id: string; readonly nowMs: number },
+): NewEntry {
+  return {
+    kind: 'grant',
+    atMs: nowMs,
+    session: WHO,
+    root,
+    ...(path === undefined ? {} : { path }),
+    ...(key === undefined ? {} : { key }),
+    grant: { id, revoked: true },
+  };
+}
+
+function viewOf({ id, key, session, once, entry }: ActiveGrant): GrantView {
+  return {
+    id,
+    path: key,
+    ...(session === undefined ? {} : { session }),
+    ...(once === undefined ? {} : { once }),
+    atMs: entry.atMs,
+  };
+}

@@ -14,11 +14,16 @@ import type { SqlValue } from './driver.ts';
 export const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)';
 export const SELECT_ENTRY = 'select seq, at_ms, kind, session, root, path, change, rest, hash from entries';
 
+export const SELECT_SEQ = 'select seq from entries';
+
 export const SELECT_CHECKPOINT = 'select checkpoint_seq as seq, checkpoint_hash as hash from chain';
 export const SELECT_HEAD = 'select head_seq as seq, head_hash as hash from chain';
 
-/** Builds a query for entries and its values. */
-export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlValue[] } {
+/** Builds a query for entries and its values. `select`: the columns to read of each. */
+export function entriesQuery(
+  filter: EntryFilter,
+  select: string = SELECT_ENTRY,
+): { sql: string; values: SqlValue[] } {
   const clauses: string[] = [];
   const values: SqlValue[] = [];
   const add = (clause: string, ...bound: SqlValue[]): void => {
@@ -40,7 +45,7 @@ export function entriesQuery(filter: EntryFilter): { sql: string; values: SqlVal
   const order = filter.order === 'oldest' ? 'asc' : 'desc';
   // To SQLite, -1 means no limit.
   values.push(filter.limit ?? -1);
-  return { sql: `${SELECT_ENTRY}${where} order by seq ${order} limit ?`, values };
+  return { sql: `${select}${where} order by seq ${order} limit ?`, values };
 }
 
 /** Kinds that have their own index. */

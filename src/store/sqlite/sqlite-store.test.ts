@@ -39,6 +39,22 @@ describe('queries of a long journal', () => {
   });
 });
 
+describe('the last change of a file', () => {
+  it('is the newest one, also if an older one was read before', async () => {
+    const path = join(scratch().home, 'state.db');
+    const [store, other] = [await openSqliteStore(path), await openSqliteStore(path)];
+    const effects = [effect('a.ts', file('x'), file('y'))];
+    const last = async (): Promise<string | undefined> => (await store.lastChange(`${ROOT}/a.ts`))?.change;
+    expect(await last()).toBeUndefined();
+    await store.record({ entries: [changeEntry('c1', effects)] });
+    expect([await last(), await last()]).toEqual(['c1', 'c1']);
+    await other.record({ entries: [changeEntry('c2', effects)] });
+    expect(await last()).toBe('c2');
+    await store.close();
+    await other.close();
+  });
+});
+
 describe('the database file', () => {
   it('is made for its owner alone, with the folders on the way', async () => {
     const { home } = scratch();

@@ -35,6 +35,7 @@ import {
   SELECT_CHECKPOINT,
   SELECT_ENTRY,
   SELECT_HEAD,
+  SELECT_SEQ,
 } from './entry-rows.ts';
 
 /** Number of entries pruned per transaction: few enough that other processes do not wait long for the lock. */
@@ -82,6 +83,8 @@ class SqliteStore implements Store {
   readonly #durability: Durability;
   readonly #recalled: Recalled;
   readonly #recent: RecentRows;
+  /** The entry that `lastChange` read last. Weak, because the entry of a large command takes megabytes. */
+  #lastRead: WeakRef<Entry> | undefined;
 
   constructor(db: Connection, durability: Durability = 'none') {
     this.#db = db;
@@ -172,8 +175,23 @@ class SqliteStore implements Store {
     return this.#db.attempt(() => this.#recent.after(cursor));
   }
 
+  /**
+   * Callers ask for many files that one command changed. So the entry is found by its number first, and parsed once for
+   * all of them: an entry never changes.
+   */
   async lastChange(key: string): Promise<Entry | undefined> {
-    return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
+    return this.#db.attempt(() => {
+      const { sql, values } = entriesQuery({ key, kinds: ['change'], limit: 1 }, SELECT_SEQ);
+      const found = this.#db.sql(sql).get(...values);
+      if (found === undefined) return undefined;
+      const { seq } = found as Pick<Entry, 'seq'>;
+      const known = this.#lastRead?.deref();
+      if (known?.seq === seq) return known;
+      const row = this.#db.sql(`${SELECT_ENTRY} where seq = ?`).get(seq);
+      const entry = row === undefined ? undefined : entryFrom(row);
+      this.#lastRead = entry && new WeakRef(entry);
+      return entry;
+    });
   }
 
   /**

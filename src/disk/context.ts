@@ -282,6 +282,7 @@ export interface NativeFiles {
   listAttrsSync(fd: number): Iterable<string>;
   getAttrSync(fd: number, name: string): Buffer | null;
   setAttrSync(fd: number, name: string, value: Buffer): void;
+  removeAttrSync(fd: number, name: string): void;
 }
 
 /**

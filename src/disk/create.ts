@@ -1,7 +1,7 @@
 import { closeSync, symlinkSync } from 'node:fs';
 import { isTaken } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
-import { type Content, openStaged, type Staged, stageTemp, writeTemp } from './content.ts';
+import { openStaged, type Staged, stageLink, stageTemp, writeTemp } from './content.ts';
 import type { DiskContext } from './context.ts';
 import { changeFailed, syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
@@ -14,7 +14,7 @@ import {
   type NewContent,
   withdraw,
 } from './publication.ts';
-import { type Conflict, conflict } from './replace.ts';
+import { type Conflict, conflict, type NewStaged } from './replace.ts';
 
 type NewFile = NewContent & {
   /** Default: 0666 minus the process's umask. */
@@ -52,15 +52,16 @@ export async function create(
   }
 }
 
-/** Writes the temporary file for a later `create`. */
+/** Makes the temporary file for a later `create`. `file`: see `stageLink`. */
 export async function stageNew(
   context: DiskContext,
   place: Place,
-  { content, mode }: { readonly content: Content; readonly mode?: number },
+  { content, file, mode }: NewStaged,
 ): Promise<Staged> {
   const like = { kind: 'new', ...(mode === undefined ? {} : { mode }) } as const;
   try {
-    return await stageTemp(context, place, { content, like });
+    const linked = file && stageLink(context, place, { file, like });
+    return linked ?? (await stageTemp(context, place, { content: await content(), like }));
   } catch (error) {
     throw changeFailed(context, error, place.path);
   }

@@ -8,8 +8,10 @@ import {
   discard,
   type Expected,
   holds,
+  type OwnFile,
   openStaged,
   type Staged,
+  stageLink,
   stageTemp,
   type TempFile,
   writeTemp,
@@ -119,17 +121,28 @@ async function tempFor(
   return writeTemp(context, place, { content: change, like });
 }
 
-/** Writes the temporary file for a later `replace`; undefined if the old file cannot be read. */
+/** What a file that is published later shall hold. */
+export interface NewStaged {
+  readonly content: () => Promise<Content>;
+  readonly file?: OwnFile | undefined;
+  readonly mode?: number;
+}
+
+/**
+ * Makes the temporary file for a later `replace`; undefined if the old file cannot be read. `file`: see `stageLink`; the
+ * content is then read only if linking is impossible.
+ */
 export async function stageReplacement(
   context: DiskContext,
   place: Place,
-  { content, mode }: { readonly content: Content; readonly mode?: number },
+  { content, file, mode }: NewStaged,
 ): Promise<Staged | undefined> {
   const old = openRegular(place);
   if ('problem' in old) return undefined;
   try {
     const like = { kind: 'replaces', ...old, ...(mode === undefined ? {} : { mode }) } as const;
-    return await stageTemp(context, place, { content, like });
+    const linked = file && stageLink(context, place, { file, like });
+    return linked ?? (await stageTemp(context, place, { content: await content(), like }));
   } catch (error) {
     throw changeFailed(context, error, place.path);
   } finally {

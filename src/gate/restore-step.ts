@@ -23,7 +23,7 @@ export interface RestoreContext {
   readonly bytes?: () => Promise<Uint8Array>;
   /** The stamp of a file that moves back; see `RestoreHow`. */
   readonly stamp?: Stamp | undefined;
-  /** A file owned by the gate that holds these bytes, for folders restored as a whole; see `NewNode`. */
+  /** A file owned by the gate that holds these bytes and has this mode; it is linked instead of written again. */
   readonly file?: string | undefined;
   /** The action that messages name. Default: undo. */
   readonly action?: Action;
@@ -36,7 +36,7 @@ export interface RestoreContext {
  * have to create the parent.
  */
 export function restoreStep(world: World, step: UndoStep, context: RestoreContext): Step {
-  const { path, bytes, stamp } = context;
+  const { path, bytes, stamp, file } = context;
   let staged: Staged | undefined;
   let displaced: readonly Displaced[] = [];
   return {
@@ -44,7 +44,7 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
     path,
     effects: effectsOf(step),
     stage: async () => {
-      staged = await stage(world, step, { bytes });
+      staged = await stage(world, step, { bytes, file });
     },
     unstage: () => {
       if (staged !== undefined) unstage(world, step, staged);

@@ -216,10 +216,11 @@ async function putFile(world: World, place: Place, step: Taking): Promise<Restor
   const { fingerprint, mode } = after;
   // A file that was not staged with its batch is synced on its own.
   const disk = staged === undefined ? unbatched(world.disk) : world.disk;
-  const content = {
-    ...(await contentFor(world, step, fingerprint)),
-    ...(staged === undefined ? {} : { staged }),
-  };
+  // The bytes of a staged file are only compared, by their hash.
+  const content =
+    staged === undefined
+      ? await contentFor(world, step, fingerprint)
+      : { fingerprint, chunks: () => world.images.chunks(fingerprint), staged };
   if (expect.kind !== 'file') {
     const made = await create(disk, place, { ...content, mode });
     return made.ok ? RESTORED : made;
@@ -242,13 +243,13 @@ async function contentFor(world: World, { bytes }: RestoreHow, fingerprint: Fing
 }
 
 /**
- * Writes the bytes to restore to a temporary file next to the target. Undefined if the target's folder exists only
- * after earlier steps.
+ * Makes a temporary file with the bytes to restore next to the target. Undefined if the target's folder exists only
+ * after earlier steps. `file`: a file of our own with these bytes, which is linked instead of copied.
  */
 export async function stage(
   world: World,
   step: UndoStep,
-  how: Pick<RestoreHow, 'bytes'>,
+  { file: path, ...how }: Pick<RestoreHow, 'bytes'> & { readonly file: string | undefined },
 ): Promise<Staged | undefined> {
   const { key, expect, restore: after, from } = step;
   if (after.kind !== 'file' || from !== undefined || sameContent(expect, after)) return undefined;
@@ -257,14 +258,14 @@ export async function stage(
   const { located } = outcome;
   try {
     if (located.place.path.key !== key) return undefined;
+    const content = (): Promise<Content> => contentFor(world, how, after.fingerprint);
+    const staged = { content, file: path === undefined ? undefined : { path, mode: after.mode } };
     if (located.exists) {
       if (expect.kind !== 'file') return undefined;
-      const content = await contentFor(world, how, after.fingerprint);
-      return await stageReplacement(world.disk, located.place, { content, ...newMode(step) });
+      return await stageReplacement(world.disk, located.place, { ...staged, ...newMode(step) });
     }
     if (expect.kind !== 'absent' || located.missing.length > 1) return undefined;
-    const content = await contentFor(world, how, after.fingerprint);
-    return await stageNew(world.disk, located.place, { content, mode: after.mode });
+    return await stageNew(world.disk, located.place, { ...staged, mode: after.mode });
   } finally {
     located.place.dir.close();
   }

@@ -1,4 +1,4 @@
-import { dropStaged, holdsAt, type Staged } from '../disk/content.ts';
+import { type Content, dropStaged, holdsAt, type Staged } from '../disk/content.ts';
 import { create, stageNew } from '../disk/create.ts';
 import { type MadeFolders, makeFolders } from '../disk/folders.ts';
 import type { Committed } from '../disk/publication.ts';
@@ -132,8 +132,9 @@ interface Committing {
 
 /** Writes the bytes to a temporary file. Undefined if the file to replace is gone; running the step will refuse. */
 function stage(world: World, { before, bytes, mode }: NewBytes, place: Place): Promise<Staged | undefined> {
-  if (before !== undefined) return stageReplacement(world.disk, place, { content: { bytes } });
-  return stageNew(world.disk, place, { content: { bytes }, ...(mode === undefined ? {} : { mode }) });
+  const content = async (): Promise<Content> => ({ bytes });
+  if (before !== undefined) return stageReplacement(world.disk, place, { content });
+  return stageNew(world.disk, place, { content, ...(mode === undefined ? {} : { mode }) });
 }
 
 function commit(

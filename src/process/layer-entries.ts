@@ -12,9 +12,11 @@ import { join } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import type { FileKind } from '../model/path.ts';
 
-/** Reads extended attributes of an open file; part of `fs-native-extensions`. */
+/** Reads and removes extended attributes of an open file; part of `fs-native-extensions`. */
 export interface AttributeReader {
+  listAttrsSync(fd: number): Iterable<string>;
   getAttrSync(fd: number, name: string): Buffer | null;
+  removeAttrSync(fd: number, name: string): void;
 }
 
 /** One entry of an overlay. `copied`: the name existed in the workspace when the command first changed it. */
@@ -38,6 +40,8 @@ export type LayerEntry =
       readonly copied: boolean;
       /** True if the command gave it a second name by a hard link. */
       readonly hasOtherNames: boolean;
+      /** True if it has extended attributes or access lists, apart from those of the overlay. */
+      readonly hasAttributes: boolean;
       /** The path of its bytes in the layer. */
       readonly path: string;
     }
@@ -52,7 +56,8 @@ const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
 /**
  * All entries of an overlay's upper folder, each folder before its contents. Links are not
  * followed. Files and folders without read permission become readable here; the modes in the
- * entries are those that the command set.
+ * entries are those that the command set. Files lose the overlay's attributes, so that the workspace
+ * can have them: of a file that is read a second time, `copied` is false.
  */
 export function* layerEntries(upper: string, attributes: AttributeReader): Generator<LayerEntry> {
   const names = readdirSync(upper).sort();
@@ -88,21 +93,12 @@ function entryAt({ upper, attributes }: Reading, relative: string): LayerEntry {
   if (stats === undefined) return { kind: 'unnameable', relative };
   const mode = stats.mode & 0o7777;
   if (stats.isDirectory()) {
-    const [opaque, origin] = readAttributes(attributes, { path, mode, flags: OPEN_FOLDER });
-    const names = readdirSync(path).sort();
-    return {
-      kind: 'folder',
-      relative,
-      mode,
-      copied: origin !== null,
-      opaque: opaque?.toString() === 'y',
-      names,
-    };
+    const marks = withOpen({ path, mode, flags: OPEN_FOLDER }, (fd) => folderMarks(attributes, fd));
+    return { kind: 'folder', relative, mode, ...marks, names: readdirSync(path).sort() };
   }
   if (stats.isFile()) {
-    const [, origin] = readAttributes(attributes, { path, mode, flags: OPEN_FILE });
-    const hasOtherNames = stats.nlink > 1;
-    return { kind: 'file', relative, mode, size: stats.size, copied: origin !== null, hasOtherNames, path };
+    const marks = withOpen({ path, mode, flags: OPEN_FILE }, (fd) => takeFileMarks(attributes, fd));
+    return { kind: 'file', relative, mode, size: stats.size, hasOtherNames: stats.nlink > 1, ...marks, path };
   }
   if (stats.isSymbolicLink()) return { kind: 'link', relative, target: readlinkSync(path) };
   // Commands cannot create this device. Only the overlay does, for a name that was removed.
@@ -111,13 +107,37 @@ function entryAt({ upper, attributes }: Reading, relative: string): LayerEntry {
   return { kind: 'special', relative, special };
 }
 
-function readAttributes(
+const OVERLAY = 'user.overlay.';
+const ORIGIN = `${OVERLAY}origin`;
+const OPAQUE = `${OVERLAY}opaque`;
+
+function folderMarks(
   attributes: AttributeReader,
+  fd: number,
+): { readonly copied: boolean; readonly opaque: boolean } {
+  const names = [...attributes.listAttrsSync(fd)];
+  const opaque = names.includes(OPAQUE) && attributes.getAttrSync(fd, OPAQUE)?.toString() === 'y';
+  return { copied: names.includes(ORIGIN), opaque };
+}
+
+/** Reads the overlay's attributes of a file and removes them. */
+function takeFileMarks(
+  attributes: AttributeReader,
+  fd: number,
+): { readonly copied: boolean; readonly hasAttributes: boolean } {
+  const names = [...attributes.listAttrsSync(fd)];
+  const marks = names.filter((name) => name.startsWith(OVERLAY));
+  for (const name of marks) attributes.removeAttrSync(fd, name);
+  return { copied: marks.includes(ORIGIN), hasAttributes: marks.length < names.length };
+}
+
+function withOpen<T>(
   { path, mode, flags }: { path: string; mode: number; flags: number },
-): readonly (Buffer | null)[] {
+  read: (fd: number) => T,
+): T {
   const fd = openOwned(path, mode, flags);
   try {
-    return ['user.overlay.opaque', 'user.overlay.origin'].map((name) => attributes.getAttrSync(fd, name));
+    return read(fd);
   } finally {
     closeSync(fd);
   }

@@ -3,10 +3,13 @@ import { once } from 'node:events';
 import {
   appendFileSync,
   chmodSync,
+  closeSync,
   existsSync,
+  fstatSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -16,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadNative } from '../../src/disk/context.ts';
 import { readLayer, readWriteSet } from '../../src/gate/command/write-set.ts';
 import type { RunOptions } from '../../src/model/session.ts';
 import { removeLayer } from '../../src/process/layer.ts';
@@ -25,7 +29,7 @@ import { ok } from '../support/desk.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { treeOf } from '../support/tree-of.ts';
 
-// From 200 files on, a commit links the files of new folders from the layer instead of writing them again.
+// From 200 files on, a commit links the layer's files into the workspace instead of writing them again.
 
 const here = await sandboxHere();
 const DAY_MS = 24 * 3_600_000;
@@ -227,6 +231,60 @@ describe.skipIf(here === undefined)('a command that makes a folder of many files
     await ok(session.run({ kept: layer }));
     expect(Object.keys(treeOf(root))).toHaveLength(253);
     expect(new Set(Object.values(ownersOf(root)).map((each) => each.split(' ')[1]))).toEqual(new Set(['1']));
+  });
+});
+
+/** Mode, owner and extended attributes of every file of a folder. */
+function marksOf(folder: string): Readonly<Record<string, string>> {
+  const native = loadNative();
+  const marks = readdirSync(folder).map((name) => {
+    const fd = openSync(join(folder, name), 'r');
+    const { mode, uid, gid, nlink } = fstatSync(fd);
+    const attributes = [...(native?.listAttrsSync(fd) ?? [])];
+    closeSync(fd);
+    return [name, `${mode.toString(8)} ${uid}:${gid} ${nlink} ${attributes.join(',')}`];
+  });
+  return Object.fromEntries(marks);
+}
+
+describe.skipIf(here === undefined)('a command that changes many files', () => {
+  const CHANGE = [
+    'for f in many/*; do echo new >> $f; done',
+    'chmod 600 many/f1; sed -i s/new/newer/ many/f2 many/marked; cp many/f3 many/made; rm many/f4; : > many/f5',
+  ].join('; ');
+
+  it('leaves each with its mode, owner and attributes, and with nothing of the layer', async () => {
+    for (let index = 0; index < 210; index += 1) put(`many/f${index}`, `file ${index}\n`);
+    for (const name of ['marked', 'marked-too']) put(`many/${name}`, 'text\n');
+    const native = loadNative();
+    for (const name of ['marked', 'marked-too']) {
+      const fd = openSync(join(root, 'many', name), 'r+');
+      native?.setAttrSync(fd, 'user.mark', Buffer.from('1'));
+      closeSync(fd);
+    }
+    const before = [treeOf(root), marksOf(join(root, 'many'))];
+    const plain = join(base, 'plain');
+    execFileSync('cp', ['-a', root, plain]);
+    execFileSync('sh', ['-c', CHANGE], { cwd: plain });
+    const change = await ran(CHANGE);
+    expect(treeOf(root)).toEqual(treeOf(plain));
+    // `sed -i` loses attributes on a plain file. The gate keeps those of the file that it replaces.
+    const marked = { marked: `${marksOf(join(plain, 'many'))['marked']}user.mark` };
+    expect(marksOf(join(root, 'many'))).toEqual({ ...marksOf(join(plain, 'many')), ...marked });
+    await ok(session.undo({ change }));
+    expect([treeOf(root), marksOf(join(root, 'many'))]).toEqual(before);
+  });
+
+  it('remembers those that the session has seen, to show what a later command drops', async () => {
+    for (let index = 0; index < 210; index += 1) put(`many/f${index}`, `file ${index}\n`);
+    await ok(session.read('many/f150'));
+    await ran('for f in many/*; do echo new >> $f; done');
+    put('many/f150', 'file 150\nnew\nother\n');
+    const outcome = await session.run("printf 'file 150\\nnewer\\n' > many/f150", { profile: 'undo' });
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'COMMAND_CONFLICT' } });
+    const detail = outcome.ok ? undefined : outcome.refusal.detail;
+    expect(detail?.diff).toContain('+other');
+    await ok(session.run({ kept: String(detail?.['layer']) }));
   });
 });
 

@@ -32,7 +32,7 @@ import {
 const MAX_TRIES = 3;
 const MAX_COMMAND_CHARS = 1000;
 const MAX_REMEMBERED_BYTES = 64 << 10;
-/** From this number of files on, new folders link the layer's files instead of writing them again. */
+/** From this number of files on, the workspace gets the layer's own files, by a second name. */
 const LINKED_FILES = 200;
 
 /** A layer whose command has ended, and how to commit it. */
@@ -112,11 +112,12 @@ async function commitLocked(
   const shown = await showWrites(world, ledger, vetted.written, commit.answer);
   const several = await worldFor(world, vetted.written.length);
   const outcome = await carryOut(several, ledger, {
-    steps: restoreSteps(several, itemsOf(world, vetted, shown)),
+    steps: restoreSteps(several, itemsOf(vetted, shown)),
     locked: commit.keys,
     command: { change: commit.layer.id, text: clip(commit.command, MAX_COMMAND_CHARS) },
   });
   if (!outcome.ok) return { again: asConflict(outcome.refusal) };
+  await rememberResults(world, ledger, vetted);
   const { merged } = vetted;
   const change = outcome.change === undefined ? {} : { change: outcome.change };
   return { ok: true, ...toldOf(set), ...change, committed: true, files: shown.files, cut: shown.cut, merged };
@@ -130,14 +131,13 @@ function toldOf({ leftOut, droppedBits }: WriteSet): Pick<RunResult, 'leftOut' |
  * The items that write the layer's content to every path. They work like an undo in reverse: each expects one state and
  * writes the other.
  */
-function itemsOf(world: World, { written }: Vetted, { sightings }: ShownWrites): readonly RestorePlace[] {
+function itemsOf({ written }: Vetted, { sightings }: ShownWrites): readonly RestorePlace[] {
   return written
     .map((each): RestorePlace => {
       const { path, before, after, bytes } = each;
-      // Linked files are not read again. For so many files the session needs no bytes for later diffs.
       const linked = written.length < LINKED_FILES ? {} : { file: each.file };
       const shown = sightings.get(path.key);
-      const read = bytes === undefined ? {} : { bytes: async () => remembered(world, each, bytes()) };
+      const read = bytes === undefined ? {} : { bytes: async () => bytes() };
       return {
         step: { key: path.key, relative: path.relative, expect: before, restore: after },
         context: { path, action: 'run', shown: shown === undefined ? [] : [shown], ...read, ...linked },
@@ -147,12 +147,19 @@ function itemsOf(world: World, { written }: Vetted, { sightings }: ShownWrites):
 }
 
 /**
- * Keeps the bytes that a command left as a baseline for later diffs, so that the session can see later changes to them.
+ * Keeps the bytes that a command left as baselines, so that the session can see later changes to them as a diff. Of many
+ * files, only those that the session knows: each baseline becomes a file of its own, which takes as long as the commit.
  */
-function remembered(world: World, { after }: Written, bytes: Buffer): Buffer {
-  if (after.kind === 'file' && bytes.byteLength <= MAX_REMEMBERED_BYTES)
-    world.baselines.remember(after.fingerprint, bytes);
-  return bytes;
+async function rememberResults(world: World, ledger: Ledger, { written }: Vetted): Promise<void> {
+  const small = written.filter(
+    ({ after }) => after.kind === 'file' && after.fingerprint.size <= MAX_REMEMBERED_BYTES,
+  );
+  const isFew = written.length < LINKED_FILES;
+  const known = isFew ? undefined : await ledger.recallMany(small.map(({ path }) => path.key));
+  for (const { path, after, bytes } of small) {
+    if (after.kind === 'file' && bytes !== undefined && known?.has(path.key) !== false)
+      world.baselines.remember(after.fingerprint, bytes());
+  }
 }
 
 /** Combines the refusals into one that names every refused file. */

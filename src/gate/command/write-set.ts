@@ -25,7 +25,7 @@ export interface Written {
   readonly after: Side;
   /** The bytes of `after`, if it is a file. */
   readonly bytes?: () => Buffer;
-  /** Path in the layer of a file with these bytes and this mode, if the command made it. */
+  /** Path in the layer of a file with these bytes and this mode, if the workspace can have that file itself. */
   readonly file?: string | undefined;
   /** True if the file in the workspace has no write permission. */
   readonly readOnly: boolean;
@@ -253,9 +253,9 @@ function isCopy(entry: LayerEntry): boolean {
 }
 
 /** Whether the workspace can have the layer's own file: it is as the command left it, and nothing else has it. */
-function isTakeable({ copied, hasOtherNames, mode }: Extract<LayerEntry, { kind: 'file' }>): boolean {
+function isTakeable({ hasOtherNames, hasAttributes, mode }: Extract<LayerEntry, { kind: 'file' }>): boolean {
   // Reading the layer changes the mode of a file that its owner may not read.
-  return !copied && !hasOtherNames && (mode & 0o7400) === 0o400;
+  return !hasOtherNames && !hasAttributes && (mode & 0o7400) === 0o400;
 }
 
 interface There {

@@ -1,5 +1,5 @@
 import { LOOKFIRST_TOOLS } from '../report/tool-names.ts';
-import { patchText } from './lookfirst/change-text.ts';
+import { patchText } from './lookfirst/dialect.ts';
 import { LOOKING_TOOLS } from './lookfirst/looking-tools.ts';
 import { DESTROYS, type Dialect, tool } from './tool.ts';
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { bench, holding } from '../../test/support/disk.ts';
 import { create } from './create.ts';
+import { FileSystemClock } from './read.ts';
 import { replace } from './replace.ts';
-import { FileSystemClock } from './stats.ts';
 
 const LARGE = 'x'.repeat(1 << 20);
 

@@ -23,8 +23,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import type { DiskContext, NativeFiles } from './context.ts';
-import { fingerprintOf, openRegular, readAllSync } from './read.ts';
-import { modeOf } from './stats.ts';
+import { fingerprintOf, modeOf, openRegular, readAllSync } from './read.ts';
 
 const writeAsync = promisify(write);
 const ftruncateAsync = promisify(ftruncate);

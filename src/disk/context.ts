@@ -23,7 +23,7 @@ import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Durability } from '../model/policy.ts';
 import { HeldFiles } from './held-files.ts';
-import { FileSystemClock } from './stats.ts';
+import { FileSystemClock } from './read.ts';
 
 /** The steps of a commit, in order; a test can fail or kill the process at each of them. */
 export type CommitStep =

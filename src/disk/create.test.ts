@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Bench, bench } from '../../test/support/disk.ts';
 import { strongestGuarantee } from '../workspace/pinned.ts';
 import { create } from './create.ts';
-import { fingerprintOf } from './read.ts';
-import { stampOf } from './stats.ts';
+import { fingerprintOf, stampOf } from './read.ts';
 
 describe('create', () => {
   it.each<[string, string]>([

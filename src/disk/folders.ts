@@ -3,7 +3,7 @@ import { errnoOf, isMissing, isTaken } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
-import { modeOf } from './stats.ts';
+import { modeOf } from './read.ts';
 
 /** Makes a folder's entries durable, without blocking other work. */
 export async function syncFolder(context: DiskContext, dir: PinnedDirectory): Promise<void> {

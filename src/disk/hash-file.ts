@@ -3,8 +3,7 @@ import { closeSync, fstatSync, read } from 'node:fs';
 import { promisify } from 'node:util';
 import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
-import { openRegular } from './read.ts';
-import { stampOf } from './stats.ts';
+import { openRegular, stampOf } from './read.ts';
 
 const readAsync = promisify(read);
 const CHUNK_BYTES = 1 << 20;

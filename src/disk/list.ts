@@ -1,7 +1,7 @@
 import { type BigIntStats, lstatSync, readdirSync, readlinkSync, statfsSync } from 'node:fs';
 import { isMissing } from '../model/errno.ts';
 import { at, type FileKind, type PinnedDirectory, type Place } from '../model/path.ts';
-import { kindOf } from './stats.ts';
+import { kindOf } from './read.ts';
 
 export interface DirectoryEntry {
   readonly name: string;

@@ -6,8 +6,8 @@ import type { DiskContext } from './context.ts';
 import { changeFailed, syncFolder } from './folders.ts';
 import { linkIfFree, moveFolderIfFree, moveIfFree } from './free-name.ts';
 import { retain } from './publication.ts';
+import { isReadOnly } from './read.ts';
 import { type Conflict, conflict } from './replace.ts';
-import { isReadOnly } from './stats.ts';
 
 type Moved = { readonly ok: true } | Conflict;
 

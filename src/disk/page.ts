@@ -3,8 +3,7 @@ import { closeSync, fstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type Stamp, sameStamp } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
-import { openRegular, type Unreadable } from './read.ts';
-import { type FileSystemClock, stampOf } from './stats.ts';
+import { type FileSystemClock, openRegular, stampOf, type Unreadable } from './read.ts';
 
 const readAsync = promisify(read);
 const CHUNK_BYTES = 1 << 18;

@@ -30,8 +30,7 @@ import {
 import type { DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
 import { type Copied, copyOut } from './held-files.ts';
-import { readAllSync } from './read.ts';
-import { modeOf, stampOf } from './stats.ts';
+import { modeOf, readAllSync, stampOf } from './read.ts';
 
 /** The input of a publishing step: the target, the new file, and the old file held open. */
 export interface Publication {

@@ -7,9 +7,8 @@ import type { DiskContext } from './context.ts';
 import { changeFailed, syncFolder } from './folders.ts';
 import { inspect, linkTarget } from './list.ts';
 import { retain, retainOrDrop } from './publication.ts';
-import { openRegular } from './read.ts';
+import { isReadOnly, modeOf, openRegular } from './read.ts';
 import { type Conflict, conflict, unreadable } from './replace.ts';
-import { isReadOnly, modeOf } from './stats.ts';
 
 export interface Removed {
   readonly ok: true;

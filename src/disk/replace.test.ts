@@ -23,9 +23,8 @@ import { recoverAll } from '../../test/support/recovery.ts';
 import { IN_MEMORY, scratch, treeOf } from '../../test/support/tree.ts';
 import { type CommitStep, loadNative } from './context.ts';
 import type { Committed } from './publication.ts';
-import { fingerprintOf } from './read.ts';
+import { fingerprintOf, stampOf } from './read.ts';
 import { type Conflict, replace } from './replace.ts';
-import { stampOf } from './stats.ts';
 
 const KINDS = loadNative() === undefined ? (['claim'] as const) : (['exchange', 'claim'] as const);
 const root = process.getuid?.() === 0;

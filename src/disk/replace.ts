@@ -33,8 +33,7 @@ import {
   retainBytes,
   retainOrDrop,
 } from './publication.ts';
-import { type Opened, openLooked, openRegular, readAllSync, type Unreadable } from './read.ts';
-import { isReadOnly } from './stats.ts';
+import { isReadOnly, type Opened, openLooked, openRegular, readAllSync, type Unreadable } from './read.ts';
 
 /**
  * Nothing of ours was published. `retained`: files that were displaced for a moment and whose names

@@ -51,7 +51,7 @@ export interface MissingApproval {
 
 /**
  * Returns the first unapproved change of a path under `approve`, or the journal entries of the approvals used. A grant
- * by `lookfirst allow` is an approval. Does nothing if the policy has no `approve` globs.
+ * by `lookfirst allow` is an approval.
  */
 export async function approvalsOf(
   world: World,
@@ -59,7 +59,6 @@ export async function approvalsOf(
   { steps, approved }: { readonly steps: readonly ApprovedStep[]; readonly approved: Approved },
 ): Promise<{ readonly missing: MissingApproval } | { readonly entries: readonly NewEntry[] }> {
   const entries: NewEntry[] = [];
-  if (world.policy.approve.length === 0) return { entries };
   const changes = steps.flatMap((step) => step.effects.map((effect) => ({ step, effect })));
   for (const change of changes) {
     if (matchingGlob(world.policy.approve, change.effect.relative) === undefined) continue;

@@ -3,15 +3,15 @@ import { setTimeout } from 'node:timers/promises';
 import { containsAt } from '../disk/content.ts';
 import {
   fingerprintOf,
+  isReadOnly,
+  kindOf,
   type ReadLimits,
   readSnapshot,
   type Snapshot,
   type Unreadable,
 } from '../disk/read.ts';
-import { isReadOnly, kindOf } from '../disk/stats.ts';
 import { grantCovers } from '../journal/grants.ts';
-import { type Facts, isStub, type JudgedAction, type Target } from '../judge/facts.ts';
-import { toolGuard } from '../judge/guarded-configuration.ts';
+import { type Facts, isStub, type JudgedAction, type Target, toolGuard } from '../judge/facts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';

@@ -1,9 +1,8 @@
 import { create, makeLink } from '../disk/create.ts';
 import { linkTarget, listNames } from '../disk/list.ts';
-import type { Snapshot } from '../disk/read.ts';
+import { modeOf, type Snapshot, stampOf } from '../disk/read.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import { conflict } from '../disk/replace.ts';
-import { modeOf, stampOf } from '../disk/stats.ts';
 import type { Facts, FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';

@@ -1,5 +1,4 @@
-import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
-import { modeOf } from '../disk/stats.ts';
+import { fingerprintOf, modeOf, readSnapshot, type Snapshot } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
 import { type Ledger, movedSightings } from '../ledger/ledger.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';

@@ -1,7 +1,7 @@
 import type { Content } from '../disk/content.ts';
 import { inspect, listUnsorted } from '../disk/list.ts';
+import { isReadOnly } from '../disk/read.ts';
 import { conflict } from '../disk/replace.ts';
-import { isReadOnly } from '../disk/stats.ts';
 import {
   buildFolder,
   dropBuilt,

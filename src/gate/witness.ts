@@ -1,5 +1,4 @@
-import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
-import { stampOf } from '../disk/stats.ts';
+import { fingerprintOf, readSnapshot, type Snapshot, stampOf } from '../disk/read.ts';
 import { type Ledger, movedSightings, sightingsBelow } from '../ledger/ledger.ts';
 import { carryCoverage } from '../ledger/merge-sighting.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';

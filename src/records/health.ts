@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { loadNative } from '../disk/context.ts';
+import { FileSystemClock } from '../disk/read.ts';
 import { findRipgrep } from '../disk/ripgrep.ts';
-import { FileSystemClock } from '../disk/stats.ts';
 import { type ChainReport, verifyChain } from '../journal/verify.ts';
 import { openRangeLock } from '../lock/locks.ts';
 import { isFleetUrl, openRecordedState } from '../store/open-state.ts';

@@ -1,6 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { readSnapshot } from '../disk/read.ts';
-import { FileSystemClock } from '../disk/stats.ts';
+import { FileSystemClock, readSnapshot } from '../disk/read.ts';
 import type { Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';

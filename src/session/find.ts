@@ -1,3 +1,4 @@
+import { kindOf } from '../disk/read.ts';
 import {
   DEFAULT_LIMITS,
   findRipgrep,
@@ -7,7 +8,6 @@ import {
 } from '../disk/ripgrep.ts';
 import { type FileGlob, readGlob, scopeOf } from '../disk/ripgrep-glob.ts';
 import { NewestFiles, RipgrepRecords } from '../disk/ripgrep-records.ts';
-import { kindOf } from '../disk/stats.ts';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';

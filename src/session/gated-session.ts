@@ -1,5 +1,4 @@
-import { readSnapshot } from '../disk/read.ts';
-import { kindOf, modeOf } from '../disk/stats.ts';
+import { kindOf, modeOf, readSnapshot } from '../disk/read.ts';
 import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
 import type { CallSettings } from '../gate/step.ts';
 import { undo } from '../gate/undo/undo.ts';

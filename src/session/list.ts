@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type DirectoryEntry, inspect, linkTarget, listNames, listUnsorted } from '../disk/list.ts';
-import { kindOf } from '../disk/stats.ts';
+import { kindOf } from '../disk/read.ts';
 import { listingFingerprint } from '../gate/tree-step.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';

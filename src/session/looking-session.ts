@@ -1,5 +1,4 @@
-import { readSnapshot } from '../disk/read.ts';
-import { kindOf } from '../disk/stats.ts';
+import { kindOf, readSnapshot } from '../disk/read.ts';
 import { counted, type Look, recordLook } from '../gate/shown-entry.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';

@@ -1,5 +1,4 @@
-import { readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
-import { kindOf } from '../disk/stats.ts';
+import { kindOf, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { rememberedSnapshot, trusted } from '../gate/look.ts';
 import { secretRefusal } from '../gate/masking.ts';
 import type { World } from '../gate/world.ts';

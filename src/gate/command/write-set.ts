@@ -1,6 +1,5 @@
 import { inspect, linkTarget, listNames, listUnsorted, subfolderTest } from '../../disk/list.ts';
-import { fingerprintOf, readSnapshot } from '../../disk/read.ts';
-import { isReadOnly, kindOf, modeOf } from '../../disk/stats.ts';
+import { fingerprintOf, isReadOnly, kindOf, modeOf, readSnapshot } from '../../disk/read.ts';
 import { sameSide } from '../../journal/side.ts';
 import type { Side } from '../../model/entry.ts';
 import type { FileKind, PinnedDirectory, Place, ResolvedPath } from '../../model/path.ts';

@@ -1,5 +1,4 @@
-import { fingerprintOf } from '../../disk/read.ts';
-import { modeOf, stampOf } from '../../disk/stats.ts';
+import { fingerprintOf, modeOf, stampOf } from '../../disk/read.ts';
 import { sameSide } from '../../journal/side.ts';
 import type {
   AnnouncedCommand,

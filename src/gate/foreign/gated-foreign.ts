@@ -1,6 +1,5 @@
 import { listUnsorted } from '../../disk/list.ts';
-import { readSnapshot } from '../../disk/read.ts';
-import { kindOf } from '../../disk/stats.ts';
+import { kindOf, readSnapshot } from '../../disk/read.ts';
 import { WHOLE } from '../../model/coverage.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type {

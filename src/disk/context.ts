@@ -13,10 +13,10 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { createRequire } from 'node:module';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { nativeExtensions } from '../lock/native-package.ts';
 import { SharedRun } from '../model/awaitable.ts';
 import { isMissing } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
@@ -292,8 +292,8 @@ export interface NativeFiles {
 export function loadNative(): NativeFiles | undefined {
   if (process.platform === 'win32') return undefined;
   try {
-    // The package is CommonJS without types; `NativeFiles` declares the part we use.
-    return createRequire(import.meta.url)('fs-native-extensions') as NativeFiles;
+    // The package has no types; `NativeFiles` declares the part we use.
+    return nativeExtensions() as NativeFiles;
   } catch {
     // The dependency is optional. Without it, commits claim and link, and extended attributes are not copied.
     return undefined;

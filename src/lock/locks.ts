@@ -10,10 +10,10 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMissing, isTaken } from '../model/errno.ts';
+import { nativeExtensions } from './native-package.ts';
 
 export interface LockOptions {
   /** Our state folder; processes with the same folder exclude each other. */
@@ -290,8 +290,8 @@ export function openRangeLock(file: string): ProcessLock | undefined {
 
 function loadNative(): NativeLocks | undefined {
   try {
-    // The package is CommonJS without types; `NativeLocks` declares the part we use.
-    return createRequire(import.meta.url)('fs-native-extensions') as NativeLocks;
+    // The package has no types; `NativeLocks` declares the part we use.
+    return nativeExtensions() as NativeLocks;
   } catch {
     return undefined;
   }

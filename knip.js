@@ -9,6 +9,7 @@ export default ({ production = false }) => ({
   entry: [
     'src/ai-sdk.ts!',
     'src/anthropic.ts!',
+    'src/bin.ts!',
     'src/claude-agent-sdk.ts!',
     'src/index.ts!',
     'src/main.ts!',

@@ -17,6 +17,7 @@ const config: ViteUserConfig = defineConfig({
         },
       },
     ],
+    globalSetup: ['test/support/compiled-code.ts'],
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -1,8 +1,18 @@
-// Compiles src/ into build/, which tests and benchmarks use, and bundles it into dist/, which the package ships: one
-// file for each entry point, its types rolled up, and the chunks that entry points share. The viewer's page is bundled into
-// dist/viewer/page/ with everything it needs. The manual page is made from the help of the commands.
+// Compiles src/ into build/, which tests and benchmarks use, and bundles it into dist/, which the package ships: chunks
+// in CommonJS, the program that loads them, one module for each entry point over them, and its types rolled up. The
+// viewer's page is bundled into dist/viewer/page/ with everything it needs. The manual page is made from the help of the
+// commands.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
@@ -22,46 +32,127 @@ for (const folder of ['build', 'dist']) rmSync(folder, { recursive: true, force:
 execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {
   stdio: 'inherit',
 });
-await bundle({
-  input: { 'bin/lookfirst': 'build/main.js', ...files('.js') },
-  chunkFileNames: 'chunks/[name].js',
-  // Bundling the lowest layers into few chunks lets a start load three chunks instead of eighty; each file costs a
-  // third of a millisecond. Every entry point needs most of these layers anyway.
-  codeSplitting: {
-    groups: [
-      { name: 'start', test: oneOf(loadedBy('config/home.js', 'process/compile-cache.js')), priority: 3 },
-      { name: 'serve', test: oneOf(loadedBy('cli/serve-command.js', 'mcp/serve.js')), priority: 2 },
-      {
-        name: 'session',
-        test: oneOf(loadedBy('session/sessions.js', 'store/sqlite/sqlite-store.js')),
-        priority: 1,
-      },
-      { name: 'base', test: /\/build\/(model|report|text)\// },
-    ],
-    includeDependenciesRecursively: false,
-  },
-  // Keep the names of functions and classes, so that a stack trace is readable. Keep the lines too, because Node prints
-  // the whole line that throws.
+
+// Keep the names of functions and classes, so that a stack trace is readable. Keep the lines too, because Node prints
+// the whole line that throws.
+const SMALL = {
   minify: {
     compress: { target: 'node20', keepNames: { function: true, class: true } },
     mangle: { toplevel: false, keepNames: true },
     codegen: { removeWhitespace: false },
   },
   comments: false,
-});
+};
+// Entry points that stay modules. LangChain's classes must be those that the caller imports. `init` copies the plugin
+// for opencode, so it must be one file.
+const MODULES = ['langchain', 'opencode'];
+const PARTS = 'langchain-parts';
+const parts = importsOf('build/adapters/langchain.js');
+
+await bundleChunks();
+await bundleModules();
 await bundle({
-  input: files('.d.ts'),
+  input: entriesIn('.d.ts'),
+  dir: 'dist',
+  format: 'esm',
   chunkFileNames: 'types/[name].ts',
   plugins: [dts({ dtsInput: true })],
 });
-chmodSync('dist/bin/lookfirst.js', 0o755);
+await bundleProgram();
 
 await bundlePage('dist/viewer/page');
 mkdirSync('dist/man');
 writeFileSync('dist/man/lookfirst.1', await manualPage(manifest));
 
-function files(extension) {
-  return Object.fromEntries(entries.map((name) => [name, `build/${name}${extension}`]));
+/** All code except MODULES, as CommonJS: Node loads it with less work, and Node 20 can cache compiled code only of that. */
+async function bundleChunks() {
+  const made = await bundle({
+    input: { main: 'build/main.js', ...entriesIn('.js', (name) => !MODULES.includes(name)), [PARTS]: PARTS },
+    plugins: [
+      virtual(PARTS, parts.map(({ names, file }) => `export { ${names} } from '${file}';`).join('\n')),
+    ],
+    dir: 'dist/chunks',
+    format: 'cjs',
+    esModule: false,
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name].cjs',
+    // Bundling the lowest layers into few chunks lets a start load few files instead of eighty. Every entry point needs
+    // most of these layers anyway.
+    codeSplitting: {
+      groups: [
+        { name: 'serve', test: oneOf(loadedBy('cli/serve-command.js', 'mcp/serve.js')), priority: 2 },
+        {
+          name: 'session',
+          test: oneOf(loadedBy('session/sessions.js', 'store/sqlite/sqlite-store.js')),
+          priority: 1,
+        },
+        { name: 'base', test: /\/build\/(model|report|text)\// },
+      ],
+      includeDependenciesRecursively: false,
+    },
+    ...SMALL,
+  });
+  for (const { name, exports } of made.filter(({ isEntry }) => isEntry))
+    if (entries.includes(name)) writeFileSync(`dist/${name}.js`, moduleOver(name, exports));
+}
+
+/** The entry points in MODULES, over the chunks. */
+async function bundleModules() {
+  const names = parts.flatMap((part) => part.names);
+  const overParts = {
+    ...virtual(PARTS, moduleOver(PARTS, names)),
+    resolveId: (id, importer) =>
+      importer?.endsWith('/adapters/langchain.js') && id.startsWith('.') ? PARTS : undefined,
+  };
+  await bundle({
+    input: entriesIn('.js', (name) => MODULES.includes(name)),
+    plugins: [overParts],
+    external: (id) => id.endsWith('.cjs') || isPackage(id),
+    dir: 'dist',
+    format: 'esm',
+    ...SMALL,
+  });
+}
+
+/** The program. It is a CommonJS file, because Node starts such a file without its loader for modules. */
+async function bundleProgram() {
+  const build = createHash('sha256');
+  for (const name of readdirSync('dist/chunks').sort()) build.update(readFileSync(`dist/chunks/${name}`));
+  await bundle({
+    input: { lookfirst: 'build/bin.js' },
+    transform: { define: { BUILD: JSON.stringify(build.digest('hex').slice(0, 16)) } },
+    dir: 'dist/bin',
+    format: 'cjs',
+    ...SMALL,
+  });
+  writeFileSync('dist/bin/package.json', '{ "type": "commonjs" }\n');
+  chmodSync('dist/bin/lookfirst.js', 0o755);
+}
+
+function entriesIn(extension, isWanted = () => true) {
+  return Object.fromEntries(entries.filter(isWanted).map((name) => [name, `build/${name}${extension}`]));
+}
+
+/** The text of a module that exports what a chunk does. */
+function moduleOver(name, exported) {
+  return `import chunk from './chunks/${name}.cjs';\nexport const { ${exported.join(', ')} } = chunk;\n`;
+}
+
+function virtual(name, text) {
+  return {
+    name,
+    resolveId: (id) => (id === name ? id : undefined),
+    load: (id) => (id === name ? text : undefined),
+  };
+}
+
+/** Our modules that a compiled module imports, and the names it imports from each. */
+function importsOf(file) {
+  const found = readFileSync(file, 'utf8').matchAll(/^import \{([^}]*)\} from '(\.[^']+)';/gm);
+  return [...found].map(([, names, from]) => ({
+    names: names.split(',').flatMap((name) => name.trim() || []),
+    file: resolve(dirname(file), from),
+  }));
 }
 
 /** The compiled modules that these load at once, by import statements and not by `import()` calls. */
@@ -82,17 +173,21 @@ function oneOf(files) {
   return (id) => files.has(id);
 }
 
-async function bundle({ input, plugins, ...output }) {
+/** Returns what was written. */
+async function bundle({ input, plugins, external = isPackage, transform, ...output }) {
   const made = await rolldown({
     input,
     plugins,
+    external,
+    transform,
+    makeAbsoluteExternalsRelative: false,
     platform: 'node',
-    external: isPackage,
     preserveEntrySignatures: 'allow-extension',
     checks: { ineffectiveDynamicImport: false },
   });
-  await made.write({ dir: 'dist', format: 'esm', ...output });
+  const written = await made.write(output);
   await made.close();
+  return written.output;
 }
 
 /** Dependencies stay as npm installed them; only our own modules are bundled. */

@@ -1,16 +1,11 @@
-#!/usr/bin/env node
-/** Picks an entry point and loads only that: `serve` for servers and folders, the command line for everything else. */
-import { homedir } from 'node:os';
-import { stateFolder } from './config/home.ts';
-import { keepCompiledCode } from './process/compile-cache.ts';
-
-const [word, ...rest] = process.argv.slice(2);
-process.exit(await run());
-
-async function run(): Promise<number> {
-  keepCompiled();
+/**
+ * Picks an entry point and loads only that: `serve` for servers and folders, the command line for everything else.
+ * Returns the exit code.
+ */
+export async function main(): Promise<number> {
+  const [word, ...rest] = process.argv.slice(2);
   if (word === 'hook' && !rest.some((flag) => ['--help', '-h', '--version', '-v'].includes(flag)))
-    return hook();
+    return hook(rest);
   if (!isSomewhere()) {
     process.stderr.write(
       'lookfirst: the current folder no longer exists: change to another one [IO_FAILED]\n',
@@ -42,16 +37,6 @@ async function commandLine(args: readonly string[]): Promise<number> {
   });
 }
 
-/** Starts without a cache if the state folder cannot be found; what is wrong with it is reported where it is used. */
-function keepCompiled(): void {
-  const { env, platform } = process;
-  try {
-    keepCompiledCode(stateFolder({ platform, env, homeFolder: homedir() }));
-  } catch {
-    // Only the time of a start depends on it.
-  }
-}
-
 /** The viewer for users, beside a server over HTTP. */
 async function viewer(
   ...args: Parameters<typeof import('./viewer/serve-viewer.ts').viewerBeside>
@@ -60,11 +45,11 @@ async function viewer(
 }
 
 /** One hook call. Hosts wait for it, so it loads neither the argument parser nor the other commands. */
-async function hook(): Promise<number> {
+async function hook(args: readonly string[]): Promise<number> {
   const { runHook } = await import('./hooks/run-hook.ts');
   const { argv, env, platform, execPath, stdin, stdout, stderr } = process;
   return runHook({
-    args: rest,
+    args,
     env,
     // An event names its folder, so a hook is answered also where the current folder is gone.
     cwd: isSomewhere() ? process.cwd() : '/',

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants, readFileSync, realpathSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
@@ -190,9 +191,13 @@ export async function findRipgrep(source: RipgrepSource, roots: readonly string[
   );
 }
 
-/** Imported on demand: the package throws on import if its optional binary is missing. */
+/**
+ * Loaded on demand: the package throws when it is loaded if its optional binary is missing. Bundled code that uses `import()` is not
+ * kept compiled on Node 20.
+ */
 async function packagedPath(): Promise<string> {
-  return (await import('@vscode/ripgrep')).rgPath;
+  // The package has one export.
+  return (createRequire(import.meta.url)('@vscode/ripgrep') as { rgPath: string }).rgPath;
 }
 
 async function packagedBinary(load: () => Promise<string>): Promise<string | undefined> {

@@ -1,6 +1,22 @@
-import { lstatSync, mkdirSync } from 'node:fs';
-import module from 'node:module';
-import { join } from 'node:path';
+import { hash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import module, { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { Script } from 'node:vm';
 import { errnoOf, isTaken } from '../model/errno.ts';
 
 /** Node has it since 22.8; the types of Node 20 lack it. */
@@ -8,17 +24,38 @@ interface CompileCache {
   readonly enableCompileCache?: (folder: string) => unknown;
 }
 
+interface CompiledCodeOptions {
+  /** The folders that must be private. The last one holds the code. */
+  readonly folders: readonly string[];
+  /** The folder of the bundled CommonJS files. */
+  readonly sources: string;
+  /** The name of one set of compiled code: the build, and what is started. */
+  readonly name: string;
+}
+
 /**
- * Lets Node keep compiled code in the state folder, so that later starts need not compile it again. Node keeps one
- * cache for each version and set of flags, and ignores files that do not fit. The folder must be private: code from it
- * is run. Without such a folder, or on an older Node, starts compile as usual.
+ * Keeps compiled code in a private folder, so that later starts need not compile it again. Code from that folder is
+ * run, so a folder that another user can write to is not used. Returns a function to call before the process ends.
+ * Node 22.8 and later keep the code themselves; before that, `CompiledCode` does. Without such a folder, starts
+ * compile as usual.
  */
-export function keepCompiledCode(home: string): void {
+export function keepCompiledCode({ folders, sources, name }: CompiledCodeOptions): (() => void) | undefined {
+  const folder = folders.at(-1);
+  if (folder === undefined || !folders.slice(0, -1).every(isPrivate)) return undefined;
+  if (!isMade(folder) || !isPrivate(folder)) return undefined;
   // The cast is safe: it only adds a member that may be absent.
   const { enableCompileCache } = module as CompileCache;
-  if (enableCompileCache === undefined) return;
-  const folder = join(home, 'compiled');
-  if (isPrivate(home) && isMade(folder) && isPrivate(folder)) enableCompileCache(folder);
+  if (enableCompileCache !== undefined) {
+    enableCompileCache(folder);
+    return undefined;
+  }
+  // V8 rejects code that was compiled under other flags, and counts coverage only in code that it compiled itself.
+  if (process.execArgv.length > 0 || process.env['NODE_OPTIONS'] || process.env['NODE_V8_COVERAGE'])
+    return undefined;
+  const { arch, versions } = process;
+  const code = new CompiledCode(join(folder, `${name}-${versions.v8}-${arch}${SUFFIX}`), sources);
+  code.load();
+  return () => code.save();
 }
 
 /** True if the folder exists afterwards. The state folder itself is not made here. */
@@ -35,6 +72,167 @@ function isMade(folder: string): boolean {
 /** True for a folder of this user that no other user can write to. Windows has no such bits and no user numbers. */
 function isPrivate(folder: string): boolean {
   const stats = lstatSync(folder, { throwIfNoEntry: false });
-  if (stats === undefined || !stats.isDirectory()) return false;
-  return process.getuid === undefined || (stats.uid === process.getuid() && (stats.mode & 0o022) === 0);
+  return stats?.isDirectory() === true && isOurs(stats);
+}
+
+function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }): boolean {
+  return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
+}
+
+const SUFFIX = '.code';
+/** Code of other builds and Node versions that was not renewed for this long is removed. */
+const MAX_AGE_MS = 30 * 24 * 3_600_000;
+/** V8 copies code that does not begin at a multiple of this. */
+const ALIGNMENT = 8;
+
+/** The compiled code of one source file. V8 runs damaged code, so it has a digest. */
+interface Part {
+  readonly mtimeMs: number;
+  readonly sha256: string;
+  readonly data: Buffer;
+}
+
+/** A part in the head of the file. */
+interface Listed extends Omit<Part, 'data'> {
+  readonly name: string;
+  readonly at: number;
+  readonly size: number;
+}
+
+interface Loader {
+  _compile(this: NodeJS.Module, text: string, file: string): unknown;
+}
+
+/**
+ * The compiled code of the bundled files in one file: the length of its head, the head as JSON, and the code of each
+ * source. Saved when the process ends, so that it holds the functions that were needed.
+ */
+class CompiledCode {
+  readonly #file: string;
+  readonly #sources: string;
+  readonly #parts = new Map<string, Part>();
+  readonly #scripts = new Map<string, Script>();
+  #isComplete = true;
+
+  constructor(file: string, sources: string) {
+    this.#file = file;
+    this.#sources = sources;
+  }
+
+  /** From now on, the bundled files are run from compiled code. */
+  load(): void {
+    for (const [name, part] of readParts(this.#file)) this.#parts.set(name, part);
+    // Node 20 has no other way to compile a required file from a cache. Its loader does not change any more.
+    const loader = module.prototype as unknown as Loader;
+    const compile = loader._compile;
+    const run = (from: NodeJS.Module, text: string, file: string): unknown => this.#run(from, text, file);
+    const sources = this.#sources;
+    loader._compile = function (this: NodeJS.Module, text: string, file: string): unknown {
+      // A script made by `vm` cannot load modules by `import()`.
+      const isCached = dirname(file) === sources && !text.includes('import(');
+      return isCached ? run(this, text, file) : Reflect.apply(compile, this, [text, file]);
+    };
+  }
+
+  /** Writes the code if a file was compiled that is not in it. A failure costs only time at the next start. */
+  save(): void {
+    if (this.#isComplete) return;
+    try {
+      for (const [file, script] of this.#scripts) {
+        const data = script.createCachedData();
+        const { mtimeMs } = statSync(file);
+        this.#parts.set(basename(file), { mtimeMs, sha256: hash('sha256', data), data });
+      }
+      removeOld(dirname(this.#file));
+      writeParts(this.#file, this.#parts);
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+    }
+  }
+
+  #run(from: NodeJS.Module, text: string, file: string): unknown {
+    const part = this.#parts.get(basename(file));
+    const isWhole = part?.mtimeMs === statSync(file).mtimeMs && part.sha256 === hash('sha256', part.data);
+    const cachedData = isWhole ? part.data : undefined;
+    const script = new Script(`(function(exports,require,module,__filename,__dirname){${text}\n})`, {
+      filename: file,
+      cachedData,
+    });
+    if (cachedData === undefined || script.cachedDataRejected === true) this.#isComplete = false;
+    this.#scripts.set(file, script);
+    // The text of the script is a function with these parameters.
+    const body = script.runInThisContext() as (...around: unknown[]) => unknown;
+    return Reflect.apply(body, from.exports, [from.exports, createRequire(file), from, file, dirname(file)]);
+  }
+}
+
+/** The parts in a file of ours that no other user can write to; none if it is missing, a link or something else. */
+function readParts(file: string): ReadonlyMap<string, Part> {
+  const parts = new Map<string, Part>();
+  let fd: number;
+  try {
+    fd = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return parts;
+  }
+  try {
+    const stats = fstatSync(fd);
+    if (!stats.isFile() || stats.nlink !== 1 || !isOurs(stats)) return parts;
+    const bytes = readFileSync(fd);
+    if (bytes.length < ALIGNMENT) return parts;
+    const start = bytes.readUInt32LE(0);
+    // Written by `writeParts`: only this user could have written something else.
+    const head = JSON.parse(bytes.toString('utf8', ALIGNMENT, start)) as readonly Listed[];
+    for (const { name, mtimeMs, sha256, at, size } of head)
+      parts.set(name, { mtimeMs, sha256, data: bytes.subarray(start + at, start + at + size) });
+    return parts;
+  } catch {
+    return new Map();
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function writeParts(file: string, parts: ReadonlyMap<string, Part>): void {
+  const head: Listed[] = [];
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const [name, { mtimeMs, sha256, data }] of parts) {
+    head.push({ name, mtimeMs, sha256, at, size: data.length });
+    const rest = paddingAfter(data.length);
+    pieces.push(data, Buffer.alloc(rest));
+    at += data.length + rest;
+  }
+  const text = Buffer.from(JSON.stringify(head));
+  const begin = Buffer.alloc(ALIGNMENT + text.length + paddingAfter(text.length), ' ');
+  begin.writeUInt32LE(begin.length, 0);
+  text.copy(begin, ALIGNMENT);
+  const temporary = `${file}.${process.pid}.tmp`;
+  const fd = openSync(temporary, 'wx', 0o600);
+  try {
+    for (const piece of [begin, ...pieces]) writeWhole(fd, piece);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(temporary, file);
+}
+
+function paddingAfter(size: number): number {
+  return (ALIGNMENT - (size % ALIGNMENT)) % ALIGNMENT;
+}
+
+function writeWhole(fd: number, bytes: Buffer): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
+}
+
+function removeOld(folder: string): void {
+  const oldest = Date.now() - MAX_AGE_MS;
+  for (const name of readdirSync(folder)) {
+    if (!name.endsWith(SUFFIX) && !name.endsWith('.tmp')) continue;
+    const file = join(folder, name);
+    const stats = lstatSync(file, { throwIfNoEntry: false });
+    if (stats !== undefined && stats.mtimeMs < oldest) unlinkSync(file);
+  }
 }

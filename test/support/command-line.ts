@@ -48,7 +48,8 @@ export function lookfirst(places: Scratch, args: readonly string[], options: Run
 
 /** Only what the program needs, and a home folder of its own. */
 export function environment(places: Scratch, more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'], HOME: places.base, LOOKFIRST_HOME: places.home, ...more };
+  const { PATH, LOOKFIRST_COMPILE_CACHE } = process.env;
+  return { PATH, LOOKFIRST_COMPILE_CACHE, HOME: places.base, LOOKFIRST_HOME: places.home, ...more };
 }
 
 /** The objects of an answer with one JSON object per line. */

@@ -1,4 +1,5 @@
 import { closeSync, openSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 import { openProcessLock, type ProcessLock } from '../../lock/locks.ts';
 import { errnoOf } from '../../model/errno.ts';
@@ -30,7 +31,7 @@ export type SqliteLoader = (file: string) => SqliteDatabase;
 
 /** Loads the SQLite built into Node (22.13 and later), else `@photostructure/sqlite`. */
 export async function loadSqlite(): Promise<SqliteLoader> {
-  const { DatabaseSync } = builtInDriver() ?? (await installedDriver());
+  const { DatabaseSync } = builtInDriver() ?? installedDriver();
   return (file) => new DatabaseSync(file);
 }
 
@@ -49,9 +50,10 @@ function builtInDriver(): SqliteDriver | undefined {
   }
 }
 
-async function installedDriver(): Promise<SqliteDriver> {
+function installedDriver(): SqliteDriver {
   try {
-    return await import('@photostructure/sqlite');
+    // Bundled code that uses `import()` is not kept compiled on Node 20. The package is typed as `node:sqlite` is.
+    return createRequire(import.meta.url)('@photostructure/sqlite') as SqliteDriver;
   } catch (cause) {
     throw new Fault(
       'STORE_FAILED',

@@ -1,0 +1,43 @@
+#!/usr/bin/env node
+/** The program that npm links: loads `main` with code that earlier starts have compiled, and runs it. */
+import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stateFolder } from './config/home.ts';
+import { keepCompiledCode } from './process/compile-cache.ts';
+
+/** A hash of the bundled code. The build puts it in. */
+declare const BUILD: string;
+
+const sources = join(dirname(fileURLToPath(import.meta.url)), '..', 'chunks');
+const save = keepCompiled();
+// The build makes this module from main.ts.
+const { main } = createRequire(import.meta.url)(join(sources, 'main.cjs')) as typeof import('./main.ts');
+void main().then((code) => {
+  save();
+  process.exit(code);
+});
+
+/** Starts without a cache if the state folder cannot be found; what is wrong with it is reported where it is used. */
+function keepCompiled(): () => void {
+  const { env, platform } = process;
+  const nothing = (): void => undefined;
+  const chosen = env['LOOKFIRST_COMPILE_CACHE'];
+  if (chosen === 'off') return nothing;
+  try {
+    const home = stateFolder({ platform, env, homeFolder: homedir() });
+    const folders = chosen ? [chosen] : [home, join(home, 'compiled')];
+    return keepCompiledCode({ folders, sources, name: `${kindOfStart()}-${BUILD}` }) ?? nothing;
+  } catch {
+    // Only the time of a start depends on it.
+    return nothing;
+  }
+}
+
+/** Starts of one kind run much the same code, and share what was compiled. */
+function kindOfStart(): string {
+  const [word = 'serve', ...rest] = process.argv.slice(2);
+  if (word === 'hook') return rest.includes('--resident') ? 'resident' : 'hook';
+  return word === 'serve' || !/^-{0,2}[a-z]+$/.test(word) ? 'serve' : 'command';
+}

@@ -5,9 +5,8 @@ import { ClosingLine } from './test/support/closing-line.ts';
 const config: ViteUserConfig = defineConfig({
   test: {
     projects: [
-      // Modules keep no state, so the files beside the source can share them. Loading them anew for each file takes longer
-      // than most of these tests.
-      { extends: true, test: { name: 'units', include: ['src/**/*.test.ts'], isolate: false } },
+      // Files share their modules, which keep no state: loading them anew takes a second per file, longer than most tests.
+      { extends: true, test: { name: 'units', include: ['src/**/*.test.ts'] } },
       {
         extends: true,
         test: {
@@ -19,6 +18,7 @@ const config: ViteUserConfig = defineConfig({
     ],
     globalSetup: ['test/support/compiled-code.ts'],
     pool: 'forks',
+    isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Slow machines take longer; only a result that never arrives is a failure.

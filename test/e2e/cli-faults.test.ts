@@ -137,7 +137,7 @@ describe('ends with 1 and one sentence', () => {
     const { status, stderr } = inShell(await changedDesk(), script);
     expect([status, stderr]).toEqual([
       1,
-      expect.stringMatching(/^lookfirst: the current folder is gone.*\n$/),
+      expect.stringMatching(/^lookfirst: the current folder no longer exists.*\n$/),
     ]);
   });
 });

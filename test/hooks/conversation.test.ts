@@ -2,34 +2,17 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { scratch } from '../support/tree.ts';
+import { lookfirst, PROGRAM, type Ran } from '../support/command-line.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
 
-const PROGRAM = new URL('../../dist/bin/lookfirst.js', import.meta.url).pathname;
-
+let places: Scratch;
 let root: string;
 let home: string;
 
-/** Runs the program without a resident, because a store is named. */
-function run(args: readonly string[], input = ''): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    const env = {
-      ...process.env,
-      LOOKFIRST_HOME: home,
-      LOOKFIRST_STORE: `sqlite:${join(home, 'lookfirst.db')}`,
-    };
-    const child = spawn(process.execPath, [PROGRAM, ...args], { cwd: root, env });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.on('data', (part) => {
-      stdout += part;
-    });
-    child.stderr.on('data', (part) => {
-      stderr += part;
-    });
-    child.stdin.on('error', () => undefined);
-    child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
-    child.stdin.end(input);
-  });
+/** Runs a command. A named store keeps hook calls from starting a resident. */
+function run(args: readonly string[], input = ''): Promise<Ran> {
+  const env = { LOOKFIRST_STORE: `sqlite:${join(home, 'lookfirst.db')}` };
+  return lookfirst(places, args, { env, input });
 }
 
 /** Sends one event in the neutral form. */
@@ -71,7 +54,8 @@ function text(name: string): string {
 }
 
 beforeEach(() => {
-  ({ root, home } = scratch());
+  places = scratch();
+  ({ root, home } = places);
 });
 
 describe('a conversation through hooks', () => {
@@ -219,7 +203,7 @@ describe('a conversation through hooks', () => {
     put('a.txt', 'one\n');
     const event = { event: 'before', action: 'write', session: 's', cwd: root, call: 'c' };
     const input = JSON.stringify({ ...event, input: { path: 'a.txt', content: 'x' } });
-    const line = `mkdir gone && cd gone && rmdir ../gone && exec "${process.execPath}" "${PROGRAM}" hook generic`;
+    const line = `mkdir gone && cd gone && rmdir ../gone && exec "${PROGRAM.join('" "')}" hook generic`;
     const env = {
       ...process.env,
       LOOKFIRST_HOME: home,

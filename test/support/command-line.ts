@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { runCli } from '../../src/cli/run-cli.ts';
+import { runHook } from '../../src/hooks/run-hook.ts';
 import type { Scratch } from './tree.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -22,6 +25,8 @@ export interface Ran {
 export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** The text on stdin; default: none. */
+  readonly input?: string;
 }
 
 /** The text for users, without ids, elapsed seconds and column widths, which differ between runs. */
@@ -32,8 +37,89 @@ export function timeless(text: string): string {
     .replace(/(?<=\S) {2,}(?=\S)/g, '|');
 }
 
-/** Runs the built program once, by default in the workspace, without the environment of the user who runs the tests. */
-export function lookfirst(places: Scratch, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+/**
+ * Runs a command line, by default in the workspace, without the environment of the user who runs the tests. Commands
+ * that only use the state folder and the workspace run in this process, because starting Node takes longer than most of
+ * them. All others run as a process: they serve, start programs, or change files in the user's home folder.
+ */
+export async function lookfirst(
+  places: Scratch,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Ran> {
+  const [word = ''] = args;
+  const isAsked = args.some((each) => ['--help', '-h', '--version', '-v'].includes(each));
+  const isHook = word === 'hook' && !isAsked;
+  // Without a state folder of its own, a command would use that of the user who runs the tests.
+  const hasOwnState = options.env?.['LOOKFIRST_HOME'] !== '';
+  if (!hasOwnState || !(isHook || IN_PROCESS.has(word))) return lookfirstProcess(places, args, options);
+  const { stdin, stdout, stderr } = streams(options.input);
+  const shared = {
+    env: environment(places, options.env),
+    cwd: options.cwd ?? places.root,
+    platform: process.platform,
+    self: [process.execPath, PROGRAM[1] ?? ''] as const,
+  };
+  const code = isHook
+    ? await runHook({
+        ...shared,
+        args: args.slice(1),
+        uid: process.getuid?.() ?? 0,
+        stdin: async () => options.input ?? '',
+        print: async (text) => void stdout.write(text),
+        tell: (text) => void stderr.write(`${text}\n`),
+      })
+    : await runCli({
+        ...shared,
+        args,
+        streams: { stdin, stdout, stderr },
+        runProxy: () => Promise.reject(new Error('runs as a process')),
+        runViewer: () => Promise.reject(new Error('runs as a process')),
+      });
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+const IN_PROCESS: ReadonlySet<string> = new Set([
+  'allow',
+  'blame',
+  'claims',
+  'completion',
+  'config',
+  'diff',
+  'gc',
+  'history',
+  'log',
+  'report',
+  'rewind',
+  'sessions',
+  'status',
+  'undo',
+  'version',
+]);
+
+class Collected extends Writable {
+  readonly #parts: Buffer[] = [];
+
+  override _write(part: Buffer, _encoding: string, done: () => void): void {
+    this.#parts.push(part);
+    done();
+  }
+
+  text(): string {
+    return Buffer.concat(this.#parts).toString('utf8');
+  }
+}
+
+function streams(input = ''): { stdin: Readable; stdout: Collected; stderr: Collected } {
+  return { stdin: Readable.from([input]), stdout: new Collected(), stderr: new Collected() };
+}
+
+/** Runs the built program once, as a process. */
+export function lookfirstProcess(
+  places: Scratch,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Ran> {
   const [program = '', ...first] = PROGRAM;
   const env = environment(places, options.env);
   return new Promise((resolve) => {
@@ -42,7 +128,7 @@ export function lookfirst(places: Scratch, args: readonly string[], options: Run
       const code = typeof error?.code === 'number' ? error.code : error === null ? 0 : -1;
       resolve({ code, stdout, stderr });
     });
-    child.stdin?.end();
+    child.stdin?.end(options.input);
   });
 }
 

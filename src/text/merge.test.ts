@@ -8,6 +8,9 @@ import { merge3 } from './merge.ts';
 
 const hasGit = spawnSync('git', ['--version']).status === 0;
 
+/** Each run starts git. `npm run attack` makes all of them. */
+const RUNS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 400 : 100;
+
 describe('merge3', () => {
   it.each([
     ['changes apart', 'a\nb\nc\nd\n', 'A\nb\nc\nd\n', 'a\nb\nc\nD\n', 'A\nb\nc\nD\n'],
@@ -112,7 +115,7 @@ describe.skipIf(!hasGit)('merge3 beside git merge-file (skipped where git is not
       );
     let clean = 0;
     let runs = 0;
-    for (const [base = '', ours = '', theirs = ''] of fc.sample(triple, { numRuns: 400, seed: 42 })) {
+    for (const [base = '', ours = '', theirs = ''] of fc.sample(triple, { numRuns: RUNS, seed: 42 })) {
       const mine = merge3(base, ours, theirs);
       const git = gitMerge(base, ours, theirs);
       runs += 1;
@@ -120,7 +123,7 @@ describe.skipIf(!hasGit)('merge3 beside git merge-file (skipped where git is not
       clean += 1;
       expect({ base, ours, theirs, text: mine.text }).toEqual({ base, ours, theirs, text: git.text });
     }
-    expect(runs).toBe(400);
-    expect(clean).toBeGreaterThan(150);
+    expect(runs).toBe(RUNS);
+    expect(clean).toBeGreaterThan(RUNS * 0.37);
   });
 });

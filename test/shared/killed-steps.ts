@@ -14,9 +14,10 @@ export interface Killings {
 }
 
 /**
- * Kills a scene before every `stride`th step. Each time, the next start must find all of the change or nothing of it.
+ * Kills a scene before every n-th step; `strideOf` chooses n by the number of steps. Each time, the next start must find
+ * all of the change or nothing of it.
  */
-export async function killEverywhere(name: string, stride: number): Promise<Killings> {
+export async function killEverywhere(name: string, strideOf: (steps: number) => number): Promise<Killings> {
   let steps = 0;
   const whole = prepared();
   const outcome = await play(whole, name, () => {
@@ -26,6 +27,7 @@ export async function killEverywhere(name: string, stride: number): Promise<Kill
   const after = treeWithModes(whole.root);
   const earlier = SCENES[name]?.before?.length ?? 0;
   const tally = { steps, killed: 0, old: 0, new: 0 };
+  const stride = strideOf(steps);
   for (let step = 1; step <= steps; step += stride) {
     const places = prepared();
     const child = await startChild('session-killed', { ...places, scene: name, step });

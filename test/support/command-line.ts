@@ -52,7 +52,8 @@ export async function lookfirst(
   const isHook = word === 'hook' && !isAsked;
   // Without a state folder of its own, a command would use that of the user who runs the tests.
   const hasOwnState = options.env?.['LOOKFIRST_HOME'] !== '';
-  if (!hasOwnState || !(isHook || IN_PROCESS.has(word))) return lookfirstProcess(places, args, options);
+  const isHere = isHook || IN_PROCESS.has(word) || (isAsked && word !== 'serve' && /^[a-z]/.test(word));
+  if (!hasOwnState || !isHere) return lookfirstProcess(places, args, options);
   const { stdin, stdout, stderr } = streams(options.input);
   const shared = {
     env: environment(places, options.env),

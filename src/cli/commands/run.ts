@@ -49,7 +49,7 @@ export function defineRun(cli: Cli): Command {
     )
     .option('--session <id>', 'the session that makes the change (LOOKFIRST_SESSION)')
     .option('--discard', 'run it and discard its changes')
-    .option('--dry-run', 'the same as --discard: show what it would change')
+    .option('--dry-run', 'like --discard, and show what it would have changed')
     .option('--confine', 'without network, home secrets and capabilities, with a private /tmp and limits')
     .option('--network', 'with --confine: allow the network')
     .option(

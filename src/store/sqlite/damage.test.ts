@@ -20,8 +20,20 @@ import { openSqliteStore } from './sqlite-store.ts';
 
 const GARBAGE = Buffer.from('not a database, and long enough to be looked at'.repeat(200));
 
+/** The files of a state folder, by name. */
+type Files = readonly (readonly [string, Buffer])[];
+const made = new Map<number, Promise<Files>>();
+
 /** A database with entries, closed by all processes and complete in its main file. */
 async function filled(entries = 50): Promise<{ home: string; file: string }> {
+  const files = made.get(entries) ?? makeDatabase(entries);
+  made.set(entries, files);
+  const { home } = scratch();
+  for (const [name, bytes] of await files) writeFileSync(join(home, name), bytes);
+  return { home, file: join(home, 'lookfirst.db') };
+}
+
+async function makeDatabase(entries: number): Promise<Files> {
   const { home } = scratch();
   const file = join(home, 'lookfirst.db');
   const child = await startChild('store-writer', { file, name: 'w', records: entries, tellEvery: entries });
@@ -32,7 +44,7 @@ async function filled(entries = 50): Promise<{ home: string; file: string }> {
   db.exec('pragma wal_checkpoint(truncate)');
   db.close();
   expect(existsSync(`${file}-wal`)).toBe(false);
-  return { home, file };
+  return readdirSync(home).map((name) => [name, readFileSync(join(home, name))]);
 }
 
 async function open(file: string, damaged: 'fail' | 'set-aside' = 'set-aside'): Promise<Store> {

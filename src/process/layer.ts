@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmdirSync,
   statSync,
@@ -44,10 +45,17 @@ export interface Layer {
   readonly beganNs: bigint;
 }
 
-/** Makes the folders for a layer over each of `layered`. Its command must not start before `clockTicked`. */
-export function makeLayer(home: string, id: string, layered: readonly string[]): Layer {
+/** The link in a layer's folder that names the process which runs its command. */
+const OWNER = 'owner';
+
+/**
+ * Makes the folders for a layer over each of `layered`. Its command must not start before `clockTicked`. `owner`: the tag
+ * of this process; see `abandonedLayers`.
+ */
+export function makeLayer(home: string, id: string, layered: readonly string[], owner?: string): Layer {
   const folder = join(home, 'layers', id);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (owner !== undefined) symlinkSync(owner, join(folder, OWNER));
   for (const [index, path] of layered.entries()) {
     symlinkSync(path, join(folder, `low-${index}`));
     // The layer's root takes the place of the workspace's root and must have its permissions.
@@ -147,6 +155,21 @@ export function removeLayer({ folder }: Pick<Layer, 'folder'>): void {
   const child = spawn('/bin/sh', ['-c', REMOVE_REST, 'sh', folder], { detached: true, stdio: 'ignore' });
   child.once('error', () => {});
   child.unref();
+}
+
+/** The ids of layers whose process died while it ran their command. Each is returned once. */
+export function abandonedLayers(home: string, isAlive: (owner: string) => boolean): readonly string[] {
+  return namesIn(join(home, 'layers')).filter((id) => {
+    const link = join(home, 'layers', id, OWNER);
+    try {
+      if (isAlive(readlinkSync(link))) return false;
+      unlinkSync(link);
+      return true;
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      return false;
+    }
+  });
 }
 
 /** Layers that have expired. */

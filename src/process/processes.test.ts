@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -341,6 +342,48 @@ describe('the probe', () => {
     const processes = new Processes({ home, env: process.env, attributes });
     expect(await processes.probe()).toBe(await processes.probe());
     expect(existsSync(join(home, 'layers')) ? readdirSync(join(home, 'layers')) : []).toEqual([]);
+  });
+});
+
+describe('a command whose sandbox is still starting', () => {
+  const processesOf = (id: string): readonly string[] =>
+    readdirSync('/proc').filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`LOOKFIRST_COMMAND=${id}\0`);
+      } catch {
+        return false;
+      }
+    });
+
+  it.skipIf(here === undefined).each([
+    ['undo', UNDO],
+    ['confine', CONFINE],
+  ])('leaves no process behind if it is cancelled: %s', async (_kind, profile) => {
+    const ids = Array.from({ length: 40 }, () => `r${randomUUID().replaceAll('-', '')}`);
+    for (const [round, id] of ids.entries()) {
+      const control = new AbortController();
+      setTimeout(() => control.abort(), round / 4);
+      const { layer } = await run('sleep 100', { id, profile, signal: control.signal });
+      removeLayer(layer);
+    }
+    await expect.poll(() => ids.flatMap(processesOf), { timeout: 10_000 }).toEqual([]);
+  });
+
+  it.skipIf(process.platform !== 'linux')('is ended by the next one if its process was killed', async () => {
+    const [dead, alive] = [0, 1].map(() => `r${randomUUID().replaceAll('-', '')}`);
+    const waiting = [dead, alive].map((id) => {
+      makeLayer(home, id ?? '', [], id === dead ? 'killed' : 'me');
+      return spawn('sleep', ['100'], { env: { ...process.env, LOOKFIRST_COMMAND: id }, stdio: 'ignore' });
+    });
+    const ended = once(waiting[0] ?? process, 'exit');
+    const owner = { tag: 'me', isTagAlive: (tag: string) => tag === 'me' };
+    new Processes({ home, env: {}, attributes: undefined, owner }).expire({
+      nowMs: Date.now(),
+      dryRun: false,
+    });
+    expect(await ended).toEqual([null, 'SIGKILL']);
+    expect(processesOf(alive ?? '')).toEqual([String(waiting[1]?.pid)]);
+    waiting[1]?.kill();
   });
 });
 

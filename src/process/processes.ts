@@ -14,6 +14,7 @@ import {
 } from './git-snapshot.ts';
 import { expiredOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
 import {
+  abandonedLayers,
   expiredLayers,
   type Layer,
   type LayerRecord,
@@ -24,7 +25,7 @@ import {
 } from './layer.ts';
 import type { AttributeReader } from './layer-entries.ts';
 import { type Probe, probe } from './probe.ts';
-import { type CommandEnd, runSandboxed } from './run-sandboxed.ts';
+import { COMMAND_VARIABLE, type CommandEnd, endCommands, runSandboxed } from './run-sandboxed.ts';
 import type { HiddenPath, Profile } from './sandbox.ts';
 import { removeWarmLeftovers, type TaggedOwner, WarmTree } from './warm-tree.ts';
 
@@ -107,8 +108,8 @@ export class Processes {
   }
 
   async run(request: CommandRequest, { tools }: Extract<Probe, { ok: true }>): Promise<CommandRun> {
-    const { home, env } = this.#options;
-    const layer = newLayer(home, request);
+    const { home, env, owner } = this.#options;
+    const layer = newLayer(home, request, owner);
     const confined = request.profile.kind === 'confine';
     const secrets = confined ? hiddenPaths(request.hide, homedir()) : [];
     const output = new KeptOutput(home, request);
@@ -122,7 +123,10 @@ export class Processes {
           streams: request.output === 'inherit' ? 'two' : 'one',
         },
         {
-          env: { ...(confined ? confinedEnvironment(env, request.env) : env), LOOKFIRST_COMMAND: request.id },
+          env: {
+            ...(confined ? confinedEnvironment(env, request.env) : env),
+            [COMMAND_VARIABLE]: request.id,
+          },
           timeoutMs: request.timeoutMs,
           signal: request.signal,
           output:
@@ -186,7 +190,9 @@ export class Processes {
 
   #removeLeftovers(): void {
     const { home, owner } = this.#options;
-    if (owner !== undefined) removeWarmLeftovers(join(home, 'snapshots'), owner);
+    if (owner === undefined) return;
+    removeWarmLeftovers(join(home, 'snapshots'), owner);
+    endCommands(abandonedLayers(home, owner.isTagAlive));
   }
 
   /** A layer that was kept after a conflict. */
@@ -199,7 +205,10 @@ export class Processes {
     return readKeptOutput(this.#options.home, { id, session });
   }
 
-  /** Removes expired layers, outputs and snapshots. Returns the number of layers and outputs; a dry run only counts them. */
+  /**
+   * Removes expired layers, outputs and snapshots, and ends commands whose process was killed. Returns the number of
+   * layers and outputs; a dry run only counts them.
+   */
   expire({ nowMs, dryRun }: { readonly nowMs: number; readonly dryRun: boolean }): ExpiredWork {
     const { home } = this.#options;
     const layers = expiredLayers(home, nowMs);
@@ -214,9 +223,13 @@ export class Processes {
   }
 }
 
-function newLayer(home: string, { id, layered, boundThrough }: CommandRequest): Layer {
+function newLayer(
+  home: string,
+  { id, layered, boundThrough }: CommandRequest,
+  owner: TaggedOwner | undefined,
+): Layer {
   try {
-    const layer = makeLayer(home, id, layered);
+    const layer = makeLayer(home, id, layered, owner?.tag);
     for (const index of boundThrough.keys()) makePassage(layer, index);
     return layer;
   } catch (error) {

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
+import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import { clockTicked, type Layer } from './layer.ts';
 import { type SandboxPlan, type SandboxTools, START_FD, STATUS_FD, sandboxArgv } from './sandbox.ts';
@@ -47,12 +49,15 @@ export async function runSandboxed(
     // messages.
     env: { ...options.env, LC_ALL: 'C' },
     stdio: [stream === 'inherit' ? 'inherit' : 'ignore', stream, stream, 'pipe', 'pipe'],
+    // A group of its own, so that `end` reaches every process. A command at a terminal needs the terminal's group.
+    detached: stream === 'pipe',
   });
   let why: 'timeout' | 'cancelled' | undefined;
   const end = (reason: 'timeout' | 'cancelled'): void => {
     why ??= reason;
-    // Killing bubblewrap also ends the namespace's first process and all others in it.
-    child.kill('SIGKILL');
+    // The death of bubblewrap ends the namespace's first process and all others in it. While bubblewrap is still
+    // starting, that process does not notice, and would wait for ever.
+    if (stream === 'inherit' || !isGroupKilled(child.pid)) child.kill('SIGKILL');
   };
   const cancel = (): void => end('cancelled');
   options.signal?.addEventListener('abort', cancel, { once: true });
@@ -85,6 +90,36 @@ export async function runSandboxed(
   } finally {
     clearTimeout(timer);
     options.signal?.removeEventListener('abort', cancel);
+  }
+}
+
+function isGroupKilled(leader: number | undefined): boolean {
+  try {
+    return leader !== undefined && process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return false;
+  }
+}
+
+/** The variable that names the command in the environment of each of its processes. */
+export const COMMAND_VARIABLE = 'LOOKFIRST_COMMAND';
+
+/**
+ * Ends the processes of commands that nobody waits for any more: the process that ran them was killed while bubblewrap
+ * was starting, so that bubblewrap did not notice.
+ */
+export function endCommands(ids: readonly string[]): void {
+  if (ids.length === 0) return;
+  const marks = ids.map((id) => `${COMMAND_VARIABLE}=${id}`);
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const variables = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
+      if (marks.some((mark) => variables.includes(mark))) process.kill(Number(pid), 'SIGKILL');
+    } catch (error) {
+      // The process has ended, or belongs to another user.
+      if (errnoOf(error) === undefined) throw error;
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import { toolGuard } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
 import { asOf, type Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
@@ -86,17 +87,13 @@ export class Gate {
   }
 
   /**
-   * Judges every change, then makes all of them or none, under the locks of all their files. Lines shown after
-   * `arrivedAt`, the arrival of the caller's call, do not count as seen. A signal that fires before the first file is
-   * touched rejects with its reason; later it has no effect.
+   * Judges every change, then makes all of them or none, under the locks of all their files. Lines shown after the
+   * caller's call arrived do not count as seen. A signal that fires before the first file is touched rejects with its
+   * reason; later it has no effect.
    */
   async perform(
     intent: Intent,
-    {
-      arrivedAt = Number.POSITIVE_INFINITY,
-      signal,
-      settings,
-    }: { readonly arrivedAt?: number } & Partial<Pick<Trying, 'signal' | 'settings'>> = {},
+    { times, signal, settings }: Partial<Pick<Trying, 'times' | 'signal' | 'settings'>> = {},
   ): Promise<Outcome<ApplyResult>> {
     const wrong = validateIntent(intent);
     if (wrong !== undefined) return this.#refuse(wrong);
@@ -107,7 +104,7 @@ export class Gate {
     const met: Refusal[] = [];
     const approved: Approved = new Map();
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const outcome = await this.#attempt(intent, changes, { locked, signal, settings, approved, arrivedAt });
+      const outcome = await this.#attempt(intent, changes, { locked, signal, settings, approved, times });
       if (outcome === undefined) break;
       if ('ok' in outcome) return met.length === 0 ? outcome : this.#withMet(outcome, met);
       if ('needs' in outcome) locked = [...locked, ...outcome.needs];
@@ -137,12 +134,12 @@ export class Gate {
   async #attempt(
     intent: Intent,
     changes: readonly FileIntent[],
-    { arrivedAt, ...trying }: Trying & { readonly arrivedAt: number },
+    trying: Trying,
   ): Promise<Attempt | undefined> {
     const release = await lockKeys(this.#world, trying.locked, this.#ledger);
     if (release === undefined) return undefined;
     try {
-      return await asOf(this.#ledger, arrivedAt, () => this.#performLocked(intent, changes, trying));
+      return await asOf(this.#ledger, trying.times, () => this.#performLocked(intent, changes, trying));
     } finally {
       release();
     }
@@ -188,11 +185,12 @@ export class Gate {
   announce(
     intents: readonly ForeignIntent[],
     options: AnnounceOptions,
+    times?: CallTimes,
   ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>> {
     const wrong = validateAnnouncement(intents, options);
     if (wrong !== undefined) return this.#refuse(wrong);
     const { tool } = options;
-    const announce = () => this.announcements.announce(intents, options);
+    const announce = () => this.announcements.announce(intents, { ...options, times });
     return tool === undefined ? announce() : runAsTool(this.#world.policy, tool, announce);
   }
 
@@ -203,10 +201,10 @@ export class Gate {
   }
 
   /** Records what other programs read, wrote or ran, so that later verdicts are right. */
-  async witness(event: WitnessEvent): Promise<Outcome<{ notices: readonly Notice[] }>> {
+  async witness(event: WitnessEvent, times?: CallTimes): Promise<Outcome<{ notices: readonly Notice[] }>> {
     const wrong = validateEvent(event);
     if (wrong !== undefined) return this.#refuse(wrong);
-    const outcome = await witness(this.#world, this.#ledger, event);
+    const outcome = await witness(this.#world, this.#ledger, event, times);
     if (!outcome.ok || event.kind !== 'read') return outcome;
     this.refusals.reset(event.path);
     const { claims, workspace } = this.#world;
@@ -218,17 +216,28 @@ export class Gate {
     return refused((await this.refusals.record({ refusal, ...evidence })).refusal);
   }
 
+  /** Until the call is answered, other programs' lines in the notices of its changes are not seen. */
+  async #willShowNotices(steps: readonly Step[], times: CallTimes): Promise<void> {
+    for (const { path, untold } of steps) {
+      const now = untold === undefined ? undefined : await this.#ledger.recall(path.key);
+      if (now === undefined) continue;
+      this.#ledger.views.add(path.key, { by: times, before: { ...now, ...untold } });
+      times.showsMore = true;
+    }
+  }
+
   async #performLocked(
     intent: Intent,
     changes: readonly FileIntent[],
-    { locked, signal, settings, approved }: Trying,
+    { locked, signal, settings, approved, times }: Trying,
   ): Promise<Attempt> {
     const world = await worldFor(withSettings(this.#world, settings), changes.length);
     const prepared: Prepared[] = [];
     try {
       prepared.push(...(await prepareAll(world, this.#ledger, changes)));
       const refusals: Refusal[] = [];
-      for (const item of prepared) if (!item.ok) refusals.push((await this.refusals.record(item)).refusal);
+      for (const item of prepared)
+        if (!item.ok) refusals.push((await this.refusals.record({ ...item, times })).refusal);
       const refusal = combined(intent, refusals);
       if (refusal !== undefined) return refused(refusal);
       const steps = prepared.flatMap((item) => (item.ok ? [item.step] : []));
@@ -239,7 +248,9 @@ export class Gate {
       signal?.throwIfAborted();
       const outcome = await carryOutTold(world, this.#ledger, { steps, locked, approved });
       if ('busy' in outcome) return await this.#refuse(outcome.busy);
-      if ('ok' in outcome && outcome.ok) this.refusals.resetAll(changes.flatMap(pathsOf));
+      if (!('ok' in outcome && outcome.ok)) return outcome;
+      this.refusals.resetAll(changes.flatMap(pathsOf));
+      if (times !== undefined) await this.#willShowNotices(steps, times);
       return outcome;
     } finally {
       for (const item of prepared) if (item.ok) item.step.close();
@@ -256,6 +267,8 @@ function evidenceIn({ evidence }: Pick<Denied, 'evidence'>): Pick<Denied, 'evide
 interface Trying {
   readonly locked: readonly string[];
   readonly signal: AbortSignal | undefined;
+  /** Times of the call. Absent if calls and answers alternate strictly. */
+  readonly times?: CallTimes | undefined;
   /** Policy settings of this call alone. */
   readonly settings?: CallSettings | undefined;
   /** The user's approvals so far. The user is asked without holding locks, because the answer may take minutes. */

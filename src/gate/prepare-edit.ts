@@ -243,6 +243,7 @@ function stepFor(touching: Touching, notices: readonly Notice[]): Step {
     bytes: planned.bytes,
     sighting: seenAfter(touching, credit),
     credit,
+    untold: credit === undefined ? undefined : seenAfter(touching, undefined),
     notices: [...changeNotices(view, planned, change), ...notices],
     more: moreOf(touching),
   });

@@ -11,6 +11,7 @@ import {
 } from '../model/coverage.ts';
 import type { NewEntry, SeenFile } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -253,6 +254,8 @@ export class Refusals {
     readonly evidence?: Evidence;
     /** Set if the policy only observes: the call passes anyway. */
     readonly observed?: true;
+    /** Times of the refused call. Absent if calls and answers alternate strictly. */
+    readonly times?: CallTimes | undefined;
   }): Promise<{ readonly refusal: Refusal }> {
     const refusal = this.#counted(item.refusal);
     const root = this.#world.workspace.roots[0] ?? '';
@@ -270,12 +273,8 @@ export class Refusals {
       ...item.evidence,
       ...(item.observed === undefined ? {} : { observed: item.observed }),
     };
-    const { credit } = item;
-    if (credit !== undefined) {
-      // The answer is about to be sent. Calls that have already arrived cannot know the lines it shows.
-      const by = { answeredAt: performance.now() };
-      this.#ledger.views.add(credit.key, { by, before: await this.#ledger.recall(credit.key) });
-    }
+    const { credit, times } = item;
+    if (credit !== undefined && times !== undefined) await this.#ledger.willShow([credit], times);
     await this.#ledger.record(credit === undefined ? [] : [credit], { entries: [entry] });
     return { refusal };
   }

@@ -3,6 +3,7 @@ import { type Ledger, movedSightings, sightingsBelow } from '../ledger/ledger.ts
 import { carryCoverage } from '../ledger/merge-sighting.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
@@ -21,10 +22,10 @@ const MAX_NAMED = 20;
  * Records an action of another program. Only what the disk confirms counts; otherwise the next verdict checks the file
  * again.
  */
-export function witness(world: World, ledger: Ledger, event: WitnessEvent): Witnessed {
+export function witness(world: World, ledger: Ledger, event: WitnessEvent, times?: CallTimes): Witnessed {
   switch (event.kind) {
     case 'read':
-      return witnessRead(world, ledger, event);
+      return witnessRead(world, ledger, { event, times });
     case 'write':
       return witnessWrite(world, ledger, event);
     case 'delete':
@@ -60,7 +61,11 @@ async function snapshotAt(
   }
 }
 
-async function witnessRead(world: World, ledger: Ledger, event: ReadEvent): Witnessed {
+async function witnessRead(
+  world: World,
+  ledger: Ledger,
+  { event, times }: { readonly event: ReadEvent; readonly times: CallTimes | undefined },
+): Witnessed {
   const outcome = await snapshotAt(world, event.path);
   if (!outcome.ok) return outcome;
   const { key, snapshot } = outcome;
@@ -82,13 +87,14 @@ async function witnessRead(world: World, ledger: Ledger, event: ReadEvent): Witn
     totalLines,
     coverage,
     flags,
-    how: 'witness' as const,
+    how: 'read' as const,
   };
   // Shown text that is no longer in the file is a sighting of older bytes: the next change finds it stale.
   const sighting = current
     ? sightingOf(world, { ...seen, snapshot })
     : { ...seen, fingerprint: fingerprintOf(bytes), stamp: undefined, racy: true, atMs: world.now() };
   if (sighting.fingerprint !== undefined) world.baselines.remember(sighting.fingerprint, bytes);
+  if (times !== undefined) await ledger.willShow([sighting], times);
   await ledger.record([sighting]);
   return { ok: true, notices: [] };
 }

@@ -32,6 +32,8 @@ export interface NewBytes {
   readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
   /** The session's sighting of the file before the change, if this change itself showed it. */
   readonly credit?: Sighting | undefined;
+  /** What the session knows of `bytes` without `credit`. */
+  readonly untold?: Pick<Sighting, 'coverage'> | undefined;
   readonly notices: readonly Notice[];
   readonly more?:
     | {
@@ -66,6 +68,7 @@ export function writeStep(world: World, change: NewBytes): Step {
     effects: unchanged ? [] : [...folderEffects(located), effectOf(change, fingerprint)],
     bytes: change.bytes,
     seen: change.sighting,
+    untold: change.untold,
     more: change.more,
     notices: change.notices,
     preview: () => ({

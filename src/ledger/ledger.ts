@@ -1,7 +1,9 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { isStub } from '../judge/facts.ts';
-import type { Awaitable } from '../model/awaitable.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { NewEntry } from '../model/entry.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Store, Writes } from '../store/store.ts';
@@ -10,6 +12,7 @@ import {
   evict,
   FetchedSightings,
   RecentViews,
+  sawAll,
   stubOf,
   tombstoneOf,
   withoutContext,
@@ -64,6 +67,8 @@ export class Ledger {
   readonly fetched: FetchedSightings;
   /** Recent views, with the times at which their answers were sent. */
   readonly views: RecentViews = new RecentViews();
+  /** When the call arrived that is being judged, as a `performance.now()` time; see `asOf`. */
+  judged: number | undefined;
 
   constructor(options: LedgerOptions) {
     this.session = options.session;
@@ -80,12 +85,29 @@ export class Ledger {
 
   /** The stored sighting, including tombstones and stubs, because refusals report them. */
   recall(key: string): Awaitable<Sighting | undefined> {
-    return this.fetched.recall(key);
+    const moment = arrivals.getStore() ?? this.judged;
+    const found = this.fetched.recall(key);
+    if (moment === undefined) return found;
+    return andThen(found, (now) => (now === undefined ? undefined : this.views.knownAt(moment, now)));
   }
 
   /** Like `recall`, for several files in one round trip; files never seen are absent. */
-  recallMany(keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
-    return this.fetched.recallMany(keys);
+  async recallMany(keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
+    const moment = arrivals.getStore() ?? this.judged;
+    const found = await this.fetched.recallMany(keys);
+    if (moment === undefined) return found;
+    const known = [...found.values()].flatMap((now) => this.views.knownAt(moment, now) ?? []);
+    return new Map(known.map((sighting) => [sighting.key, sighting]));
+  }
+
+  /** Call this before recording what an answer will show: it licenses only calls that arrive after that answer. */
+  async willShow(sightings: readonly Sighting[], by: CallTimes): Promise<void> {
+    const earlier = await this.fetched.recallMany(sightings.map(({ key }) => key));
+    for (const sighting of sightings) {
+      const before = earlier.get(sighting.key);
+      this.views.add(sighting.key, { by, before });
+      by.showsMore ||= !sawAll(before, sighting);
+    }
   }
 
   /** All live sightings. */
@@ -101,7 +123,7 @@ export class Ledger {
     if (this.#isLast(next.key, earlier) && this.#hasRoom(next, earlier))
       return this.#noteOn(earlier, next, entry);
     return this.#inTurn(async () => {
-      const old = await this.recall(next.key);
+      const old = await this.fetched.recall(next.key);
       if (this.#hasRoom(next, old)) return this.#noteOn(old, next, entry);
       await this.#store.record(joinWrites(await this.recordWrites([next]), { entries: [entry] }));
       return mergeSighting(old, next);
@@ -122,7 +144,7 @@ export class Ledger {
    */
   async recordWrites(sightings: readonly Sighting[]): Promise<Writes> {
     const merged = new Map<string, Sighting>();
-    const known = await this.recallMany([...new Set(sightings.map(({ key }) => key))]);
+    const known = await this.fetched.recallMany([...new Set(sightings.map(({ key }) => key))]);
     let added = 0;
     for (const next of sightings) {
       const old = merged.get(next.key) ?? known.get(next.key);
@@ -136,7 +158,7 @@ export class Ledger {
 
   /** The writes that record tombstones for files and folders that this session deleted. */
   async tombstoneWrites(keys: readonly string[], atMs: number): Promise<Writes> {
-    const seen = await this.recallMany(keys);
+    const seen = await this.fetched.recallMany(keys);
     for (const key of keys) {
       this.earlier.keep(seen.get(key));
       this.fetched.drop(key);
@@ -157,7 +179,7 @@ export class Ledger {
     return this.#inTurn(async () => {
       this.earlier.clear();
       if (key === undefined) await this.#store.record({ forget: [{ session: this.session }] });
-      else await this.#rewrite([await this.recall(key)], (sighting) => stubOf(sighting, 'forgotten'));
+      else await this.#rewrite([await this.fetched.recall(key)], (sighting) => stubOf(sighting, 'forgotten'));
     });
   }
 
@@ -352,29 +374,22 @@ export function isSampled(key: string): boolean {
   return ((sum ^ (sum >>> 16)) & (SAMPLE - 1)) === 0;
 }
 
-/**
- * Runs `work` so that it sees only what was shown before its call arrived (a `performance.now()`
- * time). Later views do not license the call. For changes, which check sightings while they hold
- * the locks of their files.
- */
-export function asOf<T>(ledger: Ledger, arrivedAt: number, work: () => Promise<T>): Promise<T> {
-  const keys = ledger.views.shownSince(arrivedAt);
-  return keys.length === 0 ? work() : without(ledger, { keys, arrivedAt }, work);
-}
+/** Arrivals of calls that are judged while another call of their session is. */
+const arrivals = new AsyncLocalStorage<number>();
 
-/** Runs `work` without the views of these files since `arrivedAt`. */
-async function without<T>(
-  ledger: Ledger,
-  { keys, arrivedAt }: { readonly keys: readonly string[]; readonly arrivedAt: number },
-  work: () => Promise<T>,
-): Promise<T> {
-  const past = ledger.views.before(arrivedAt, await ledger.recallMany(keys));
-  const unhold = ledger.fetched.hold([...past.keys()], past);
-  try {
-    return await work();
-  } finally {
-    unhold();
-  }
+/**
+ * Runs `work` so that `recall` returns only what was shown before its call arrived. Later views do
+ * not license the call, even if they are recorded while `work` runs. A call that is judged alone,
+ * as nearly all are, needs no asynchronous context: other lookups meanwhile may know too little,
+ * never too much.
+ */
+export function asOf<T>(ledger: Ledger, times: CallTimes | undefined, work: () => Promise<T>): Promise<T> {
+  if (times === undefined) return work();
+  if (ledger.judged !== undefined) return arrivals.run(times.arrivedAt, work);
+  ledger.judged = times.arrivedAt;
+  return work().finally(() => {
+    ledger.judged = undefined;
+  });
 }
 
 /** All live sightings of a file or folder and of everything below it. */

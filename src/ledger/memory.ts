@@ -2,7 +2,7 @@ import { isStub } from '../judge/facts.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { NOTHING } from '../model/coverage.ts';
 import type { Entry } from '../model/entry.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
+import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import { type LostReason, NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Store } from '../store/store.ts';
@@ -164,8 +164,12 @@ function nameOf(key: string, { sha256 }: Fingerprint): string {
   return `${sha256} ${key}`;
 }
 
-/** How many files are remembered. A call older than all remembered views is judged by the current sightings. */
+/**
+ * How many files with answered views are remembered. A call older than all of them is judged by the current sightings.
+ */
 const MAX_FILES = 256;
+/** How many files are remembered at most, including those whose views were never answered. */
+const MAX_UNANSWERED = 10_000;
 /** How many views per file are remembered. */
 const MAX_VIEWS = 8;
 
@@ -187,36 +191,50 @@ export class RecentViews {
   readonly #views = new Map<string, readonly RecentView[]>();
 
   add(key: string, view: RecentView): void {
-    const views = [...(this.#views.get(key) ?? []), view].slice(-MAX_VIEWS);
+    const [oldest, ...later] = [...(this.#views.get(key) ?? []), view];
     this.#views.delete(key);
-    this.#views.set(key, views);
-    const [oldest] = this.#views.keys();
-    if (this.#views.size > MAX_FILES && oldest !== undefined) this.#views.delete(oldest);
+    // The oldest view stays: it has the sighting from before all of them.
+    if (oldest !== undefined) this.#views.set(key, [oldest, ...later.slice(1 - MAX_VIEWS)]);
+    if (this.#views.size > MAX_FILES) this.#dropOldest();
   }
 
-  /** The files shown at or after a moment; nearly always none. */
-  shownSince(moment: number): readonly string[] {
-    const keys: string[] = [];
-    for (const [key, views] of this.#views)
-      if (views.some(({ by }) => by.answeredAt >= moment)) keys.push(key);
-    return keys;
+  /** Drops the oldest file whose views were all answered: an unanswered view licenses nothing, however old it is. */
+  #dropOldest(): void {
+    const isFull = this.#views.size > MAX_UNANSWERED;
+    for (const [key, views] of this.#views) {
+      if (!isFull && views.some(({ by }) => by.answeredAt === Number.POSITIVE_INFINITY)) continue;
+      this.#views.delete(key);
+      return;
+    }
   }
 
   /**
-   * The sightings that judge a call that arrived at `moment`, for files shown again since. The
-   * session's own changes count regardless of time. `now`: the current sightings.
+   * The sighting that judges a call that arrived at `moment`: what was shown later does not count.
+   * The session's own changes count regardless of time; what their notices showed does not. `now`:
+   * the current sighting.
    */
-  before(moment: number, now: ReadonlyMap<string, Sighting>): ReadonlyMap<string, Sighting | undefined> {
-    const past = new Map<string, Sighting | undefined>();
-    for (const [key, { how }] of now) {
-      if (!SHOWN.has(how)) continue;
-      for (const { by, before } of this.#views.get(key)?.toReversed() ?? []) {
-        if (by.answeredAt < moment) break;
-        past.set(key, before);
-      }
+  knownAt(moment: number, now: Sighting): Sighting | undefined {
+    let known: Sighting | undefined = now;
+    for (const { by, before } of this.#views.get(now.key)?.toReversed() ?? []) {
+      if (by.answeredAt < moment) break;
+      // After an own change, a view of the same bytes is the notice of that change; `before` is the change without it.
+      if (SHOWN.has(now.how) || isOfSameBytes(before, now)) known = before;
     }
-    return past;
+    return known;
   }
+}
+
+/** True if the session had already seen every line of these bytes. */
+export function sawAll(earlier: Sighting | undefined, now: Sighting): boolean {
+  return earlier?.coverage.kind === 'whole' && isOfSameBytes(earlier, now);
+}
+
+function isOfSameBytes(before: Sighting | undefined, now: Sighting): boolean {
+  return (
+    before?.fingerprint !== undefined &&
+    now.fingerprint !== undefined &&
+    sameFingerprint(before.fingerprint, now.fingerprint)
+  );
 }
 
 /** A sighting reduced to the reason of its loss, which refusals report. */

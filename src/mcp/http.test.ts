@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { CallTimes } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
+import type { ToolContext } from '../tools/tool-answer.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { newToken } from '../wire/http.ts';
 import { type HttpOptions, listenHttp } from './http.ts';
@@ -170,6 +172,33 @@ describe('serveHttp', () => {
       expect(answer.status).toBe(413);
     }
     expect((await send({ body: INITIALIZE })).status).toBe(200);
+  });
+
+  it('gives each call the times of its arrival and of its answer', async () => {
+    const times: CallTimes[] = [];
+    const called: (() => void)[] = [];
+    const host = {
+      info: { name: 'fixture', version: '1' },
+      instructions: '',
+      tools: () => [{ name: 'echo', description: '', inputSchema: { type: 'object' } }],
+      call: async (_name: string, _args: JsonRecord, context: ToolContext) => {
+        if (context.times !== undefined) times.push({ ...context.times });
+        const live = context.times;
+        called.push(() => live !== undefined && times.push(live));
+        return { ok: true, shown: [], outcome: { ok: true } } as const;
+      },
+    } satisfies ToolHost;
+    const { send } = await open({ host });
+    const before = performance.now();
+    const { session } = await send({ body: INITIALIZE });
+    const call = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'echo', arguments: {} } };
+    await send({ headers: { 'mcp-session-id': session ?? '' }, body: call });
+    for (const add of called) add();
+    const [atCall, atEnd] = times;
+    expect(atCall?.arrivedAt).toBeGreaterThan(before);
+    expect(atCall?.answeredAt).toBe(Number.POSITIVE_INFINITY);
+    expect(atEnd?.answeredAt).toBeGreaterThan(atEnd?.arrivedAt ?? Number.POSITIVE_INFINITY);
+    expect(atEnd?.answeredAt).toBeLessThan(performance.now());
   });
 
   it('closes a connection that does not finish its request', async () => {

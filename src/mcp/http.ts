@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -139,6 +140,8 @@ class Endpoint {
   readonly #hostOk = localhostHostValidation();
   readonly #originOk = localhostOriginValidation();
   readonly #held = new HeldCalls();
+  /** When the request of the current asynchronous context arrived. The SDK does not pass it on. */
+  readonly #arrivals = new AsyncLocalStorage<number>();
   readonly #sessions: HttpSessions;
   readonly #modern: ReturnType<typeof createMcpHandler>;
   readonly #serveModern: ReturnType<typeof toNodeHandler>;
@@ -154,9 +157,10 @@ class Endpoint {
       now: () => performance.now(),
       ...options.sessions,
     };
-    this.#sessions = new HttpSessions({ host, limits, log, held: this.#held });
-    const held = this.#held;
-    this.#modern = createMcpHandler(({ era }) => sdkServer(host, era, { log, held }), {
+    const arrivedAt = (): number => this.#arrivals.getStore() ?? performance.now();
+    const server = { log, held: this.#held, arrivedAt };
+    this.#sessions = new HttpSessions({ ...server, host, limits });
+    this.#modern = createMcpHandler(({ era }) => sdkServer(host, era, server), {
       legacy: 'reject',
       maxRequestBodySize: maxBodyBytes,
     });
@@ -191,7 +195,7 @@ class Endpoint {
         message: `Method not allowed: use ${METHODS.join(', ')}`,
         headers: { allow: METHODS.join(', ') },
       });
-    else await this.#route(req, res, address.session);
+    else await this.#arrivals.run(performance.now(), () => this.#route(req, res, address.session));
   }
 
   async close(): Promise<void> {

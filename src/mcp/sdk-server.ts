@@ -7,6 +7,7 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import type { CallTimes } from '../model/foreign-session.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolContext } from '../tools/tool-answer.ts';
@@ -28,6 +29,7 @@ import {
   type ToolResult,
   toolResult,
 } from './protocol.ts';
+import { inputRead } from './stdio-loop.ts';
 
 /** A tool result in the SDK's form, always an object. */
 type CallResult = JsonRecord & { readonly content: readonly JsonRecord[] };
@@ -37,13 +39,15 @@ export interface SdkServerOptions {
   readonly log: (line: string) => void;
   /** The modern calls that wait for their user, shared by all requests. */
   readonly held: HeldCalls;
+  /** When the request that is being served arrived, as a `performance.now()` time. Default: now. */
+  readonly arrivedAt?: () => number;
 }
 
 /**
  * An SDK server for a host: one per legacy session, one per modern request. It keeps no state.
  * Importing this loads the SDK and zod, so the stdio loop must not import it.
  */
-export function sdkServer(host: ToolHost, era: Era, { log, held }: SdkServerOptions): Server {
+export function sdkServer(host: ToolHost, era: Era, { log, held, arrivedAt }: SdkServerOptions): Server {
   const server = new Server(
     { ...host.info },
     {
@@ -60,13 +64,18 @@ export function sdkServer(host: ToolHost, era: Era, { log, held }: SdkServerOpti
     const tool = tools.get(name);
     if (tool === undefined)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(name, [...tools.keys()]));
+    const times: CallTimes = {
+      arrivedAt: arrivedAt?.() ?? performance.now(),
+      answeredAt: Number.POSITIVE_INFINITY,
+    };
     try {
-      const called = { name, args, context: toolContext(server, context) };
+      const called = { name, args, context: { ...toolContext(server, context), times } };
       const { inputResponses, requestState, envelope } = context.mcpReq;
       const answer = await (isRecord(envelope) && canElicit(envelope[CLIENT_CAPABILITIES_KEY])
         ? held.run(host, { ...called, inputResponses, requestState: requestState() })
         : host.call(name, args, called.context));
       if ('inputRequests' in answer) return inputRequired({ ...answer });
+      await beforeAnswer(times, context.mcpReq.signal);
       return objectOf(toolResult(answer, formOf(tool))) as never;
     } catch (error) {
       if (!context.mcpReq.signal.aborted) log(`${name} failed: ${describe(error)}`);
@@ -74,6 +83,13 @@ export function sdkServer(host: ToolHost, era: Era, { log, held }: SdkServerOpti
     }
   });
   return server;
+}
+
+/** Notes the time of an answer that is about to be sent. A cancelled call is not answered. */
+async function beforeAnswer(times: CallTimes, signal: AbortSignal): Promise<void> {
+  // Writes that have already arrived were sent without knowledge of this answer. They must get an earlier time.
+  if (times.showsMore === true) await inputRead();
+  if (!signal.aborted) times.answeredAt = performance.now();
 }
 
 /** Converts a result to the protocol's form. Escaped bytes become a string again; only HTTP has this cost. */

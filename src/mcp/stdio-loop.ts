@@ -94,7 +94,7 @@ export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
  * client finish that writes two messages one after the other and was interrupted between them. After it the event loop
  * polls its descriptors once more: one immediate may run before that poll, the second one, which it requests, cannot.
  */
-function inputRead(): Promise<void> {
+export function inputRead(): Promise<void> {
   return new Promise((resolve) => randomBytes(1, () => setImmediate(() => setImmediate(resolve))));
 }
 

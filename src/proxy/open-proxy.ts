@@ -175,27 +175,53 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
       upstream.stop('SIGTERM');
     },
   });
+  const arriving = new ArrivingAnswers(pump, () => holdBack(upstream, client));
   upstream.open({
-    onLine: (line) => {
-      pump.fromUpstream(line);
-      holdBack(upstream, client);
-    },
-    onBytes: (chunk) => {
-      relay.push(chunk);
-      holdBack(upstream, client);
-    },
+    onLine: (line) => arriving.take(() => pump.fromUpstream(line)),
+    onBytes: (chunk) => arriving.take(() => relay.push(chunk)),
     log,
   });
   const reader = readClient(options, { upstream, client, pump });
   const unhook = passSignals(options, upstream);
   try {
     const end = await upstream.ended;
+    arriving.passAll();
     await pump.close();
     return codeOf(end);
   } finally {
     unhook();
     reader.pause();
     await client.flushed();
+  }
+}
+
+/**
+ * Passes the server's messages on after the client's messages that arrived before them. A call in the client's pipe was
+ * written without knowledge of the answers, so it must get an earlier time than they do. Of two pipes that have input at
+ * the same time, Node may serve either first, so the answers wait until Node has polled its descriptors once more: the
+ * second of two immediates runs after that.
+ */
+class ArrivingAnswers {
+  readonly #pump: Pick<Pump, 'listens'>;
+  readonly #passed: () => void;
+  #waiting: (() => void)[] = [];
+
+  constructor(pump: Pick<Pump, 'listens'>, passed: () => void) {
+    this.#pump = pump;
+    this.#passed = passed;
+  }
+
+  take(pass: () => void): void {
+    const isFirst = this.#waiting.push(pass) === 1;
+    if (isFirst && !this.#pump.listens) this.passAll();
+    else if (isFirst) setImmediate(() => setImmediate(() => this.passAll()));
+  }
+
+  passAll(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const pass of waiting) pass();
+    if (waiting.length > 0) this.#passed();
   }
 }
 

@@ -52,9 +52,6 @@ const MAX_UNJUDGED = 200;
 
 /** A session over a gate. Each operation is a few lines that delegate to the one place that implements it. */
 export class GatedSession extends LookingSession implements Session {
-  /** Arrival time of the call whose change begins now. Infinity: everything shown so far counts. */
-  #arrivedAt = Number.POSITIVE_INFINITY;
-
   write(
     path: string,
     content: string | Uint8Array,
@@ -90,14 +87,13 @@ export class GatedSession extends LookingSession implements Session {
     changes: readonly FileIntent[],
     { signal }: SignalOption = {},
   ): Promise<Outcome<ApplyResult>> {
-    const arrivedAt = this.#arrivedAt;
-    return this.called({ signal }, async (names) => {
+    return this.called({ signal }, async (names, _world, times) => {
       const intent: Intent = { kind: 'apply', changes, dryRun: true };
       const meant = names === undefined ? intent : withRealPaths(intent, names);
-      const outcome = await this.gate.perform(meant, { arrivedAt, signal, settings: { seen: 'optional' } });
+      const outcome = await this.gate.perform(meant, { times, signal, settings: { seen: 'optional' } });
       for (const { path, diff = '' } of outcome.ok ? outcome.results : []) {
         const shown = shownBefore(diff);
-        if (shown.ranges.length > 0) await this.gate.witness({ kind: 'read', path, ...shown });
+        if (shown.ranges.length > 0) await this.gate.witness({ kind: 'read', path, ...shown }, times);
       }
       return outcome;
     });
@@ -133,12 +129,12 @@ export class GatedSession extends LookingSession implements Session {
 
   copy(source: string, destination: string, options: MoveOptions = {}): Promise<Outcome<ChangeResult>> {
     const { call, own } = partsOf(options);
-    return this.called(call, async (names) => {
+    return this.called(call, async (names, _world, times) => {
       const real = (path: string): string => (names === undefined ? path : names.real(path));
       const copying = { source: real(source), destination: real(destination), options: own };
       const copied = await copyIntent(this.world(), this.ledger, copying);
       if (!copied.ok) return this.noted(copied);
-      return onlyResult(await this.gate.perform(copied.intent, { signal: call.signal }));
+      return onlyResult(await this.gate.perform(copied.intent, { times, signal: call.signal }));
     });
   }
 
@@ -147,25 +143,26 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   undo(selection: UndoSelection = {}, options: CallOptions = {}): Promise<Outcome<UndoResult>> {
-    return this.called(options, async (names, world) => {
+    return this.called(options, async (names, world, times) => {
       const wrong = validateOptions(selection, { of: 'undo' }) ?? validateUndo(world.policy, selection);
       if (wrong !== undefined) return this.noted(refused(wrong));
       const { path } = selection;
       const meant =
         path === undefined || names === undefined ? selection : { ...selection, path: names.real(path) };
       const { signal } = options;
-      return this.noted(await undo(world, this.ledger, { ...meant, by: 'session', signal }));
+      return this.noted(await undo(world, this.ledger, { ...meant, by: 'session', signal, times }));
     });
   }
 
   run(command: Command, options: RunOptions = {}): Promise<Outcome<RunResult>> {
-    return this.called(options, async (names, world) => {
+    return this.called(options, async (names, world, times) => {
       // Checked here too: a value that is not an object has no `cwd` to read.
       const wrong = validateOptions(options, { of: 'run' });
       if (wrong !== undefined) return this.noted(refused(wrong));
       const asked = {
         command,
         options: names === undefined ? options : { ...options, cwd: names.real('.') },
+        times,
       };
       return this.noted(await runCommand(world, this.ledger, asked));
     });
@@ -182,10 +179,9 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   #perform(intent: Intent, options: CallOptions, settings?: CallSettings): Promise<Outcome<ApplyResult>> {
-    const arrivedAt = this.#arrivedAt;
-    return this.called(options, (names) => {
+    return this.called(options, (names, _world, times) => {
       const meant = names === undefined ? intent : withRealPaths(intent, names);
-      return this.gate.perform(meant, { arrivedAt, signal: options.signal, settings });
+      return this.gate.perform(meant, { times, signal: options.signal, settings });
     });
   }
 
@@ -194,9 +190,10 @@ export class GatedSession extends LookingSession implements Session {
     options: AnnounceOptions = {},
   ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>> {
     const { call, own } = partsOf(options);
-    return this.called(call, (names) => {
+    return this.called(call, (names, _world, times) => {
       const isList = Array.isArray(intents) && names !== undefined;
-      return this.gate.announce(isList ? intents.map((one) => withRealPaths(one, names)) : intents, own);
+      const meant = isList ? intents.map((one) => withRealPaths(one, names)) : intents;
+      return this.gate.announce(meant, own, times);
     });
   }
 
@@ -289,19 +286,6 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /**
-   * Makes a change for a call that arrived at `arrivedAt`, on the clock of `performance.now()`. Lines shown since then
-   * do not count as seen. `change` must call the session before its first await.
-   */
-  asOf<T>(arrivedAt: number, change: () => Promise<T>): Promise<T> {
-    this.#arrivedAt = arrivedAt;
-    try {
-      return change();
-    } finally {
-      this.#arrivedAt = Number.POSITIVE_INFINITY;
-    }
-  }
-
-  /**
    * This session for a proxy, where another server makes the reads and changes. With `ended`, it lasts for one call.
    */
   foreign(ended?: () => void): ForeignSession {
@@ -310,8 +294,8 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   witness(event: WitnessEvent, options: CallOptions = {}): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    return this.called(options, (names) =>
-      this.gate.witness(names === undefined ? event : withRealPaths(event, names)),
+    return this.called(options, (names, _world, times) =>
+      this.gate.witness(names === undefined ? event : withRealPaths(event, names), times),
     );
   }
 

@@ -6,6 +6,7 @@ import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Coverage, linesCoverage } from '../model/coverage.ts';
 import { errnoOf } from '../model/errno.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileKind, PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { ListedEntry, ListResult } from '../model/results.ts';
 import type { ListOptions } from '../model/session.ts';
@@ -20,9 +21,9 @@ const MAX_DEPTH = 500;
 export async function listFolder(
   world: World,
   ledger: Ledger,
-  request: { readonly path: string; readonly options: ListOptions },
+  request: { readonly path: string; readonly options: ListOptions; readonly times: CallTimes },
 ): Promise<Outcome<ListResult>> {
-  const { path, options } = request;
+  const { path, options, times } = request;
   options.signal?.throwIfAborted();
   const { depth = 1, limit = DEFAULT_LIMIT } = options;
   const reason = whyContradictory({ ...options, depth });
@@ -38,7 +39,10 @@ export async function listFolder(
     try {
       const listing = new Listing(world, { limit, depth, as: options.as ?? 'listing', options });
       await listing.walk(dir, place.path, { prefix: '', depth: 1, kept: 0, after: options.after });
-      if (listing.sightings.length > 0) await ledger.record(listing.sightings);
+      if (listing.sightings.length > 0) {
+        await ledger.willShow(listing.sightings, times);
+        await ledger.record(listing.sightings);
+      }
       const { entries, cut } = listing;
       const complete = options.after === undefined ? cut === 0 : await isListed(ledger, place.path.key);
       return { ok: true, path, absolute: place.path.absolute, entries, cut, complete, more: cut !== 0 };

@@ -5,6 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileKind } from '../model/path.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import type {
@@ -35,6 +36,8 @@ const NS_PER_MS = 1_000_000n;
 /** The operations of a session that change nothing. */
 export class LookingSession extends SessionLife {
   readonly #pageEnds: PageEnds = new Map();
+  /** Times of the call whose operation begins now. */
+  #times: CallTimes | undefined;
 
   /** The canonical roots of the workspace. Relative paths start at the first. */
   get roots(): readonly string[] {
@@ -74,12 +77,14 @@ export class LookingSession extends SessionLife {
   }
 
   #readCalled(path: string, options: ReadOptions, maxAnswerBytes?: number): Promise<Outcome<ReadResult>> {
-    return this.called(options, (names) => {
+    return this.called(options, (names, _world, times) => {
       const wrong = validateOptions(options, { of: 'read', path });
       if (wrong !== undefined) return this.noted(refused(wrong));
       const meant = names === undefined ? path : names.real(path);
       const pageEnds = this.#pageEnds;
-      return this.#read({ path: meant, options, watching: options, from: 'disk', pageEnds, maxAnswerBytes });
+      const { signal, onProgress } = options;
+      const watching = { signal, onProgress, times };
+      return this.#read({ path: meant, options, watching, from: 'disk', pageEnds, maxAnswerBytes });
     });
   }
 
@@ -89,7 +94,9 @@ export class LookingSession extends SessionLife {
   ): Promise<readonly Outcome<ReadResult>[]> {
     if (!Array.isArray(paths)) throw new Fault('MISUSE', 'the paths to read must be a list');
     const outcomes: Outcome<ReadResult>[] = [];
-    for (const path of paths) outcomes.push(await this.read(path, options));
+    const times = newCall();
+    for (const path of paths) outcomes.push(await this.inCall(times, () => this.read(path, options)));
+    times.answeredAt = performance.now();
     return outcomes;
   }
 
@@ -120,10 +127,11 @@ export class LookingSession extends SessionLife {
   }
 
   list(path = '.', options: ListOptions = {}): Promise<Outcome<ListResult>> {
-    return this.called(options, async (names, world) => {
+    return this.called(options, async (names, world, times) => {
       const wrong = validateOptions(options, { of: 'list', path });
       const meant = names === undefined ? path : names.real(path);
-      const outcome = wrong ? refused(wrong) : await listFolder(world, this.ledger, { path: meant, options });
+      const request = { path: meant, options, times };
+      const outcome = wrong ? refused(wrong) : await listFolder(world, this.ledger, request);
       const looked = await this.noted(outcome);
       if (looked.ok) await this.#looked(listed(meant, looked));
       return looked;
@@ -213,11 +221,26 @@ export class LookingSession extends SessionLife {
     }
   }
 
+  /**
+   * Runs an operation for a call that a client sent, with the times of that call. Without `times`, the operation itself
+   * is the call, and its promise is the answer. `work` must call the session before its first await.
+   */
+  inCall<T>(times: CallTimes | undefined, work: () => T): T {
+    this.#times = times;
+    try {
+      return work();
+    } finally {
+      this.#times = undefined;
+    }
+  }
+
   /** Runs an operation unless its signal has fired, and converts the paths in its result to the caller's form. */
   protected called<T>(
     options: CallOptions,
-    work: (names: PathNames | undefined, world: World) => Awaitable<Outcome<T>>,
+    work: (names: PathNames | undefined, world: World, times: CallTimes) => Awaitable<Outcome<T>>,
   ): Promise<Outcome<T>> {
+    const given = this.#times;
+    const times = given ?? newCall();
     return this.during((world) => {
       // Untyped callers may pass null.
       const { signal, cwd } = options ?? {};
@@ -228,8 +251,10 @@ export class LookingSession extends SessionLife {
         signal?.throwIfAborted();
       }
       const names = this.#names({ cwd });
-      const outcome = work(names, world);
-      return names === undefined ? outcome : andThen(outcome, (done) => withShownPaths(done, names));
+      return andThen(work(names, world, times), (outcome) => {
+        if (given === undefined) times.answeredAt = performance.now();
+        return names === undefined ? outcome : withShownPaths(outcome, names);
+      });
     });
   }
 
@@ -240,6 +265,10 @@ export class LookingSession extends SessionLife {
     const own = pathNames({ root, cwd: this.cwd });
     return cwd === undefined ? own : pathNames({ root, cwd: own.real(cwd) });
   }
+}
+
+function newCall(): CallTimes {
+  return { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY };
 }
 
 /** Separates the options common to all methods from those of one operation, which become part of its intent. */

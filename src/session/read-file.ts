@@ -3,6 +3,7 @@ import { rememberedSnapshot, trusted } from '../gate/look.ts';
 import { secretRefusal } from '../gate/masking.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { sawAll } from '../ledger/memory.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { type LineRange, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { Fault } from '../model/fault.ts';
@@ -109,7 +110,7 @@ function readLocated(
           const { times } = watching;
           if (times !== undefined) {
             ledger.views.add(shown.sighting.key, { by: times, before: earlier });
-            times.showsMore ||= !sawWhole(earlier, shown.sighting);
+            times.showsMore ||= !sawAll(earlier, shown.sighting);
           }
           const noted = ledger.note(shown.sighting, earlier, entryOf(reading, shown));
           return andThen(noted, (known) => withClaims(reading, shown, readResult(reading, shown, known)));
@@ -118,16 +119,6 @@ function readLocated(
       );
     });
   });
-}
-
-/** True if the session had already seen every line of these bytes. */
-function sawWhole(earlier: Sighting | undefined, now: Sighting): boolean {
-  return (
-    earlier?.coverage.kind === 'whole' &&
-    earlier.fingerprint !== undefined &&
-    now.fingerprint !== undefined &&
-    sameFingerprint(earlier.fingerprint, now.fingerprint)
-  );
 }
 
 /** A read destroys nothing, so it works without a store. It then does not count as seen, and its result says so. */

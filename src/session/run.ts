@@ -5,6 +5,7 @@ import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
 import type { CommandOutput, RunResult } from '../model/results.ts';
 import type { Command, KeptCommand, RunOptions } from '../model/session.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../model/verdict.ts';
@@ -25,7 +26,11 @@ import { validateCommand, validateOptions } from './validate-options.ts';
 export async function runCommand(
   world: World,
   ledger: Ledger,
-  { command, options }: { readonly command: Command; readonly options: RunOptions },
+  {
+    command,
+    options,
+    times,
+  }: { readonly command: Command; readonly options: RunOptions; readonly times: CallTimes },
 ): Promise<Outcome<RunResult>> {
   const wrong = validateOptions(options, { of: 'run' }) ?? validateCommand(command);
   if (wrong !== undefined) return refused(wrong);
@@ -55,7 +60,7 @@ export async function runCommand(
     },
     probe,
   );
-  const outcome = await endOf(world, ledger, { run, probe, command, options });
+  const outcome = await endOf(world, ledger, { run, probe, command, options, times });
   return outcome.ok ? { ...outcome, scratch: scratch.map(({ relative }) => relative) } : outcome;
 }
 
@@ -90,6 +95,7 @@ interface Ended {
   readonly probe: Extract<Probe, { ok: true }>;
   readonly command: Exclude<Command, KeptCommand>;
   readonly options: RunOptions;
+  readonly times: CallTimes;
 }
 
 async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcome<RunResult>> {
@@ -112,7 +118,7 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
   let committed: Outcome<CommittedCommand>;
   try {
     const commit = { layer, attributes, command: text, writes, meanwhile: 'merge', answer } as const;
-    committed = await commitCommand(world, ledger, commit);
+    committed = await commitCommand(world, ledger, { ...commit, times: ended.times });
   } catch (error) {
     const isKept = keepLayer(layer, record);
     // On a full disk the layer may be what fills it.

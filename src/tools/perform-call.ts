@@ -48,8 +48,12 @@ const NEWLINE = 10;
 /** Performs a call and renders its result with the call's own renderer. Small reads complete synchronously. */
 export function performCall(call: Call, performing: Performing): Awaitable<Performed> {
   if (call.kind === 'view') return performView(call, performing);
-  if (call.kind !== 'read')
-    return runAsTool(performing.session.policy, performing.tool, () => performLater(call, performing));
+  if (call.kind !== 'read') {
+    const { session, watch, tool } = performing;
+    return runAsTool(session.policy, tool, () =>
+      session.inCall(watch.times, () => performLater(call, performing)),
+    );
+  }
   return andThen(read(call.operation, performing), (given) => {
     const { context, form, names } = performing;
     const outcome = names === undefined ? given : withShownPaths(given, names);
@@ -128,9 +132,7 @@ async function performLater(
     default:
       // Do not begin a change that was cancelled while it waited.
       watch.signal?.throwIfAborted();
-      return session.asOf(watch.times?.arrivedAt ?? Number.POSITIVE_INFINITY, () =>
-        performChange(call, session, performing),
-      );
+      return performChange(call, session, performing);
   }
 }
 

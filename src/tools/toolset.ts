@@ -16,6 +16,7 @@ import {
   type Tool,
 } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
 import { toJsonSchema } from '../model/json-schema.ts';
 import { nearestName } from '../model/nearest-name.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
@@ -159,6 +160,7 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot }: Offer): ToolsetTo
     destructive: annotations.destructiveHint,
     call: async (args, { signal, onProgress = () => {} } = {}) => {
       signal?.throwIfAborted();
+      const times: CallTimes = { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY };
       const session = current();
       const names = virtualRoot === undefined ? undefined : virtualNames(session, virtualRoot);
       const roots = virtualRoot === undefined ? session.roots : [virtualRoot];
@@ -170,9 +172,11 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot }: Offer): ToolsetTo
         names === undefined || virtualRoot === undefined
           ? call
           : withPaths(withVirtualGlobs(call, virtualRoot), names.real);
-      const watch = { signal, progress: onProgress };
+      const watch = { signal, progress: onProgress, times };
       const performing = { session, tool: name, context, names, watch, form: 'text' } as const;
-      return answerFor(await callTool(meant, dialect, performing));
+      const answer = answerFor(await callTool(meant, dialect, performing));
+      times.answeredAt = performance.now();
+      return answer;
     },
   };
 }

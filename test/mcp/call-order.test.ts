@@ -1,7 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { listenHttp } from '../../src/mcp/http.ts';
 import { loadDialect } from '../../src/mcp/serve.ts';
 import { runStdioLoop } from '../../src/mcp/stdio-loop.ts';
 import { Sessions } from '../../src/session/sessions.ts';
@@ -9,8 +13,13 @@ import { createToolHost } from '../../src/tools/tool-host.ts';
 import { LineClient, type Message } from '../proxy/line-client.ts';
 import { scratch } from '../support/tree.ts';
 
-/** The server of the default dialect over a pair of streams, on a folder with one file. */
-async function serve() {
+const MODERN = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+/** The tools of the default dialect on a folder with one file. */
+async function hostOfOneFile() {
   const { root, home } = scratch();
   const path = join(root, 'a.txt');
   writeFileSync(path, 'one\n');
@@ -23,12 +32,18 @@ async function serve() {
     version: '1',
     log: () => {},
   });
+  onTestFinished(() => sessions.close());
+  return { host, path };
+}
+
+/** The server over a pair of streams. */
+async function serve() {
+  const { host, path } = await hostOfOneFile();
   const [input, output] = [new PassThrough(), new PassThrough()];
   const ended = runStdioLoop({ host, input, output, signals: new PassThrough(), log: () => {} });
   onTestFinished(async () => {
     input.end();
     await ended;
-    await sessions.close();
   });
   const client = new LineClient(input, output);
   await client.initialize();
@@ -81,5 +96,102 @@ describe('a call that arrived before an answer', () => {
     );
     expect(codes).toEqual([undefined, undefined]);
     expect(readFileSync(path, 'utf8')).toBe('second\n');
+  });
+
+  it('is not licensed by a listing', async () => {
+    const { client, path } = await serve();
+    const folder = join(path, '../folder');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'b.txt'), 'b\n');
+    const remove: [string, object] = ['delete_path', { path: 'folder', recursive: true }];
+    expect(await together(client, ['list_directory', { path: 'folder' }], remove)).toEqual([
+      undefined,
+      'NOT_READ',
+    ]);
+    expect(existsSync(folder)).toBe(true);
+    expect((await client.call(...remove)).ok).toBe(true);
+  });
+
+  it('is not licensed by many reads before it', async () => {
+    const { client, path } = await serve();
+    const read: [string, object] = ['read_file', { path: 'a.txt' }];
+    const reads = Array.from({ length: 12 }, () => read);
+    const codes = await together(client, ...reads, ['write_file', { path: 'a.txt', content: 'early\n' }]);
+    expect(codes.at(-1)).toBe('NOT_READ');
+    expect(readFileSync(path, 'utf8')).toBe('one\n');
+  });
+
+  it('is not licensed by the notice of an own change', async () => {
+    const { client, path } = await serve();
+    writeFileSync(path, 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n');
+    await client.call('read_file', { path: 'a.txt' });
+    writeFileSync(path, 'by hand\none\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n');
+    const [edited, inserted, written] = await together(
+      client,
+      ['edit_file', { path: 'a.txt', old_string: 'eight', new_string: '8' }],
+      ['insert_lines', { path: 'a.txt', after_line: 3, content: 'after three' }],
+      ['write_file', { path: 'a.txt', content: 'without the line of the user\n' }],
+    );
+    expect(edited).toBeUndefined();
+    expect([inserted, written]).toEqual(['NOT_READ', 'NOT_READ']);
+    expect(readFileSync(path, 'utf8')).toBe('by hand\none\ntwo\nthree\nfour\nfive\nsix\nseven\n8\n');
+    expect((await client.call('write_file', { path: 'a.txt', content: 'later\n' })).ok).toBe(true);
+  });
+
+  it('may edit further lines although the first edit met an outside change', async () => {
+    const { client, path } = await serve();
+    writeFileSync(path, 'one\ntwo\nthree\nfour\n');
+    await client.call('read_file', { path: 'a.txt' });
+    writeFileSync(path, 'by hand\none\ntwo\nthree\nfour\n');
+    const edit = (old: string, now: string): [string, object] => [
+      'edit_file',
+      { path: 'a.txt', old_string: old, new_string: now },
+    ];
+    const codes = await together(client, edit('one', '1'), edit('1', 'eins'), edit('four', '4'));
+    expect(codes).toEqual([undefined, undefined, undefined]);
+    expect(readFileSync(path, 'utf8')).toBe('by hand\neins\ntwo\nthree\n4\n');
+  });
+});
+
+/** Sends two calls over HTTP in one moment, each on a connection that is already open. */
+async function overHttp(server: { readonly port: number }, ...calls: readonly [string, object][]) {
+  const sockets = calls.map(() => connect(server.port, '127.0.0.1'));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  const answers = sockets.map((socket) => text(socket));
+  for (const [index, [name, args]] of calls.entries()) {
+    const params = { name, arguments: args, _meta: MODERN };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    const headers = [
+      'POST /mcp/agent HTTP/1.1',
+      `Host: 127.0.0.1:${server.port}`,
+      'Authorization: Bearer token',
+      'Content-Type: application/json',
+      'Accept: application/json, text/event-stream',
+      'MCP-Protocol-Version: 2026-07-28',
+      'Mcp-Method: tools/call',
+      `Mcp-Name: ${name}`,
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+    ];
+    sockets[index]?.write(`${headers.join('\r\n')}\r\n\r\n${body}`);
+  }
+  const texts = await Promise.all(answers);
+  return texts.map(
+    (answer) => /"code":"(\w+)"/.exec(answer)?.[1] ?? (answer.includes('"ok":true') ? 'ok' : answer),
+  );
+}
+
+describe('over HTTP, a call that arrived before an answer', () => {
+  it('is not licensed by what that answer shows', async () => {
+    const { host, path } = await hostOfOneFile();
+    const server = await listenHttp({ host, token: 'token', log: () => {} });
+    onTestFinished(() => server.close());
+    // The first call opens the workspace.
+    expect(await overHttp(server, ['list_directory', {}])).toEqual(['ok']);
+    const write = (content: string): [string, object] => ['write_file', { path: 'a.txt', content }];
+    const codes = await overHttp(server, ['read_file', { path: 'a.txt' }], write('early\n'));
+    expect(codes).toEqual(['ok', 'NOT_READ']);
+    expect(readFileSync(path, 'utf8')).toBe('one\n');
+    expect(await overHttp(server, write('later\n'))).toEqual(['ok']);
   });
 });

@@ -1,7 +1,8 @@
 import { inOrder } from '../../journal/undo-steps.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import { asOf, type Ledger } from '../../ledger/ledger.ts';
 import { type LineRange, linesCoverage, rangesOf } from '../../model/coverage.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
+import type { CallTimes } from '../../model/foreign-session.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
 import type { CommandFile, RunResult } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
@@ -49,6 +50,8 @@ export interface LayerCommit {
   readonly meanwhile: 'merge' | 'overwrite';
   /** Whether the model is shown the changes. Only then do they count as seen. */
   readonly answer: 'shown' | 'silent';
+  /** Times of the call. Absent if calls and answers alternate strictly. */
+  readonly times?: CallTimes | undefined;
 }
 
 /** The result of a commit, as fields of `RunResult`. */
@@ -106,10 +109,13 @@ async function commitLocked(
     return { ok: true, ...NOTHING_CHANGED, ...toldOf(set), committed: false, files, cut };
   }
   const { writes, meanwhile } = commit;
-  const vetted = await vetWrites(world, ledger, { written: set.written, writes, meanwhile });
+  const vetted = await asOf(ledger, commit.times, () =>
+    vetWrites(world, ledger, { written: set.written, writes, meanwhile }),
+  );
   const [first] = vetted.refusals;
   if (first !== undefined) return combined(first, vetted.refusals);
   const shown = await showWrites(world, ledger, vetted.written, commit.answer);
+  if (commit.times !== undefined) await ledger.willShow([...shown.sightings.values()], commit.times);
   const several = await worldFor(world, vetted.written.length);
   const outcome = await carryOut(several, ledger, {
     steps: restoreSteps(several, itemsOf(vetted, shown)),

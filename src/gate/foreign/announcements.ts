@@ -39,13 +39,14 @@ type Settled = Outcome<{ readonly notices: readonly Notice[] }>;
 
 /** The options of an announcement, and the times of its call. */
 interface Announcing extends AnnounceOptions {
-  readonly times?: CallTimes;
+  readonly times?: CallTimes | undefined;
 }
 
 /** A change that this process has announced and whose locks it holds. */
 interface OpenChange {
   readonly pending: PendingChange;
   readonly credits: readonly Sighting[];
+  readonly times: CallTimes | undefined;
   /** False if the journal could not be written and the policy allows changes without it. */
   readonly announced: boolean;
   release(): void;
@@ -170,10 +171,7 @@ export class Announcements {
   ): Promise<Announced | { readonly needs: readonly string[] }> {
     let isHeld = false;
     try {
-      const { ledger } = this.#scene;
-      const judged = await asOf(ledger, options.times?.arrivedAt ?? Number.POSITIVE_INFINITY, () =>
-        judgeAll(this.#scene, intents),
-      );
+      const judged = await asOf(this.#scene.ledger, options.times, () => judgeAll(this.#scene, intents));
       if (!judged.ok) return await this.#refuse(judged.denied, options);
       const keys = judged.effects.map(({ key }) => key);
       const needs = notLocked(keys, locked);
@@ -245,7 +243,7 @@ export class Announcements {
 
   async #refuse(
     denied: readonly Pick<Denied, 'refusal' | 'credit' | 'evidence'>[],
-    { hold }: Pick<AnnounceOptions, 'hold'>,
+    { hold, times }: Pick<Announcing, 'hold' | 'times'>,
   ): Promise<Announced> {
     // Only hooks announce without a lock, and only hooks observe. Lines that they do not show do not count as seen.
     const isObserved = hold === 'none' && this.#scene.world.policy.mode === 'observe';
@@ -253,7 +251,7 @@ export class Announcements {
     for (const { credit, ...each } of denied) {
       const shown = credit === undefined || isObserved ? {} : { credit };
       const observed = isObserved ? ({ observed: true } as const) : {};
-      refusals.push((await this.#refusals.record({ ...each, ...shown, ...observed })).refusal);
+      refusals.push((await this.#refusals.record({ ...each, ...shown, ...observed, times })).refusal);
     }
     const [first] = refusals;
     if (first === undefined) throw new Fault('MISUSE', 'a refusal without a reason');
@@ -297,6 +295,7 @@ export class Announcements {
     const { world, ledger } = this.#scene;
     const pending = pendingOf(this.#scene, to);
     const { change, foreign } = pending;
+    const shown = { credits: to.judged.credits, times: to.options.times };
     const announced = await announce(world, pending, entries);
     try {
       for (const effect of pending.entry.effects ?? []) await keepBefore(world, effect);
@@ -310,10 +309,10 @@ export class Announcements {
       // A caller without a lock shows the notices immediately, so they count as seen now. A lock's holder shows them
       // after the change.
       if (foreign?.hold === 'none' && to.judged.credits.length > 0) await ledger.record(to.judged.credits);
-      return { pending, credits: to.judged.credits, announced };
+      return { pending, ...shown, announced };
     } catch (error) {
       if (world.policy.auditFailure === 'allow' && error instanceof Fault)
-        return { pending, credits: to.judged.credits, announced: false };
+        return { pending, ...shown, announced: false };
       // The files will not change. If this record fails too, the next start finds them unchanged.
       await world.store.record({ settle: [change] }).catch(() => undefined);
       throw error;

@@ -36,12 +36,17 @@ const MAX_LISTED = 100_000;
 /** Opening such a file may block or have side effects: a server that reads one may hang forever. */
 const NOT_FOR_READING: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
 
+/** A session whose operations can belong to a call of a client. */
+interface CallingSession extends Session {
+  inCall<T>(times: CallTimes | undefined, work: () => T): T;
+}
+
 /** A session of the gate for reads and changes that another server makes. */
 export class GatedForeign implements ForeignSession {
   readonly id: string;
   readonly readOnly: boolean;
   readonly #scene: ShownScene;
-  readonly #session: Session;
+  readonly #session: CallingSession;
   readonly #gate: Pick<Gate, 'refusals' | 'announcements'>;
 
   readonly ended: (() => void) | undefined;
@@ -49,7 +54,7 @@ export class GatedForeign implements ForeignSession {
   /** `gate` is the session's own gate, so that both count refusals together. */
   constructor(
     scene: ShownScene,
-    session: Session,
+    session: CallingSession,
     { gate, ended }: { readonly gate: Pick<Gate, 'refusals' | 'announcements'>; ended?: () => void },
   ) {
     this.ended = ended;
@@ -85,7 +90,8 @@ export class GatedForeign implements ForeignSession {
 
   async witness(event: WitnessEvent | ListingEvent | LookEvent | GuessedEvent, times?: CallTimes): Witnessed {
     if (event.kind === 'list') {
-      const listed = await this.#session.list(event.path, { limit: MAX_LISTED });
+      const list = () => this.#session.list(event.path, { limit: MAX_LISTED });
+      const listed = await this.#session.inCall(times, list);
       return listed.ok ? { ok: true, notices: [] } : listed;
     }
     if (event.kind === 'look') {

@@ -1,5 +1,6 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import type { Effect, ForeignWrite, NewEntry, PendingChange } from '../../model/entry.ts';
+import type { CallTimes } from '../../model/foreign-session.ts';
 import type { ForeignIntent } from '../../model/intent.ts';
 import type { AnnounceOptions } from '../../model/session.ts';
 import type { Action } from '../../model/verdict.ts';
@@ -18,7 +19,7 @@ const MAX_COMMAND_CHARS = 1000;
 export interface Opening {
   readonly intents: readonly ForeignIntent[];
   readonly judged: AllowedChanges;
-  readonly options: AnnounceOptions;
+  readonly options: AnnounceOptions & { readonly times?: CallTimes | undefined };
   readonly locked: readonly string[];
 }
 

@@ -1,5 +1,6 @@
 import { sameContent, sameSide } from '../../journal/side.ts';
-import type { Effect, NewEntry, PendingChange, Side } from '../../model/entry.ts';
+import type { Effect, ForeignWrite, NewEntry, PendingChange, Side } from '../../model/entry.ts';
+import type { CallTimes } from '../../model/foreign-session.ts';
 import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
@@ -21,6 +22,8 @@ export interface Ended {
   readonly announced: boolean;
   /** Sightings of the lines that the announcement's notices showed. */
   readonly credits: readonly Sighting[];
+  /** Times of the call that makes the change. */
+  readonly times?: CallTimes | undefined;
 }
 
 /**
@@ -92,7 +95,7 @@ async function turnoutsOf(scene: ShownScene, pending: PendingChange): Promise<re
 async function settleAs(
   scene: ShownScene,
   { pending, turnouts }: { readonly pending: PendingChange; readonly turnouts: readonly Turnout[] },
-  { ending, announced, credits }: Ended,
+  { ending, announced, credits, times }: Ended,
 ): Promise<readonly Notice[]> {
   const { world, ledger } = scene;
   const { change, entry, foreign } = pending;
@@ -118,6 +121,7 @@ async function settleAs(
     sightings: ending === 'done' ? [...credits, ...known.sightings] : [],
     tombstones: known.tombstones,
   });
+  if (ending === 'done' && credits.length > 0) await willShowNotices(scene, turnouts, { writes, times });
   dropSnapshots(pending);
   return [
     ...(foreign?.untold ?? []),
@@ -125,6 +129,17 @@ async function settleAs(
     ...reshaped,
     ...[...overtaken.values()].map(({ notice }) => notice),
   ];
+}
+
+/** Until the call is answered, the lines in its notices are not seen. */
+async function willShowNotices(
+  scene: ShownScene,
+  turnouts: readonly Turnout[],
+  { writes, times }: { readonly writes: readonly ForeignWrite[]; readonly times: CallTimes | undefined },
+): Promise<void> {
+  if (times === undefined) return;
+  const untold = await knownAfter(scene, turnouts, { writes, credits: [] });
+  for (const before of untold.sightings) scene.ledger.views.add(before.key, { by: times, before });
 }
 
 /**

@@ -172,8 +172,7 @@ export async function recordView(
   path: { readonly root: string; readonly relative: string },
 ): Promise<void> {
   const { coverage, fingerprint, atMs } = sighting;
-  if (times !== undefined)
-    ledger.views.add(sighting.key, { by: times, before: await ledger.recall(sighting.key) });
+  if (times !== undefined) await ledger.willShow([sighting], times);
   const lines = coverage.kind === 'lines' ? formatRanges(coverage.ranges) : 'whole';
   await ledger.record([sighting], {
     entries: [

@@ -3,7 +3,8 @@ import { sameSide } from '../../journal/side.ts';
 import { entriesForUndo, newestSelected, type UndoTarget } from '../../journal/undo-history.ts';
 import { planUndo, type UndoPlan, type UndoPlans } from '../../journal/undo-plan.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import { asOf, type Ledger } from '../../ledger/ledger.ts';
+import type { CallTimes } from '../../model/foreign-session.ts';
 import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
@@ -24,6 +25,8 @@ export interface UndoRequest extends UndoSelection {
   readonly by?: 'session';
   /** If it fires before the first file is touched, nothing is undone. */
   readonly signal?: AbortSignal | undefined;
+  /** Times of the call. What was shown after it arrived does not count as seen. */
+  readonly times?: CallTimes | undefined;
   /** Undo everything since a turn began, instead of the changes that the selection names. */
   readonly rewind?: RewindTarget;
 }
@@ -71,7 +74,9 @@ export async function undo(
       const again = isCurrent ? planned : await plan(world, ledger, selection);
       if (!again.ok) return again;
       if (notLocked(keysOf(world, again), keys).length === 0)
-        return await undoLocked(world, ledger, { plans: again, selection, locked: keys });
+        return await asOf(ledger, selection.times, () =>
+          undoLocked(world, ledger, { plans: again, selection, locked: keys }),
+        );
       planned = again;
       journal = end;
     } finally {

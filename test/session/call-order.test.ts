@@ -1,0 +1,125 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { CallTimes } from '../../src/model/foreign-session.ts';
+import type { Outcome } from '../../src/model/verdict.ts';
+import { toolset } from '../../src/tools/toolset.ts';
+import { desk } from '../support/desk.ts';
+
+const codeOf = (outcome: Outcome<object>): string => (outcome.ok ? 'ok' : outcome.refusal.code);
+
+/** A call that a door has received and not answered yet. */
+const received = (): CallTimes => ({ arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY });
+
+/** A session on a folder with one file. */
+async function open() {
+  const { root, session } = await desk();
+  const path = join(root, 'a.txt');
+  writeFileSync(path, 'one\n');
+  return { root, session, path };
+}
+
+describe('a library call made before a promise is resolved', () => {
+  it('is not licensed by a read', async () => {
+    const { session, path } = await open();
+    const [read, early] = await Promise.all([session.read('a.txt'), session.write('a.txt', 'early\n')]);
+    expect([codeOf(read), codeOf(early)]).toEqual(['ok', 'NOT_READ']);
+    expect(readFileSync(path, 'utf8')).toBe('one\n');
+    expect(codeOf(await session.write('a.txt', 'later\n'))).toBe('ok');
+  });
+
+  it('is not licensed by a read of several files', async () => {
+    const { root, session } = await open();
+    for (let i = 0; i < 50; i += 1) writeFileSync(join(root, `${i}.txt`), 'x\n');
+    const names = ['a.txt', ...Array.from({ length: 50 }, (_, i) => `${i}.txt`)];
+    const [, early] = await Promise.all([session.readMany(names), session.write('a.txt', 'early\n')]);
+    expect(codeOf(early)).toBe('NOT_READ');
+    expect(codeOf(await session.write('a.txt', 'later\n'))).toBe('ok');
+  });
+
+  it('is not licensed by a listing', async () => {
+    const { root, session } = await open();
+    mkdirSync(join(root, 'folder'));
+    writeFileSync(join(root, 'folder/b.txt'), 'b\n');
+    const remove = () => session.delete('folder', { recursive: true });
+    const [, early] = await Promise.all([session.list('folder'), remove()]);
+    expect(codeOf(early)).toBe('NOT_READ');
+    expect(existsSync(join(root, 'folder/b.txt'))).toBe(true);
+    expect(codeOf(await remove())).toBe('ok');
+  });
+
+  it('is not licensed by the lines of a refusal', async () => {
+    const { session, path } = await open();
+    await session.read('a.txt');
+    writeFileSync(path, 'by hand\n');
+    const codes = await Promise.all([session.write('a.txt', 'x\n'), session.write('a.txt', 'y\n')]);
+    expect(codes.map(codeOf)).toEqual(['STALE', 'STALE']);
+    expect(codeOf(await session.write('a.txt', 'z\n'))).toBe('ok');
+  });
+
+  it('is not licensed as an undo of another session’s change by a read', async () => {
+    const { session, open: openMore } = await desk();
+    const other = await openMore({ session: 'other' });
+    const made = await other.write('b.txt', 'b\n');
+    const change = made.ok ? made.change : undefined;
+    const [, early] = await Promise.all([session.read('b.txt'), session.undo({ change })]);
+    expect(codeOf(early)).toBe('NOT_READ');
+    expect(codeOf(await session.undo({ change }))).toBe('ok');
+  });
+
+  it('is not licensed as a copy onto a file by a read of that file', async () => {
+    const { root, session } = await open();
+    writeFileSync(join(root, 'b.txt'), 'b\n');
+    const [, early] = await Promise.all([session.read('b.txt'), session.copy('a.txt', 'b.txt')]);
+    expect(codeOf(early)).toBe('NOT_READ');
+    expect(codeOf(await session.copy('a.txt', 'b.txt'))).toBe('ok');
+  });
+
+  it('is not licensed by a tool of a toolset', async () => {
+    const { session, path } = await open();
+    const { tools } = toolset(session);
+    const call = (name: string, args: object) => tools.find((tool) => tool.name === name)?.call(args);
+    const write = (content: string) => call('write_file', { path: 'a.txt', content });
+    const [, early] = await Promise.all([call('read_file', { path: 'a.txt' }), write('early\n')]);
+    expect(early).toMatchObject({ ok: false, outcome: { code: 'NOT_READ' } });
+    expect(readFileSync(path, 'utf8')).toBe('one\n');
+    expect(await write('later\n')).toMatchObject({ ok: true });
+  });
+});
+
+describe('an answer that is not sent yet', () => {
+  it('with the lines of a refusal licenses nothing, however late a call arrives', async () => {
+    const { session, path } = await open();
+    await session.read('a.txt');
+    writeFileSync(path, 'by hand\n');
+    const refused = received();
+    expect(codeOf(await session.inCall(refused, () => session.write('a.txt', 'x\n')))).toBe('STALE');
+    expect(codeOf(await session.write('a.txt', 'y\n'))).toBe('STALE');
+    refused.answeredAt = performance.now();
+    expect(codeOf(await session.write('a.txt', 'z\n'))).toBe('ok');
+  });
+
+  it('with a listing licenses nothing', async () => {
+    const { root, session } = await open();
+    mkdirSync(join(root, 'folder'));
+    const listing = received();
+    await session.inCall(listing, () => session.list('folder'));
+    writeFileSync(join(root, 'folder/b.txt'), 'b\n');
+    const listed = received();
+    await session.inCall(listed, () => session.list('folder'));
+    expect(codeOf(await session.delete('folder', { recursive: true }))).not.toBe('ok');
+    listed.answeredAt = performance.now();
+    expect(codeOf(await session.delete('folder', { recursive: true }))).toBe('ok');
+  });
+
+  it('with a cancelled read licenses nothing, also after many other reads', async () => {
+    const { root, session, path } = await open();
+    await session.inCall(received(), () => session.read('a.txt'));
+    for (let i = 0; i < 300; i += 1) {
+      writeFileSync(join(root, `${i}.txt`), 'x\n');
+      await session.read(`${i}.txt`);
+    }
+    expect(codeOf(await session.write('a.txt', 'blind\n'))).toBe('NOT_READ');
+    expect(readFileSync(path, 'utf8')).toBe('one\n');
+  });
+});

@@ -27,6 +27,11 @@ import type { LookedFile } from './look.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
 
+/**
+ * Number of unchanged lines around each change. The session has seen them, so they only show the place: with three
+ * lines, as git has, half of such a diff is context.
+ */
+const CONTEXT_LINES = 1;
 /** A larger file that the verdict did not read is not hashed for the journal either. */
 const MAX_HASHED_BYTES = 8 << 20;
 
@@ -201,7 +206,8 @@ export async function outsideChange(
   if (before === undefined || now === undefined) return undefined;
   const { hunks } = diffLines(before, now);
   const { maxDiffLines: maxLines, maxLineChars, secrets } = world.policy;
-  const shown = boundedDiff(before, now, { maxLines, maxLineChars, secrets, path: sighting.key });
+  const bounds = { maxLines, maxLineChars, context: CONTEXT_LINES, secrets, path: sighting.key };
+  const shown = boundedDiff(before, now, bounds);
   const totalLines = lineCount(now);
   const stillSeen = seenAfter(sighting, hunks, lineCount(before));
   return {
@@ -219,12 +225,21 @@ export async function outsideChange(
   };
 }
 
-/** A diff that fits into a refusal. Text cut from the quotation must not count as shown. */
+/**
+ * A diff that fits into a refusal, or the beginning of one that does not: then the session must read the file anyway.
+ * Text cut from the quotation must not count as shown.
+ */
 function boundedDiff(before: string, now: string, bounds: MaskedDiffOptions): UnifiedDiff {
   // Lines are not shortened: a line cut here would not count as seen, and the next overwrite would be refused.
   const diff = maskedDiff(before, now, bounds);
+  const isWhole = !diff.truncated && diff.text.length <= MAX_QUOTED_CHARS;
+  return isWhole ? diff : beginningOf(before, now, { ...bounds, maxLines: Math.ceil(bounds.maxLines / 4) });
+}
+
+function beginningOf(before: string, now: string, bounds: MaskedDiffOptions): UnifiedDiff {
+  const diff = maskedDiff(before, now, bounds);
   if (diff.text.length <= MAX_QUOTED_CHARS || bounds.maxLines <= 1) return diff;
-  return boundedDiff(before, now, { ...bounds, maxLines: Math.floor(bounds.maxLines / 2) });
+  return beginningOf(before, now, { ...bounds, maxLines: Math.floor(bounds.maxLines / 2) });
 }
 
 function seenAfter(sighting: Sighting, hunks: readonly Hunk[], totalBefore: number): LineRange[] {

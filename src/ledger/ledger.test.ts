@@ -7,7 +7,8 @@ import type { Policy } from '../model/policy.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { MemoryStore } from '../store/memory/memory-store.ts';
 import type { Store, Writes } from '../store/store.ts';
-import { isSameView, isSampled, Ledger, SAME_MOMENT_MS, SAMPLE } from './ledger.ts';
+import { isSampled, Ledger, SAME_MOMENT_MS, SAMPLE } from './ledger.ts';
+import { isSameView } from './memory.ts';
 
 const STAMP = { dev: 1n, ino: 2n, size: 3n, mtimeNs: 4n, ctimeNs: 5n };
 const VIEW: Sighting = {

@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { isStub } from '../judge/facts.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { NewEntry } from '../model/entry.ts';
-import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -11,6 +10,7 @@ import {
   EarlierSightings,
   evict,
   FetchedSightings,
+  isSameView,
   RecentViews,
   sawAll,
   stubOf,
@@ -335,32 +335,6 @@ async function confirmed(sightings: readonly Sighting[], check: Check): Promise<
   const kept: Sighting[] = [];
   for (const sighting of sightings) if (await check(sighting)) kept.push(sighting);
   return kept;
-}
-
-/**
- * Whether a whole view only repeats one from less than `withinMs` ago. Then it is not stored again,
- * which is true of most second reads.
- */
-export function isSameView(old: Sighting | undefined, next: Sighting, withinMs: number): boolean {
-  return (
-    old !== undefined &&
-    next.atMs - old.atMs < withinMs &&
-    old.coverage.kind === 'whole' &&
-    next.coverage.kind === 'whole' &&
-    old.how === next.how &&
-    old.flags === next.flags &&
-    old.racy === next.racy &&
-    old.totalLines === next.totalLines &&
-    old.refusedContent === next.refusedContent &&
-    old.heldBack === undefined &&
-    hasSameBytes(old, next)
-  );
-}
-
-function hasSameBytes(old: Sighting, next: Sighting): boolean {
-  if (old.fingerprint === undefined || next.fingerprint === undefined) return false;
-  if (old.stamp === undefined || next.stamp === undefined) return false;
-  return sameFingerprint(old.fingerprint, next.fingerprint) && sameStamp(old.stamp, next.stamp);
 }
 
 /**

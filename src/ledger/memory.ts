@@ -2,7 +2,7 @@ import { isStub } from '../judge/facts.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { NOTHING } from '../model/coverage.ts';
 import type { Entry } from '../model/entry.ts';
-import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
+import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import { type LostReason, NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Store } from '../store/store.ts';
@@ -235,6 +235,31 @@ function isOfSameBytes(before: Sighting | undefined, now: Sighting): boolean {
     now.fingerprint !== undefined &&
     sameFingerprint(before.fingerprint, now.fingerprint)
   );
+}
+
+/**
+ * Whether a whole view only repeats one from less than `withinMs` ago. Then it is not stored again,
+ * which is true of most second reads.
+ */
+export function isSameView(old: Sighting | undefined, next: Sighting, withinMs: number): boolean {
+  return (
+    old !== undefined &&
+    next.atMs - old.atMs < withinMs &&
+    old.coverage.kind === 'whole' &&
+    next.coverage.kind === 'whole' &&
+    old.how === next.how &&
+    old.flags === next.flags &&
+    old.racy === next.racy &&
+    old.totalLines === next.totalLines &&
+    old.refusedContent === next.refusedContent &&
+    old.heldBack === undefined &&
+    hasSameBytes(old, next)
+  );
+}
+
+function hasSameBytes(old: Sighting, next: Sighting): boolean {
+  if (old.stamp === undefined || next.stamp === undefined) return false;
+  return isOfSameBytes(old, next) && sameStamp(old.stamp, next.stamp);
 }
 
 /** A sighting reduced to the reason of its loss, which refusals report. */

@@ -241,7 +241,7 @@ export class LookingSession extends SessionLife {
   ): Promise<Outcome<T>> {
     const given = this.#times;
     const times = given ?? newCall();
-    return this.during((world) => {
+    const answer = this.during((world) => {
       // Untyped callers may pass null.
       const { signal, cwd } = options ?? {};
       // Most calls have neither, and a vet takes only microseconds.
@@ -251,11 +251,18 @@ export class LookingSession extends SessionLife {
         signal?.throwIfAborted();
       }
       const names = this.#names({ cwd });
-      return andThen(work(names, world, times), (outcome) => {
-        if (given === undefined) times.answeredAt = performance.now();
-        return names === undefined ? outcome : withShownPaths(outcome, names);
-      });
+      const outcome = work(names, world, times);
+      return names === undefined ? outcome : andThen(outcome, (done) => withShownPaths(done, names));
     });
+    // Runs before the caller's own continuation. An operation that fails is never answered.
+    if (given === undefined)
+      answer.then(
+        () => {
+          times.answeredAt = performance.now();
+        },
+        () => {},
+      );
+    return answer;
   }
 
   /** The path form of one call. Undefined if paths are relative to the first root. */

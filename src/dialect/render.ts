@@ -4,7 +4,7 @@ import { byteSize, lineWords } from '../report/amounts.ts';
 import { pathText } from '../report/bounded.ts';
 import { noticeTexts } from '../report/describe-notice.ts';
 import type { ToolNames } from '../report/tool-names.ts';
-import { numberLines } from '../text/lines.ts';
+import { numberLines, viewOf } from '../text/lines.ts';
 
 /** What a dialect needs to render a result: the workspace, the wording and the time. */
 export interface RenderContext {
@@ -67,6 +67,8 @@ export function describedFile(result: ReadResult): string {
   return `${pathText(result.path)} is not text: ${mimeType}, ${byteSize(result.sizeBytes)}`;
 }
 
+const NEWLINE = 10;
+
 /**
  * How a dialect shows a file: its lines, then `foot`. Separate from text, so that lines can also be rendered from
  * bytes.
@@ -85,12 +87,17 @@ export interface ReadStyle {
 
 /** A file's lines and foot as one text. */
 export function styledText(result: ReadResult, style: ReadStyle, context: RenderContext): string {
-  return linesText(result, style.lines) + style.foot(result, context);
+  const foot = style.foot(result, context);
+  if (style.lines === 'joined') return result.text.replace(/\n$/, '') + foot;
+  if (style.lines === 'raw' || result.to === 0) return result.text + foot;
+  const width = style.lines === 'padded' ? String(result.to).length : 0;
+  return numberLines(plainBytes(result) ?? result.text, result.from, { width, foot });
 }
 
-function linesText(result: ReadResult, lines: ReadStyle['lines']): string {
-  if (lines === 'joined') return result.text.replace(/\n$/, '');
-  if (lines === 'raw' || result.to === 0) return result.text;
-  const width = lines === 'padded' ? String(result.to).length : 0;
-  return numberLines(result.text, result.from, width);
+/** The shown lines as UTF-8, if they are the file's own bytes. Spares decoding the text and encoding it again. */
+function plainBytes({ bytes, encoding }: ReadResult): Uint8Array | undefined {
+  if (bytes === undefined || encoding !== 'utf-8') return undefined;
+  const lines = viewOf(bytes);
+  if (lines.includes('\r\n')) return undefined;
+  return lines.at(-1) === NEWLINE ? lines.subarray(0, -1) : lines;
 }

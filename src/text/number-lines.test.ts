@@ -11,8 +11,27 @@ describe('numberLines', () => {
     expect(numberLines(text, first)).toBe(numbered);
   });
 
+  it('numbers text and bytes of any length as splitting and joining does', () => {
+    const lines = ['', 'a', 'ä', '日本', '🙂\t', 'const x = 1;\r', 'y'.repeat(30), '\u0000'];
+    const random = (bound: number): number => Math.floor(Math.random() * bound);
+    const texts = Array.from({ length: 300 }, (_, most) =>
+      Array.from({ length: random(most) }, () => lines[random(lines.length)]).join('\n'),
+    );
+    for (const text of [...texts, 'some text\n'.repeat(20_000)]) {
+      const [first, width] = [1 + random(20_000), random(2) * random(7)];
+      const expected = text
+        .split('\n')
+        .map((line, index) => `${String(first + index).padStart(width)}\t${line}`)
+        .join('\n');
+      expect(numberLines(text, first, { width })).toBe(expected);
+      const inside = Buffer.from(`x${text}x`).subarray(1, -1);
+      for (const foot of ['', '\n[end]', '\n[é🙂]'])
+        expect(numberLines(inside, first, { width, foot })).toBe(`${expected}${foot}`);
+    }
+  });
+
   it('right-aligns the numbers', () => {
-    expect(numberLines('a\nb', 9, 2)).toBe(' 9\ta\n10\tb');
+    expect(numberLines('a\nb', 9, { width: 2 })).toBe(' 9\ta\n10\tb');
   });
 });
 

@@ -3,7 +3,7 @@ import { APPLY_PATCH } from '../dialect/apply-patch.ts';
 import { FILESYSTEM } from '../dialect/filesystem/dialect.ts';
 import { LACE } from '../dialect/lace/dialect.ts';
 import { LOOKFIRST } from '../dialect/lookfirst/dialect.ts';
-import type { ContentBlock, Rendered } from '../dialect/render.ts';
+import type { ContentBlock, RenderContext, Rendered } from '../dialect/render.ts';
 import { SANDBOX } from '../dialect/sandbox.ts';
 import { TEXT_EDITOR } from '../dialect/text-editor.ts';
 import {
@@ -135,10 +135,11 @@ export function toolsetBeside(
   checkNames(named.tools.map(({ name }) => name));
   const dialect = { ...named, names: names ?? renamedNames(named, named.tools) };
   const current = typeof session === 'function' ? () => gated(session()) : always(gated(session));
+  const contextFor = contexts(dialect, virtualRoot);
   const paths = virtualRoot === undefined ? '' : ` Absolute paths begin with ${virtualRoot}.`;
   return {
     instructions: `${dialect.instructions}${paths}`,
-    tools: dialect.tools.map((tool) => toolOf(tool, { dialect, current, virtualRoot })),
+    tools: dialect.tools.map((tool) => toolOf(tool, { dialect, current, virtualRoot, contextFor })),
   };
 }
 
@@ -146,9 +147,23 @@ interface Offer {
   readonly dialect: Dialect;
   readonly current: () => GatedSession;
   readonly virtualRoot: string | undefined;
+  readonly contextFor: (session: GatedSession) => RenderContext;
 }
 
-function toolOf(tool: Tool, { dialect, current, virtualRoot }: Offer): ToolsetTool {
+/** The context of a session's texts. Calls mostly use one session, and making a context takes as long as a short read. */
+function contexts(dialect: Dialect, virtualRoot: string | undefined): Offer['contextFor'] {
+  let last: { readonly session: GatedSession; readonly context: RenderContext } | undefined;
+  return (session) => {
+    if (last?.session !== session) {
+      const roots = virtualRoot === undefined ? session.roots : [virtualRoot];
+      const { wording } = session;
+      last = { session, context: renderContext(dialect, { roots, wording, now: () => session.now() }) };
+    }
+    return last.context;
+  };
+}
+
+function toolOf(tool: Tool, { dialect, current, virtualRoot, contextFor }: Offer): ToolsetTool {
   const { name, title, description, inputSchema, annotations } = tool;
   return {
     name,
@@ -163,9 +178,7 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot }: Offer): ToolsetTo
       const times: CallTimes = { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY };
       const session = current();
       const names = virtualRoot === undefined ? undefined : virtualNames(session, virtualRoot);
-      const roots = virtualRoot === undefined ? session.roots : [virtualRoot];
-      const { wording } = session;
-      const context = renderContext(dialect, { roots, wording, now: () => session.now() });
+      const context = contextFor(session);
       const call = translateCall(tool, args, dialect);
       if ('reason' in call) return answerFor(refuseArguments(name, call.reason, context));
       const meant =

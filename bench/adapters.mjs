@@ -1,6 +1,6 @@
-// Measures what an adapter adds to a call. Each tool is called as its framework calls it. The base is the same work without the
-// adapter: the session's own method, with the numbering of lines that its caller would have to do. For LangChain, a tool of
-// the framework with that work in it, so that the framework's own share is on both sides; for deepagents, a minimal backend.
+// What an adapter adds to a call. Each tool is called as its framework calls it. The base is the session's own method. For
+// LangChain, it is a tool of the framework that calls this method, so that the framework's own share is on both sides; for
+// deepagents, a minimal backend. A tool's read also numbers the lines: one row compares it with numbering by hand.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -60,10 +60,18 @@ async function measured(session, root) {
     if (base === undefined) return [];
     const at = names.indexOf(base);
     return [
-      row(`read through ${door} ÷ ${told ?? 'session.read with numbering'}`, shown[index] / shown[at]),
+      row(`read through ${door} ÷ ${told ?? 'session.read'}`, shown[index] / shown[at]),
+      ...byHand(door, shown[index] / shown[names.indexOf('numbering by hand')]),
       row(`edit through ${door} ÷ ${told ?? 'session.edit'}`, edited[index] / edited[at]),
     ];
   });
+}
+
+/** A row without a bar: it says how much of the toolset's read is the numbering of lines. */
+function byHand(door, ratio) {
+  if (door !== 'toolset') return [];
+  const { bar: _, ...found } = row('read through toolset ÷ session.read with numbering by hand', ratio);
+  return [found];
 }
 
 /** `base`: the door that does the same work without the adapter. */
@@ -85,7 +93,7 @@ async function allDoors(session) {
   const { tool: structured } = await framework('@langchain/core/tools');
   const plain = new Map(
     Object.entries({
-      read_file: ({ path }) => numbered(session, path),
+      read_file: async ({ path }) => (await session.read(path)).text,
       edit_file: ({ path, old_string, new_string }) => edit(session, path, old_string, new_string),
     }).map(([name, work]) => {
       const { description, inputSchema: schema } = own.get(name);
@@ -101,6 +109,10 @@ async function allDoors(session) {
   });
   return {
     session: {
+      read: async (path) => (await session.read(path)).text,
+      edit: (path, from, to) => edit(session, path, from, to),
+    },
+    'numbering by hand': {
       read: (path) => numbered(session, path),
       edit: (path, from, to) => edit(session, path, from, to),
     },

@@ -57,6 +57,7 @@ export class WarmTree {
   readonly #marks = new Map<string, Set<string>>();
   readonly #sentinel: string;
   #flushed: (() => void) | undefined;
+  #turn = 0;
   #events = 0;
   #isBroken = false;
 
@@ -83,7 +84,7 @@ export class WarmTree {
     const base = { root, index: join(folder, `warm-${name}`), loose: [], uncovered: [], atMs: 0 };
     const tree = new WarmTree(base, tracked, join(folder, `flush-${name}`));
     linkSync(index, base.index);
-    tree.#watch(folder, (heard) => heard === `flush-${name}` && tree.#flushed?.());
+    tree.#watch(folder, (heard) => heard === `flush-${name}${tree.#turn}` && tree.#flushed?.());
     await tree.#watchAll();
     return tree.#isBroken ? tree.#ended() : tree;
   }
@@ -141,7 +142,7 @@ export class WarmTree {
     for (const watcher of this.#watchers.values()) watcher.close();
     this.#watchers.clear();
     dropSnapshot({ index: this.#base.index });
-    dropSnapshot({ index: this.#sentinel });
+    for (const turn of [0, 1]) dropSnapshot({ index: `${this.#sentinel}${turn}` });
   }
 
   #ended(): undefined {
@@ -158,7 +159,9 @@ export class WarmTree {
         resolve(true);
       };
     });
-    writeFileSync(this.#sentinel, String(Date.now()));
+    // One write has several events. The file of the other turn tells the last events of the previous wait apart.
+    this.#turn = 1 - this.#turn;
+    writeFileSync(`${this.#sentinel}${this.#turn}`, String(Date.now()));
     const isWhole = (await arrived) && this.#events <= MAX_EVENTS;
     this.#flushed = undefined;
     this.#events = 0;

@@ -67,6 +67,10 @@ export interface CommandRun {
   readonly output: ShownOutput;
 }
 
+/** The longest time for the first snapshot of a watched work tree. */
+const WARM_UP_MS = 120_000;
+const LATE: Unavailable = { unavailable: 'the first comparison of the work tree takes longer' };
+
 /** Matches the variables that a confined command gets. All others may hold a token. */
 const PASSED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLORTERM|NO_COLOR|TZ|CI)$/;
 
@@ -87,6 +91,9 @@ export class Processes {
   #probe: Promise<Probe> | undefined;
   /** Watched work trees by root; undefined: none are watched. */
   #warm: Map<string, WarmTree> | undefined;
+  /** The first snapshots that are being taken, by root. */
+  readonly #warming = new Map<string, Promise<TreeSnapshot | Unavailable>>();
+  readonly #closing = new AbortController();
 
   constructor(options: ProcessesOptions) {
     this.#options = options;
@@ -156,23 +163,47 @@ export class Processes {
 
   /** The state of a git work tree, for commands that run without a layer. */
   async snapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
+    const folder = join(this.#options.home, 'snapshots');
+    if (this.#warm === undefined) return takeSnapshot(root, { folder, name, signal });
+    const known = await this.#warm.get(root)?.snapshot(join(folder, name));
+    return known ?? this.#firstSnapshot(root, name, signal);
+  }
+
+  /**
+   * The first snapshot of a work tree that is watched from then on. It goes on after the deadline of the caller, so that
+   * a later command finds the tree watched. Otherwise every command in a slow work tree would begin anew, in vain.
+   */
+  async #firstSnapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
+    const earlier = this.#warming.get(root);
+    if (earlier !== undefined) {
+      const isOver = (await unlessAborted(earlier, signal)) !== undefined;
+      return isOver ? this.snapshot(root, name, signal) : LATE;
+    }
+    const warming = this.#warmUp(root, name).finally(() => this.#warming.delete(root));
+    this.#warming.set(root, warming);
+    const taken = await unlessAborted(warming, signal);
+    if (taken !== undefined) return taken;
+    void warming.then((late) => 'unavailable' in late || dropSnapshot(late)).catch(() => undefined);
+    return LATE;
+  }
+
+  async #warmUp(root: string, name: string): Promise<TreeSnapshot | Unavailable> {
     const { home, owner } = this.#options;
-    const folder = join(home, 'snapshots');
     const tag = owner?.tag ?? String(process.pid);
-    const known = await this.#warm?.get(root)?.snapshot(join(folder, name));
-    if (known !== undefined) return known;
     this.#warm?.get(root)?.close();
     this.#warm?.delete(root);
+    let tree: WarmTree | undefined;
     // Watching starts with the copied index, before the files are compared, so that no change is missed.
     const copied = async (index: string): Promise<void> => {
-      const tree = this.#warm === undefined ? undefined : await WarmTree.begin(root, { index, home, tag });
-      if (tree !== undefined) this.#warm?.set(root, tree);
+      tree = await WarmTree.begin(root, { index, home, tag });
     };
-    const taken = await takeSnapshot(root, { folder, name, signal, copied });
-    if ('unavailable' in taken) {
-      this.#warm?.get(root)?.close();
-      this.#warm?.delete(root);
-    } else this.#warm?.get(root)?.adopt(taken);
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(WARM_UP_MS)]);
+    const taken = await takeSnapshot(root, { folder: join(home, 'snapshots'), name, signal, copied });
+    if ('unavailable' in taken || this.#warm === undefined) tree?.close();
+    else if (tree !== undefined) {
+      tree.adopt(taken);
+      this.#warm.set(root, tree);
+    }
     return taken;
   }
 
@@ -184,6 +215,7 @@ export class Processes {
 
   /** Ends all watching. */
   close(): void {
+    this.#closing.abort();
     for (const tree of this.#warm?.values() ?? []) tree.close();
     this.#warm = undefined;
   }
@@ -221,6 +253,16 @@ export class Processes {
     }
     return { layers: layers.length, outputs: outputs.filter((path) => !path.endsWith('.json')).length };
   }
+}
+
+/** The result, or undefined if the signal aborts first. */
+function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result | undefined> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => resolve(undefined);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
 }
 
 function newLayer(

@@ -18,9 +18,9 @@ const ROUNDS: readonly string[] = [
   'echo 1 > d8/f1; rm -r n; mv d3moved d3',
 ];
 
-it('a watched work tree names the same changed files as a full comparison', async () => {
-  const { root, home } = scratch();
-  const run = (command: string) => execFileSync('sh', ['-c', command], { cwd: root, stdio: 'pipe' });
+/** A repository of so many files that it is watched. */
+function largeRepository(root: string): (command: string) => void {
+  const run = (command: string) => void execFileSync('sh', ['-c', command], { cwd: root, stdio: 'pipe' });
   for (let folder = 0; folder < 52; folder += 1) {
     mkdirSync(join(root, `d${folder}`));
     for (let file = 0; file < 100; file += 1)
@@ -31,6 +31,39 @@ it('a watched work tree names the same changed files as a full comparison', asyn
   writeFileSync(join(root, '.gitignore'), 'build/\nbuild2/\n');
   const who = 'git config user.name a && git config user.email a@b.c';
   run(`git init -q && ${who} && git add -A && git commit -qm one && git status`);
+  return run;
+}
+
+it('a work tree is watched also if its first snapshot takes longer than a command may wait', async () => {
+  const { root, home } = scratch();
+  const run = largeRepository(root);
+  const processes = new Processes({ home, env: process.env, attributes: undefined });
+  processes.keepWarm();
+  const over = AbortSignal.abort();
+  expect(await processes.snapshot(root, 'first', over)).toHaveProperty('unavailable');
+  run('echo meanwhile > d1/f1');
+  let calls = 0;
+  await expect
+    .poll(async () => {
+      calls += 1;
+      return 'unavailable' in (await processes.snapshot(root, `s${calls}`, over));
+    })
+    .toBe(false);
+  run('echo later > d2/f2');
+  const { signal } = new AbortController();
+  const found = await processes.candidates(
+    { root, index: join(home, 'snapshots', `s${calls}`), loose: [], uncovered: [], atMs: 0 },
+    signal,
+  );
+  expect(found).toMatchObject([{ path: 'd2/f2' }]);
+  dropSnapshot({ index: join(home, 'snapshots', `s${calls}`) });
+  processes.close();
+  expect(readdirSync(join(home, 'snapshots'))).toEqual([]);
+});
+
+it('a watched work tree names the same changed files as a full comparison', async () => {
+  const { root, home } = scratch();
+  const run = largeRepository(root);
   const { signal } = new AbortController();
   const processes = new Processes({ home, env: process.env, attributes: undefined });
   processes.keepWarm();

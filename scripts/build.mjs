@@ -47,6 +47,17 @@ const SMALL = {
 // for opencode, so it must be one file.
 const MODULES = ['langchain', 'opencode'];
 const PARTS = 'langchain-parts';
+/** What every command of the command line loads. */
+const COMMAND_LINE = ['cli/run-cli.js', 'cli/commands/version.js'];
+/** Loaded at their first use: few starts need them. */
+const LATE = [
+  'node:child_process',
+  'node:fs/promises',
+  'node:zlib',
+  'commander',
+  'fast-myers-diff',
+  'unbash',
+];
 const parts = importsOf('build/adapters/langchain.js');
 
 await bundleChunks();
@@ -76,24 +87,48 @@ async function bundleChunks() {
     esModule: false,
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name].cjs',
-    // Bundling the lowest layers into few chunks lets a start load few files instead of eighty. Every entry point needs
-    // most of these layers anyway.
+    // Few chunks, because each costs a start time, by what a start loads: every command, commands that read the journal,
+    // sessions, servers, hooks. A chunk needs only those before it.
     codeSplitting: {
       groups: [
-        { name: 'serve', test: oneOf(loadedBy('cli/serve-command.js', 'mcp/serve.js')), priority: 2 },
+        { name: 'cli', test: oneOf(loadedBy(...COMMAND_LINE), /\/build\/cli\//), priority: 6 },
+        { name: 'base', test: oneOf(loadedBy(...COMMAND_LINE)), priority: 5 },
+        { name: 'log', test: oneOf(loadedBy('cli/commands/log.js'), /\/build\/cli\//), priority: 5 },
+        {
+          name: 'journal',
+          test: oneOf(loadedBy('cli/commands/log.js', 'store/sqlite/sqlite-store.js')),
+          priority: 4,
+        },
         {
           name: 'session',
-          test: oneOf(loadedBy('session/sessions.js', 'store/sqlite/sqlite-store.js')),
-          priority: 1,
+          test: oneOf(loadedBy('session/sessions.js', 'session/configured.js', 'report/explain.js')),
+          priority: 3,
         },
-        { name: 'base', test: /\/build\/(model|report|text)\// },
+        { name: 'hook', test: oneOf(loadedBy('hooks/run-hook.js'), /\/build\/hooks\//), priority: 2 },
+        { name: 'serve', test: oneOf(loadedBy('cli/serve-command.js', 'mcp/serve.js')), priority: 1 },
+        { name: 'words', test: /\/build\/(model|report|text)\// },
       ],
       includeDependenciesRecursively: false,
     },
     ...SMALL,
   });
+  for (const { fileName, code } of made) writeFileSync(`dist/chunks/${fileName}`, inAscii(late(code)));
   for (const { name, exports } of made.filter(({ isEntry }) => isEntry))
     if (entries.includes(name)) writeFileSync(`dist/${name}.js`, moduleOver(name, exports));
+}
+
+/** Replaces the packages in LATE by objects that load them when a property is read. */
+function late(code) {
+  return LATE.reduce(
+    (text, name) =>
+      text.replace(`require("${name}")`, `new Proxy({}, { get: (_, key) => require("${name}")[key] })`),
+    code,
+  );
+}
+
+/** V8 keeps a text in half the memory, and Node decodes it faster, if it has only characters of ASCII. */
+function inAscii(code) {
+  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** The entry points in MODULES, over the chunks. */
@@ -169,8 +204,8 @@ function loadedBy(...roots) {
   return found;
 }
 
-function oneOf(files) {
-  return (id) => files.has(id);
+function oneOf(files, pattern = /^/) {
+  return (id) => files.has(id) && pattern.test(id);
 }
 
 /** Returns what was written. */

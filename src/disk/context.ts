@@ -73,7 +73,6 @@ export interface DiskOptions {
   readonly trace?: (step: CommitStep) => void;
 }
 
-const run = promisify(execFile);
 const fsyncAsync = promisify(fsync);
 
 export function openDisk(options: DiskOptions): DiskContext {
@@ -145,7 +144,7 @@ class FolderSyncs {
 
 async function succeeds(path: string): Promise<boolean> {
   try {
-    await run('sync', ['-f', path]);
+    await promisify(execFile)('sync', ['-f', path]);
     return true;
   } catch {
     // The program is missing, does not support the option, or the device failed.

@@ -82,6 +82,9 @@ function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }):
 const SUFFIX = '.code';
 /** Code of other builds and Node versions that was not renewed for this long is removed. */
 const MAX_AGE_MS = 30 * 24 * 3_600_000;
+/** A process that runs for this many seconds may have compiled more than was kept. */
+const LONG_S = 5;
+const NOTABLY = 1.1;
 /** V8 copies code that does not begin at a multiple of this. */
 const ALIGNMENT = 8;
 
@@ -134,15 +137,20 @@ class CompiledCode {
     };
   }
 
-  /** Writes the code if a file was compiled that is not in it. A failure costs only time at the next start. */
+  /**
+   * Writes the code if a file was compiled that is not in it. A process that ran for long has compiled more functions:
+   * it writes if there is notably more code. A failure costs only time at the next start.
+   */
   save(): void {
-    if (this.#isComplete) return;
+    if (this.#isComplete && process.uptime() < LONG_S) return;
+    const before = sizeOf(this.#parts);
     try {
       for (const [file, script] of this.#scripts) {
         const data = script.createCachedData();
         const { mtimeMs } = statSync(file);
         this.#parts.set(basename(file), { mtimeMs, sha256: hash('sha256', data), data });
       }
+      if (this.#isComplete && sizeOf(this.#parts) < before * NOTABLY) return;
       removeOld(dirname(this.#file));
       writeParts(this.#file, this.#parts);
     } catch (error) {
@@ -164,6 +172,10 @@ class CompiledCode {
     const body = script.runInThisContext() as (...around: unknown[]) => unknown;
     return Reflect.apply(body, from.exports, [from.exports, createRequire(file), from, file, dirname(file)]);
   }
+}
+
+function sizeOf(parts: ReadonlyMap<string, Part>): number {
+  return [...parts.values()].reduce((sum, { data }) => sum + data.length, 0);
 }
 
 /** The parts in a file of ours that no other user can write to; none if it is missing, a link or something else. */

@@ -23,3 +23,21 @@ it('shows on a terminal what goes on, and takes it away', async () => {
 it('writes nothing where stderr is no terminal', async () => {
   expect(await shown(false)).toBe('');
 });
+
+/** The text on stderr of a command that prints its answer after some time. */
+async function silentFor(ms: number): Promise<string> {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const stderr = Object.assign(new PassThrough(), { isTTY: true });
+  const terminal = new Terminal({ stdin: new PassThrough(), stdout: new PassThrough(), stderr }, {});
+  terminal.sayIfSilent();
+  await vi.advanceTimersByTimeAsync(ms);
+  await terminal.print('the answer');
+  await vi.advanceTimersByTimeAsync(5000);
+  return String(stderr.read() ?? '');
+}
+
+it('says that a command is working if it is silent for a second, until it answers', async () => {
+  expect(await silentFor(1500)).toBe('working …\r\u001b[K');
+  expect(await silentFor(500)).toBe('');
+});

@@ -40,7 +40,10 @@ export async function runCli(options: CliOptions): Promise<number> {
     },
   };
   const ownsStdout = COMMANDS.some((command) => command.name === args[0] && command.ownsStdout === true);
-  if (!ownsStdout) endQuietlyWithReader(streams);
+  if (!ownsStdout) {
+    endQuietlyWithReader(streams);
+    terminal.sayIfSilent();
+  }
   try {
     await dispatch(cli, args);
     return code;

@@ -22,6 +22,10 @@ interface TableLines {
   readonly details?: readonly (string | undefined)[];
 }
 
+/** Faster commands need no sign of life. */
+const SILENCE_MS = 1000;
+const CLEAR_LINE = '\r\u001b[K';
+
 /** When an answer is coloured; `auto`: on a terminal. */
 type ColourChoice = 'auto' | 'always' | 'never';
 
@@ -32,6 +36,8 @@ export class Terminal {
   /** The colours of stderr, which may be a terminal when stdout is not. */
   readonly #errorColours: Colours;
   #pager: Pager | undefined;
+  #silence: NodeJS.Timeout | undefined;
+  #isWorkShown = false;
 
   constructor(
     streams: TerminalStreams,
@@ -71,6 +77,7 @@ export class Terminal {
 
   /** Writes one or more lines of the answer; waits while the reader is slow. */
   async print(text: string): Promise<void> {
+    this.#endSilence();
     if (this.#pager !== undefined) return this.#pager.add(`${text}\n`);
     const { stdout } = this.#streams;
     if (!stdout.write(`${text}\n`)) await once(stdout, 'drain');
@@ -94,6 +101,7 @@ export class Terminal {
 
   /** Resolves when everything printed has left this process. */
   async flushed(): Promise<void> {
+    this.#endSilence();
     const { stdout } = this.#streams;
     await this.#pager?.show();
     if (stdout.writable) await new Promise<void>((resolve) => void stdout.write('', () => resolve()));
@@ -125,6 +133,7 @@ export class Terminal {
 
   /** Writes a line for people that is not part of the answer. */
   tell(text: string): void {
+    this.#endSilence();
     this.#streams.stderr.write(`${text}\n`);
   }
 
@@ -134,13 +143,31 @@ export class Terminal {
     this.tell([this.#errorColours.red(first), ...rest].join('\n'));
   }
 
+  /** If nothing is written for a second, says on a terminal that the command is working, until it writes something. */
+  sayIfSilent(): void {
+    if (!this.showsProgress) return;
+    const say = (): void => {
+      this.#isWorkShown = true;
+      this.#streams.stderr.write('working …');
+    };
+    this.#silence = setTimeout(say, SILENCE_MS).unref();
+  }
+
+  #endSilence(): void {
+    clearTimeout(this.#silence);
+    if (this.#isWorkShown) this.#streams.stderr.write(CLEAR_LINE);
+    this.#isWorkShown = false;
+  }
+
   /** Writes over the current line of stderr. */
   overwrite(text: string): void {
-    this.#streams.stderr.write(`\r\u001b[K${text}`);
+    this.#endSilence();
+    this.#streams.stderr.write(CLEAR_LINE + text);
   }
 
   /** Asks the user a question; any answer but y means no. */
   async confirm(question: string): Promise<boolean> {
+    this.#endSilence();
     const { createInterface } = await import('node:readline/promises');
     const { stdin: input, stderr: output } = this.#streams;
     const reader = createInterface({ input, output });

@@ -4,9 +4,11 @@ import { attackTable } from '../support/attack-table.ts';
 
 const report = attackTable('three writers in one tree, killed at any moment');
 
-it('kill -9 at any moment, 200 rounds with 3 writers: nothing acknowledged is lost, and all can be taken back', async () => {
+const ROUNDS = Number(process.env['ROUNDS'] ?? 200);
+
+it(`kill -9 at any moment, ${ROUNDS} rounds with 3 writers: nothing acknowledged is lost, and all can be taken back`, async () => {
   const seed = Number(process.env['SEED'] ?? 1);
-  const { tally, broken } = await killRounds({ rounds: 200, writers: 3, seed });
+  const { tally, broken } = await killRounds({ rounds: ROUNDS, writers: 3, seed });
   report({ seed, ...tally, broken: broken.length });
   expect(broken).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { attackTable } from '../support/attack-table.ts';
 import { attackOutsideSaves } from '../support/outside-saves.ts';
 
-const FOR_MS = 60_000;
+const FOR_MS = Number(process.env['SECONDS'] ?? 60) * 1000;
 const report = attackTable(
   'saves of two outside programs beside three agents (goal for refused edits: 2 % at 100 ms, 20 % at 20 ms)',
 );

@@ -8,7 +8,7 @@ import {
   type WriterKind,
 } from '../support/writer-attack.ts';
 
-const WRITES = 20_000;
+const WRITES = Number(process.env['WRITES'] ?? 20_000);
 const ROUND = 500;
 const report = attackTable('acknowledged lines of an outside writer that are nowhere any more');
 
@@ -34,7 +34,7 @@ async function attack(writer: WriterKind, commit: CommitKind): Promise<number> {
   return tally.lost;
 }
 
-describe.each(WRITER_KINDS)('20,000 outside writes (%s)', (writer) => {
+describe.each(WRITER_KINDS)(`${WRITES} outside writes (%s)`, (writer) => {
   it.skipIf(cannotRun(writer, 'naive') !== undefined)('are not safe from hash-then-rename', async () => {
     expect(await attack(writer, 'naive')).toBeGreaterThan(0);
   });

@@ -16,9 +16,10 @@ interface Completed {
 }
 
 /**
- * `lookfirst completion`: prints a script that completes commands, flags and their choices. The
- * shell completes file names. Completion libraries start the program at every Tab, which takes as
- * long as `lookfirst --help`; this script starts nothing.
+ * `lookfirst completion`: prints a script that completes commands, flags and their choices. The shell completes file
+ * names. Written by hand, because the libraries for Node start the program at every Tab: @bomb.sh/tab, the one that is
+ * well kept and knows commander and all four shells, as well as @pnpm/tabtab and omelette. That takes as long as
+ * `lookfirst --help`, about 0.2 s, where this script takes a millisecond. No completion here needs to ask the program.
  */
 export function completionOf(commands: readonly CommandEntry[]): (cli: Cli) => Command {
   return (cli) => defineCompletion(cli, commands);

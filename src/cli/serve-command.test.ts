@@ -37,7 +37,7 @@ async function said(isTTY: boolean): Promise<string> {
 describe('a server that a person has started in a terminal', () => {
   it('says that it waits for a client, and where help is', async () => {
     expect(await said(true)).toMatch(
-      /^lookfirst: serving .*\nlookfirst: .*waits for an MCP client.*lookfirst --help/,
+      /^lookfirst: serving .*\nlookfirst: .*waiting for an MCP client.*lookfirst --help/,
     );
   });
 

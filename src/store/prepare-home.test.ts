@@ -41,7 +41,7 @@ describe('prepareHome', () => {
 
   it.each([0o777, 0o1777])('refuses such a folder if others may write to it: %o', (mode) => {
     const path = folder(mode, ['somebody.txt']);
-    expect(() => prepareHome(path)).toThrow(/others may write to it/);
+    expect(() => prepareHome(path)).toThrow(/other users may write to it/);
     expect(modeOf(path)).toBe(mode);
   });
 });

@@ -34,7 +34,11 @@ describe('a change of many files where descriptors run out', () => {
     async ({ change, limit }) => {
       const { root, home } = scratch();
       const within = ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh'];
-      const child = await startChild('session-batch', { root, home, change, count: 300 }, within);
+      const child = await startChild(
+        'session-batch',
+        { root, home, change, count: IS_LONG ? 300 : 150 },
+        within,
+      );
       const told = await child.message<Told>();
       if (limit === 4096) expect(told.ended).toBe('done');
       if (told.ended !== 'done') expect(told).toMatchObject(NOTHING);

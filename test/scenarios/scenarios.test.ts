@@ -20,7 +20,7 @@ interface Call {
 
 type Step = Call | { readonly outside: Tree } | { readonly restart: true };
 
-/** What users and agents see of the built program: the steps, and the tree before and after. */
+/** What users and agents see of a server: the steps, and the tree before and after. */
 interface Scenario {
   readonly title: string;
   readonly args?: readonly string[];
@@ -40,13 +40,13 @@ describe('scenarios', () => {
   it.each(files.map((name) => [name, readScenario(name)] as const))('%s', async (_name, scenario) => {
     const places = scratch();
     put(places, scenario.before);
-    let served = await Served.start(places, scenario.args);
+    let served = await Served.here(places, scenario.args);
     const kept = new Map<string, unknown>();
     for (const [index, step] of scenario.steps.entries()) {
       if ('outside' in step) put(places, step.outside);
       else if ('restart' in step) {
         await served.stop();
-        served = await Served.start(places, scenario.args);
+        served = await Served.here(places, scenario.args);
       } else await perform(served, step, { kept, where: `step ${index + 1}` });
     }
     expect(await served.stop()).toBe(0);

@@ -142,8 +142,13 @@ const STARTS: Readonly<Record<Door, (places: Scratch, options: SceneOptions) => 
     return async (session = 'hooked') => hookedAgent(door, places.root, session);
   },
   server: async (places, { preset, user, dialect = 'lookfirst' }) => {
-    const args = ['serve', places.root, '--preset', preset, '--dialect', dialect];
-    const served = Served.launch(places, args, {}, user === undefined ? {} : ORDINARY);
+    const args = ['--preset', preset, '--dialect', dialect];
+    if (user === undefined) {
+      const served = await Served.here(places, args);
+      return async (session) =>
+        callingAgent(served, SERVER_CALLS[dialect] ?? SERVER_CALLS.lookfirst, session);
+    }
+    const served = Served.launch(places, ['serve', places.root, ...args], {}, ORDINARY);
     await served.hello();
     return async (session) => callingAgent(served, SERVER_CALLS[dialect] ?? SERVER_CALLS.lookfirst, session);
   },

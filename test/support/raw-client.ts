@@ -25,17 +25,19 @@ export class RawClient {
   constructor(
     args: readonly string[],
     options: { program?: string; env?: NodeJS.ProcessEnv; cwd?: string; uid?: number; gid?: number } = {},
+    child?: ChildProcessWithoutNullStreams,
   ) {
     const { program = process.execPath, ...rest } = options;
-    this.child = spawn(program, [...args], { ...rest, stdio: 'pipe' });
+    this.child = child ?? spawn(program, [...args], { ...rest, stdio: 'pipe' });
     this.#exit = once(this.child, 'close');
     this.child.stdout.setEncoding('utf8').on('data', (chunk: string) => this.#take(chunk));
     this.child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       this.#errors += chunk;
     });
     this.child.stdin.on('error', () => {});
-    onTestFinished(() => {
+    onTestFinished(async () => {
       this.child.kill('SIGKILL');
+      if (child !== undefined) await this.#exit;
     });
   }
 

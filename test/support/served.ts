@@ -1,3 +1,7 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { runServe } from '../../src/cli/serve-command.ts';
 import { environment, PROGRAM } from './command-line.ts';
 import { RawClient } from './raw-client.ts';
 import type { Scratch } from './tree.ts';
@@ -26,6 +30,13 @@ export class Served {
     env: Readonly<Record<string, string>> = {},
   ): Promise<Served> {
     const served = Served.launch(places, ['serve', places.root, ...args], env);
+    await served.hello();
+    return served;
+  }
+
+  /** Like `start`, in this process: for tests of what a server answers, not of how it starts and ends. */
+  static async here(places: Scratch, args: readonly string[] = []): Promise<Served> {
+    const served = new Served(new RawClient([], {}, servingHere(places, [places.root, ...args])));
     await served.hello();
     return served;
   }
@@ -88,4 +99,24 @@ export function answerIn(result: Record<string, unknown>): Answer {
     outcome,
     result,
   };
+}
+
+/** `lookfirst serve` in this process, with the streams and the end of a child process. Closing its input ends it. */
+function servingHere(places: Scratch, args: readonly string[]): ChildProcessWithoutNullStreams {
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+  const around = { ...streams, env: environment(places), platform: process.platform, cwd: () => places.base };
+  const child = Object.assign(new EventEmitter(), streams, { kill: () => streams.stdin.end() });
+  const unused = (): never => {
+    throw new Error('only over stdio');
+  };
+  void runServe({
+    args,
+    // The server uses these parts of a process, and its signals, which never come.
+    process: Object.assign(new EventEmitter(), around) as unknown as NodeJS.Process,
+    servers: () => import('../../src/mcp/serve.ts'),
+    viewer: unused,
+    help: unused,
+  }).then((code) => child.emit('close', code, null));
+  // The client uses only these parts of a child process.
+  return child as unknown as ChildProcessWithoutNullStreams;
 }

@@ -83,7 +83,7 @@ class SqliteStore implements Store {
   readonly #durability: Durability;
   readonly #recalled: Recalled;
   readonly #recent: RecentRows;
-  /** The entry that `lastChange` read last. Weak, because the entry of a large command takes megabytes. */
+  /** The entry that was last read alone. Weak, because the entry of a large command takes megabytes. */
   #lastRead: WeakRef<Entry> | undefined;
 
   constructor(db: Connection, durability: Durability = 'none') {
@@ -163,6 +163,7 @@ class SqliteStore implements Store {
 
   async entries(filter: EntryFilter): Promise<readonly Entry[]> {
     return this.#db.attempt(() => {
+      if (filter.limit === 1) return this.#oneEntry(filter);
       const { sql, values } = entriesQuery(filter);
       return this.#db
         .sql(sql)
@@ -171,27 +172,28 @@ class SqliteStore implements Store {
     });
   }
 
+  /**
+   * Callers ask about many files that one command changed, and repeatedly about one change. So the entry is found by its
+   * number first, and parsed once for all of them: an entry never changes.
+   */
+  #oneEntry(filter: EntryFilter): readonly Entry[] {
+    const { sql, values } = entriesQuery(filter, SELECT_SEQ);
+    const found = this.#db.sql(sql).get(...values);
+    if (found === undefined) return [];
+    const { seq } = found as Pick<Entry, 'seq'>;
+    const known = this.#lastRead?.deref();
+    if (known?.seq === seq) return [known];
+    const read = this.#db.sql(`${SELECT_ENTRY} where seq = ?`).all(seq).map(entryFrom);
+    this.#lastRead = read[0] && new WeakRef(read[0]);
+    return read;
+  }
+
   recent(cursor: number): RecentEntries {
     return this.#db.attempt(() => this.#recent.after(cursor));
   }
 
-  /**
-   * Callers ask for many files that one command changed. So the entry is found by its number first, and parsed once for
-   * all of them: an entry never changes.
-   */
   async lastChange(key: string): Promise<Entry | undefined> {
-    return this.#db.attempt(() => {
-      const { sql, values } = entriesQuery({ key, kinds: ['change'], limit: 1 }, SELECT_SEQ);
-      const found = this.#db.sql(sql).get(...values);
-      if (found === undefined) return undefined;
-      const { seq } = found as Pick<Entry, 'seq'>;
-      const known = this.#lastRead?.deref();
-      if (known?.seq === seq) return known;
-      const row = this.#db.sql(`${SELECT_ENTRY} where seq = ?`).get(seq);
-      const entry = row === undefined ? undefined : entryFrom(row);
-      this.#lastRead = entry && new WeakRef(entry);
-      return entry;
-    });
+    return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
   }
 
   /**

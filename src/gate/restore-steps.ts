@@ -26,6 +26,8 @@ const WHOLE_ITEMS = 8;
 export interface RestorePlace extends Restoration {
   /** The stamp of the present file, if an equal stamp proves that it still holds the expected bytes. */
   readonly stamp?: Stamp | undefined;
+  /** The mode of the present file, if the caller has just read it. */
+  readonly mode?: number | undefined;
 }
 
 /** One file, link or folder to restore. */
@@ -141,10 +143,10 @@ function stepOut(world: World, { root, inside }: WholeFolder): Step | undefined 
   try {
     if (!located.exists || !located.stats.isDirectory() || !isTakeable(world.disk, located.place))
       return undefined;
-    const dir = located.place.dir.enter(located.place.name);
-    const names = namesIn(dir, '');
-    dir.close();
     const items = new Map(inside.map((item) => [item.step.key.slice(root.step.key.length + 1), item]));
+    const dir = located.place.dir.enter(located.place.name);
+    const names = namesIn(dir, '', (name) => items.get(name)?.mode);
+    dir.close();
     const mayGo = ({ name, readOnly }: Name): boolean => {
       const side = items.get(name)?.step.expect;
       return side !== undefined && (!readOnly || (side.kind === 'file' && (side.mode & 0o222) === 0));
@@ -167,23 +169,26 @@ interface Name {
   readonly readOnly: boolean;
 }
 
-/** All names below a folder. */
-function namesIn(dir: PinnedDirectory, prefix: string): Name[] {
+/** All names below a folder. `modeOf`: the mode of a file, if it is known. */
+function namesIn(dir: PinnedDirectory, prefix: string, modeOf: (name: string) => number | undefined): Name[] {
   const names: Name[] = [];
   for (const entry of listUnsorted(dir)) {
     const name = `${prefix}${entry.name}`;
-    const stats = entry.kind === 'file' ? inspect(dir, entry.name) : undefined;
-    names.push({ name, readOnly: stats !== undefined && isReadOnly(stats) });
+    const mode = modeOf(name);
+    const stats = entry.kind === 'file' && mode === undefined ? inspect(dir, entry.name) : undefined;
+    const readOnly = mode === undefined ? stats !== undefined && isReadOnly(stats) : (mode & 0o222) === 0;
+    names.push({ name, readOnly });
     if (entry.kind !== 'directory') continue;
     const inner = dir.enter(entry.name);
-    for (const below of namesIn(inner, `${name}/`)) names.push(below);
+    for (const below of namesIn(inner, `${name}/`, modeOf)) names.push(below);
     inner.close();
   }
   return names;
 }
 
+/** Folders first: the key of a folder is shorter than all keys in it. */
 function byDepth(a: RestorePlace, b: RestorePlace): number {
-  return a.step.key.split('/').length - b.step.key.split('/').length;
+  return a.step.key.length - b.step.key.length;
 }
 
 /**

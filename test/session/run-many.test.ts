@@ -310,6 +310,20 @@ describe.skipIf(here === undefined)('the undo of a command that changed many fil
       expect(readFileSync(join(root, `many/f${index}`), 'utf8')).toBe(content(index));
   });
 
+  it('holds few bytes of files that it removes, and shows no diff of the others', async () => {
+    const change = await ran(
+      'mkdir big; for i in 1 2 3; do head -c 7000000 /dev/zero > big/f$i; echo $i >> big/f$i; done',
+    );
+    const before = treeOf(root);
+    const preview = await ok(session.undo({ change, preview: true }));
+    expect(preview.diff).toMatch(/big\/f\d\n\(not shown: too many bytes\)/);
+    expect(preview.diff?.match(/too many bytes/g)).toHaveLength(1);
+    const undone = await ok(session.undo({ change }));
+    expect(treeOf(root)).toEqual({});
+    await ok(session.undo({ change: undone.change ?? '' }));
+    expect(treeOf(root)).toEqual(before);
+  });
+
   it('fails and changes nothing if one of them is damaged', async () => {
     const { change, images } = await changed();
     const before = treeOf(root);

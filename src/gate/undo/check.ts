@@ -15,6 +15,10 @@ import type { RestoreContext } from '../restore-step.ts';
 import { ABSENT, sideOfLocated } from '../step.ts';
 import type { World } from '../world.ts';
 
+/** How many bytes of files that go stay in memory. Each file counts for at least the second number. */
+const HELD_BYTES = 16 << 20;
+const HELD_FILE_BYTES = 64 << 10;
+
 /** The state of a path at some point of an undo. */
 interface State {
   readonly side: Side;
@@ -69,9 +73,11 @@ async function check(
   const outcome = await rehearsal.at(step);
   if (!outcome.ok) return outcome;
   const { state } = outcome;
-  if (state === undefined || sameContent(state.side, step.expect))
-    return { ok: true, step, snapshot: state?.snapshot, stamp: state?.stamp };
-  const { side, snapshot } = state;
+  if (state === undefined) return { ok: true, step };
+  const { side, stamp } = state;
+  const mode = side.kind === 'file' ? side.mode : undefined;
+  const snapshot = rehearsal.held(step, state.snapshot);
+  if (sameContent(side, step.expect)) return { ok: true, step, snapshot, stamp, mode };
   // The path already has its earlier state: the user or another program has reverted the change.
   if (sameContent(side, step.restore)) return { ok: true, step: { ...step, expect: side }, snapshot };
   const { world } = rehearsal;
@@ -166,9 +172,15 @@ class Rehearsal {
   /** Keys where a step makes a folder. If a file or a link is there now, nothing exists below it. */
   readonly #folders: ReadonlySet<string>;
   readonly #isFolder = new Map<string, boolean>();
+  /** Hashes of the bytes that steps restore. */
+  readonly #restored: ReadonlySet<string>;
+  #room = HELD_BYTES;
 
   constructor(world: World, steps: readonly UndoStep[]) {
     this.world = world;
+    this.#restored = new Set(
+      steps.flatMap(({ restore }) => (restore.kind === 'file' ? [restore.fingerprint.sha256] : [])),
+    );
     this.#folders = new Set(
       steps.flatMap(({ restore, lookAt }) =>
         restore.kind === 'directory' && lookAt !== undefined ? [lookAt] : [],
@@ -191,6 +203,17 @@ class Rehearsal {
     } finally {
       outcome.located.place.dir.close();
     }
+  }
+
+  /**
+   * The file, if its bytes shall stay in memory. Of files that go, only the first ones stay, for the preview, and those
+   * whose bytes another step restores.
+   */
+  held({ restore }: UndoStep, snapshot: Snapshot | undefined): Snapshot | undefined {
+    if (snapshot === undefined || restore.kind !== 'absent') return snapshot;
+    if (this.#restored.has(snapshot.fingerprint.sha256)) return snapshot;
+    this.#room -= Math.max(snapshot.bytes.byteLength, HELD_FILE_BYTES);
+    return this.#room < 0 ? undefined : snapshot;
   }
 
   /** Records the state that a checked step leaves behind. */
@@ -229,10 +252,13 @@ class Rehearsal {
   }
 }
 
-/** A step that can run, and the present bytes of its file. */
+/** A step that can run, and the present file at its path. */
 export interface FoundChange {
   readonly step: UndoStep;
+  /** The file with its bytes, unless it is large or one of many that go. */
   readonly snapshot?: Snapshot | undefined;
+  /** The present mode of the file. */
+  readonly mode?: number | undefined;
   /** The stamp of its file, if an equal stamp proves equal bytes. */
   readonly stamp?: Stamp | undefined;
   /** The bytes to restore, if they are the result of a merge and thus neither present nor earlier bytes. */
@@ -269,7 +295,7 @@ function joinStretch(found: readonly FoundChange[]): readonly FoundChange[] {
 function join(first: FoundChange, last: FoundChange): FoundChange {
   const { expect, lookAt } = first.step;
   const step = { ...last.step, expect, ...(lookAt === undefined ? {} : { lookAt }) };
-  return { step, snapshot: first.snapshot, stamp: first.stamp, merged: last.merged };
+  return { step, snapshot: first.snapshot, stamp: first.stamp, mode: first.mode, merged: last.merged };
 }
 
 /**

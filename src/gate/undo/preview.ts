@@ -34,7 +34,8 @@ async function diffOf(
   const { expect, restore } = step;
   if (isTooLarge(world, expect) || isTooLarge(world, restore))
     return [`${step.relative}\n(too large to compare)`];
-  if (snapshot === undefined && restore.kind !== 'file') return [];
+  if (snapshot === undefined && restore.kind !== 'file')
+    return expect.kind === 'file' ? [`${step.relative}\n(not shown: too many bytes)`] : [];
   const now = snapshot?.bytes ?? Buffer.alloc(0);
   const then =
     restore.kind === 'file'

@@ -283,10 +283,10 @@ export async function stepsFor(
     found.map(({ step }) => step),
   );
   const items: RestorePlace[] = [];
-  for (const { step, stamp } of found) {
+  for (const { step, stamp, mode } of found) {
     // The path is for messages. The step locates its place again when it runs.
     const path = world.workspace.named(step.key, step.relative);
-    items.push({ step, context: { path, stamp, ...(await seen.of(step)) }, stamp });
+    items.push({ step, context: { path, stamp, ...(await seen.of(step)) }, stamp, mode });
   }
   return restoreSteps(world, items);
 }

@@ -120,10 +120,13 @@ export async function keptContent({ images, policy }: World, fingerprint: Finger
 }
 
 /** Makes stored images durable. Many local files are synced together. */
-async function syncImages({ images, disk }: World, displaced: readonly Displaced[]): Promise<void> {
-  const isMany = images.placeOf === undefined && displaced.length >= BATCH_FILES;
+export async function syncImages(
+  { images, disk }: World,
+  kept: readonly Pick<Fingerprint, 'sha256'>[],
+): Promise<void> {
+  const isMany = images.placeOf === undefined && kept.length >= BATCH_FILES;
   if (isMany && (await disk.sync.works(disk.retained))) return disk.sync.sync([disk.retained]);
-  return images.sync(displaced.map(({ sha256 }) => sha256));
+  return images.sync(kept.map(({ sha256 }) => sha256));
 }
 
 /** Limit for the before-images in one announcement; larger sets are stored one by one before it. */

@@ -112,7 +112,7 @@ export class Announcements {
     const pending = await pendingObserved(this.#scene, { intents, call });
     if (pending === undefined) return;
     await announce(world, pending);
-    for (const effect of pending.entry.effects ?? []) await keepBefore(world, effect);
+    await keepBefore(world, pending.entry.effects ?? []);
   }
 
   /** Records which sub-agent makes a call, for our MCP server: the client tells the server only the call's id. */
@@ -298,7 +298,7 @@ export class Announcements {
     const shown = { credits: to.judged.credits, times: to.options.times };
     const announced = await announce(world, pending, entries);
     try {
-      for (const effect of pending.entry.effects ?? []) await keepBefore(world, effect);
+      await keepBefore(world, pending.entry.effects ?? []);
       for (const { expected } of to.judged.writes) {
         if (expected === undefined) continue;
         world.baselines.remember(expected.fingerprint, expected.bytes);

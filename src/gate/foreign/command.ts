@@ -14,6 +14,7 @@ import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Candidate, convertedPaths, dropSnapshot, readBlobs } from '../../process/git-snapshot.ts';
+import { syncImages } from '../announce.ts';
 import { lostUpdate } from '../command/lost-update.ts';
 import { ABSENT, type FoundSide, fileSide, foundAt } from '../step.ts';
 import type { World } from '../world.ts';
@@ -53,10 +54,9 @@ export async function keepBytesBefore(
   for (const effect of seen) effects.set(effect.key, effect);
   for (const path of paths) {
     const effect = await effectAt(world, path);
-    if (effect === undefined || effects.has(effect.key)) continue;
-    await keepBefore(world, effect);
-    effects.set(effect.key, effect);
+    if (effect !== undefined && !effects.has(effect.key)) effects.set(effect.key, effect);
   }
+  await keepBefore(world, [...effects.values()]);
   const { snapshots, uncovered } =
     layer === 'expected' ? LEFT_TO_LAYER : await takeSnapshots(world, change, effects);
   const command = { snapshots, layer, ...(uncovered === undefined ? {} : { uncovered }) };
@@ -120,9 +120,7 @@ async function seenFile(world: World, sighting: Sighting): Promise<Effect | unde
   } finally {
     located.place.dir.close();
   }
-  const effect = { key, relative, before, after: before };
-  await keepBefore(world, effect);
-  return effect;
+  return { key, relative, before, after: before };
 }
 
 /** Adds the files whose bytes git does not store. */
@@ -143,16 +141,8 @@ async function looseFiles(
     found.push(effect);
     effects.set(effect.key, effect);
   }
-  await keepAll(world, found);
+  await keepBefore(world, found);
   return { ok: true };
-}
-
-/** Number of images stored in parallel, so that their syncs share disk work. */
-const KEPT_AT_ONCE = 16;
-
-async function keepAll(world: World, effects: readonly Effect[]): Promise<void> {
-  for (let at = 0; at < effects.length; at += KEPT_AT_ONCE)
-    await Promise.all(effects.slice(at, at + KEPT_AT_ONCE).map((effect) => keepBefore(world, effect)));
 }
 
 /**
@@ -243,12 +233,16 @@ async function snapshotTurnouts(
     const before = await sideBefore(world, candidate, { bytes: bytes.get(candidate.path), raw });
     turnouts.push({ effect: { key, relative, before, after: before }, now });
   }
+  const kept = turnouts.flatMap(({ effect: { before } }) =>
+    before.kind === 'file' && before.kept ? [before.fingerprint] : [],
+  );
+  if (world.policy.durability !== 'none' && kept.length > 0) await syncImages(world, kept);
   return turnouts;
 }
 
 /**
  * The state of a candidate before the command. The bytes of a tracked file are known only if git stores them as they are in
- * the work tree.
+ * the work tree. They are stored here; the caller syncs them.
  */
 async function sideBefore(
   world: World,
@@ -260,7 +254,7 @@ async function sideBefore(
   const content = bytes ?? Buffer.alloc(0);
   const fingerprint = fingerprintOf(content);
   const kept = raw && bytes !== undefined;
-  if (kept) await world.images.keepBytes(content, fingerprint);
+  if (kept) await world.images.keepBytes(content, fingerprint, 'none');
   return fileSide(fingerprint, mode, kept ? 'kept' : 'none');
 }
 

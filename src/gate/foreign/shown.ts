@@ -5,7 +5,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { type Coverage, type LineRange, linesCoverage, WHOLE } from '../../model/coverage.ts';
 import type { Effect } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
-import { sameFingerprint } from '../../model/fingerprint.ts';
+import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import type { CallTimes, GuessedEvent } from '../../model/foreign-session.ts';
 import type { Notice, WitnessEvent } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
@@ -13,6 +13,7 @@ import { type Outcome, refused } from '../../model/verdict.ts';
 import { formatRanges } from '../../report/amounts.ts';
 import { looksBinary } from '../../text/decode.ts';
 import { countLines, sameLines, sliceLineBytes } from '../../text/lines.ts';
+import { syncImages } from '../announce.ts';
 import { trusted } from '../look.ts';
 import { creditFor, outsideChange } from '../prepared.ts';
 import { snapshotAt } from '../step.ts';
@@ -191,16 +192,27 @@ export async function recordView(
 }
 
 /**
- * Stores the bytes that a change would destroy. Makes a copy, never a link, because the other server may write into the
- * file itself. A file that only moves is not destroyed.
+ * Stores the bytes that changes would destroy, and syncs them together. Makes copies, never links, because the other
+ * program may write into the files themselves. A file that only moves is not destroyed.
  */
-export async function keepBefore(world: World, { key, before, movedTo }: Effect): Promise<void> {
-  if (before.kind !== 'file' || movedTo !== undefined) return;
-  if (await world.images.has(before.fingerprint.sha256)) return;
+export async function keepBefore(world: World, effects: readonly Effect[]): Promise<void> {
+  const kept: Fingerprint[] = [];
+  for (const effect of effects) {
+    const stored = await storeBefore(world, effect);
+    if (stored !== undefined) kept.push(stored);
+  }
+  if (world.policy.durability !== 'none' && kept.length > 0) await syncImages(world, kept);
+}
+
+/** The fingerprint of bytes that are stored now and were not before. */
+async function storeBefore(world: World, { key, before, movedTo }: Effect): Promise<Fingerprint | undefined> {
+  if (before.kind !== 'file' || movedTo !== undefined) return undefined;
+  if (await world.images.has(before.fingerprint.sha256)) return undefined;
   const snapshot = await snapshotAt(world, key);
   if (snapshot === undefined)
     throw new Fault('IO_FAILED', `cannot keep the present bytes of ${key}`, { path: key });
-  await world.images.keepBytes(snapshot.bytes, snapshot.fingerprint);
+  await world.images.keepBytes(snapshot.bytes, snapshot.fingerprint, 'none');
+  return snapshot.fingerprint;
 }
 
 /**

@@ -1,15 +1,24 @@
 import { expect, it } from 'vitest';
 import { killHooks } from '../support/killed-hook.ts';
+import { REPLAYED } from '../support/replayed-client.ts';
 import { scratch } from '../support/tree.ts';
 
-/** `npm run attack` tries more moments. */
-const ROUNDS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 80 : 8;
+/** `npm run attack` tries more moments, and the events of every client. */
+const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
+const ROUNDS = IS_LONG ? 24 : 8;
+const CLIENTS = IS_LONG ? (['generic', ...REPLAYED] as const) : (['generic'] as const);
 
-it('a hook that is killed leaves the old or the new file, and a journal that says which', {
-  timeout: ROUNDS * 20_000,
-}, async () => {
-  const { killed, ...seen } = await killHooks(scratch(), ROUNDS);
-  // Otherwise no round was killed near the critical moments.
-  expect(killed).toBeGreaterThan(0);
-  expect(seen.new).toBeGreaterThan(0);
-});
+it.each(CLIENTS)(
+  'a hook that is killed leaves the old or the new file, and a journal that says which: %s',
+  {
+    timeout: ROUNDS * 20_000,
+  },
+  async (client) => {
+    const { killed, ...seen } = await killHooks(scratch(), ROUNDS, client);
+    if (IS_LONG)
+      console.log(`${client}: ${ROUNDS} rounds, killed ${killed}, old ${seen.old}, new ${seen.new}`);
+    // Otherwise no round was killed near the critical moments.
+    expect(killed).toBeGreaterThan(0);
+    expect(seen.new).toBeGreaterThan(0);
+  },
+);

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
+import { REPLAYED, ReplayedClient } from '../support/replayed-client.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 let places: Scratch;
@@ -32,6 +33,40 @@ const edit = (path: string, from: string, to: string) => ({
   action: 'edit',
   input: { path, old_string: from, new_string: to },
   call: `${path} ${from}`,
+});
+
+describe.each(REPLAYED)('parallel calls of %s', (client) => {
+  it('end with one change per file, whatever the order of their events', async () => {
+    const replayed = new ReplayedClient(places, client);
+    for (const name of NAMES) {
+      put(name, 'one\ntwo\n');
+      await replayed.read(name);
+    }
+    const calls = NAMES.map((name) => replayed.editEvents(name, 'one', 'ONE'));
+    const asked = await Promise.all(calls.map((call) => call.before()));
+    expect(asked.map(({ denied }) => denied)).toEqual(NAMES.map(() => false));
+    for (const name of NAMES) put(name, 'ONE\ntwo\n');
+    await Promise.all(calls.toReversed().map((call) => call.after()));
+    const recorded = await changes();
+    expect(recorded.map(({ path }) => path).sort()).toEqual(NAMES);
+    expect(await lookfirst(places, ['log', '--kind', 'unjudged', '--json'])).toMatchObject({ stdout: '' });
+    expect(await lookfirst(places, ['undo', '--session', 'replayed', '--yes'])).toMatchObject({ code: 0 });
+    expect(NAMES.map(get)).toEqual(NAMES.map(() => 'one\ntwo\n'));
+  });
+
+  it('of one file are taken back, also when the later one is reported first', async () => {
+    const replayed = new ReplayedClient(places, client);
+    put('a.txt', 'one\ntwo\n');
+    await replayed.read('a.txt');
+    const calls = [replayed.editEvents('a.txt', 'one', 'ONE'), replayed.editEvents('a.txt', 'two', 'TWO')];
+    for (const asked of await Promise.all(calls.map((call) => call.before())))
+      expect(asked.denied).toBe(false);
+    put('a.txt', 'ONE\ntwo\n');
+    put('a.txt', 'ONE\nTWO\n');
+    for (const call of calls.toReversed()) await call.after();
+    expect(await lookfirst(places, ['undo', '--session', 'replayed', '--yes'])).toMatchObject({ code: 0 });
+    expect(get('a.txt')).toBe('one\ntwo\n');
+  });
 });
 
 describe('events of calls that a client makes in parallel', () => {

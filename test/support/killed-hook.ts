@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { environment, lookfirst, PROGRAM } from './command-line.ts';
 import { Hooked } from './hooked.ts';
+import { overwriteEvent, type Replayed } from './replayed-client.ts';
 import type { Scratch } from './tree.ts';
 
 /** The counts of all rounds. */
@@ -21,34 +22,31 @@ export interface KilledRounds {
  * or the one after it, is killed at another moment. A client whose hook before a change is killed does not make the change,
  * except one that fails open. Then the file must be old or new, and the journal must say which.
  */
-export async function killHooks(places: Scratch, rounds: number): Promise<KilledRounds> {
+export async function killHooks(
+  places: Scratch,
+  rounds: number,
+  client: Replayed | 'generic' = 'generic',
+): Promise<KilledRounds> {
   const agent = new Hooked(places);
   const file = join(places.root, 'a.txt');
   const seen: KilledRounds = { old: 0, new: 0, killed: 0 };
   writeFileSync(file, 'start\n');
   const began = performance.now();
-  await hookProcess(places, { event: 'before', action: 'read', input: { path: 'a.txt' } }, 60_000);
+  const read = { event: 'before', action: 'read', input: { path: 'a.txt' } };
+  await hookProcess(places, { client: 'generic', event: read }, 60_000);
   const usualMs = performance.now() - began;
+  let since = 0;
   for (let round = 0; round < rounds; round += 1) {
     const [before, after] = [readFileSync(file, 'utf8'), `round ${round}\n`];
     await agent.read('a.txt', before);
     const afterMs = usualMs * (0.4 + (0.8 * Math.floor(round / 4)) / (rounds / 4));
     const [killsFirst, failsOpen] = [round % 2 === 0, round % 4 === 2];
-    const command = `printf 'round ${round}\\n' > a.txt`;
-    const call = {
-      call: `call-${round}`,
-      ...(round % 3 === 0
-        ? { action: 'run', input: { command } }
-        : { action: 'write', input: { path: 'a.txt', content: after } }),
-    };
-    const asked = await hookProcess(places, { event: 'before', ...call }, killsFirst ? afterMs : 60_000);
-    if (asked.killed ? failsOpen : asked.stdout.includes('"pass"')) {
+    const how = round % 3 === 0 ? 'shell' : 'write';
+    const call = { client, how, call: `call-${round}`, before, content: after, root: places.root } as const;
+    const asked = await hookProcess(places, eventOf('before', call), killsFirst ? afterMs : 60_000);
+    if (asked.killed ? failsOpen : !asked.stdout.includes('"deny"')) {
       writeFileSync(file, after);
-      const told = await hookProcess(
-        places,
-        { event: 'after', ...call, output: '' },
-        killsFirst ? 60_000 : afterMs,
-      );
+      const told = await hookProcess(places, eventOf('after', call), killsFirst ? 60_000 : afterMs);
       seen.killed += told.killed ? 1 : 0;
     }
     seen.killed += asked.killed ? 1 : 0;
@@ -56,47 +54,87 @@ export async function killHooks(places: Scratch, rounds: number): Promise<Killed
     const now = readFileSync(file, 'utf8');
     expect([before, after]).toContain(now);
     seen[now === after ? 'new' : 'old'] += 1;
-    await checkJournal(places, { call: call.call, isNew: now === after, before });
+    since = await checkJournal(places, { call: call.call, isNew: now === after, before, since });
   }
   expect(await lookfirst(places, ['log', '--verify'])).toMatchObject({ code: 0 });
   return seen;
 }
 
-/** A new file is named by the call's change, which can be undone, or recorded as unjudged; an old file by neither. */
+interface Overwrite {
+  readonly client: Replayed | 'generic';
+  readonly how: 'shell' | 'write';
+  readonly call: string;
+  readonly before: string;
+  readonly content: string;
+  readonly root: string;
+}
+
+/** The event before or after a call that overwrites `a.txt`, as the client spells it. */
+function eventOf(
+  kind: 'before' | 'after',
+  { client, how, call, before, content, root }: Overwrite,
+): HookEvent {
+  if (client !== 'generic') {
+    const path = client === 'codex' || how === 'shell' ? 'a.txt' : join(root, 'a.txt');
+    const common = { kind, session: 's', cwd: root, call, response: kind === 'after' ? '' : undefined };
+    return { client, event: overwriteEvent(client, { ...common, how, path, before, content }) };
+  }
+  const command = `printf '${content.replace('\n', '\\n')}' > a.txt`;
+  const made =
+    how === 'shell'
+      ? { action: 'run', input: { command }, ...(kind === 'after' ? { output: '' } : {}) }
+      : { action: 'write', input: { path: 'a.txt', content } };
+  return { client, event: { event: kind, call, ...made } };
+}
+
+interface HookEvent {
+  readonly client: Replayed | 'generic';
+  readonly event: object;
+}
+
+/**
+ * A new file is named by the call's change, which can be undone, or recorded as unjudged; an old file by neither. `since`:
+ * the last entry before the round. Returns the last entry now.
+ */
 async function checkJournal(
   places: Scratch,
-  { call, isNew, before }: { readonly call: string; readonly isNew: boolean; readonly before: string },
-): Promise<void> {
+  { call, isNew, before, since }: { call: string; isNew: boolean; before: string; since: number },
+): Promise<number> {
   const sessions = await Sessions.open({ roots: [places.root], home: places.home });
   try {
     const { store } = sessions.world;
     expect(await store.pending()).toEqual([]);
     const entries = await store.entries({ session: 's', kinds: ['change', 'unjudged'], limit: 20 });
-    const [named, ...more] = entries.filter((entry) => entry.call === call);
+    // Gemini names no calls: its entry is the newest one.
+    const [named, ...more] = entries.filter(
+      (entry) => entry.call === call || (entry.call === undefined && entry.seq > since),
+    );
     expect([named !== undefined, more]).toEqual([isNew, []]);
-    if (named?.kind !== 'change' || named.change === undefined) return;
+    const head = async (): Promise<number> => (await store.state()).head.seq;
+    if (named?.kind !== 'change' || named.change === undefined) return await head();
     const session = await sessions.session('s');
     const file = join(places.root, 'a.txt');
     const after = readFileSync(file, 'utf8');
     expect(await session.undo({ change: named.change })).toMatchObject({ ok: true });
     expect(readFileSync(file, 'utf8')).toBe(before);
     writeFileSync(file, after);
+    return await head();
   } finally {
     await sessions.close();
   }
 }
 
-/** Sends one neutral event to a new process, which is killed after some time. */
+/** Sends one event to a new process, which is killed after some time. */
 function hookProcess(
   places: Scratch,
-  event: object,
+  { client, event }: HookEvent,
   killAfterMs: number,
 ): Promise<{ readonly killed: boolean; readonly stdout: string }> {
   const [program = '', ...first] = PROGRAM;
   // A named store keeps the process from starting a resident.
   const env = environment(places, { LOOKFIRST_STORE: `sqlite:${join(places.home, 'lookfirst.db')}` });
   return new Promise((resolve) => {
-    const child = spawn(program, [...first, 'hook', 'generic'], { cwd: places.root, env });
+    const child = spawn(program, [...first, 'hook', client], { cwd: places.root, env });
     const timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs);
     let stdout = '';
     child.stdout.on('data', (part) => (stdout += part));

@@ -126,6 +126,24 @@ interface CallEvent {
   readonly response: unknown;
 }
 
+/** The event of a call that overwrites a file, in the form of one client. `how`: by its write tool or its shell. */
+export function overwriteEvent(
+  client: Replayed,
+  { how, path, content, ...event }: Omit<CallEvent, 'use' | 'mode'> & OverwriteCall,
+): JsonObject {
+  const tools = TOOLS[client];
+  const write = client === 'codex' ? tools.edit(path, event.before, content) : tools.write(path, content);
+  const use = how === 'write' ? write : tools.shell(`printf '${content.replace('\n', '\\n')}' > ${path}`);
+  return payloadOf(client, { ...event, mode: 'default', use });
+}
+
+interface OverwriteCall {
+  readonly how: 'write' | 'shell';
+  readonly path: string;
+  readonly before: string;
+  readonly content: string;
+}
+
 function payloadOf(client: HostName, event: CallEvent): JsonObject {
   const { kind, session, cwd, use, call, response } = event;
   const after = kind === 'after';
@@ -220,6 +238,20 @@ export class ReplayedClient {
         readFileSync(file, 'utf8').replace(from, () => to),
       ),
     );
+  }
+
+  /** The two events of an edit, for calls that the client makes in parallel. The caller makes the change itself. */
+  editEvents(
+    name: string,
+    from: string,
+    to: string,
+  ): { before(): Promise<Replied>; after(): Promise<Replied> } {
+    const use = TOOLS[this.#client].edit(this.#path(name), from, to);
+    const call = this.#next();
+    return {
+      before: () => this.#event('before', { use, call }),
+      after: () => this.#event('after', { use, call, response: 'ok' }),
+    };
   }
 
   async shell(command: string): Promise<Replied> {

@@ -122,19 +122,20 @@ function probesOf(wanted: readonly string[]): Probe[] {
 function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
   const best: Candidate[] = [];
   const found = new Int32Array(probes.length);
+  const isKnown = knownPieces(probes);
   let line = 1;
+  const count = (hash: number): void => {
+    // Nearly always false: this runs for every character of the file.
+    if (isKnown[hash] === 1) countPiece(probes, found, { hash, line });
+  };
   for (let start = 0; start < text.length; line += 1) {
     const newline = text.indexOf('\n', start);
     const end = newline === -1 ? text.length : newline;
     found.fill(0);
-    eachPiece(text, { start, end: Math.min(end, start + MAX_COMPARED_CHARS) }, (hash) => {
-      for (const [which, { table }] of probes.entries()) {
-        if (table[hash] === 0 || table[hash] === line) continue;
-        table[hash] = line;
-        found[which] = (found[which] ?? 0) + 1;
-      }
-    });
-    for (const [which, probe] of probes.entries()) {
+    eachPiece(text, { start, end: Math.min(end, start + MAX_COMPARED_CHARS) }, count);
+    for (let which = 0; which < probes.length; which += 1) {
+      const probe = probes[which];
+      if (probe === undefined || found[which] === 0) continue;
       const share = (found[which] ?? 0) / probe.pieces;
       // Among equal shares, the line with the closest length wins.
       const score = share - Math.abs(end - start - probe.pieces) / 1e7;
@@ -143,6 +144,28 @@ function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
     start = end + 1;
   }
   return best;
+}
+
+/** A 1 for each trigram that at least one probe has. */
+function knownPieces(probes: readonly Probe[]): Uint8Array {
+  const isKnown = new Uint8Array(65536);
+  for (const { table } of probes)
+    for (let hash = 0; hash < table.length; hash += 1) if (table[hash] !== 0) isKnown[hash] = 1;
+  return isKnown;
+}
+
+/** Counts a trigram of a line for each probe that has it, once per line. */
+function countPiece(
+  probes: readonly Probe[],
+  found: Int32Array,
+  { hash, line }: { readonly hash: number; readonly line: number },
+): void {
+  for (let which = 0; which < probes.length; which += 1) {
+    const table = probes[which]?.table;
+    if (table === undefined || table[hash] === 0 || table[hash] === line) continue;
+    table[hash] = line;
+    found[which] = (found[which] ?? 0) + 1;
+  }
 }
 
 function offer(best: Candidate[], candidate: Candidate): void {

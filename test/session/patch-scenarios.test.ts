@@ -200,6 +200,11 @@ const EDITS: readonly [
   ['no change', 'a\n', 'a', 'a', 'INVALID_ARGUMENT'],
   ['nothing to look for', 'a\n', '', 'b', 'INVALID_ARGUMENT'],
   ['a block whose middle differs', 'start\nx\ny\nend\n', 'start\np\nq\nend', 'none', 'NO_MATCH'],
+  ['the first line after a byte order mark', '\ufeffone;\ntwo\n', 'one;', 'uno;', '\ufeffuno;\ntwo\n'],
+  ['one line by two, without a final newline', 'a\nb\nc', 'b', 'B1\nB2', 'a\nB1\nB2\nc'],
+  ['an anchor with CRLF in a file with LF', 'a\nb\nc\n', 'a\r\nb', 'a\r\nB', 'a\nB\nc\n'],
+  ['a new line in a file with CRLF', 'a\r\nb\r\n', 'b', 'b\nc', 'a\r\nb\r\nc\r\n'],
+  ['the same text in both, empty', 'a\n', '', '', 'INVALID_ARGUMENT'],
 ];
 
 describe("edits in the shapes of opencode's cases", () => {
@@ -216,5 +221,21 @@ describe("edits in the shapes of opencode's cases", () => {
       await ok(outcome);
       expect(t.text('a.ts')).toBe(after);
     }
+  });
+
+  it('every occurrence', async () => {
+    const t = await desk();
+    await t.put('a.ts', 'foo bar\r\nfoo baz foo');
+    await ok(t.session.read('a.ts'));
+    await ok(t.session.edit('a.ts', [{ oldString: 'foo', newString: 'qux', replaceAll: true }]));
+    expect(t.text('a.ts')).toBe('qux bar\r\nqux baz qux');
+  });
+
+  it('a file that does not exist, and a folder', async () => {
+    const t = await desk();
+    mkdirSync(join(t.root, 'folder'));
+    const edits = [{ oldString: 'a', newString: 'b' }];
+    await refusal(t.session.edit('missing.ts', edits), 'NOT_FOUND');
+    await refusal(t.session.edit('folder', edits), 'NOT_A_FILE');
   });
 });

@@ -276,7 +276,8 @@ class Model {
     const shown = linesShown(refusal.detail.diff);
     const seen = new Set([...known.seen].filter((line) => current.includes(line)));
     for (const line of shown) if (current.includes(line)) seen.add(line);
-    if (seen.size === 0) return;
+    // A diff that leaves no line shows an empty file whole.
+    if (seen.size === 0 && current.length > 0) return;
     this.#reference(name).known.set(file, { base: [...current], seen, refused, partial: false });
   }
 

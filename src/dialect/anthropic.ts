@@ -1,3 +1,4 @@
+import { objectOf } from '../model/shape.ts';
 import { pathText } from '../report/bounded.ts';
 import { commandText } from '../report/command-words.ts';
 import { commandTool } from './command-tool.ts';
@@ -18,12 +19,7 @@ const FILE_TOOLS: readonly Tool[] = [
     title: 'Read a file',
     description:
       'Show a file with line numbers, "N<TAB>text". Images are shown, other binary files described.',
-    inputSchema: {
-      type: 'object',
-      properties: { file_path: FILE, view_range: VIEW_RANGE },
-      required: ['file_path'],
-      additionalProperties: false,
-    },
+    inputSchema: objectOf({ file_path: FILE, view_range: VIEW_RANGE }, ['file_path']),
     annotations: READS,
     call: ({ file_path: path, view_range: range }) => {
       const lines = linesIn(range);
@@ -35,12 +31,10 @@ const FILE_TOOLS: readonly Tool[] = [
     title: 'Write a file',
     description:
       'Create a file or replace all of it. An existing file must have been shown in full by `read`. Creates missing folders.',
-    inputSchema: {
-      type: 'object',
-      properties: { file_path: FILE, content: { type: 'string', description: 'The whole content.' } },
-      required: ['file_path', 'content'],
-      additionalProperties: false,
-    },
+    inputSchema: objectOf(
+      { file_path: FILE, content: { type: 'string', description: 'The whole content.' } },
+      ['file_path', 'content'],
+    ),
     annotations: DESTROYS,
     call: ({ file_path: path, content }) => ({
       kind: 'write',
@@ -53,17 +47,15 @@ const FILE_TOOLS: readonly Tool[] = [
     title: 'Edit a file',
     description:
       'Replace a text in a file that `read` has shown. It must be there exactly once, or set replace_all.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         file_path: FILE,
         old_string: { type: 'string', description: 'Text to replace, exactly as in the file.' },
         new_string: { type: 'string', description: 'Text to put there; empty deletes.' },
         replace_all: { type: 'boolean', description: 'Replace every occurrence.' },
       },
-      required: ['file_path', 'old_string', 'new_string'],
-      additionalProperties: false,
-    },
+      ['file_path', 'old_string', 'new_string'],
+    ),
     annotations: { ...DESTROYS, idempotentHint: false },
     call: ({ file_path: path, old_string: oldString, new_string: newString, replace_all: replaceAll }) => ({
       kind: 'edit',
@@ -75,12 +67,10 @@ const FILE_TOOLS: readonly Tool[] = [
     name: 'glob',
     title: 'Find files by name',
     description: 'Find files by a glob on their path, newest first. Leaves out what .gitignore names.',
-    inputSchema: {
-      type: 'object',
-      properties: { pattern: { type: 'string', description: 'Glob, such as "src/**/*.ts".' }, path: FOLDER },
-      required: ['pattern'],
-      additionalProperties: false,
-    },
+    inputSchema: objectOf(
+      { pattern: { type: 'string', description: 'Glob, such as "src/**/*.ts".' }, path: FOLDER },
+      ['pattern'],
+    ),
     annotations: READS,
     call: (operation) => ({
       kind: 'find',
@@ -93,15 +83,13 @@ const FILE_TOOLS: readonly Tool[] = [
     name: 'grep',
     title: 'Search in files',
     description: 'Search file contents with a regular expression. Leaves out what .gitignore names.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         pattern: { type: 'string', description: 'Regular expression in Rust syntax.' },
         path: { type: 'string', description: 'File or folder to search (default: the workspace).' },
       },
-      required: ['pattern'],
-      additionalProperties: false,
-    },
+      ['pattern'],
+    ),
     annotations: READS,
     call: (operation) => ({
       kind: 'search',

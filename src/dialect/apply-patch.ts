@@ -1,3 +1,4 @@
+import { objectOf } from '../model/shape.ts';
 import { LOOKFIRST_TOOLS } from '../report/tool-names.ts';
 import { patchText } from './lookfirst/dialect.ts';
 import { LOOKING_TOOLS } from './lookfirst/looking-tools.ts';
@@ -13,14 +14,12 @@ const PATCH_TOOL = tool({
     'Change files with a patch in the V4A format, all of it or nothing: *** Begin Patch, then *** Add File: PATH, *** Update File: PATH ' +
     'with hunks (@@, then lines that begin with space, - or +) or *** Delete File: PATH, then *** End Patch. ' +
     'A file must have been read before it is updated or deleted. Context lines must occur in the file exactly once.',
-  inputSchema: {
-    type: 'object',
-    properties: {
+  inputSchema: objectOf(
+    {
       patch: { type: 'string', description: 'The patch, from *** Begin Patch to *** End Patch.' },
     },
-    required: ['patch'],
-    additionalProperties: false,
-  },
+    ['patch'],
+  ),
   annotations: DESTROYS,
   call: ({ patch }) => ({
     kind: 'patch',

@@ -1,3 +1,4 @@
+import { objectOf } from '../model/shape.ts';
 import { commandText } from '../report/command-words.ts';
 import { DESTROYS, type Tool } from './tool.ts';
 
@@ -13,9 +14,8 @@ export function commandTool(name: string, timeout: 'timeout_ms' | 'timeout'): To
       'Run a command line in a sandbox on the workspace: no network unless the policy allows it, a private /tmp, nothing outside is changed. ' +
       'What it changes in the workspace is committed as one change when it ends, and can be undone. ' +
       'A command that runs into its time limit changes nothing. Not for servers or watchers: everything it started ends with it.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         command: { type: 'string', description: 'Command line for bash (sh where there is none).' },
         [timeout]: {
           type: 'integer',
@@ -23,9 +23,8 @@ export function commandTool(name: string, timeout: 'timeout_ms' | 'timeout'): To
           description: 'Time limit in milliseconds (default: the policy, 120000).',
         },
       },
-      required: ['command'],
-      additionalProperties: false,
-    },
+      ['command'],
+    ),
     annotations: { ...DESTROYS, idempotentHint: false },
     needs: 'commands',
     call: ({ command, [timeout]: timeoutMs }) => ({

@@ -1,3 +1,4 @@
+import { objectOf } from '../model/shape.ts';
 import { pathText } from '../report/bounded.ts';
 import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
@@ -19,16 +20,14 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     name: 'Read',
     title: 'Read',
     description: 'Read a file. Returns numbered lines, "N<TAB>text".',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         file_path: FILE,
         offset: { type: 'number', description: 'Line to start at, counted from 1 (default 1).' },
         limit: { type: 'number', description: 'How many lines to return (default 2000).' },
       },
-      required: ['file_path'],
-      additionalProperties: false,
-    },
+      ['file_path'],
+    ),
     annotations: READS,
     call: ({ file_path: path, offset, limit }) => ({
       kind: 'read',
@@ -45,15 +44,13 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     title: 'Write',
     description:
       'Create a file or replace all of it. An existing file must have been read. Creates missing folders.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         file_path: FILE,
         content: { type: 'string', description: 'The whole content; may be empty.' },
       },
-      required: ['file_path', 'content'],
-      additionalProperties: false,
-    },
+      ['file_path', 'content'],
+    ),
     annotations: DESTROYS,
     call: ({ file_path: path, content }) => ({
       kind: 'write',
@@ -66,17 +63,15 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     title: 'Edit',
     description:
       'Replace an exact string in a file that has been read. It must be there once, or set replace_all.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         file_path: FILE,
         old_string: { type: 'string', description: 'Text to replace; must not be empty.' },
         new_string: { type: 'string', description: 'Text to put there; empty deletes.' },
         replace_all: { type: 'boolean', description: 'Replace every occurrence (default false).' },
       },
-      required: ['file_path', 'old_string', 'new_string'],
-      additionalProperties: false,
-    },
+      ['file_path', 'old_string', 'new_string'],
+    ),
     annotations: { ...DESTROYS, idempotentHint: false },
     call: ({ file_path: path, old_string: oldString, new_string: newString, replace_all: replaceAll }) => {
       if (oldString === '') return { kind: 'problem', reason: 'old_string must be non-empty' };
@@ -91,9 +86,8 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     name: 'Glob',
     title: 'Glob',
     description: 'Find files by glob pattern, newest first. Leaves out what .gitignore names.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         pattern: {
           type: 'string',
           description: 'Glob, such as "**/*.go"; without "/" it matches base names.',
@@ -101,9 +95,8 @@ const SANDBOX_TOOLS: readonly Tool[] = [
         path: { type: 'string', description: 'Folder to search in (default: the workspace).' },
         limit: { type: 'number', description: 'How many paths to return (default 100).' },
       },
-      required: ['pattern'],
-      additionalProperties: false,
-    },
+      ['pattern'],
+    ),
     annotations: READS,
     call: ({ limit, ...find }) => ({
       kind: 'find',
@@ -115,9 +108,8 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     name: 'Grep',
     title: 'Grep',
     description: 'Search file contents with a regular expression. Leaves out what .gitignore names.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         pattern: { type: 'string', description: 'Regular expression (Rust syntax).' },
         path: { type: 'string', description: 'File or folder to search (default: the workspace).' },
         glob: { type: 'string', description: 'Only files that match this glob.' },
@@ -132,9 +124,8 @@ const SANDBOX_TOOLS: readonly Tool[] = [
           description: 'How many lines to return; 0 or absent: the default bound.',
         },
       },
-      required: ['pattern'],
-      additionalProperties: false,
-    },
+      ['pattern'],
+    ),
     annotations: READS,
     call: ({ case_insensitive: ignoreCase, output_mode: mode = 'content', head_limit: head, ...search }) => ({
       kind: 'search',

@@ -1,3 +1,4 @@
+import { objectOf } from '../model/shape.ts';
 import { listAnswer } from './lookfirst/looking-text.ts';
 import { plainEdit, plainInsert, plainWrite } from './render.ts';
 import { type Call, DESTROYS, type Dialect, type Problem, problem, tool } from './tool.ts';
@@ -14,9 +15,8 @@ const EDITOR = tool({
   description:
     'View a file with line numbers, or a folder two levels deep (view); create or overwrite a file (create); replace text that is in the file once (str_replace); ' +
     'insert lines after a line (insert). A file must have been viewed before it is changed, all of it before create overwrites it.',
-  inputSchema: {
-    type: 'object',
-    properties: {
+  inputSchema: objectOf(
+    {
       command: { type: 'string', enum: ['view', 'create', 'str_replace', 'insert'] },
       path: { type: 'string', description: 'Relative to the workspace root, or absolute inside it.' },
       view_range: VIEW_RANGE,
@@ -30,9 +30,8 @@ const EDITOR = tool({
       },
       insert_text: { type: 'string', description: 'For insert: the lines to insert.' },
     },
-    required: ['command', 'path'],
-    additionalProperties: false,
-  },
+    ['command', 'path'],
+  ),
   annotations: { ...DESTROYS, idempotentHint: false },
   call: ({ command, path, ...args }) => {
     switch (command) {

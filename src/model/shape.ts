@@ -80,17 +80,22 @@ const MAX_NAMES = 12;
 const MAX_QUOTED_CHARS = 40;
 const MAX_PATH_CHARS = 80;
 
+/** An object shape whose type keeps its properties, for `ValueOf`. */
+export type ObjectOf<P, R> = ObjectShape & { readonly properties: P; readonly required: R };
+
 /** An object shape; `required` names the properties that must be there. */
-export function objectOf<P extends Readonly<Record<string, Shape>>>(
-  properties: P,
-  required?: readonly (keyof P & string)[],
-): ObjectShape {
-  return {
+export function objectOf<
+  const P extends ObjectShape['properties'],
+  const R extends readonly (keyof P & string)[] = readonly [],
+>(properties: P, required?: R): ObjectOf<P, R> {
+  const shape: ObjectShape = {
     type: 'object',
     properties,
     ...(required === undefined ? {} : { required }),
     additionalProperties: false,
   };
+  // The cast says only to the type that no list is an empty one.
+  return shape as ObjectOf<P, R>;
 }
 
 /** A shape of several variants. Each variant gets the tag as a property, with its own name as the only value. */

@@ -1,5 +1,6 @@
 import type { Edit } from '../../model/intent.ts';
 import type { ListedEntry, Notice } from '../../model/results.ts';
+import { objectOf } from '../../model/shape.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
 import { globMatcher, globProblem, type PathMatch } from '../../text/glob/glob.ts';
 import type { RenderContext } from '../render.ts';
@@ -26,12 +27,7 @@ export const LISTING_TOOLS: readonly Tool[] = [
     name: 'list_directory',
     title: 'List Directory',
     description: 'List what is in a folder: [FILE] or [DIR] and the name, one a line.',
-    inputSchema: {
-      type: 'object',
-      properties: { path: { type: 'string' } },
-      required: ['path'],
-      additionalProperties: false,
-    },
+    inputSchema: objectOf({ path: { type: 'string' } }, ['path']),
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
     call: ({ path }) => ({
@@ -45,9 +41,8 @@ export const LISTING_TOOLS: readonly Tool[] = [
     name: 'list_directory_with_sizes',
     title: 'List Directory with Sizes',
     description: 'List what is in a folder with sizes and totals, by name or by size.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         path: { type: 'string' },
         sortBy: {
           type: 'string',
@@ -56,9 +51,8 @@ export const LISTING_TOOLS: readonly Tool[] = [
           description: 'Sort entries by name or size',
         },
       },
-      required: ['path'],
-      additionalProperties: false,
-    },
+      ['path'],
+    ),
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
     call: ({ path, sortBy = 'name' }) => ({
@@ -73,12 +67,7 @@ export const LISTING_TOOLS: readonly Tool[] = [
     title: 'Directory Tree',
     description:
       'Show a folder and everything below as JSON: name, type (file or directory), and children of directories. excludePatterns are globs to leave out.',
-    inputSchema: {
-      type: 'object',
-      properties: { path: { type: 'string' }, excludePatterns: EXCLUDES },
-      required: ['path'],
-      additionalProperties: false,
-    },
+    inputSchema: objectOf({ path: { type: 'string' }, excludePatterns: EXCLUDES }, ['path']),
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
     call: ({ path, excludePatterns = [] }) =>
@@ -94,12 +83,10 @@ export const LISTING_TOOLS: readonly Tool[] = [
     title: 'Search Files',
     description:
       'Find files and folders by a glob on their path below the folder: "*.ext" in the folder itself, "**/*.ext" at any depth. Returns full paths.',
-    inputSchema: {
-      type: 'object',
-      properties: { path: { type: 'string' }, pattern: { type: 'string' }, excludePatterns: EXCLUDES },
-      required: ['path', 'pattern'],
-      additionalProperties: false,
-    },
+    inputSchema: objectOf(
+      { path: { type: 'string' }, pattern: { type: 'string' }, excludePatterns: EXCLUDES },
+      ['path', 'pattern'],
+    ),
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
     call: ({ path, pattern, excludePatterns = [] }) =>
@@ -120,12 +107,7 @@ export const LISTING_TOOLS: readonly Tool[] = [
     name: 'get_file_info',
     title: 'Get File Info',
     description: 'Tell size, times, kind and permissions of a file or folder, without reading it.',
-    inputSchema: {
-      type: 'object',
-      properties: { path: { type: 'string' } },
-      required: ['path'],
-      additionalProperties: false,
-    },
+    inputSchema: objectOf({ path: { type: 'string' } }, ['path']),
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
     call: ({ path }) => ({
@@ -221,12 +203,7 @@ export const FILESYSTEM_CHANGES: readonly Tool[] = [
     title: 'Write File',
     description:
       'Create a file, or replace all of an existing one, which must have been read in full and be unchanged since. The folder must exist.',
-    inputSchema: {
-      type: 'object',
-      properties: { path: { type: 'string' }, content: { type: 'string' } },
-      required: ['path', 'content'],
-      additionalProperties: false,
-    },
+    inputSchema: objectOf({ path: { type: 'string' }, content: { type: 'string' } }, ['path', 'content']),
     outputSchema: TEXT_OUTPUT,
     annotations: DESTROYS,
     call: ({ path, content }) => ({
@@ -241,9 +218,8 @@ export const FILESYSTEM_CHANGES: readonly Tool[] = [
     title: 'Edit File',
     description:
       'Replace texts in a file that was read; each oldText must be in it exactly once. Returns a diff; with dryRun it only shows it.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         path: { type: 'string' },
         edits: {
           type: 'array',
@@ -263,9 +239,8 @@ export const FILESYSTEM_CHANGES: readonly Tool[] = [
           description: 'Preview changes using git-style diff format',
         },
       },
-      required: ['path', 'edits'],
-      additionalProperties: false,
-    },
+      ['path', 'edits'],
+    ),
     outputSchema: TEXT_OUTPUT,
     annotations: ONCE,
     call: ({ path, edits: asked, dryRun = false }) => {
@@ -302,12 +277,7 @@ export const FILESYSTEM_CHANGES: readonly Tool[] = [
     name: 'create_directory',
     title: 'Create Directory',
     description: 'Create a folder, and those above it that are missing. One that exists is left as it is.',
-    inputSchema: {
-      type: 'object',
-      properties: { path: { type: 'string' } },
-      required: ['path'],
-      additionalProperties: false,
-    },
+    inputSchema: objectOf({ path: { type: 'string' } }, ['path']),
     outputSchema: TEXT_OUTPUT,
     annotations: { ...ADDS, idempotentHint: true },
     call: ({ path }) => ({
@@ -321,12 +291,10 @@ export const FILESYSTEM_CHANGES: readonly Tool[] = [
     name: 'move_file',
     title: 'Move File',
     description: 'Move or rename a file or folder. Fails if something is at the destination.',
-    inputSchema: {
-      type: 'object',
-      properties: { source: { type: 'string' }, destination: { type: 'string' } },
-      required: ['source', 'destination'],
-      additionalProperties: false,
-    },
+    inputSchema: objectOf({ source: { type: 'string' }, destination: { type: 'string' } }, [
+      'source',
+      'destination',
+    ]),
     outputSchema: TEXT_OUTPUT,
     annotations: ONCE,
     call: ({ source, destination }) => ({

@@ -1,3 +1,4 @@
+import { objectOf } from '../../model/shape.ts';
 import { explain } from '../../report/explain.ts';
 import type { MediaResult } from '../operation.ts';
 import type { ContentBlock } from '../render.ts';
@@ -72,16 +73,14 @@ function readTool(name: string, title: string, description: string): Tool {
     name,
     title,
     description,
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         path: { type: 'string' },
         tail: { type: 'number', description: 'If provided, returns only the last N lines of the file' },
         head: { type: 'number', description: 'If provided, returns only the first N lines of the file' },
       },
-      required: ['path'],
-      additionalProperties: false,
-    },
+      ['path'],
+    ),
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
     // As in the official server, zero lines mean the whole file.
@@ -114,12 +113,7 @@ export const READING_TOOLS: readonly Tool[] = [
     title: 'Read Media File',
     description:
       'Read a file as base64: images and audio as such, anything else as an embedded resource. The type comes from the file name.',
-    inputSchema: {
-      type: 'object',
-      properties: { path: { type: 'string' } },
-      required: ['path'],
-      additionalProperties: false,
-    },
+    inputSchema: objectOf({ path: { type: 'string' } }, ['path']),
     outputSchema: MEDIA_OUTPUT,
     annotations: READS,
     call: ({ path }) => ({
@@ -133,9 +127,8 @@ export const READING_TOOLS: readonly Tool[] = [
     name: 'read_multiple_files',
     title: 'Read Multiple Files',
     description: 'Read several files as text at once. A file that cannot be read does not stop the others.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         paths: {
           type: 'array',
           items: { type: 'string' },
@@ -143,9 +136,8 @@ export const READING_TOOLS: readonly Tool[] = [
           description: 'Paths of the files to read.',
         },
       },
-      required: ['paths'],
-      additionalProperties: false,
-    },
+      ['paths'],
+    ),
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
     call: ({ paths }) => ({

@@ -1,5 +1,6 @@
 import type { Edit } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
+import { objectOf } from '../../model/shape.ts';
 import { pathText } from '../../report/bounded.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
 import type { RenderContext } from '../render.ts';
@@ -12,9 +13,8 @@ export const FILE_EDIT: Tool = tool({
   title: 'Edit a file',
   description:
     'Replace exact texts in a file that was read, all or none. Each old_text must be there exactly once, or exactly occurrences times.',
-  inputSchema: {
-    type: 'object',
-    properties: {
+  inputSchema: objectOf(
+    {
       path: { type: 'string', description: 'Path of the file.' },
       edits: {
         type: 'array',
@@ -36,9 +36,8 @@ export const FILE_EDIT: Tool = tool({
       },
       dry_run: { type: 'boolean', description: 'Only show what would change.' },
     },
-    required: ['path', 'edits'],
-    additionalProperties: false,
-  },
+    ['path', 'edits'],
+  ),
   annotations: { ...DESTROYS, idempotentHint: false },
   call: ({ path, edits: asked, dry_run: dryRun = false }) => {
     const edits = asked.map(({ old_text, new_text, occurrences = 1 }): Edit => {

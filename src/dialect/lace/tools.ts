@@ -1,4 +1,5 @@
 import type { ListResult, ReadResult, SearchResult } from '../../model/results.ts';
+import { objectOf } from '../../model/shape.ts';
 import { relativeTime } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
@@ -38,16 +39,14 @@ const fileRead = tool({
   title: 'Read a file',
   description:
     'Read a file with line numbers. Up to 64 KB at once; of larger files ask for ranges of up to 2000 lines with startLine and endLine.',
-  inputSchema: {
-    type: 'object',
-    properties: {
+  inputSchema: objectOf(
+    {
       path: FILE,
       startLine: { type: 'integer', minimum: 1, description: 'First line, counted from 1.' },
       endLine: { type: 'integer', minimum: 1, description: 'Last line, included.' },
     },
-    required: ['path'],
-    additionalProperties: false,
-  },
+    ['path'],
+  ),
   annotations: READS,
   call: ({ path, startLine, endLine }) => {
     if (startLine === undefined && endLine === undefined)
@@ -69,16 +68,14 @@ const fileWrite = tool({
   title: 'Write a file',
   description:
     'Create a file or replace all of it; an existing file must have been read. Use file_insert or file_edit to keep content.',
-  inputSchema: {
-    type: 'object',
-    properties: {
+  inputSchema: objectOf(
+    {
       path: FILE,
       content: { type: 'string', description: 'The whole content; may be empty.' },
       createDirs: { type: 'boolean', default: true, description: 'Create missing folders (default true).' },
     },
-    required: ['path', 'content'],
-    additionalProperties: false,
-  },
+    ['path', 'content'],
+  ),
   annotations: DESTROYS,
   call: ({ path, content, createDirs = true }) => ({
     kind: 'write',
@@ -95,16 +92,14 @@ const fileInsert = tool({
   name: 'file_insert',
   title: 'Insert lines',
   description: 'Insert content after a line (counted from 1), or append it. The file must have been read.',
-  inputSchema: {
-    type: 'object',
-    properties: {
+  inputSchema: objectOf(
+    {
       path: FILE,
       content: { type: 'string', description: 'What to insert.' },
       line: { type: 'integer', minimum: 1, description: 'Insert after this line; absent: append.' },
     },
-    required: ['path', 'content'],
-    additionalProperties: false,
-  },
+    ['path', 'content'],
+  ),
   annotations: ADDS,
   call: ({ path, content, line }) => ({
     kind: 'insert',
@@ -123,34 +118,30 @@ const fileList = tool({
   title: 'List files',
   description:
     'List a folder as a tree, optionally filtered by name. Very large and generated folders are only counted.',
-  inputSchema: {
-    type: 'object',
-    properties: {
-      path: { type: 'string', description: 'Folder to list (default: the workspace).' },
-      pattern: { type: 'string', description: 'Show only names that match; * and ? as in globs.' },
-      includeHidden: { type: 'boolean', default: false, description: 'Include names that begin with a dot.' },
-      recursive: { type: 'boolean', default: false, description: 'List folders below too.' },
-      maxDepth: {
-        type: 'integer',
-        minimum: 1,
-        maximum: 10,
-        description: 'How deep, with recursive (default 3).',
-      },
-      summaryThreshold: {
-        type: 'integer',
-        minimum: 1,
-        maximum: 200,
-        description: 'Folders with more entries are only counted (default 50).',
-      },
-      maxResults: {
-        type: 'integer',
-        minimum: 1,
-        maximum: 1000,
-        description: 'How many entries to show (default 50).',
-      },
+  inputSchema: objectOf({
+    path: { type: 'string', description: 'Folder to list (default: the workspace).' },
+    pattern: { type: 'string', description: 'Show only names that match; * and ? as in globs.' },
+    includeHidden: { type: 'boolean', default: false, description: 'Include names that begin with a dot.' },
+    recursive: { type: 'boolean', default: false, description: 'List folders below too.' },
+    maxDepth: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 10,
+      description: 'How deep, with recursive (default 3).',
     },
-    additionalProperties: false,
-  },
+    summaryThreshold: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 200,
+      description: 'Folders with more entries are only counted (default 50).',
+    },
+    maxResults: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 1000,
+      description: 'How many entries to show (default 50).',
+    },
+  }),
   annotations: READS,
   call: ({ path = '.', pattern, includeHidden = false, recursive = false, ...bounds }) => {
     const { maxDepth = 3, summaryThreshold = 50, maxResults = 50 } = bounds;
@@ -176,9 +167,8 @@ const fileFind = tool({
   title: 'Find files by name',
   description:
     'Find files and folders by name (* and ? as in globs), upper and lower case alike, newest first.',
-  inputSchema: {
-    type: 'object',
-    properties: {
+  inputSchema: objectOf(
+    {
       pattern: { type: 'string', description: 'Name to look for, such as "*.ts".' },
       path: { type: 'string', description: 'Folder to search in (default: the workspace).' },
       maxDepth: { type: 'integer', minimum: 1, maximum: 20, description: 'How deep to search (default 10).' },
@@ -190,9 +180,8 @@ const fileFind = tool({
         description: 'How many results to show (default 50).',
       },
     },
-    required: ['pattern'],
-    additionalProperties: false,
-  },
+    ['pattern'],
+  ),
   annotations: READS,
   call: ({ pattern, path = '.', maxDepth = 10, includeHidden = false, maxResults = 50 }) => ({
     kind: 'list',
@@ -205,9 +194,8 @@ const ripgrepSearch = tool({
   name: 'ripgrep_search',
   title: 'Search in files',
   description: 'Search file contents for a text, or with literal false for a regular expression.',
-  inputSchema: {
-    type: 'object',
-    properties: {
+  inputSchema: objectOf(
+    {
       pattern: { type: 'string', description: 'What to search for.' },
       path: { type: 'string', description: 'File or folder to search (default: the workspace).' },
       caseSensitive: { type: 'boolean', default: false, description: 'Tell upper from lower case.' },
@@ -232,9 +220,8 @@ const ripgrepSearch = tool({
         description: 'Lines to show around each match (default 0).',
       },
     },
-    required: ['pattern'],
-    additionalProperties: false,
-  },
+    ['pattern'],
+  ),
   annotations: READS,
   call: ({ pattern, path, caseSensitive = false, wholeWord = false, literal = true, ...more }) => {
     const expression = literal ? pattern.replace(/[\\^$.*+?()[\]{}|#&\-~]/g, '\\$&') : pattern;

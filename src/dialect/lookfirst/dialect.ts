@@ -1,5 +1,6 @@
 import type { FileIntent } from '../../model/intent.ts';
 import type { ApplyResult, ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
+import { objectOf } from '../../model/shape.ts';
 import { lineWords } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
@@ -35,16 +36,14 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     description:
       'Create a file, or replace all of an existing one. An existing file must have been read in full and be unchanged since, ' +
       'or be proven with expected_revision. Missing folders are created. To change a part, use edit_file.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         path: PATH,
         content: { type: 'string', description: 'The whole new content.' },
         expected_revision: REVISION,
       },
-      required: ['path', 'content'],
-      additionalProperties: false,
-    },
+      ['path', 'content'],
+    ),
     annotations: DESTROYS,
     call: ({ expected_revision: expectedRevision, ...write }) => ({
       kind: 'write',
@@ -58,18 +57,16 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     description:
       'Replace old_string by new_string in a file that was read. old_string must be in the file exactly once, or set replace_all. ' +
       'If the file changed elsewhere since, the edit is made all the same and the change is shown.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         path: PATH,
         old_string: OLD,
         new_string: NEW,
         replace_all: ALL,
         expected_revision: REVISION,
       },
-      required: ['path', 'old_string', 'new_string'],
-      additionalProperties: false,
-    },
+      ['path', 'old_string', 'new_string'],
+    ),
     annotations: ONCE,
     call: ({ path, old_string: oldString, new_string: newString, ...more }) => ({
       kind: 'edit',
@@ -87,9 +84,8 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     description:
       'Insert whole lines: after a line or at the top (after_line 0) of a file that was read, or at the end of any file (no after_line). ' +
       'Appending needs no read and creates a missing file.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         path: PATH,
         after_line: {
           type: 'integer',
@@ -99,9 +95,8 @@ export const CHANGING_TOOLS: readonly Tool[] = [
         content: { type: 'string', description: 'Lines to insert; a missing final newline is added.' },
         expected_revision: REVISION,
       },
-      required: ['path', 'content'],
-      additionalProperties: false,
-    },
+      ['path', 'content'],
+    ),
     annotations: ADDS,
     call: ({ path, content, after_line: afterLine, expected_revision: expectedRevision }) => ({
       kind: 'insert',
@@ -115,9 +110,8 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     description:
       'Make several changes, all or none: each names a path and one of content (whole file), edits, delete, or move_to; edits and move_to go together. ' +
       'The same rules hold as for the single tools. One undo_change takes all of them back.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         changes: {
           type: 'array',
           minItems: 1,
@@ -149,9 +143,8 @@ export const CHANGING_TOOLS: readonly Tool[] = [
         },
         dry_run: { type: 'boolean', description: 'Only show what would change.' },
       },
-      required: ['changes'],
-      additionalProperties: false,
-    },
+      ['changes'],
+    ),
     annotations: ONCE,
     call: ({ changes: asked, dry_run: dryRun = false }) => {
       const changes = intentsOf(asked);
@@ -168,15 +161,13 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     title: 'Delete a file or folder',
     description:
       'Delete a file that was read, or a folder that was listed in full; recursive if it is not empty. undo_change brings it back.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         path: PATH,
         recursive: { type: 'boolean', description: 'Delete a folder with everything in it.' },
       },
-      required: ['path'],
-      additionalProperties: false,
-    },
+      ['path'],
+    ),
     annotations: DESTROYS,
     call: (operation) => ({
       kind: 'delete',
@@ -189,12 +180,7 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     title: 'Move or rename',
     description:
       'Move or rename a file or folder. A file at the destination is replaced only if it was read in full and is unchanged since.',
-    inputSchema: {
-      type: 'object',
-      properties: { source: PATH, destination: PATH },
-      required: ['source', 'destination'],
-      additionalProperties: false,
-    },
+    inputSchema: objectOf({ source: PATH, destination: PATH }, ['source', 'destination']),
     annotations: ONCE,
     call: (operation) => ({
       kind: 'move',
@@ -210,18 +196,14 @@ export const CHANGING_TOOLS: readonly Tool[] = [
     title: 'Undo a change',
     description:
       "Take back a change by its id, this session's last change, or its last change of a path. Refused if the file changed since, unless merge is true. Another session's change needs its files read first.",
-    inputSchema: {
-      type: 'object',
-      properties: {
-        change: { type: 'string', description: 'Id of a change.' },
-        path: PATH,
-        merge: {
-          type: 'boolean',
-          description: 'Keep later changes of other lines.',
-        },
+    inputSchema: objectOf({
+      change: { type: 'string', description: 'Id of a change.' },
+      path: PATH,
+      merge: {
+        type: 'boolean',
+        description: 'Keep later changes of other lines.',
       },
-      additionalProperties: false,
-    },
+    }),
     annotations: ONCE,
     call: (operation) => ({ kind: 'undo', operation, render: undoText }),
   }),

@@ -1,4 +1,5 @@
 import type { ReadResult } from '../../model/results.ts';
+import { objectOf } from '../../model/shape.ts';
 import { byteSize, lineWords, relativeTime } from '../../report/amounts.ts';
 import { pathText, phrase } from '../../report/bounded.ts';
 import { explain } from '../../report/explain.ts';
@@ -29,21 +30,17 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     description:
       'Read a text file, whole or in part (2000 lines by default). Lines come as "N<TAB>text"; numbers and tabs are not part of the file. ' +
       'The last line is a receipt; it carries a revision once all of the file has been seen. Images are shown, other binary files described.',
-    inputSchema: {
-      type: 'object',
-      properties: {
-        path: { type: 'string', description: PATH },
-        paths: {
-          type: 'array',
-          items: { type: 'string' },
-          minItems: 1,
-          description: 'Several files to read whole, instead of path.',
-        },
-        offset: { type: 'integer', description: 'First line to read, counted from 1.' },
-        limit: { type: 'integer', description: 'How many lines to read.' },
+    inputSchema: objectOf({
+      path: { type: 'string', description: PATH },
+      paths: {
+        type: 'array',
+        items: { type: 'string' },
+        minItems: 1,
+        description: 'Several files to read whole, instead of path.',
       },
-      additionalProperties: false,
-    },
+      offset: { type: 'integer', description: 'First line to read, counted from 1.' },
+      limit: { type: 'integer', description: 'How many lines to read.' },
+    }),
     annotations: READS,
     call: ({ path, paths, ...lines }) => {
       if (path !== undefined && paths === undefined)
@@ -62,18 +59,14 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     title: 'List a folder',
     description:
       'List what is in a folder, with kinds and sizes. A folder listed in full may be deleted afterwards. Says so if not everything is shown.',
-    inputSchema: {
-      type: 'object',
-      properties: {
-        path: { type: 'string', description: FOLDER },
-        depth: { type: 'integer', description: 'How many levels of folders to show; default 1.' },
-        after: {
-          type: 'string',
-          description: 'Go on after this name, where a listing was cut; without depth.',
-        },
+    inputSchema: objectOf({
+      path: { type: 'string', description: FOLDER },
+      depth: { type: 'integer', description: 'How many levels of folders to show; default 1.' },
+      after: {
+        type: 'string',
+        description: 'Go on after this name, where a listing was cut; without depth.',
       },
-      additionalProperties: false,
-    },
+    }),
     annotations: READS,
     call: (args) => ({
       kind: 'list',
@@ -86,15 +79,13 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     title: 'Find files by name',
     description:
       'Find files whose path matches a glob, newest first. Files that .gitignore names are left out. A pattern without "/" matches names in any folder.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         pattern: { type: 'string', description: 'Glob, such as "*.ts" or "src/**/*.test.ts".' },
         path: { type: 'string', description: FOLDER },
       },
-      required: ['pattern'],
-      additionalProperties: false,
-    },
+      ['pattern'],
+    ),
     annotations: READS,
     call: (operation) => ({
       kind: 'find',
@@ -108,9 +99,8 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     description:
       'Search file contents with a regular expression (ripgrep). Files that .gitignore names and binary files are left out. ' +
       'Finding a line is not reading the file: read it before changing it.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         pattern: { type: 'string', description: 'Regular expression in Rust syntax.' },
         path: { type: 'string', description: 'File or folder; default: the workspace root.' },
         glob: { type: 'string', description: 'Only files that match, such as "*.ts".' },
@@ -123,9 +113,8 @@ export const LOOKING_TOOLS: readonly Tool[] = [
         ignore_case: { type: 'boolean', description: 'Ignore case.' },
         literal: { type: 'boolean', description: 'The pattern is plain text.' },
       },
-      required: ['pattern'],
-      additionalProperties: false,
-    },
+      ['pattern'],
+    ),
     annotations: READS,
     call: ({ ignore_case: ignoreCase, ...search }) => ({
       kind: 'search',
@@ -138,11 +127,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     title: 'What was seen of a file',
     description:
       'Tell what this session has seen of a file and whether that is still true; without a path, of every file it has seen.',
-    inputSchema: {
-      type: 'object',
-      properties: { path: { type: 'string' } },
-      additionalProperties: false,
-    },
+    inputSchema: objectOf({ path: { type: 'string' } }),
     annotations: READS,
     call: (operation) => ({ kind: 'status', operation, render: statusText }),
   }),
@@ -215,16 +200,14 @@ export const CLAIM_TOOLS: readonly Tool[] = [
     title: 'Claim a path',
     description:
       'Tell other agents that you will work on a file, a folder or a glob. Needed only for work that you have not begun: a change claims its file by itself.',
-    inputSchema: {
-      type: 'object',
-      properties: {
+    inputSchema: objectOf(
+      {
         path: { type: 'string', description: 'File, folder or glob, such as src/api/**.' },
         reason: { type: 'string', description: 'Shown to others.' },
         minutes: { type: 'integer', minimum: 1, maximum: 1440, description: 'Default 60.' },
       },
-      required: ['path'],
-      additionalProperties: false,
-    },
+      ['path'],
+    ),
     annotations: { ...READS, idempotentHint: false },
     needs: 'claims',
     call: ({ path, reason, minutes }) => ({
@@ -247,11 +230,9 @@ export const CLAIM_TOOLS: readonly Tool[] = [
     name: 'release_path',
     title: 'Release a path',
     description: 'End your claim on a file, folder or glob, or all of your claims.',
-    inputSchema: {
-      type: 'object',
-      properties: { path: { type: 'string', description: 'What you claimed; default: everything.' } },
-      additionalProperties: false,
-    },
+    inputSchema: objectOf({
+      path: { type: 'string', description: 'What you claimed; default: everything.' },
+    }),
     annotations: READS,
     needs: 'claims',
     call: ({ path }) => ({

@@ -1,24 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { EntryKind } from '../model/entry.ts';
+import { DIALECT_NAMES } from '../dialect/tool.ts';
+import { ENTRY_KINDS, type EntryKind } from '../model/entry.ts';
 import { PRESET_NAMES } from '../model/policy.ts';
 import type { EntryRequest } from '../records/entry-choice.ts';
 import type { Cli } from './cli.ts';
 import { dateOption } from './conventions.ts';
-
-const KINDS: Readonly<Record<EntryKind, true>> = {
-  read: true,
-  look: true,
-  change: true,
-  refusal: true,
-  notice: true,
-  session: true,
-  bypass: true,
-  turn: true,
-  grant: true,
-  unjudged: true,
-  claim: true,
-};
-const DIALECTS = ['lookfirst', 'sandbox', 'lace', 'filesystem', 'apply-patch', 'text-editor', 'anthropic'];
 
 const UNITS_MS: Readonly<Record<string, number>> = {
   s: 1000,
@@ -38,7 +24,7 @@ export function addCommonFlags(command: Command): Command {
     .addOption(new Option('--shared-workspace', 'other machines write to this workspace too').hideHelp())
     .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)')
     .addOption(new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES).hideHelp())
-    .addOption(new Option('--dialect <name>', 'dialect of the tools').choices(DIALECTS).hideHelp())
+    .addOption(new Option('--dialect <name>', 'dialect of the tools').choices(DIALECT_NAMES).hideHelp())
     .addOption(new Option('--read-only', 'change nothing').hideHelp());
 }
 
@@ -94,11 +80,11 @@ export function sinceOption(cli: Cli): Option {
 }
 
 export function kindOption(): Option {
-  const known = Object.keys(KINDS);
+  const known = Object.keys(ENTRY_KINDS);
   return new Option('--kind <kinds>', `only these, separated by commas: ${known.join(', ')}`).argParser(
     (text: string) => {
       const kinds = text.split(',').map((kind) => kind.trim());
-      const wrong = kinds.find((kind) => !Object.hasOwn(KINDS, kind));
+      const wrong = kinds.find((kind) => !Object.hasOwn(ENTRY_KINDS, kind));
       if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is none of ${known.join(', ')}.`);
       return kinds;
     },

@@ -19,6 +19,21 @@ export type EntryKind =
   | 'unjudged'
   | 'claim';
 
+/** Every kind, to check names that users give. */
+export const ENTRY_KINDS: Readonly<Record<EntryKind, true>> = {
+  read: true,
+  look: true,
+  change: true,
+  refusal: true,
+  notice: true,
+  session: true,
+  bypass: true,
+  turn: true,
+  grant: true,
+  unjudged: true,
+  claim: true,
+};
+
 /** A path's state before or after a change, with enough data to restore it. */
 export type Side =
   | { readonly kind: 'absent' }

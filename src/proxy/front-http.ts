@@ -10,16 +10,10 @@ import { ProcessEndpoint } from './front-process.ts';
 import { RelayEndpoint } from './front-relay.ts';
 import { type GateOptions, gateFor } from './gate-options.ts';
 import { MAX_MESSAGE_BYTES } from './lines.ts';
+import type { UpstreamChoice } from './upstream.ts';
 
 /** Options for the gate in front of one server, offered as Streamable HTTP on this machine. */
-export interface FrontOptions extends GateOptions {
-  readonly command?: string;
-  readonly args?: readonly string[];
-  /** Instead of a command: the URL of a Streamable HTTP server that sees the same files as we do. */
-  readonly url?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly cwd?: string;
-  readonly env?: NodeJS.ProcessEnv;
+export interface FrontOptions extends GateOptions, UpstreamChoice {
   readonly stderr: Writable;
   /** The port; default 0: any free port. */
   readonly port?: number;
@@ -29,7 +23,6 @@ export interface FrontOptions extends GateOptions {
    */
   readonly token: string | undefined;
   readonly maxBytes?: number;
-  readonly graceMs?: number;
 }
 
 export interface Front {

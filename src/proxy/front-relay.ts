@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isRecord, type JsonRecord } from '../model/record.ts';
-import { COMPACTED_METHOD, eventsIn } from '../tools/session-choice.ts';
+import { eventsIn } from '../tools/session-choice.ts';
 import { mediaType, readBody, rejectRequest } from '../wire/http.ts';
 import {
   EVENT_STREAM,
@@ -14,6 +14,7 @@ import { addressOf, type Endpoint, HTTP_SESSION, namedGate } from './front-endpo
 import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
 import { type Headers, headersAfter } from './http-headers.ts';
 import type { InterceptOptions } from './intercept-options.ts';
+import { JUDGED_METHODS } from './intercept-options.ts';
 import { Pump } from './pump.ts';
 import { INVALID_REQUEST, idKey, isModern, paramsOf, parseLine, rpcMeta } from './rpc.ts';
 
@@ -28,14 +29,7 @@ interface RelayOptions {
 }
 
 /** Methods whose requests and answers the gate reads; all others are relayed as bytes. */
-const HEEDED = new Set([
-  'tools/call',
-  'tools/list',
-  'initialize',
-  'server/discover',
-  'resources/read',
-  COMPACTED_METHOD,
-]);
+const HEEDED = new Set(JUDGED_METHODS);
 
 /**
  * Relays HTTP requests to a server behind a URL. Methods, headers, status, streams and sessions

@@ -5,9 +5,20 @@ import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import type { ToolNames } from '../report/tool-names.ts';
+import { COMPACTED_METHOD } from '../tools/session-choice.ts';
 import type { Whereabouts } from './bearings.ts';
 import type { Catalogue } from './catalogue.ts';
 import { type AskedOnce, isUnknownTool, type UnknownTools, unknownToolText } from './unknown-refusal.ts';
+
+/** Methods whose requests and answers the gate reads. */
+export const JUDGED_METHODS: readonly string[] = [
+  'tools/call',
+  'tools/list',
+  'initialize',
+  'server/discover',
+  'resources/read',
+  COMPACTED_METHOD,
+];
 
 /** The options of the gate for tool calls. */
 export interface InterceptOptions {

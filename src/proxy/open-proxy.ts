@@ -14,7 +14,7 @@ import { holdBack, LineReader, LineWriter, MAX_MESSAGE_BYTES } from './lines.ts'
 import { Pump } from './pump.ts';
 import { Received } from './received.ts';
 import { beginsMessage, errorLine, INVALID_REQUEST, isSpace } from './rpc.ts';
-import type { Upstream, UpstreamEnd } from './upstream.ts';
+import type { Upstream, UpstreamChoice, UpstreamEnd } from './upstream.ts';
 import { HttpUpstream } from './upstream-http.ts';
 import { StdioUpstream } from './upstream-stdio.ts';
 
@@ -119,21 +119,11 @@ async function openForCall(sessions: Sessions): Promise<ForeignSession> {
 }
 
 /** Options for the proxy in front of one server, for one client. */
-export interface ProxyOptions extends GateOptions {
-  readonly command?: string;
-  readonly args?: readonly string[];
-  /** Instead of a command: the URL of a Streamable HTTP server that sees the same files as we do. */
-  readonly url?: string;
-  /** Sent with every request to `url`, such as its authorization. */
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly cwd?: string;
-  readonly env?: NodeJS.ProcessEnv;
+export interface ProxyOptions extends GateOptions, UpstreamChoice {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly maxLineBytes?: number;
-  /** How long the server may take to end by itself; default 1 s. */
-  readonly graceMs?: number;
   /** Signals that end the proxy and are forwarded to the server; default: those that clients send. */
   readonly signals?: readonly NodeJS.Signals[];
 }

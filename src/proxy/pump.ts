@@ -4,6 +4,7 @@ import { Bearings } from './bearings.ts';
 import { idOfRequest } from './call.ts';
 import { Intercept } from './intercept.ts';
 import type { InterceptOptions } from './intercept-options.ts';
+import { JUDGED_METHODS } from './intercept-options.ts';
 import { withReceiptTools } from './receipt-tools.ts';
 import { type Awaiting, Received, type Wire } from './received.ts';
 import {
@@ -22,16 +23,7 @@ import {
 } from './rpc.ts';
 
 /** Methods that the proxy reads; all others pass as bytes. */
-const HEEDED = new Set([
-  'tools/call',
-  'tools/list',
-  'initialize',
-  'server/discover',
-  'resources/read',
-  'notifications/cancelled',
-  'notifications/roots/list_changed',
-  COMPACTED_METHOD,
-]);
+const HEEDED = new Set([...JUDGED_METHODS, 'notifications/cancelled', 'notifications/roots/list_changed']);
 
 /** Methods that the gate may refuse. */
 const GATED = new Set<unknown>(['tools/call', 'resources/read']);

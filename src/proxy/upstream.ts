@@ -33,3 +33,17 @@ export interface Upstream {
   /** Resolves when it has ended and all of its output was delivered. */
   readonly ended: Promise<UpstreamEnd>;
 }
+
+/** The server behind the gate: a command to start, or a URL. */
+export interface UpstreamChoice {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  /** Instead of a command: the URL of a Streamable HTTP server that sees the same files as we do. */
+  readonly url?: string;
+  /** Sent with every request to `url`, such as its authorization. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** How long the server may take to end by itself; default 1 s. */
+  readonly graceMs?: number;
+}

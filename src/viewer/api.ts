@@ -1,4 +1,4 @@
-import type { EntryKind } from '../model/entry.ts';
+import { ENTRY_KINDS, type EntryKind } from '../model/entry.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { stateSize } from '../records/clean-up.ts';
 import { type TakenBack, takeBack, takeBackPart } from '../records/take-back.ts';
@@ -28,19 +28,6 @@ import type { Sessions } from '../session/sessions.ts';
 const PAGE = 200;
 /** The maximum number of rows in one answer to a page that has missed many. */
 const MAX_LIVE = 500;
-const KINDS: Readonly<Record<EntryKind, true>> = {
-  read: true,
-  look: true,
-  change: true,
-  refusal: true,
-  notice: true,
-  session: true,
-  bypass: true,
-  turn: true,
-  grant: true,
-  unjudged: true,
-  claim: true,
-};
 
 export interface ApiOptions {
   readonly viewing: Viewing;
@@ -234,7 +221,7 @@ function textOf(value: unknown): string | undefined {
 function filterOf(query: Query): FeedFilter {
   const text = (name: string): string | undefined => query.get(name) || undefined;
   // Unknown kinds would find nothing, so they are left out.
-  const kinds = query.getAll('kind').filter((kind) => Object.hasOwn(KINDS, kind)) as EntryKind[];
+  const kinds = query.getAll('kind').filter((kind) => Object.hasOwn(ENTRY_KINDS, kind)) as EntryKind[];
   return {
     session: text('session'),
     kinds: kinds.length === 0 ? undefined : kinds,

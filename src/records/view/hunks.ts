@@ -1,5 +1,6 @@
 import { diffLines, equalRuns, type Hunk } from '../../text/diff.ts';
 import { splitLines, withoutEnding } from '../../text/lines.ts';
+import { grouped } from '../../text/unified.ts';
 import type { DiffRow, FileDiff } from './view-data.ts';
 
 /** The number of unchanged lines around a hunk. */
@@ -27,7 +28,7 @@ export function diffGroups(
   const groups: DiffRow[][] = [];
   let rows = 0;
   let cut = 0;
-  for (const near of neighbours(hunks)) {
+  for (const near of grouped(hunks, CONTEXT)) {
     const all = rowsOf(near, hunks, texts);
     const shown = all.slice(0, Math.max(0, MAX_ROWS - rows));
     rows += shown.length;
@@ -41,18 +42,6 @@ export function diffGroups(
     groups,
     cut,
   };
-}
-
-/** Hunks whose lines around them meet. */
-function neighbours(hunks: readonly Hunk[]): Hunk[][] {
-  const groups: Hunk[][] = [];
-  for (const hunk of hunks) {
-    const last = groups.at(-1);
-    const end = last?.at(-1)?.beforeEnd;
-    if (last !== undefined && end !== undefined && hunk.beforeStart - end <= 2 * CONTEXT) last.push(hunk);
-    else groups.push([hunk]);
-  }
-  return groups;
 }
 
 interface Texts {

@@ -65,7 +65,7 @@ export const OFFICIAL_FILESYSTEM: ServerTable = {
 
 const LOOK_BELOW: readonly Rule[] = [{ does: 'look', path: 'root_path' }];
 const NUMBERED = { argument: 'with_line_numbers', is: [true] } as const;
-const { tools } = OFFICIAL_FILESYSTEM;
+const { tools, words } = OFFICIAL_FILESYSTEM;
 
 /** `rust-mcp-filesystem`: the official tools, and additional ones. */
 export const RUST_FILESYSTEM: ServerTable = {
@@ -74,13 +74,7 @@ export const RUST_FILESYSTEM: ServerTable = {
   signature: ['read_text_file', 'head_file', 'tail_file', 'read_file_lines'],
   relativeTo: 'cwd',
   expandsHome: true,
-  words: {
-    read: 'read_text_file',
-    write: 'write_file',
-    edit: 'edit_file',
-    list: 'list_directory',
-    arguments: { path: 'path' },
-  },
+  words,
   tools: {
     ...tools,
     read_text_file: [

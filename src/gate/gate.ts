@@ -1,4 +1,4 @@
-import { toolGuard } from '../judge/facts.ts';
+import { toolGuard } from '../judge/guarded-configuration.ts';
 import { judge } from '../judge/judge.ts';
 import { asOf, type Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';

@@ -11,7 +11,8 @@ import {
   type Unreadable,
 } from '../disk/read.ts';
 import { grantCovers } from '../journal/grants.ts';
-import { type Facts, isStub, type JudgedAction, type Target, toolGuard } from '../judge/facts.ts';
+import { type Facts, isStub, type JudgedAction, type Target } from '../judge/facts.ts';
+import { toolGuard } from '../judge/guarded-configuration.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';

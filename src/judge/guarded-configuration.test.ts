@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changedProgram, isGitConfig, isGuarded } from './facts.ts';
+import { changedProgram, isGitConfig, isGuarded } from './guarded-configuration.ts';
 
 describe('configuration that decides which programs run', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { fingerprintOf } from '../../disk/read.ts';
-import { changedProgram, isGitConfig, isGuarded } from '../../judge/facts.ts';
+import { changedProgram, isGitConfig, isGuarded } from '../../judge/guarded-configuration.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { missingLines } from '../../model/coverage.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';

@@ -1,0 +1,91 @@
+/**
+ * Files that determine which programs run: git hooks, configuration of coding agents and editors, shell start-up files.
+ * A program that an agent runs must not change them unless the policy trusts it.
+ */
+const GUARDED: readonly RegExp[] = [
+  /(^|\/)\.git\/(modules\/((?!refs\/|logs\/).)+\/)?hooks(\/(?!.*\.sample$)|$)/i,
+  /(^|\/)\.git\/(modules\/((?!refs\/|logs\/).)+\/)?info\/attributes$/i,
+  /(^|\/)\.(claude|codex|gemini|cursor|vscode|opencode)(\/|$)/i,
+  /(^|\/)(\.mcp\.json|opencode\.jsonc?)$/i,
+  /(^|\/)\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|envrc|pam_environment)$/i,
+];
+
+/** The configuration of a repository, of a submodule or of a worktree. */
+const GIT_CONFIG =
+  /(^|\/)\.git\/(modules\/((?!refs\/|logs\/).)+\/)?(worktrees\/[^/]+\/)?config(\.worktree)?$/i;
+
+/** Git settings whose value is a program, or a file with more settings. Branches and remotes are not guarded. */
+const RUNS_PROGRAMS: readonly RegExp[] = [
+  /^core\.(hookspath|fsmonitor|sshcommand|editor|pager|askpass|gitproxy|attributesfile|worktree|alternaterefscommand)$/,
+  /^(alias|pager|include|includeif|browser|man|mergetool|difftool|guitool|trailer)\./,
+  /^filter\./,
+  /^diff\.(external|.*\.(command|textconv))$/,
+  /^merge\..*\.driver$/,
+  /^credential\.(.*\.)?helper$/,
+  /^(gpg|gpg\..*)\.program$/,
+  /^(sequence\.editor|interactive\.difffilter|uploadpack\.packobjectshook|sendemail\..*|protocol\..*)$/,
+  /^remote\..*\.(uploadpack|receivepack|vcs)$/,
+  /^submodule\..*\.update$/,
+  /^url\..*\.(insteadof|pushinsteadof)$/,
+];
+
+/** Files that a tool may not change either. Less than `GUARDED`: agents work on other settings of editors every day. */
+const GUARDED_FROM_TOOLS =
+  /(^|\/)(\.mcp\.json|\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|pam_environment))$/i;
+
+/** Files in which `lookfirst init` writes entries. */
+const CLIENT_FILES =
+  /(^|\/)(\.claude\/settings(\.local)?\.json|\.codex\/(hooks\.json|config\.toml)|\.gemini\/settings\.json|\.cursor\/(hooks|mcp)\.json|\.vscode\/mcp\.json|\.github\/hooks\/lookfirst\.json|opencode\.jsonc?)$/i;
+
+/**
+ * Returns when a tool's change of a file is guarded: always, only while the file holds our entries,
+ * or not.
+ */
+export function toolGuard(relative: string): 'always' | 'own-entries' | undefined {
+  if (GUARDED_FROM_TOOLS.test(relative)) return 'always';
+  return CLIENT_FILES.test(relative) ? 'own-entries' : undefined;
+}
+
+/** True for a file in which only some settings are guarded. Compare both texts with `changedProgram`. */
+export function isGitConfig(relative: string): boolean {
+  return GIT_CONFIG.test(relative);
+}
+
+/** True for a file that determines which programs run. `relative` is a path inside a workspace root. */
+export function isGuarded(relative: string): boolean {
+  return GUARDED.some((pattern) => pattern.test(relative));
+}
+
+/** The first setting that makes two texts of a git configuration run different programs; undefined if there is none. */
+export function changedProgram(before: string, after: string): string | undefined {
+  const [earlier, later] = [programs(before), programs(after)];
+  return [...new Set([...earlier.keys(), ...later.keys()])].find(
+    (key) => earlier.get(key) !== later.get(key),
+  );
+}
+
+/** Settings that run programs, with all their values. */
+function programs(text: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  let section = '';
+  // A backslash at the end of a line continues the value.
+  for (const line of text.replace(/\\\r?\n/g, '').split(/\r?\n/)) {
+    const header = HEADER.exec(line);
+    section = header === null ? section : sectionOf(header);
+    const setting = /^\s*([A-Za-z][\w-]*)\s*(?:=\s*(.*))?$/.exec(header === null ? line : (header[3] ?? ''));
+    const key = `${section}.${(setting?.[1] ?? '').toLowerCase()}`;
+    if (setting === null || !runsProgram(key)) continue;
+    found.set(key, `${found.get(key) ?? ''}${setting[2] ?? ''}\n`);
+  }
+  return found;
+}
+
+const HEADER = /^\s*\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\](.*)$/;
+
+function sectionOf([, name = '', sub]: RegExpExecArray): string {
+  return sub === undefined ? name.toLowerCase() : `${name.toLowerCase()}.${sub}`;
+}
+
+function runsProgram(key: string): boolean {
+  return RUNS_PROGRAMS.some((pattern) => pattern.test(key.toLowerCase()));
+}

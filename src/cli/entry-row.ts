@@ -7,7 +7,7 @@ import type { Colours, Column } from '../report/human.ts';
 import type { Times } from './times.ts';
 
 /** The folder and the time relative to which an entry is shown. */
-export interface Viewpoint {
+interface Viewpoint {
   readonly cwd: string;
   readonly times: Times;
   /** The current time, for a command that keeps running. */

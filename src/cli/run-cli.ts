@@ -10,7 +10,7 @@ import { Times } from './times.ts';
 import { version } from './version.ts';
 import { didYouMean } from './words.ts';
 
-export interface CliOptions {
+interface CliOptions {
   /** Everything after the program's own name. */
   readonly args: readonly string[];
   readonly streams: TerminalStreams;

@@ -19,7 +19,7 @@ export interface UndoFlags extends StateFlags {
 }
 
 /** The differences between the commands that undo. */
-export interface UndoManner {
+interface UndoManner {
   /** The number of changes from which the user must confirm. */
   readonly askFrom: number;
   /** More fields of the answer in JSON. */

@@ -164,7 +164,7 @@ function mapNames(names: ToolNames, map: (name: string) => string): ToolNames {
 }
 
 /** Arguments in the form of the schema, or the problem in a few words. */
-export type CheckedArguments = { readonly args: JsonRecord } | { readonly reason: string };
+type CheckedArguments = { readonly args: JsonRecord } | { readonly reason: string };
 
 /** Whether an argument that the schema does not name is an error or is dropped. */
 export type UnknownArguments = 'refuse' | 'ignore';

@@ -49,10 +49,6 @@ export function fingerprintOfContent(content: Content): Fingerprint {
     : (content.fingerprint ?? fingerprintOf(content.bytes));
 }
 
-export function sizeOfContent(content: Content): number {
-  return content.bytes === undefined ? content.fingerprint.size : content.bytes.byteLength;
-}
-
 /** True if the open file holds exactly this content. */
 export function holdsContent(fd: number, content: Content): boolean {
   const fingerprint = fingerprintOfContent(content);

@@ -9,7 +9,7 @@ import { syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
 import { retain, retainOrDrop } from './publication.ts';
 
-export interface PutBack {
+interface PutBack {
   /** The current path of the displaced file. */
   readonly displaced: string;
   /** The fingerprint of the file we just put in its place; undefined if we put nothing there. */

@@ -136,7 +136,7 @@ const MAX_ANNOUNCED_BYTES = 16 << 20;
  * The before-images of a change, for a store that keeps them in the transaction of the announcement. Undefined for
  * stores that keep images after the change.
  */
-export async function imagesToAnnounce(
+async function imagesToAnnounce(
   world: World,
   effects: readonly Effect[],
 ): Promise<AnnouncedImages | undefined> {

@@ -29,7 +29,7 @@ interface ClaimsOptions {
 }
 
 /** The part of a file's identity that claims use. */
-export interface ClaimedFile {
+interface ClaimedFile {
   readonly key: string;
   readonly root: string;
   readonly relative: string;

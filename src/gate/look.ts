@@ -385,6 +385,6 @@ export function runAsTool<T>({ bypass }: Pick<Policy, 'bypass'>, tool: string, c
 }
 
 /** The tool whose call is running. Undefined for library calls and for adapters that name no tool. */
-export function callingTool(): string | undefined {
+function callingTool(): string | undefined {
   return calling.getStore();
 }

@@ -39,7 +39,7 @@ const LINE_NUMBERS = /^ *\d{1,7}(?:\t|→|: ?)/gm;
 /** Number of context lines; the official filesystem server shows as many. */
 const DIFF_CONTEXT = 4;
 
-export type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
+type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
 
 /**
  * Judges an edit or an insert. If the file changed since it was seen, the edit is rebased on the change or refused as

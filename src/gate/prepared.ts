@@ -36,7 +36,7 @@ const CONTEXT_LINES = 1;
 const MAX_HASHED_BYTES = 8 << 20;
 
 /** Hashes that the journal keeps of a refusal, so that users can check later whether it was right. */
-export type Evidence = Pick<NewEntry, 'sha256' | 'sizeBytes' | 'seen' | 'content'>;
+type Evidence = Pick<NewEntry, 'sha256' | 'sizeBytes' | 'seen' | 'content'>;
 
 /**
  * An allowed change with its step, or a refusal. `credit` is the sighting of the lines that the refusal itself shows.

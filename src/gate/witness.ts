@@ -222,7 +222,7 @@ interface ChangedFile {
 }
 
 /** Lists the files that a session has seen and that have changed since. */
-export async function changedFiles(world: World, ledger: Ledger): Promise<readonly ChangedFile[]> {
+async function changedFiles(world: World, ledger: Ledger): Promise<readonly ChangedFile[]> {
   const changed: ChangedFile[] = [];
   for (const sighting of await ledger.all()) {
     const file = sighting.how === 'listing' ? undefined : await changedFile(world, sighting);

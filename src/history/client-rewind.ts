@@ -5,7 +5,7 @@ import { timeIn } from './json-value.ts';
  * The part of a conversation that its client has cut off. The model no longer has in its context what it saw in this
  * time.
  */
-export interface CutOff {
+interface CutOff {
   /** The last moment that is still part of the conversation. */
   readonly afterMs: number;
   /** When the conversation continued from there. */

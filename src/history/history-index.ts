@@ -12,7 +12,7 @@ import { checkHistoryOptions, type HistoryIndexOptions, type HistorySighting } f
 import { locate } from './paths.ts';
 
 /** The whole state of an index as plain JSON. It continues at byte `offset` of the transcript. */
-export interface HistorySnapshot {
+interface HistorySnapshot {
   readonly version: 2;
   readonly format: FormatName | null;
   readonly offset: number;

@@ -11,7 +11,7 @@ import {
 import { deniedOnStderr, payloadText } from './hosts/payload.ts';
 
 /** One call of a hook: the host's input and the flags of the hook's command line. */
-export interface HookCall {
+interface HookCall {
   readonly host: Host;
   /** The text that the host wrote to stdin. */
   readonly text: string;
@@ -22,7 +22,7 @@ export interface HookCall {
 }
 
 /** Judges one event. Throws a Fault if it cannot. */
-export type Respond = (host: Host, event: HookEvent) => Promise<HookReply>;
+type Respond = (host: Host, event: HookEvent) => Promise<HookReply>;
 
 /** Events after which the host changes a file or runs a command. Only these can be denied. */
 const BEFORE_EVENTS = new Set(['PreToolUse', 'BeforeTool', 'preToolUse', 'tool.execute.before', 'before']);

@@ -28,7 +28,7 @@ export interface Scene {
 }
 
 /** The effects of a host's call on files, with paths that the session understands. */
-export interface Meaning {
+interface Meaning {
   readonly touches: readonly Touch[];
   /** True if the call may change something that no touch names. */
   readonly unexplained: boolean;

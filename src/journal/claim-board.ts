@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 /** The session id that the command line uses to record the user's actions. */
 const COMMAND_LINE = 'command-line';
 
-export interface ClaimBoardOptions {
+interface ClaimBoardOptions {
   readonly store: Pick<Store, 'recent'>;
   /** How long a claim by a change lasts. */
   readonly claimMs: number;

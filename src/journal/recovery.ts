@@ -22,7 +22,7 @@ export interface Begun {
   readonly state: 'done' | 'gap';
 }
 
-export interface RecoveryOptions {
+interface RecoveryOptions {
   readonly store: Store;
   /** The current state at a key. Throws if it cannot be determined. */
   readonly sideOf: (key: string) => Promise<Side>;

@@ -320,7 +320,7 @@ export interface LineChange {
   readonly added: number;
 }
 
-export interface Carry {
+interface Carry {
   /** The changes, sorted and without overlaps. */
   readonly changes: readonly LineChange[];
   /** `seen` if the session wrote the new lines or was shown them. */

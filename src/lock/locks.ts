@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isMissing, isTaken } from '../model/errno.ts';
 import { nativeExtensions } from './native-package.ts';
 
-export interface LockOptions {
+interface LockOptions {
   /** Our state folder; processes with the same folder exclude each other. */
   readonly home: string;
   readonly owner: string;
@@ -153,7 +153,7 @@ function slotOf(key: string): number {
 }
 
 /** `alone`: an exclusive lock. `together`: a shared lock. */
-export type Sharing = 'alone' | 'together';
+type Sharing = 'alone' | 'together';
 
 /** A lock per key inside one process, first come, first served. */
 export class KeyedMutex<Key> {
@@ -297,7 +297,7 @@ function loadNative(): NativeLocks | undefined {
   }
 }
 
-export interface ProcessLockOptions {
+interface ProcessLockOptions {
   /** The file for kernel locks, if available. */
   readonly file: string;
   /** The folder with one file per lock, if kernel locks are not available. */

@@ -93,7 +93,7 @@ export interface InputRequired {
 }
 
 /** One modern tool call, with the parameters of its request. */
-export interface AskingCall {
+interface AskingCall {
   readonly name: string;
   readonly args: JsonRecord;
   readonly inputResponses: unknown;

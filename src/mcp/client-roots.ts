@@ -5,7 +5,7 @@ import { CLIENT_CAPABILITIES_KEY, metaOf, type Parts, requestMessage } from './p
 /** A client that does not answer `roots/list` within this time counts as having no roots. */
 const ANSWER_MS = 5000;
 
-export interface ClientRootsOptions {
+interface ClientRootsOptions {
   /** The roots to use if the client names none. */
   readonly fallback: readonly string[];
   /** Called when the client names different roots than before. */

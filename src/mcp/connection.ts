@@ -54,7 +54,7 @@ const MODERN_METHODS: ReadonlySet<string> = new Set([
   'subscriptions/listen',
 ]);
 
-export interface ClientConnectionOptions extends CallsOptions {
+interface ClientConnectionOptions extends CallsOptions {
   /** Receives the client's roots, if the server uses them. */
   readonly roots?: ClientRoots | undefined;
 }

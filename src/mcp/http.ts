@@ -53,7 +53,7 @@ export interface HttpOptions {
   readonly sessions?: Partial<SessionLimits>;
 }
 
-export interface HttpServer {
+interface HttpServer {
   /** The URL of the server: `http://127.0.0.1:PORT/mcp` */
   readonly url: string;
   readonly port: number;

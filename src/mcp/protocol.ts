@@ -29,10 +29,10 @@ export interface Implementation {
   readonly title?: string;
 }
 
-export const PROTOCOL_VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+const PROTOCOL_VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 export const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo';
 export const CLIENT_CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
-export const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo';
+const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo';
 export const SUBSCRIPTION_ID_KEY = 'io.modelcontextprotocol/subscriptionId';
 
 /**

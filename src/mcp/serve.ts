@@ -43,7 +43,7 @@ export interface ServeOptions {
  */
 const OPEN_AT_LATEST_MS = 250;
 
-export interface ServeStdioOptions extends ServeOptions {
+interface ServeStdioOptions extends ServeOptions {
   readonly input: Readable;
   readonly output: Writable;
 }
@@ -112,7 +112,7 @@ async function onceAnswered(failed: Promise<never>): Promise<never> {
   }
 }
 
-export interface ServeHttpOptions extends ServeOptions {
+interface ServeHttpOptions extends ServeOptions {
   /** The token that clients must send; default: a new one. */
   readonly token?: string | undefined;
   /** The port; default: any free port. */

@@ -12,7 +12,7 @@ import { type Parts, writeParts } from './protocol.ts';
 /** The reason the loop ended. */
 export type StdioEnd = 'end-of-input' | 'broken-output' | EndSignal;
 
-export interface StdioOptions {
+interface StdioOptions {
   readonly host: ToolHost;
   readonly input: Readable;
   readonly output: Writable;

@@ -51,14 +51,14 @@ export interface ObjectShape extends Described {
 }
 
 /** An object whose property `tag` selects one of several object shapes. Built by `variantOf`. */
-export interface VariantShape extends Described {
+interface VariantShape extends Described {
   readonly type: 'variant';
   readonly tag: string;
   readonly variants: Readonly<Record<string, ObjectShape>>;
 }
 
 /** One reason why a value does not have its shape. */
-export interface Mismatch {
+interface Mismatch {
   readonly kind: 'unknown' | 'missing' | 'wrong';
   /** Where the value is: `changes[0].edits`; empty for the checked value itself. */
   readonly path: string;
@@ -81,7 +81,7 @@ const MAX_QUOTED_CHARS = 40;
 const MAX_PATH_CHARS = 80;
 
 /** An object shape whose type keeps its properties, for `ValueOf`. */
-export type ObjectOf<P, R> = ObjectShape & { readonly properties: P; readonly required: R };
+type ObjectOf<P, R> = ObjectShape & { readonly properties: P; readonly required: R };
 
 /** An object shape; `required` names the properties that must be there. */
 export function objectOf<

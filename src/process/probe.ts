@@ -10,7 +10,7 @@ export type Probe =
   | { readonly ok: true; readonly tools: SandboxTools; readonly attributes: AttributeReader }
   | { readonly ok: false; readonly missing: string; readonly cure: string };
 
-export interface ProbeOptions {
+interface ProbeOptions {
   /** Our state folder, in which layers are made. */
   readonly home: string;
   readonly platform: string;

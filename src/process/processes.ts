@@ -29,7 +29,7 @@ import { COMMAND_VARIABLE, type CommandEnd, endCommands, runSandboxed } from './
 import type { HiddenPath, Profile } from './sandbox.ts';
 import { removeWarmLeftovers, type TaggedOwner, WarmTree } from './warm-tree.ts';
 
-export interface ProcessesOptions {
+interface ProcessesOptions {
   /** Our state folder. Layers and outputs are kept there, and no command sees it. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -13,7 +13,7 @@ export type CommandEnd =
   /** The sandbox could not be built; the command was not started. */
   | { readonly kind: 'not-started'; readonly reason: string };
 
-export interface SandboxOptions {
+interface SandboxOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Undefined means no limit. */
   readonly timeoutMs?: number | undefined;
@@ -23,7 +23,7 @@ export interface SandboxOptions {
 }
 
 /** A plan and the layer that its command writes to. */
-export type SandboxRun = Omit<SandboxPlan, 'layer' | 'locale'> & {
+type SandboxRun = Omit<SandboxPlan, 'layer' | 'locale'> & {
   readonly layer: Pick<Layer, 'folder' | 'beganNs'>;
 };
 

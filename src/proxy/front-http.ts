@@ -25,7 +25,7 @@ export interface FrontOptions extends GateOptions, UpstreamChoice {
   readonly maxBytes?: number;
 }
 
-export interface Front {
+interface Front {
   /** The URL of the gate: `http://127.0.0.1:PORT/mcp` */
   readonly url: string;
   readonly port: number;

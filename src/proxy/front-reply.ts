@@ -19,7 +19,7 @@ const STATUS: Readonly<Record<number, number>> = {
   [-32022]: 400,
 };
 
-export interface ReplyOptions {
+interface ReplyOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Errors get their own HTTP status, which only the modern era defines. */
   readonly modern: boolean;

@@ -9,7 +9,7 @@ export interface Exchange {
   abort(): void;
 }
 
-export interface ExchangeRequest {
+interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly url: URL;
   readonly headers: Headers;

@@ -8,7 +8,7 @@ const NEWLINE = Buffer.from('\n');
 /** Up to this size, copying a line and its newline into one buffer is cheaper than a gathered write of two. */
 const COPY_BYTES = 16 * 1024;
 
-export interface LineReading extends LineSink {
+interface LineReading extends LineSink {
   /** Called once when the stream has ended or failed. */
   onEnd(): void;
 }

@@ -17,7 +17,7 @@ import {
 } from './rpc.ts';
 import type { Upstream, UpstreamEnd, UpstreamEvents } from './upstream.ts';
 
-export interface HttpUpstreamOptions {
+interface HttpUpstreamOptions {
   readonly url: string;
   readonly headers: Headers;
   readonly maxBytes: number;

@@ -2,7 +2,7 @@ import { parse, resolve } from 'node:path';
 import { Workspace } from '../workspace/workspace.ts';
 
 /** The target of a path after following its links. A path that does not exist keeps its missing names. */
-export interface CanonicalPath {
+interface CanonicalPath {
   readonly absolute: string;
   /** The name of the file in journal and ledger. */
   readonly key: string;

@@ -20,7 +20,7 @@ export interface GrantView {
 /** The session name that the journal uses for actions of the user at the command line. */
 const WHO = 'command-line';
 
-export interface GrantRequest {
+interface GrantRequest {
   readonly cwd: string;
   readonly path: string;
   readonly scope: Scope;

@@ -101,7 +101,7 @@ export async function clientOf(
 }
 
 /** The number of a session's sightings that are still current. */
-export interface SessionFreshness {
+interface SessionFreshness {
   readonly seen: number;
   readonly outOfDate: number;
   readonly lastMs: number;

@@ -15,7 +15,7 @@ export type TranscriptSightings = DerivedHistory;
 /** What went wrong in one conversation. */
 export type TranscriptFinding = AuditFinding;
 
-export interface ReadTranscriptOptions {
+interface ReadTranscriptOptions {
   /** The base of relative paths in these options. */
   readonly base: string;
   readonly format?: FormatName | undefined;

@@ -23,7 +23,7 @@ export interface TurnView extends TurnMark {
   readonly git?: GitPosition;
 }
 
-export interface TurnRequest {
+interface TurnRequest {
   readonly scope: Scope;
   readonly session?: string | undefined;
   /** Show only turns with this id or label. */

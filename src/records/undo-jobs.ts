@@ -15,7 +15,7 @@ export interface UndoJob {
 }
 
 /** The user's choice of changes to undo. */
-export interface TakeBackRequest
+interface TakeBackRequest
   extends Pick<EntryRequest, 'cwd' | 'root' | 'all' | 'path' | 'session' | 'sinceMs'> {
   readonly change?: string | undefined;
   /** The session whose newest change is undone if the user names nothing. */

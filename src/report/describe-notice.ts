@@ -5,7 +5,7 @@ import { lineWords, relativeTime } from './amounts.ts';
 import { clip, pathText, phrase, quotation } from './bounded.ts';
 import { fill, STALENESS_WARNING } from './wordings.ts';
 
-export interface NoticeOptions {
+interface NoticeOptions {
   /** The path as the caller wrote it, for wordings that name it. */
   readonly path?: string;
   readonly wording?: PresetName;

@@ -22,7 +22,7 @@ export interface VisibleText {
 const EVERYTHING: LineRange = { from: 1, to: Number.MAX_SAFE_INTEGER };
 
 /** A file whose text is to be shown. */
-export interface Showable {
+interface Showable {
   readonly file: FileText;
   /** Relative to its root. */
   readonly path: string;

@@ -13,7 +13,7 @@ export interface PathNames {
 }
 
 /** The folder where relative paths start, or the absolute path that represents the workspace. */
-export interface Placement {
+interface Placement {
   /** The first root. */
   readonly root: string;
   /** A folder inside a root, absolute or relative to the first root; default: the first root. */

@@ -21,7 +21,7 @@ const WITHIN_MS = 10;
 /** Limit of waiting notes: writing them blocks all other work. */
 const AT_MOST = 128;
 
-export interface LateNotesOptions {
+interface LateNotesOptions {
   readonly withinMs?: number;
   /** `overlap`: the store keeps the order of records sent together, so a record need not wait for earlier notes. */
   readonly records?: 'wait' | 'overlap';

@@ -170,7 +170,7 @@ function beginsWithCrlf(bytes: Uint8Array): boolean {
 }
 
 /** How a text is stored; enough to write it back byte for byte. */
-export interface TextForm {
+interface TextForm {
   /** Lower case: `utf-8`, `utf-16le`, `utf-16be`, or a legacy name such as `windows-1252`. */
   readonly encoding: string;
   readonly bom: boolean;
@@ -198,7 +198,7 @@ const BOMS = [
  * surrogates and NULs in UTF-16 all return undefined. UTF-16 without a mark is recognised only if all of it is
  * printable and one byte of many pairs is zero.
  */
-export function decodeUnicode(bytes: Uint8Array): DecodedText | undefined {
+function decodeUnicode(bytes: Uint8Array): DecodedText | undefined {
   const marked = markOf(bytes);
   if (marked !== undefined) {
     const text = decodeStrict(bytes.subarray(marked.mark.length), marked.encoding);
@@ -215,7 +215,7 @@ export function decodeUnicode(bytes: Uint8Array): DecodedText | undefined {
 }
 
 /** Encodes as UTF-8 or UTF-16; undefined if the text has a lone surrogate, which they cannot represent. */
-export function encodeUnicode(text: string, form: TextForm): Uint8Array | undefined {
+function encodeUnicode(text: string, form: TextForm): Uint8Array | undefined {
   const marked = form.bom ? `\ufeff${text}` : text;
   if (form.encoding !== 'utf-8') {
     if (!isWellFormed(marked)) return undefined;
@@ -227,7 +227,7 @@ export function encodeUnicode(text: string, form: TextForm): Uint8Array | undefi
   return bytes.includes('\ufffd') && !isWellFormed(marked) ? undefined : bytes;
 }
 
-export function isUnicode(encoding: string): boolean {
+function isUnicode(encoding: string): boolean {
   return BOMS.some((known) => known.encoding === encoding);
 }
 
@@ -253,7 +253,7 @@ export function hasNul(bytes: Uint8Array): boolean {
 }
 
 /** True if the text has no control characters that text does not use, and no replacement characters. */
-export function isPlainText(text: string): boolean {
+function isPlainText(text: string): boolean {
   return !/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]/.test(text);
 }
 

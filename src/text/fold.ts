@@ -9,7 +9,7 @@ export type TolerantTier = Extract<MatchTier, 'line-endings' | 'trailing-space' 
  * correspond one to one to those from `source[i]` on, up to the next entry. An entry in `wide` is one source character
  * that became several.
  */
-export interface Folded {
+interface Folded {
   readonly text: string;
   readonly folded: readonly number[];
   readonly source: readonly number[];

@@ -150,7 +150,7 @@ export function clampLine(line: string, maxChars: number, missing = 0): ClampedL
 }
 
 /** Lines cut to a maximum length. */
-export interface ClampedLines {
+interface ClampedLines {
   /** The lines, separated by newlines, without one at the end. */
   readonly text: string;
   /** Numbers of the lines that are shown only in part. */

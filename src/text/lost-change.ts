@@ -2,7 +2,7 @@ import { diffLines, type Hunk } from './diff.ts';
 import { splitLines } from './lines.ts';
 
 /** Another writer's change that is missing from a later version. */
-export interface LostChange {
+interface LostChange {
   /** The changed lines of the live text (0-based, end exclusive); empty if lines were only removed. */
   readonly from: number;
   readonly to: number;

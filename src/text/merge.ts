@@ -6,7 +6,7 @@ export type Merged =
   | { readonly clean: true; readonly text: string }
   | { readonly clean: false; readonly text: string; readonly conflicts: number };
 
-export interface MergeOptions {
+interface MergeOptions {
   /**
    * Maximum comparisons for each of the two diffs. Beyond it, everything between a side's first and last change is one
    * change.

@@ -7,7 +7,7 @@ const HUNK = /^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@/;
 const CARRIAGE_RETURN = '␍';
 
 /** Lines that a diff shows of the text before the change. */
-export interface ShownBefore {
+interface ShownBefore {
   readonly ranges: readonly LineRange[];
   /** The lines of all ranges, in order. */
   readonly content: string;

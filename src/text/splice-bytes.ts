@@ -3,14 +3,14 @@ import { type Change, changesOf, composeChanges, deletesLines } from './change.t
 import { hasNul, hasUtf16Mark } from './decode.ts';
 import { type Ending, endingUsed, type Span, viewOf, withEnding } from './lines.ts';
 
-export interface BytesSpliced {
+interface BytesSpliced {
   readonly bytes: Uint8Array;
   /** Offsets are in bytes; otherwise like `changes` in splice.ts. */
   readonly changes: readonly Change[];
   readonly replaced: number;
 }
 
-export interface SpliceBytesOptions {
+interface SpliceBytesOptions {
   /** Encoding of the file, if known. Only with `utf-8` may edits contain non-ASCII characters. */
   readonly encoding?: string;
   /** Like `EditOptions.matching` in splice.ts. */

@@ -50,7 +50,7 @@ export interface EditFailure {
   readonly nearest?: Nearest;
 }
 
-export interface SpliceOptions {
+interface SpliceOptions {
   /** The loosest tier allowed; default `punctuation`. */
   readonly loosest?: FoldTier;
   /**

@@ -39,7 +39,7 @@ export type Performed =
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** The context in which an answer is rendered. */
-export interface Audience {
+interface Audience {
   readonly context: RenderContext;
   /** Translates paths for display; absent: paths are shown as the session gives them. */
   readonly names?: PathNames | undefined;
@@ -102,7 +102,7 @@ export interface ToolContext {
 }
 
 /** A call that may change files. */
-export type ChangeCall = Extract<
+type ChangeCall = Extract<
   Call,
   { kind: 'write' | 'edit' | 'insert' | 'apply' | 'patch' | 'delete' | 'move' | 'mkdir' | 'undo' }
 >;

@@ -66,7 +66,7 @@ export interface ToolHost {
   sessionEnded?(sessionHint: string): void;
 }
 
-export interface ToolHostOptions extends ChoiceOptions {
+interface ToolHostOptions extends ChoiceOptions {
   /** Opens the workspace. Called by the first tool call, so that listing tools does not wait for it. */
   readonly open: () => Promise<Sessions>;
   readonly dialect: Dialect;

@@ -3,7 +3,7 @@ import { isMissing } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 
 /** A file of the page, as the build has bundled it. */
-export interface PageFile {
+interface PageFile {
   readonly type: string;
   readonly bytes: Uint8Array;
 }

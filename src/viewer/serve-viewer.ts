@@ -77,7 +77,7 @@ export interface ViewerOptions extends ApiOptions {
  * Answers the requests of the viewer's page. The page itself holds no data and needs no token; everything else does. Requests
  * that name another host, or come from another site, get 403: a foreign page cannot reach us through a name of its own.
  */
-export function viewerListener(options: ViewerOptions): RequestListener {
+function viewerListener(options: ViewerOptions): RequestListener {
   const api = new Api(options);
   const files = pageFiles();
   return (req, res) => {
@@ -171,7 +171,7 @@ function faultText(error: unknown): string {
   return error instanceof Fault ? `lookfirst failed (${error.code}); its log says more` : 'lookfirst failed';
 }
 
-export interface ViewerServer {
+interface ViewerServer {
   /** The URL with the token in its fragment, which browsers do not send to servers. */
   readonly url: string;
   /** Returns an address that works once, within a minute. */
@@ -208,12 +208,12 @@ export async function serveViewer(options: ViewerOptions & { readonly port: numb
   };
 }
 
-export function viewerUrl(port: number, token: string): string {
+function viewerUrl(port: number, token: string): string {
   return `http://127.0.0.1:${port}/#${token}`;
 }
 
 /** The options of the viewer without a server, as the command line prepares them. */
-export interface OpenViewerOptions {
+interface OpenViewerOptions {
   readonly place: RecordsPlace;
   /** The workspaces in, around and below these folders are shown. */
   readonly folders: readonly string[];

@@ -14,7 +14,7 @@ export interface ServerEvent {
   readonly data: Buffer;
 }
 
-export interface EventSink {
+interface EventSink {
   readonly maxBytes: number;
   onEvent(event: ServerEvent): void;
   /** The server requests this delay before a reconnect. */

@@ -120,13 +120,13 @@ function closing(held: number): string {
 }
 
 /** One line of the demo's output. */
-export interface DemoLine {
+interface DemoLine {
   readonly who: 'agent' | 'agent 2' | 'gate' | 'person' | 'file';
   readonly text: string;
 }
 
 /** The parts that a scene uses. */
-export interface Play {
+interface Play {
   readonly stage: Stage;
   readonly agent: ServerProcess;
   readonly second: ServerProcess;
@@ -136,7 +136,7 @@ export interface Play {
 }
 
 /** One promise and the calls that demonstrate it. */
-export interface DemoScene {
+interface DemoScene {
   readonly title: string;
   readonly promise: string;
   /** True if the promise held. */

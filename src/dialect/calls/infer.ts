@@ -15,7 +15,7 @@ export interface ToolTraits {
 }
 
 /** A guess about a tool that no table describes. */
-export interface Inference {
+interface Inference {
   readonly rules: readonly Rule[];
   /** The tool may change something, so the policy for unknown tools applies. */
   readonly mayChange: boolean;

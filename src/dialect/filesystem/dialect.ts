@@ -22,7 +22,7 @@ const DEEP = { as: 'names', depth: Number.MAX_SAFE_INTEGER, limit: MAX_ENTRIES }
 const EXCLUDES = { type: 'array', items: { type: 'string' }, default: [] } as const;
 
 /** The tools that list folders and search for names. */
-export const LISTING_TOOLS: readonly Tool[] = [
+const LISTING_TOOLS: readonly Tool[] = [
   tool({
     name: 'list_directory',
     title: 'List Directory',
@@ -197,7 +197,7 @@ function anyOf(matches: readonly PathMatch[]): PathMatch {
 const ONCE = { ...DESTROYS, idempotentHint: false };
 
 /** The tools that change files. Only create_directory creates folders. */
-export const FILESYSTEM_CHANGES: readonly Tool[] = [
+const FILESYSTEM_CHANGES: readonly Tool[] = [
   tool({
     name: 'write_file',
     title: 'Write File',

@@ -8,7 +8,7 @@ import { DESTROYS, type Dialect, type Tool, tool } from '../tool.ts';
 import { LACE_TOOLS } from './tools.ts';
 
 /** Several replacements in one file, all or none, each with an exact number of occurrences. */
-export const FILE_EDIT: Tool = tool({
+const FILE_EDIT: Tool = tool({
   name: 'file_edit',
   title: 'Edit a file',
   description:

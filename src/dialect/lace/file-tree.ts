@@ -16,7 +16,7 @@ const SUMMARISED: ReadonlySet<string> = new Set([
   '__pycache__',
 ]);
 
-export interface TreeOptions {
+interface TreeOptions {
   /** Name of the folder itself, the first row. */
   readonly name: string;
   readonly pattern?: string;

@@ -29,7 +29,7 @@ const FLAG = { type: 'boolean' } as const;
 const ONCE = { ...DESTROYS, idempotentHint: false };
 
 /** The tools that change files. */
-export const CHANGING_TOOLS: readonly Tool[] = [
+const CHANGING_TOOLS: readonly Tool[] = [
   tool({
     name: 'write_file',
     title: 'Write a file',

@@ -12,7 +12,7 @@ import type { World } from '../world.ts';
 import type { Written } from './write-set.ts';
 
 /** A file that a command has changed or removed, or is about to change or remove. */
-export interface Overwritten {
+interface Overwritten {
   readonly path: Pick<ResolvedPath, 'key' | 'relative'>;
   readonly before: Side;
   readonly after: Side;

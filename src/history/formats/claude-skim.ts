@@ -1,7 +1,7 @@
 import { keyAt, type LinkKind, type NameKey } from './record-chain.ts';
 
 /** A line that may be skipped: a record without a uuid, or one of which only the position matters. */
-export type SkippedLine = 'nameless' | LinkedLine;
+type SkippedLine = 'nameless' | LinkedLine;
 
 interface LinkedLine {
   readonly parent: NameKey | null;

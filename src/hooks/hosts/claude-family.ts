@@ -11,7 +11,7 @@ import {
 import { deniedOnStderr, optionalText, payloadText, sessionOf } from './payload.ts';
 
 /** The differences between the programs that share Claude Code's form of hooks. */
-export interface FamilyMember {
+interface FamilyMember {
   readonly name: HostName;
   readonly projectVariable?: string;
   /** The field that names the turn. */

@@ -16,7 +16,7 @@ import { errnoOf } from '../../model/errno.ts';
 import { readBody } from '../../wire/http.ts';
 import type { HookAnswer } from '../event.ts';
 
-export interface ResidentOptions {
+interface ResidentOptions {
   readonly place: ResidentPlace;
   /**
    * The file from which this program was started. Calls for another program are refused, and a

@@ -39,7 +39,7 @@ export function fitsFeed(entry: Entry, { path, code, turn }: FeedFilter): boolea
   return names.some((name) => name.toLowerCase().includes(part));
 }
 
-export interface FeedRequest {
+interface FeedRequest {
   /** The workspaces to include. */
   readonly near: Pick<EntryFilter, 'near'>;
   readonly filter: FeedFilter;
@@ -122,7 +122,7 @@ const OF_CHANGE: ReadonlySet<RefusalCode> = new Set([
 ]);
 
 /** Whether refusing was right. `same-content`: the session read the file again and then wrote what had been refused. */
-export type Alarm = 'unchanged-bytes' | 'same-content' | undefined;
+type Alarm = 'unchanged-bytes' | 'same-content' | undefined;
 
 /** The reason why a refusal was a false alarm; undefined if it was right or cannot be judged. `next`: the session's next change of the file. */
 export function falseAlarm(refusal: Entry, next: Entry | undefined): Alarm {

@@ -6,7 +6,7 @@ const CUT_MS = 8_000;
 const MIN_STEP_MS = 150;
 
 /** Positions on the time axis of the lanes, from 0 to 1. */
-export interface LaneAxis {
+interface LaneAxis {
   /** The position of each entry, in the given order. */
   readonly at: Float64Array;
   /** A cut of idle time: its position and length. */

@@ -14,7 +14,7 @@ export interface PgClient {
   on(event: 'end', listener: () => void): unknown;
 }
 
-export interface PgOptions {
+interface PgOptions {
   readonly connectionString: string;
   /** Allows several queries in flight; the server answers them in order. */
   readonly pipeline: true;

@@ -47,7 +47,7 @@ function withNotes(store: PostgresStore): Store {
   return new LateNotes(store, { records: 'overlap', patienceMs: PATIENCE_MS });
 }
 
-export interface PostgresStateOptions {
+interface PostgresStateOptions {
   readonly home: string;
   readonly durability: Durability;
   readonly fleet: FleetOptions;

@@ -26,7 +26,7 @@ const MAX_SHARED_BYTES = 1 << 20;
 /** Number of sent images that are remembered. Beyond it, the database is queried for displaced files. */
 const MAX_SENT = 10_000;
 
-export interface ImageOptions {
+interface ImageOptions {
   /** Images as local files of this machine. */
   readonly local: Images;
   readonly db: PostgresConnection;

@@ -22,12 +22,12 @@ const MAX_ROWS = 20_000;
 const TOKEN = /^[\w-]{43}$/;
 
 export type Tab = 'activity' | 'turns' | 'files' | 'numbers';
-export type ViewerSelection =
+type ViewerSelection =
   | { readonly kind: 'entry'; readonly seq: number }
   | { readonly kind: 'turn'; readonly seq: number }
   | { readonly kind: 'file'; readonly root: string; readonly path: string };
 
-export interface NumbersView {
+interface NumbersView {
   readonly numbers: Numbers;
   readonly state: StateView;
 }

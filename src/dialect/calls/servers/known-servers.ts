@@ -21,7 +21,7 @@ const COMPOSE: readonly Rule[] = [
 /**
  * Desktop Commander. Its shell tools are not confined, so the rule for unknown tools applies to them.
  */
-export const DESKTOP_COMMANDER: ServerTable = {
+const DESKTOP_COMMANDER: ServerTable = {
   id: 'desktop-commander',
   serverNames: ['desktop-commander'],
   signature: ['edit_block', 'start_process', 'read_file'],
@@ -201,7 +201,7 @@ const PATCH: readonly Rule[] = [
 ];
 
 /** `tumf/mcp-text-editor`: line ranges with its own hashes, and no workspace. */
-export const TEXT_EDITOR_SERVER: ServerTable = {
+const TEXT_EDITOR_SERVER: ServerTable = {
   id: 'mcp-text-editor',
   serverNames: ['mcp-text-editor'],
   signature: ['get_text_file_contents'],
@@ -254,7 +254,7 @@ export const KNOWN_SERVERS: readonly ServerTable[] = [
 ];
 
 /** What is known about a server so far. */
-export interface ServerTraits {
+interface ServerTraits {
   readonly name?: string;
   readonly tools?: readonly string[];
 }

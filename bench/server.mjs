@@ -82,11 +82,14 @@ class Bench {
       writeFileSync(join(base, `${durability}.json`), JSON.stringify({ durability }));
   }
 
+  /** Each row has a state folder of its own, so that the kept code is that of such starts. */
   async coldStart({ read = false } = {}) {
     const path = this.#file(KB);
+    const state = read ? 'read' : 'listed';
+    mkdirSync(join(this.#base, state));
     const { ours, official } = await this.#turns(15, async (which) => {
       const start = performance.now();
-      const client = this.#start(which);
+      const client = this.#start(which, { state });
       await client.open();
       if (read) await client.text(readCall(which, path));
       const ms = performance.now() - start;
@@ -184,7 +187,7 @@ class Bench {
     const call = () => ['list_directory', { path }];
     const mustSay = 'entry-0';
     if (dialect === 'lookfirst') return this.#compare({ turns: 12, burst: 3, call, mustSay });
-    const other = this.#start('ours', ['--dialect', dialect]);
+    const other = this.#start('ours', { flags: ['--dialect', dialect] });
     await other.open();
     try {
       const clients = { ours: other, official: (await this.#open()).official };
@@ -287,7 +290,7 @@ class Bench {
   async #withOurs(durability, work) {
     const both = await this.#open();
     if (durability === 'none') return work(both);
-    const ours = this.#start('ours', [], durability);
+    const ours = this.#start('ours', { durability });
     await ours.open();
     try {
       return await work({ ours, official: both.official });
@@ -306,11 +309,11 @@ class Bench {
     return this.#clients;
   }
 
-  #start(which, flags = [], durability = 'none') {
+  #start(which, { flags = [], durability = 'none', state = 'state' } = {}) {
     if (which === 'official') return new RawClient([process.execPath, OFFICIAL, this.#root]);
     const policy = ['--policy', join(this.#base, `${durability}.json`)];
     return new RawClient([process.execPath, OURS, 'serve', this.#root, ...policy, ...flags], {
-      LOOKFIRST_HOME: join(this.#base, 'state'),
+      LOOKFIRST_HOME: join(this.#base, state),
     });
   }
 

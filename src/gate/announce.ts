@@ -7,7 +7,7 @@ import type { Effect, NewEntry, PendingChange } from '../model/entry.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { AnnouncedImages, Writes } from '../store/store.ts';
+import type { AnnouncedImages, Basis, Writes } from '../store/store.ts';
 import { isSecretPath } from '../text/secrets.ts';
 import { type Displaced, type Step, snapshotAt } from './step.ts';
 import type { World } from './world.ts';
@@ -26,7 +26,10 @@ export function newChangeId(): string {
 export async function announce(
   world: World,
   pending: PendingChange,
-  entries: readonly NewEntry[] = [],
+  {
+    entries = [],
+    basis,
+  }: { readonly entries?: readonly NewEntry[]; readonly basis?: Basis | undefined } = {},
 ): Promise<boolean> {
   try {
     const images =
@@ -35,13 +38,22 @@ export async function announce(
         : await imagesToAnnounce(world, pending.entry.effects ?? []);
     await world.store.record({
       announce: pending,
+      ...(basis === undefined ? {} : { basis }),
       ...(entries.length === 0 ? {} : { entries }),
       ...(images === undefined ? {} : { images }),
     });
     if (images !== undefined) world.images.announced?.(images);
     return true;
   } catch (error) {
+    if (basis !== undefined) throw unconfirmed(world, error);
     return goOnUnrecorded(world, nothingChanged(error));
+  }
+}
+
+/** Thrown if the basis of a change was not confirmed. No file was touched; judge by what the store says. */
+export class OutdatedBasis extends Error {
+  constructor(cause: Fault) {
+    super('the basis of the change was not confirmed', { cause });
   }
 }
 
@@ -78,6 +90,17 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
   } catch (error) {
     return goOnUnrecorded(world, error);
   }
+}
+
+/**
+ * The error of an announcement that did not confirm its basis. The change must not go on without that, but the store may
+ * still say what to judge by.
+ */
+function unconfirmed({ policy }: World, error: unknown): unknown {
+  if (!(error instanceof Fault) || error.reason === 'unsent' || error.reason === 'unanswered')
+    return nothingChanged(error);
+  const isWorthLooking = error.reason === 'outdated' || policy.auditFailure === 'allow';
+  return isWorthLooking ? new OutdatedBasis(error) : nothingChanged(error);
 }
 
 function goOnUnrecorded({ policy }: World, error: unknown): false {

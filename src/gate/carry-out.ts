@@ -5,6 +5,7 @@ import { errnoOf } from '../model/errno.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
+import type { Basis } from '../store/store.ts';
 import { announce, bypassEntries, newChangeId, type Settlement, settle } from './announce.ts';
 import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
 import { type Telling, withClaimNotices } from './claims.ts';
@@ -18,6 +19,8 @@ interface Work {
   readonly steps: readonly Step[];
   /** Keys whose locks the caller holds. */
   readonly locked: readonly string[];
+  /** What the steps were judged by, if the store must confirm it. */
+  readonly basis?: Basis | undefined;
   /** Further journal entries, written together with the entry of the change. */
   readonly entries?: readonly NewEntry[];
   /** The changes that an undo takes back, and the keys it covers. */
@@ -74,7 +77,8 @@ interface Reserved extends Work {
 async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): Promise<Outcome<ApplyResult>> {
   const { entry } = work;
   const { change } = entry;
-  const announced = await announce(world, { change, entry, owner: world.owner, locked: work.locked });
+  const { locked, basis } = work;
+  const announced = await announce(world, { change, entry, owner: world.owner, locked }, { basis });
   const done: DoneStep[] = [];
   let refusal: Refusal | undefined;
   try {

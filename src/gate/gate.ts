@@ -8,8 +8,10 @@ import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
 import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
+import type { Basis } from '../store/store.ts';
 import { suspectLines } from '../text/placeholder.ts';
 import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
+import { OutdatedBasis } from './announce.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
 import { carryOutTold } from './carry-out.ts';
 import { Announcements } from './foreign/announcements.ts';
@@ -17,7 +19,7 @@ import { isRelocation, keysOf, notLocked, pathsOf, trafficOf } from './keys.ts';
 import { glanceFacts, type LookRequest, runAsTool } from './look.ts';
 import { prepare, prepareAll } from './prepare.ts';
 import { type Denied, type Prepared, Refusals } from './prepared.ts';
-import { lockKeys } from './recover.ts';
+import { lockLooked, lockRemembered } from './recover.ts';
 import { type CallSettings, type Step, withSettings, worldFor } from './step.ts';
 import { validateAnnouncement, validateEnding, validateEvent, validateIntent } from './validate.ts';
 import { witness } from './witness.ts';
@@ -101,11 +103,24 @@ export class Gate {
     const keys = keysOf(this.#world, changes);
     if (!keys.ok) return this.#refuse(keys.refusal);
     let locked = keys.keys;
+    let judgedBy: Trying['judgedBy'] = 'memory';
     const met: Refusal[] = [];
     const approved: Approved = new Map();
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const outcome = await this.#attempt(intent, changes, { locked, signal, settings, approved, times });
+      const outcome = await this.#attempt(intent, changes, {
+        locked,
+        signal,
+        settings,
+        approved,
+        times,
+        judgedBy,
+      });
       if (outcome === undefined) break;
+      if (outcome === 'outdated') {
+        judgedBy = 'store';
+        tries -= 1;
+        continue;
+      }
       if ('ok' in outcome) return met.length === 0 ? outcome : this.#withMet(outcome, met);
       if ('needs' in outcome) locked = [...locked, ...outcome.needs];
       // Only missing locks count as tries, not conflicts with other programs or missing approvals.
@@ -135,11 +150,18 @@ export class Gate {
     intent: Intent,
     changes: readonly FileIntent[],
     trying: Trying,
-  ): Promise<Attempt | undefined> {
-    const release = await lockKeys(this.#world, trying.locked, this.#ledger);
-    if (release === undefined) return undefined;
+  ): Promise<Attempt | 'outdated' | undefined> {
+    const lock = trying.judgedBy === 'memory' ? lockRemembered : lockLooked;
+    const held = await lock(this.#world, trying.locked, this.#ledger);
+    if (held === undefined) return undefined;
+    const { release, basis } = held;
     try {
-      return await asOf(this.#ledger, trying.times, () => this.#performLocked(intent, changes, trying));
+      return await asOf(this.#ledger, trying.times, () =>
+        this.#performLocked(intent, changes, { ...trying, basis }),
+      );
+    } catch (error) {
+      if (error instanceof OutdatedBasis) return 'outdated';
+      throw error;
     } finally {
       release();
     }
@@ -229,12 +251,13 @@ export class Gate {
   async #performLocked(
     intent: Intent,
     changes: readonly FileIntent[],
-    { locked, signal, settings, approved, times }: Trying,
-  ): Promise<Attempt> {
+    { locked, signal, settings, approved, times, basis }: Trying & { readonly basis: Basis | undefined },
+  ): Promise<Attempt | 'outdated'> {
     const world = await worldFor(withSettings(this.#world, settings), changes.length);
     const prepared: Prepared[] = [];
     try {
       prepared.push(...(await prepareAll(world, this.#ledger, changes)));
+      if (basis !== undefined && !isAnnounced(intent, prepared)) return 'outdated';
       const refusals: Refusal[] = [];
       for (const item of prepared)
         if (!item.ok) refusals.push((await this.refusals.record({ ...item, times })).refusal);
@@ -246,7 +269,7 @@ export class Gate {
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
       signal?.throwIfAborted();
-      const outcome = await carryOutTold(world, this.#ledger, { steps, locked, approved });
+      const outcome = await carryOutTold(world, this.#ledger, { steps, locked, approved, basis });
       if ('busy' in outcome) return await this.#refuse(outcome.busy);
       if (!('ok' in outcome && outcome.ok)) return outcome;
       this.refusals.resetAll(changes.flatMap(pathsOf));
@@ -256,6 +279,14 @@ export class Gate {
       for (const item of prepared) if (item.ok) item.step.close();
     }
   }
+}
+
+/** True if a change will be announced. Any other answer must come from the store, because nothing confirms its basis. */
+function isAnnounced(intent: Intent, prepared: readonly Prepared[]): boolean {
+  if (intent.kind === 'apply' && intent.dryRun === true) return false;
+  return (
+    prepared.every((item) => item.ok) && prepared.some((item) => item.ok && item.step.effects.length > 0)
+  );
 }
 
 /** The evidence that a vet records. It leaves out the credit, because a vet shows no lines. */
@@ -273,6 +304,11 @@ interface Trying {
   readonly settings?: CallSettings | undefined;
   /** The user's approvals so far. The user is asked without holding locks, because the answer may take minutes. */
   readonly approved: Approved;
+  /**
+   * `memory`: by what this process remembers of the session, which the announcement confirms. It saves a round trip
+   * where the store remembers.
+   */
+  readonly judgedBy: 'memory' | 'store';
 }
 
 /** The result of one try: an answer, missing locks, a missing approval, or a conflict with another program. */

@@ -9,6 +9,7 @@ import { errnoOf } from '../model/errno.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
+import type { Basis } from '../store/store.ts';
 import { settleByBytes } from './foreign/settle.ts';
 import { outermostKeys } from './keys.ts';
 import { restoreStep } from './restore-step.ts';
@@ -55,7 +56,55 @@ export async function lockKeys(
   ledger?: Ledger,
 ): Promise<(() => void) | undefined> {
   const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
-  if (release === undefined) return undefined;
+  return release && lookUnder(world, keys, { release, ledger });
+}
+
+/** The release of locks, and what the change judged under them must confirm when it is announced. */
+interface Held {
+  readonly basis?: Basis;
+  release(): void;
+}
+
+/**
+ * Like `lockKeys`, without a round trip if the store remembers what the session has seen. Then nothing is known of
+ * pending changes: the announcement must confirm the basis.
+ */
+export async function lockRemembered(
+  world: World,
+  keys: readonly string[],
+  ledger: Ledger,
+): Promise<Held | undefined> {
+  const locked = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  if (locked === undefined) return undefined;
+  const remembered = ledger.fetched.remembered(keys);
+  if (remembered === undefined) return heldBy(await lookUnder(world, keys, { release: locked, ledger }));
+  const unhold = ledger.fetched.hold(keys, remembered.sightings);
+  const release = (): void => {
+    unhold();
+    locked();
+  };
+  return { basis: remembered.basis, release };
+}
+
+/** Like `lockRemembered`, always by what the store says. */
+export async function lockLooked(
+  world: World,
+  keys: readonly string[],
+  ledger: Ledger,
+): Promise<Held | undefined> {
+  return heldBy(await lockKeys(world, keys, ledger));
+}
+
+function heldBy(release: (() => void) | undefined): Held | undefined {
+  return release && { release };
+}
+
+/** Settles pending changes at locked keys and fetches what the session has seen of them. Returns the release. */
+async function lookUnder(
+  world: World,
+  keys: readonly string[],
+  { release, ledger }: { release(): void; readonly ledger: Ledger | undefined },
+): Promise<(() => void) | undefined> {
   let left: readonly PendingChange[];
   let seen: ReadonlyMap<string, Sighting> | undefined;
   try {

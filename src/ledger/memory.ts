@@ -5,7 +5,7 @@ import type { Entry } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import { type LostReason, NO_FLAGS, type Sighting } from '../model/sighting.ts';
-import type { Store } from '../store/store.ts';
+import type { Remembered, Store } from '../store/store.ts';
 
 /** Bound on cached recalls without a change; beyond it the cache is cleared. */
 const MAX_RECALLED = 1000;
@@ -46,6 +46,11 @@ export class FetchedSightings {
     const stored = unknown.length === 0 ? [] : await this.#store.recallMany(this.#session, unknown);
     for (const [key, sighting] of stored) found.set(key, sighting);
     return found;
+  }
+
+  /** What `recallMany` would return, from the store's memory; see `Store.remembered`. */
+  remembered(keys: readonly string[]): Remembered | undefined {
+    return this.#store.remembered?.(this.#session, keys);
   }
 
   /**

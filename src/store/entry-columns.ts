@@ -156,7 +156,7 @@ export function matchesPending(pending: PendingChange, { change, owner, keys }: 
  * The keys whose next writer must check this change first: the keys its process locked, or, without a lock, those it
  * will write.
  */
-function concernedKeys({ locked = [], foreign, entry }: PendingChange): readonly string[] {
+export function concernedKeys({ locked = [], foreign, entry }: PendingChange): readonly string[] {
   return foreign?.hold === 'none' ? (entry.effects ?? []).map(({ key }) => key) : locked;
 }
 

@@ -54,6 +54,7 @@ export class LateNotes implements Store {
   readonly snapshot?: () => Promise<string>;
   readonly pruneReads?: (beforeMs: number) => Promise<number>;
   readonly confirm?: NonNullable<Store['confirm']>;
+  readonly remembered?: NonNullable<Store['remembered']>;
 
   /**
    * `peers`: all instances that this process has open on the same store. The new instance joins them until it is
@@ -69,6 +70,13 @@ export class LateNotes implements Store {
       this.confirm = async (previous, throughSeq) => {
         await this.#allWritten();
         return confirm(previous, throughSeq);
+      };
+    const { remembered } = store;
+    if (remembered !== undefined)
+      this.remembered = (session, keys) => {
+        const found = remembered(session, keys);
+        const noted = found && this.#newestOf(session, keys);
+        return found && { ...found, sightings: new Map([...found.sightings, ...(noted ?? [])]) };
       };
     if (pruneReads !== undefined)
       this.pruneReads = async (beforeMs) => {
@@ -106,11 +114,7 @@ export class LateNotes implements Store {
   }
 
   recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>> {
-    const noted = new Map<string, Sighting>();
-    for (const key of keys) {
-      const sighting = this.#newest(session, key);
-      if (sighting !== undefined) noted.set(key, sighting);
-    }
+    const noted = this.#newestOf(session, keys);
     const others = noted.size === 0 ? keys : keys.filter((key) => !noted.has(key));
     const stored = this.#store.recallMany(session, others);
     return noted.size === 0 ? stored : andThen(stored, (found) => new Map([...found, ...noted]));
@@ -199,6 +203,15 @@ export class LateNotes implements Store {
       if (noted !== undefined && noted.atMs >= (newest?.atMs ?? 0)) newest = noted;
     }
     return newest;
+  }
+
+  #newestOf(session: string, keys: readonly string[]): ReadonlyMap<string, Sighting> {
+    const noted = new Map<string, Sighting>();
+    for (const key of keys) {
+      const sighting = this.#newest(session, key);
+      if (sighting !== undefined) noted.set(key, sighting);
+    }
+    return noted;
   }
 
   /** Resolves when every note of this process is in the store. */

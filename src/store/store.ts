@@ -20,6 +20,12 @@ export interface Store {
   recall(session: string, key: string): Awaitable<Sighting | undefined>;
   /** The sightings of several files in one round trip. Files that the session has not seen are absent. */
   recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>>;
+  /**
+   * What `recallMany` would return, from memory and without waiting. Undefined if this process does not know all
+   * sightings of the session. It may be outdated, so a change that is judged by it announces itself with the basis.
+   * Present if a round trip is slow.
+   */
+  readonly remembered?: (session: string, keys: readonly string[]) => Remembered | undefined;
   sightings(session: string): Promise<readonly Sighting[]>;
   /** Writes all of `writes` or nothing. Entries are numbered and chained. */
   record(writes: Writes): Promise<void>;
@@ -123,6 +129,11 @@ export interface StoreState {
 export interface Writes {
   /** Write nothing unless this change is still announced: two starting processes may find the same dead process. */
   readonly ifPending?: string;
+  /**
+   * Write nothing and fail with the reason `outdated` unless this is still so, and no announced change concerns the
+   * basis's keys.
+   */
+  readonly basis?: Basis;
   readonly sightings?: readonly { readonly session: string; readonly sighting: Sighting }[];
   /** Without a key: all sightings of the session. */
   readonly forget?: readonly { readonly session: string; readonly key?: string }[];
@@ -135,6 +146,20 @@ export interface Writes {
   readonly session?: SessionRecord;
   /** Removes the session's record and its sightings. */
   readonly dropSession?: string;
+}
+
+/** Sightings from memory, and the basis that a later record must confirm. */
+export interface Remembered {
+  readonly sightings: ReadonlyMap<string, Sighting>;
+  readonly basis: Basis;
+}
+
+/** The state of a session in the store, as a process remembers it. */
+export interface Basis {
+  readonly session: string;
+  /** Changes when another process begins to write for the session. */
+  readonly version: number;
+  readonly keys: readonly string[];
 }
 
 /** The bytes that a change will displace. */

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { Fault } from '../../src/model/fault.ts';
 import { openState } from '../../src/store/open-state.ts';
 import { type Relay, startRelay } from '../postgres/relay.mjs';
@@ -94,7 +94,8 @@ await describePostgres('a PostgreSQL that fails', (server) => {
     }
     clearInterval(cutting);
     expect(done).toBeGreaterThan(0);
-    await agrees(sessions, places, 'a.txt');
+    // After a cut while it connected, the store does not try again for half a second.
+    await vi.waitFor(() => agrees(sessions, places, 'a.txt'), { timeout: ANSWERED_MS, interval: 600 });
   });
 
   it.each([[40]])(

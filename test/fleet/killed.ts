@@ -35,11 +35,13 @@ export async function killedInTheMiddle(
       await server.start();
       // A server that could not be reached is not tried again at once.
       await expect
-        .poll(() =>
-          sessions.world.store.state().then(
-            () => true,
-            () => false,
-          ),
+        .poll(
+          () =>
+            sessions.world.store.state().then(
+              () => true,
+              () => false,
+            ),
+          { timeout: 20_000 },
         )
         .toBe(true);
     }

@@ -61,6 +61,23 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
     expect(here.text('a.txt')).toBe('one\nzwei\n');
   });
 
+  it('a change is judged by what another process has made of the session, though this one remembers otherwise', async () => {
+    const store = server.url();
+    const files = { 'a.txt': 'one\ntwo\n', 'b.txt': 'one\ntwo\n' };
+    const here = await machine(store, { workspace: 'project', files });
+    const session = await here.session();
+    for (const name of Object.keys(files)) await ok(session.read(name));
+    await ok(session.edit('a.txt', EDIT));
+    await ok(session.write('a.txt', 'written from memory\n'));
+
+    const there = await machine(store, { workspace: 'project', files });
+    await (await there.session()).compacted();
+    // Its own note makes this process the last writer again; what it remembers is outdated all the same.
+    await ok(session.read('b.txt', { offset: 1, limit: 1 }));
+    await refusal(session.write('a.txt', 'forgotten\n'), 'NOT_READ');
+    expect(here.text('a.txt')).toBe('written from memory\n');
+  });
+
   it('equal paths on two machines are two workspaces unless they have one name', async () => {
     const store = server.url();
     const files = { 'a.txt': 'one\ntwo\n' };

@@ -296,7 +296,7 @@ export class Announcements {
     const pending = pendingOf(this.#scene, to);
     const { change, foreign } = pending;
     const shown = { credits: to.judged.credits, times: to.options.times };
-    const announced = await announce(world, pending, entries);
+    const announced = await announce(world, pending, { entries });
     try {
       await keepBefore(world, pending.entry.effects ?? []);
       for (const { expected } of to.judged.writes) {

@@ -87,7 +87,7 @@ export class Heart {
     const fences = leases.flatMap((lease) => lease.fences);
     const sentMs = Date.now();
     try {
-      const [row] = await this.#db.query(`select ${this.#db.schema}.lf_beat($1::text::json) as renewed`, [
+      const [row] = await this.#db.query(`select ${this.#db.schema}.lf_beat($1::text::jsonb) as renewed`, [
         JSON.stringify({ ...this.#who, fences }),
       ]);
       const isWhole = Number(row?.['renewed']) === fences.length;
@@ -179,7 +179,7 @@ export class LeasedLocks implements Locks {
     const body = JSON.stringify({ holder: owner, slots });
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
       const renewedMs = Date.now();
-      const [row] = await db.query(`select ${db.schema}.lf_lease($1::text::json) as fence`, [body]);
+      const [row] = await db.query(`select ${db.schema}.lf_lease($1::text::jsonb) as fence`, [body]);
       const fence = row?.['fence'];
       if (typeof fence === 'number') {
         const fences = slots.map(({ slot }) => ({ slot, fence }));
@@ -193,7 +193,7 @@ export class LeasedLocks implements Locks {
   /** Returns a lease without waiting: if that fails, the lease expires. */
   #giveBack({ fences }: Lease): void {
     const { db } = this.#options;
-    db.query(`select ${db.schema}.lf_release($1::text::json)`, [JSON.stringify({ fences })]).catch(
+    db.query(`select ${db.schema}.lf_release($1::text::jsonb)`, [JSON.stringify({ fences })]).catch(
       () => undefined,
     );
   }

@@ -146,7 +146,7 @@ function savePlaces(
   places: readonly MachinePlace[],
 ): Promise<unknown> {
   const body = { machine, places: places.map(({ root, workspace }) => ({ r: root, n: workspace })) };
-  return db.query(`select ${db.schema}.lf_place($1::text::json)`, [JSON.stringify(body)]);
+  return db.query(`select ${db.schema}.lf_place($1::text::jsonb)`, [JSON.stringify(body)]);
 }
 
 async function readPlaces(db: PostgresConnection, machine: string): Promise<readonly MachinePlace[]> {

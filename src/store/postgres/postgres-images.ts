@@ -241,7 +241,7 @@ export class PostgresImages implements Images {
     bodies: readonly Uint8Array[] | null,
   ): Promise<unknown> {
     const body = JSON.stringify({ machine: this.#machine, entries: [], ...more });
-    const text = `select ${this.#db.schema}.lf_record($1::text::json, $2::text[], $3::bytea[])`;
+    const text = `select ${this.#db.schema}.lf_record($1::text::jsonb, $2::text[], $3::bytea[])`;
     return this.#db.query(text, [body, hashes, bodies]);
   }
 

@@ -5,7 +5,15 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { storeConformance } from '../../../test/store/conformance.ts';
 import { fingerprintOf, imagesConformance, NOTHING_NEEDED } from '../../../test/store/images-conformance.ts';
 import { locksConformance } from '../../../test/store/locks-conformance.ts';
-import { changeEntry, effect, file, pendingChange, readEntry } from '../../../test/store/samples.ts';
+import {
+  changeEntry,
+  effect,
+  FULL_SIGHTING,
+  file,
+  pendingChange,
+  readEntry,
+  sessionRecord,
+} from '../../../test/store/samples.ts';
 import { describePostgres, type PostgresServer } from '../../../test/support/postgres.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { verifyChain } from '../../journal/verify.ts';
@@ -208,6 +216,29 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 3 });
   });
 
+  it('takes no change whose basis another process has changed, or where a change is announced', async () => {
+    const [one, other] = await two(server.url());
+    const key = '/w/src/a.ts';
+    const sighting = { ...FULL_SIGHTING, key };
+    await one.record({ session: sessionRecord('s'), sightings: [{ session: 's', sighting }] });
+    expect(one.remembered?.('s', [key])).toBeUndefined();
+    await one.recall('s', key);
+    const basis = one.remembered?.('s', [key])?.basis;
+    if (basis === undefined) expect.fail('the store remembers nothing');
+    await one.record({ announce: pendingChange('c1', { locked: ['/w/src'] }) });
+    const announce = pendingChange('c2', { locked: [key] });
+    await expect(one.record({ announce, basis })).rejects.toMatchObject({ reason: 'outdated' });
+    await one.record({ settle: ['c1'] });
+    await one.record({ announce, basis });
+    // Sent again because its answer was lost: its own announcement is not in the way.
+    await one.record({ announce, basis });
+    await one.record({ settle: ['c2'] });
+    await other.record({ forget: [{ session: 's', key }] });
+    await one.record({ forget: [{ session: 's', key: '/w/another' }] });
+    await expect(one.record({ announce, basis })).rejects.toMatchObject({ reason: 'outdated' });
+    expect(await one.pending()).toEqual([]);
+  });
+
   it('is followed without missing entries whose transaction ended later than the next one', async () => {
     const url = server.url();
     const [db, slow] = [await connect(url), await connect(url)];
@@ -223,7 +254,7 @@ function journalTests(server: PostgresServer, connect: Connect): void {
       now: 1,
       entries: [row('slow.ts')],
     };
-    await slow.query(`select ${slow.schema}.lf_record($1::text::json, null, null)`, [JSON.stringify(body)]);
+    await slow.query(`select ${slow.schema}.lf_record($1::text::jsonb, null, null)`, [JSON.stringify(body)]);
     await one.record({ entries: [readEntry({ path: 'fast.ts' })] });
     const middle = (await other.snapshot?.()) ?? '';
     const paths = async (committed: { from: string; to: string }): Promise<unknown[]> =>

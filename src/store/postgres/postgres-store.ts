@@ -17,6 +17,7 @@ import type {
   Notes,
   PendingFilter,
   RecentEntries,
+  Remembered,
   SessionFilter,
   Store,
   StoreState,
@@ -83,6 +84,11 @@ export class PostgresStore implements Store {
     return new Map(found.map((sighting) => [sighting.key, sighting]));
   }
 
+  readonly remembered = (session: string, keys: readonly string[]): Remembered | undefined => {
+    const known = this.#seen.remembered(session, keys);
+    return known && { sightings: known.sightings, basis: { session, version: known.version, keys } };
+  };
+
   async sightings(session: string): Promise<readonly Sighting[]> {
     const rows = await this.#query(
       `select key, seen, machine from ${this.#s}.sightings where session = $1 order by key`,
@@ -102,7 +108,7 @@ export class PostgresStore implements Store {
     this.#seen.apply(writes);
     try {
       const [row] = await this.#query(
-        `select ${this.#s}.lf_record($1::text::json, $2::text[], $3::bytea[]) as n`,
+        `select ${this.#s}.lf_record($1::text::jsonb, $2::text[], $3::bytea[]) as n`,
         [body, hashes ?? null, bodies ?? null],
       );
       this.#writer.done(writes, Number(row?.['n']));
@@ -111,6 +117,9 @@ export class PostgresStore implements Store {
       if (writes.ifPending === undefined) this.#recent.recorded(writes.entries ?? []);
     } catch (error) {
       this.#seen.doubt(writes);
+      const { basis } = writes;
+      if (basis !== undefined && error instanceof Fault && error.reason === 'outdated')
+        this.#seen.drop(basis.session);
       throw error;
     }
     this.#makeRoomForTomorrow();
@@ -247,10 +256,24 @@ export class PostgresStore implements Store {
   }
 
   async #fill(session: string): Promise<void> {
-    this.#seen.fill(session, await this.sightings(session));
+    await this.#seen.load(session, () => this.#fetch(session));
     if (this.#poll !== undefined) return;
     this.#poll = setInterval(() => void this.#checkWriters(), TRUSTED_MS);
     this.#poll.unref();
+  }
+
+  async #fetch(
+    session: string,
+  ): Promise<{ readonly sightings: readonly Sighting[]; readonly version: number | undefined }> {
+    const rows = await this.#query(
+      `select s.version, s.writer, g.key, g.seen, g.machine
+       from (select $1::text as id) i left join ${this.#s}.sessions s on s.id = i.id
+       left join ${this.#s}.sightings g on g.session = i.id`,
+      [column(session)],
+    );
+    const sightings = rows.filter((row) => row['key'] !== null).map((row) => this.#sighting(row));
+    const isOwn = rows[0]?.['writer'] === this.chain;
+    return { sightings, version: isOwn ? Number(rows[0]?.['version']) : undefined };
   }
 
   /** Drops cached sessions for which another process has written since. */
@@ -263,10 +286,12 @@ export class PostgresStore implements Store {
     }
     try {
       const rows = await this.#query(
-        `select id from ${this.#s}.sessions where id = any($1::text[]) and writer = $2`,
+        `select id, version from ${this.#s}.sessions where id = any($1::text[]) and writer = $2`,
         [due.map(column), this.chain],
       );
-      this.#seen.keepOnly(new Set(rows.map((row) => fromColumn(String(row['id'])))));
+      this.#seen.keepOnly(
+        new Map(rows.map((row) => [fromColumn(String(row['id'])), Number(row['version'])])),
+      );
     } catch (error) {
       // Not checked: the next recall queries the server itself.
       if (!(error instanceof Fault)) throw error;

@@ -7,12 +7,13 @@ import {
   CHAIN_START,
   canonicalJson,
   column,
+  concernedKeys,
   entryValues,
   INDEXED,
   sightingText,
   touchedKeys,
 } from '../entry-columns.ts';
-import type { EntryFilter, Writes } from '../store.ts';
+import type { Basis, EntryFilter, Writes } from '../store.ts';
 import type { PgValue } from './driver.ts';
 import type { Fence, Heart } from './heart.ts';
 import type { Names } from './names.ts';
@@ -86,6 +87,7 @@ export class RecordWriter {
   #recordOf(writes: Writes): object {
     const {
       ifPending,
+      basis,
       dropSession,
       forget = [],
       sightings = [],
@@ -107,11 +109,12 @@ export class RecordWriter {
       owner: this.#context.owner,
       now: Date.now(),
       acknowledged: entries.length === 0 ? 0 : this.#acknowledged,
-      ...(isDurable(writes, this.#context.durability) ? {} : { durable: 'no' }),
+      ...(isDurable(writes, this.#context.durability) ? {} : { lazy: true }),
       ...(entries.length + reads.length === 0 ? {} : { record: ++this.#records }),
       entries,
       ...given('reads', reads, (entry) => entry),
       ...(ifPending === undefined ? {} : { ifPending: column(ifPending) }),
+      ...(basis === undefined ? {} : { basis: this.#basisOf(basis) }),
       ...(fences.length === 0 ? {} : { fences }),
       ...(dropSession === undefined ? {} : { dropSession: column(dropSession) }),
       ...given('forget', forget, ({ session: by, key }) => ({
@@ -178,8 +181,15 @@ export class RecordWriter {
     return {
       c: column(announce.change),
       r: [column(this.#context.names.stored(announce.entry.root))],
+      k: concernedKeys(announce).map((key) => column(this.#context.names.stored(key))),
       t: text,
     };
+  }
+
+  #basisOf({ session, version, keys }: Basis): object {
+    const { names, sharedRoots } = this.#context;
+    const stored = (paths: readonly string[]): string[] => paths.map((path) => column(names.stored(path)));
+    return { s: column(session), v: version, k: stored(keys), r: stored(sharedRoots) };
   }
 
   #sessionOf(session: SessionRecord): object {

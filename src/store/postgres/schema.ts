@@ -28,9 +28,10 @@ create table ${s}.places (
   primary key (machine, root));
 create table ${s}.owners (
   id text collate "C" primary key, machine text collate "C" not null, until timestamptz not null);
+create sequence ${s}.versions;
 create table ${s}.sessions (
   id text collate "C" primary key, root text collate "C" not null, record text not null, last_ms bigint not null,
-  writer text collate "C" not null);
+  writer text collate "C" not null, version bigint not null default nextval('${s}.versions'));
 create index on ${s}.sessions (root);
 create table ${s}.sightings (
   session text collate "C" not null, key text collate "C" not null, seen text not null, machine text collate "C" not null,
@@ -59,7 +60,7 @@ create table ${s}.chains (
 create index on ${s}.chains (seq);
 create table ${s}.pending (
   change text collate "C" primary key, machine text collate "C" not null, roots text[] collate "C" not null,
-  announced text not null, n bigint generated always as identity);
+  keys text[] collate "C" not null, announced text not null, n bigint generated always as identity);
 create table ${s}.images (
   sha256 text collate "C" primary key, size bigint not null, body bytea, machine text collate "C" not null,
   since_ms bigint not null);
@@ -157,95 +158,119 @@ begin
   return made;
 end $f$;
 
-create function ${s}.lf_check_fences(w json) returns void language plpgsql set search_path = ${s}, pg_temp as $f$
+create function ${s}.lf_check_fences(w jsonb) returns void language plpgsql set search_path = ${s}, pg_temp as $f$
 declare held int;
 begin
   select count(*) into held from (
-    select 1 from leases l join json_to_recordset(w->'fences') as f(slot bigint, fence bigint)
+    select 1 from leases l join jsonb_to_recordset(w->'fences') as f(slot bigint, fence bigint)
       on l.slot = f.slot and l.fence = f.fence for share of l) x;
-  if held < json_array_length(w->'fences') then
+  if held < jsonb_array_length(w->'fences') then
     raise exception 'the lease is gone' using errcode = 'LF001';
   end if;
 end $f$;
 
-create function ${s}.lf_append(w json, this text, list json) returns bigint language plpgsql set search_path = ${s}, pg_temp as $f$
-declare c chains%rowtype; e json; s bigint;
+create function ${s}.lf_append(c ${s}.chains, w jsonb, list jsonb) returns bigint language plpgsql set search_path = ${s}, pg_temp as $f$
+declare e jsonb; s bigint;
 begin
-  select * into c from chains where chain = this for update;
-  if not found then c := lf_chain_start(this, w->>'machine'); end if;
-  for e in select * from json_array_elements(list) loop
+  for e in select * from jsonb_array_elements(list) loop
     c.n := c.n + 1;
     c.hash := encode(sha256(convert_to(c.hash || (e->>'j') || c.n, 'UTF8')), 'hex');
     s := nextval('entry_numbers');
     insert into entries values (s, (e->>'a')::bigint, e->>'k', e->>'s', e->>'r', e->>'p', e->>'c', e->>'t', c.hash, c.chain, c.n);
-    insert into touches select k, s, (e->>'a')::bigint from json_array_elements_text(e->'o') as k;
+    insert into touches select k, s, (e->>'a')::bigint from jsonb_array_elements_text(e->'o') as k;
   end loop;
   update chains set n = c.n, hash = c.hash, record = (w->>'record')::bigint, seq = s, last_ms = (w->>'now')::bigint
     where chain = c.chain;
   return c.n;
 end $f$;
 
-create function ${s}.lf_record(w json, hashes text[], bodies bytea[]) returns bigint language plpgsql
+-- A change was judged by what its process remembers: that is still so, and no announced change is in the way.
+create function ${s}.lf_check_basis(w jsonb) returns void language plpgsql set search_path = ${s}, pg_temp as $f$
+declare b jsonb := w->'basis';
+begin
+  if not exists (select 1 from sessions where id = b->>'s' and writer = w->>'chain' and version = (b->>'v')::bigint)
+    or exists (
+      select 1 from pending p, unnest(p.keys) one, jsonb_array_elements_text(b->'k') other
+      where p.change <> w->'announce'->>'c'
+        and (p.machine = w->>'machine' or p.roots && array(select jsonb_array_elements_text(b->'r')))
+        and (one = other or starts_with(one, other || '/') or starts_with(other, one || '/')))
+  then
+    raise exception 'the basis of the change is outdated' using errcode = 'LF003';
+  end if;
+end $f$;
+
+create function ${s}.lf_record(w jsonb, hashes text[], bodies bytea[]) returns bigint language plpgsql
   security definer set search_path = ${s}, pg_temp as $f$
-declare c chains%rowtype; n bigint := 0; reads text := (w->>'chain') || '/reads';
+declare
+  c chains%rowtype; n bigint := 0; this text := w->>'chain'; reads text := this || '/reads'; here text := w->>'machine';
+  appends boolean := jsonb_array_length(w->'entries') > 0;
 begin
   perform set_config('lock_timeout', '5s', true);
-  if w->>'durable' = 'no' then perform set_config('synchronous_commit', 'off', true); end if;
-  if w->>'record' is not null then
-    select * into c from chains where chain = case when json_array_length(w->'entries') > 0 then w->>'chain' else reads end for update;
+  if w ? 'lazy' then perform set_config('synchronous_commit', 'off', true); end if;
+  if w ? 'record' then
+    select * into c from chains where chain = case when appends then this else reads end for update;
     if coalesce(c.n, 0) < (w->>'acknowledged')::bigint then
-      raise exception 'the chain % ends before number %', w->>'chain', w->>'acknowledged' using errcode = 'LF002';
+      raise exception 'the chain % ends before number %', this, w->>'acknowledged' using errcode = 'LF002';
     end if;
     -- Sent again because its answer was lost.
-    if c.record >= (w->>'record')::bigint then return case when c.chain = reads then 0 else c.n end; end if;
+    if c.record >= (w->>'record')::bigint then return case when appends then c.n else 0 end; end if;
   end if;
-  if w->>'ifPending' is not null then
+  if w ? 'ifPending' then
     perform 1 from pending where change = w->>'ifPending' for update;
     if not found then return -1; end if;
   end if;
-  if w->'fences' is not null then perform lf_check_fences(w); end if;
-  if w->>'dropSession' is not null then
+  if w ? 'basis' then perform lf_check_basis(w); end if;
+  if w ? 'fences' then perform lf_check_fences(w); end if;
+  if w ? 'dropSession' then
     delete from sessions where id = w->>'dropSession';
     delete from sightings where session = w->>'dropSession';
   end if;
-  if w->'forget' is not null then
-    delete from sightings g using json_to_recordset(w->'forget') as f(s text, k text)
+  if w ? 'forget' then
+    delete from sightings g using jsonb_to_recordset(w->'forget') as f(s text, k text)
       where g.session = f.s and (f.k is null or g.key = f.k);
   end if;
-  if w->'sightings' is not null then
-    insert into sightings select x.s, x.k, x.v, w->>'machine' from json_to_recordset(w->'sightings') as x(s text, k text, v text)
+  if w ? 'sightings' then
+    insert into sightings select x.s, x.k, x.v, here from jsonb_to_recordset(w->'sightings') as x(s text, k text, v text)
       order by 1, 2 on conflict (session, key) do update set seen = excluded.seen, machine = excluded.machine;
   end if;
-  if w->'seenBy' is not null then
-    update sessions set writer = w->>'chain'
-      where id in (select json_array_elements_text(w->'seenBy')) and writer <> w->>'chain';
+  if w ? 'seenBy' then
+    update sessions set writer = this, version = nextval('versions')
+      where id in (select jsonb_array_elements_text(w->'seenBy')) and writer <> this;
   end if;
-  if w->'settle' is not null then
-    delete from pending where change in (select json_array_elements_text(w->'settle'));
+  if w ? 'settle' then
+    delete from pending where change in (select jsonb_array_elements_text(w->'settle'));
   end if;
-  if w->'announce' is not null then
-    insert into pending (change, machine, roots, announced)
-      values (w->'announce'->>'c', w->>'machine', array(select json_array_elements_text(w->'announce'->'r')), w->'announce'->>'t')
+  if w ? 'announce' then
+    insert into pending (change, machine, roots, keys, announced)
+      values (w->'announce'->>'c', here, array(select jsonb_array_elements_text(w->'announce'->'r')),
+        array(select jsonb_array_elements_text(w->'announce'->'k')), w->'announce'->>'t')
       on conflict (change) do update set announced = excluded.announced;
-    insert into owners values (w->>'owner', w->>'machine', clock_timestamp() + interval '20 seconds')
+    insert into owners values (w->>'owner', here, clock_timestamp() + interval '20 seconds')
       on conflict (id) do update set until = excluded.until;
   end if;
-  if w->'session' is not null then
-    insert into sessions values (w->'session'->>'i', w->'session'->>'r', w->'session'->>'t', (w->'session'->>'l')::bigint, w->>'chain')
+  if w ? 'session' then
+    insert into sessions values (w->'session'->>'i', w->'session'->>'r', w->'session'->>'t', (w->'session'->>'l')::bigint, this)
       on conflict (id) do update set root = excluded.root, record = excluded.record, last_ms = excluded.last_ms;
   end if;
   if hashes is not null then
-    insert into images select x.h, coalesce(length(x.b), 0), x.b, w->>'machine', (extract(epoch from clock_timestamp()) * 1000)::bigint
+    insert into images select x.h, coalesce(length(x.b), 0), x.b, here, (extract(epoch from clock_timestamp()) * 1000)::bigint
       from unnest(hashes, bodies) as x(h, b) order by x.h
       on conflict (sha256) do update set since_ms = excluded.since_ms, body = coalesce(images.body, excluded.body);
   end if;
-  if w->'here' is not null then
-    insert into images select x.h, x.z, null, w->>'machine', (extract(epoch from clock_timestamp()) * 1000)::bigint
-      from json_to_recordset(w->'here') as x(h text, z bigint) order by x.h
+  if w ? 'here' then
+    insert into images select x.h, x.z, null, here, (extract(epoch from clock_timestamp()) * 1000)::bigint
+      from jsonb_to_recordset(w->'here') as x(h text, z bigint) order by x.h
       on conflict (sha256) do update set since_ms = excluded.since_ms;
   end if;
-  if json_array_length(w->'entries') > 0 then n := lf_append(w, w->>'chain', w->'entries'); end if;
-  if w->'reads' is not null then perform lf_append(w, reads, w->'reads'); end if;
+  if appends then
+    if c.chain is null then c := lf_chain_start(this, here); end if;
+    n := lf_append(c, w, w->'entries');
+  end if;
+  if w ? 'reads' then
+    if appends or c.chain is null then select * into c from chains where chain = reads for update; end if;
+    if c.chain is null then c := lf_chain_start(reads, here); end if;
+    perform lf_append(c, w, w->'reads');
+  end if;
   return n;
 end $f$;
 
@@ -254,14 +279,14 @@ create function ${s}.lf_close(this text) returns void language sql
   update chains set closed = true where chain in (this, this || '/reads');
 $f$;
 
-create function ${s}.lf_place(w json) returns void language plpgsql
+create function ${s}.lf_place(w jsonb) returns void language plpgsql
   security definer set search_path = ${s}, pg_temp as $f$
 begin
-  insert into places select w->>'machine', x.r, x.n from json_to_recordset(w->'places') as x(r text, n text) order by 2
+  insert into places select w->>'machine', x.r, x.n from jsonb_to_recordset(w->'places') as x(r text, n text) order by 2
     on conflict (machine, root) do update set workspace = excluded.workspace;
 end $f$;
 
-create function ${s}.lf_beat(w json) returns bigint language plpgsql
+create function ${s}.lf_beat(w jsonb) returns bigint language plpgsql
   security definer set search_path = ${s}, pg_temp as $f$
 declare renewed bigint := 0;
 begin
@@ -269,19 +294,19 @@ begin
   insert into owners values (w->>'owner', w->>'machine', clock_timestamp() + interval '20 seconds')
     on conflict (id) do update set until = excluded.until;
   update leases l set until = clock_timestamp() + interval '30 seconds'
-    from json_to_recordset(w->'fences') as f(slot bigint, fence bigint)
+    from jsonb_to_recordset(w->'fences') as f(slot bigint, fence bigint)
     where l.slot = f.slot and l.fence = f.fence;
   get diagnostics renewed = row_count;
   return renewed;
 end $f$;
 
-create function ${s}.lf_lease(w json) returns bigint language plpgsql
+create function ${s}.lf_lease(w jsonb) returns bigint language plpgsql
   security definer set search_path = ${s}, pg_temp as $f$
 declare x record; token bigint;
 begin
   perform set_config('lock_timeout', '5s', true);
   perform set_config('synchronous_commit', 'off', true);
-  for x in select f.slot, f.sharing from json_to_recordset(w->'slots') as f(slot bigint, sharing text) order by f.slot loop
+  for x in select f.slot, f.sharing from jsonb_to_recordset(w->'slots') as f(slot bigint, sharing text) order by f.slot loop
     perform pg_advisory_xact_lock(7710232, (x.slot % 2147483647)::int);
     delete from leases where slot = x.slot and until < clock_timestamp();
     if exists (select 1 from leases l where l.slot = x.slot and (x.sharing = 'alone' or l.sharing = 'alone')) then
@@ -290,13 +315,13 @@ begin
   end loop;
   token := nextval('fences');
   insert into leases select f.slot, w->>'holder', f.sharing, token, clock_timestamp() + interval '30 seconds'
-    from json_to_recordset(w->'slots') as f(slot bigint, sharing text) order by 1;
+    from jsonb_to_recordset(w->'slots') as f(slot bigint, sharing text) order by 1;
   return token;
 end $f$;
 
-create function ${s}.lf_release(w json) returns void language sql
+create function ${s}.lf_release(w jsonb) returns void language sql
   security definer set search_path = ${s}, pg_temp as $f$
-  delete from leases l using json_to_recordset(w->'fences') as f(slot bigint, fence bigint)
+  delete from leases l using jsonb_to_recordset(w->'fences') as f(slot bigint, fence bigint)
     where l.slot = f.slot and l.fence = f.fence;
 $f$;
 

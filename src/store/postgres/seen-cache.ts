@@ -13,16 +13,26 @@ const UNUSED_MS = 30_000;
 
 interface CachedSession {
   readonly sightings: Map<string, Sighting>;
+  /** The version of the session in the store that these sightings belong to. Undefined: not certain. */
+  version: number | undefined;
   checkedMs: number;
   usedMs: number;
 }
 
+/** A session's sightings in the store. `version` is undefined if this store was not the session's last writer. */
+interface FetchedSession {
+  readonly sightings: readonly Sighting[];
+  readonly version: number | undefined;
+}
+
 /**
  * All sightings of the sessions that this process works for, so that a read needs no round trip. Each session row names
- * its last writer. While that is this store, the cache is complete.
+ * its last writer, and a version that changes with the writer. While both are as known, the cache is complete.
  */
 export class SeenCache {
   readonly #sessions = new Map<string, CachedSession>();
+  /** Writes of this store while a session is being loaded, because the loaded rows may lack them. */
+  readonly #loading = new Map<string, Writes[]>();
   readonly #now: () => number;
 
   constructor(now: () => number = Date.now) {
@@ -45,14 +55,46 @@ export class SeenCache {
     return { sighting: known.sightings.get(key) };
   }
 
-  fill(session: string, sightings: readonly Sighting[]): void {
-    const now = this.#now();
-    const byKey = new Map(sightings.map((sighting) => [sighting.key, sighting]));
-    this.#sessions.set(session, { sightings: byKey, checkedMs: now, usedMs: now });
+  /** The sightings of these files and the version they belong to, or undefined if the cache is not certain. */
+  remembered(
+    session: string,
+    keys: readonly string[],
+  ): { readonly version: number; readonly sightings: ReadonlyMap<string, Sighting> } | undefined {
+    const known = this.#sessions.get(session);
+    if (known?.version === undefined) return undefined;
+    known.usedMs = this.#now();
+    const sightings = new Map<string, Sighting>();
+    for (const key of keys) {
+      const sighting = known.sightings.get(key);
+      if (sighting !== undefined) sightings.set(key, sighting);
+    }
+    return { version: known.version, sightings };
+  }
+
+  /** Caches a session. This store's own writes during `fetch` are added to what it returns. */
+  async load(session: string, fetch: () => Promise<FetchedSession>): Promise<void> {
+    const since: Writes[] = [];
+    this.#loading.set(session, since);
+    try {
+      const { sightings, version } = await fetch();
+      const isCertain = this.#loading.delete(session);
+      const now = this.#now();
+      this.#sessions.set(session, {
+        sightings: new Map(sightings.map((sighting) => [sighting.key, sighting])),
+        version: isCertain ? version : undefined,
+        checkedMs: isCertain ? now : 0,
+        usedMs: now,
+      });
+      for (const writes of since) this.apply(writes);
+    } finally {
+      this.#loading.delete(session);
+    }
   }
 
   /** Applies this store's own writes. */
-  apply({ sightings = [], forget = [], dropSession }: Writes): void {
+  apply(writes: Writes): void {
+    const { sightings = [], forget = [], dropSession } = writes;
+    for (const since of this.#loading.values()) since.push(writes);
     if (dropSession !== undefined) this.#sessions.delete(dropSession);
     for (const { session, key } of forget) {
       const known = this.#sessions.get(session)?.sightings;
@@ -66,9 +108,17 @@ export class SeenCache {
   /** Marks writes as uncertain after a failure. Their sessions are loaded again as soon as the server answers. */
   doubt({ sightings = [], forget = [] }: Writes): void {
     for (const { session } of [...sightings, ...forget]) {
+      this.#loading.delete(session);
       const known = this.#sessions.get(session);
-      if (known !== undefined) known.checkedMs = 0;
+      if (known === undefined) continue;
+      known.checkedMs = 0;
+      known.version = undefined;
     }
+  }
+
+  /** Drops a session for which another process has written. */
+  drop(session: string): void {
+    this.#sessions.delete(session);
   }
 
   /** Drops unused sessions and returns those whose last writer must be checked. */
@@ -79,11 +129,11 @@ export class SeenCache {
     return [...this.#sessions.keys()];
   }
 
-  /** Marks these sessions as checked and drops all others: another process has written for them. */
-  keepOnly(own: ReadonlySet<string>): void {
+  /** Marks sessions with these versions as checked and drops all others: another process has written for them. */
+  keepOnly(versions: ReadonlyMap<string, number>): void {
     const now = this.#now();
     for (const [session, known] of this.#sessions) {
-      if (own.has(session)) known.checkedMs = now;
+      if (known.version !== undefined && versions.get(session) === known.version) known.checkedMs = now;
       else this.#sessions.delete(session);
     }
   }

@@ -52,7 +52,7 @@ export async function announce(
 
 /** Thrown if the basis of a change was not confirmed. No file was touched; judge by what the store says. */
 export class OutdatedBasis extends Error {
-  constructor(cause: Fault) {
+  constructor(cause?: Fault) {
     super('the basis of the change was not confirmed', { cause });
   }
 }

@@ -19,7 +19,7 @@ import { isRelocation, keysOf, notLocked, pathsOf, trafficOf } from './keys.ts';
 import { glanceFacts, type LookRequest, runAsTool } from './look.ts';
 import { prepare, prepareAll } from './prepare.ts';
 import { type Denied, type Prepared, Refusals } from './prepared.ts';
-import { lockLooked, lockRemembered } from './recover.ts';
+import { type Held, lockLooked, lockRemembered } from './recover.ts';
 import { type CallSettings, type Step, withSettings, worldFor } from './step.ts';
 import { validateAnnouncement, validateEnding, validateEvent, validateIntent } from './validate.ts';
 import { witness } from './witness.ts';
@@ -103,24 +103,11 @@ export class Gate {
     const keys = keysOf(this.#world, changes);
     if (!keys.ok) return this.#refuse(keys.refusal);
     let locked = keys.keys;
-    let judgedBy: Trying['judgedBy'] = 'memory';
     const met: Refusal[] = [];
     const approved: Approved = new Map();
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const outcome = await this.#attempt(intent, changes, {
-        locked,
-        signal,
-        settings,
-        approved,
-        times,
-        judgedBy,
-      });
+      const outcome = await this.#attempt(intent, changes, { locked, signal, settings, approved, times });
       if (outcome === undefined) break;
-      if (outcome === 'outdated') {
-        judgedBy = 'store';
-        tries -= 1;
-        continue;
-      }
       if ('ok' in outcome) return met.length === 0 ? outcome : this.#withMet(outcome, met);
       if ('needs' in outcome) locked = [...locked, ...outcome.needs];
       // Only missing locks count as tries, not conflicts with other programs or missing approvals.
@@ -145,25 +132,26 @@ export class Gate {
     return isFinal(met) ? this.#withMet(refused(attempt.conflict), met) : undefined;
   }
 
-  /** One try under the locks. Undefined if the locks were not free in time. */
+  /**
+   * One try under the locks. Undefined if the locks were not free in time. If the store remembers what the session has
+   * seen, that is judged first, which saves a round trip; the announcement confirms it.
+   */
   async #attempt(
     intent: Intent,
     changes: readonly FileIntent[],
     trying: Trying,
-  ): Promise<Attempt | 'outdated' | undefined> {
-    const lock = trying.judgedBy === 'memory' ? lockRemembered : lockLooked;
-    const held = await lock(this.#world, trying.locked, this.#ledger);
-    if (held === undefined) return undefined;
-    const { release, basis } = held;
+  ): Promise<Attempt | undefined> {
+    const under = async (held: Held | undefined): Promise<Attempt | undefined> => {
+      if (held === undefined) return undefined;
+      const { basis, release } = held;
+      const work = () => this.#performLocked(intent, changes, { ...trying, basis });
+      return asOf(this.#ledger, trying.times, work).finally(release);
+    };
     try {
-      return await asOf(this.#ledger, trying.times, () =>
-        this.#performLocked(intent, changes, { ...trying, basis }),
-      );
+      return await under(await lockRemembered(this.#world, trying.locked, this.#ledger));
     } catch (error) {
-      if (error instanceof OutdatedBasis) return 'outdated';
-      throw error;
-    } finally {
-      release();
+      if (!(error instanceof OutdatedBasis)) throw error;
+      return under(await lockLooked(this.#world, trying.locked, this.#ledger));
     }
   }
 
@@ -252,12 +240,12 @@ export class Gate {
     intent: Intent,
     changes: readonly FileIntent[],
     { locked, signal, settings, approved, times, basis }: Trying & { readonly basis: Basis | undefined },
-  ): Promise<Attempt | 'outdated'> {
+  ): Promise<Attempt> {
     const world = await worldFor(withSettings(this.#world, settings), changes.length);
     const prepared: Prepared[] = [];
     try {
       prepared.push(...(await prepareAll(world, this.#ledger, changes)));
-      if (basis !== undefined && !isAnnounced(intent, prepared)) return 'outdated';
+      mustConfirm(basis, intent, prepared);
       const refusals: Refusal[] = [];
       for (const item of prepared)
         if (!item.ok) refusals.push((await this.refusals.record({ ...item, times })).refusal);
@@ -281,12 +269,12 @@ export class Gate {
   }
 }
 
-/** True if a change will be announced. Any other answer must come from the store, because nothing confirms its basis. */
-function isAnnounced(intent: Intent, prepared: readonly Prepared[]): boolean {
-  if (intent.kind === 'apply' && intent.dryRun === true) return false;
-  return (
-    prepared.every((item) => item.ok) && prepared.some((item) => item.ok && item.step.effects.length > 0)
-  );
+/** Throws if there is a basis and no change to announce with it: such an answer must come from the store. */
+function mustConfirm(basis: Basis | undefined, intent: Intent, prepared: readonly Prepared[]): void {
+  if (basis === undefined) return;
+  const isDry = intent.kind === 'apply' && intent.dryRun === true;
+  const isChange = prepared.some((item) => item.ok && item.step.effects.length > 0);
+  if (isDry || !isChange || !prepared.every((item) => item.ok)) throw new OutdatedBasis();
 }
 
 /** The evidence that a vet records. It leaves out the credit, because a vet shows no lines. */
@@ -304,11 +292,6 @@ interface Trying {
   readonly settings?: CallSettings | undefined;
   /** The user's approvals so far. The user is asked without holding locks, because the answer may take minutes. */
   readonly approved: Approved;
-  /**
-   * `memory`: by what this process remembers of the session, which the announcement confirms. It saves a round trip
-   * where the store remembers.
-   */
-  readonly judgedBy: 'memory' | 'store';
 }
 
 /** The result of one try: an answer, missing locks, a missing approval, or a conflict with another program. */

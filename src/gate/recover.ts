@@ -60,7 +60,7 @@ export async function lockKeys(
 }
 
 /** The release of locks, and what the change judged under them must confirm when it is announced. */
-interface Held {
+export interface Held {
   readonly basis?: Basis;
   release(): void;
 }

@@ -65,7 +65,8 @@ async function marksFor({ store }: Records, request: TurnRequest): Promise<Entry
   const limit = request.limit === undefined || request.limit === 0 ? Infinity : request.limit;
   const filter = { ...scope.filter, kinds: ['turn'], ...(session === undefined ? {} : { session }) } as const;
   const marks: Entry[] = [];
-  for await (const entry of walkEntries(store, filter)) {
+  const most = name === undefined && limit < Infinity ? { limit } : {};
+  for await (const entry of walkEntries(store, { ...filter, ...most })) {
     if (name !== undefined && entry.turn !== name && entry.label !== name) continue;
     marks.push(entry);
     if (marks.length >= limit) break;

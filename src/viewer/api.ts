@@ -1,5 +1,6 @@
 import { ENTRY_KINDS, type EntryKind } from '../model/entry.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
+import { Foreground } from '../records/behind.ts';
 import { stateSize } from '../records/clean-up.ts';
 import { type TakenBack, takeBack, takeBackPart } from '../records/take-back.ts';
 import type { UndoJob } from '../records/undo-jobs.ts';
@@ -29,6 +30,9 @@ const PAGE = 200;
 /** The maximum number of rows in one answer to a page that has missed many. */
 const MAX_LIVE = 500;
 
+/** Answers that read much of the journal. They wait for all others, which answer a click. */
+const LISTS: ReadonlySet<string> = new Set(['turns', 'files', 'numbers', 'verify']);
+
 export interface ApiOptions {
   readonly viewing: Viewing;
   /** The folders whose records are shown, for the page's header. */
@@ -57,6 +61,7 @@ type Body = Readonly<Record<string, unknown>>;
 export class Api {
   readonly #options: ApiOptions;
   readonly #viewing: Viewing;
+  readonly #foreground = new Foreground();
 
   constructor(options: ApiOptions) {
     this.#options = options;
@@ -64,7 +69,25 @@ export class Api {
   }
 
   /** The answer to a GET; undefined if there is nothing under that name. */
-  async get(name: string, query: Query): Promise<ApiAnswer | undefined> {
+  get(name: string, query: Query): Promise<ApiAnswer | undefined> {
+    return LISTS.has(name) ? this.#list(name) : this.#foreground.run(() => this.#view(name, query));
+  }
+
+  async #list(name: string): Promise<ApiAnswer | undefined> {
+    const viewing = { ...this.#viewing, records: this.#foreground.behind(this.#viewing.records) };
+    switch (name) {
+      case 'turns':
+        return ok(await turnRows(viewing));
+      case 'files':
+        return ok(await recentFiles(viewing));
+      case 'numbers':
+        return ok({ numbers: await numbers(viewing), state: await stateSize(viewing.records) });
+      default:
+        return ok(await viewing.records.verify());
+    }
+  }
+
+  async #view(name: string, query: Query): Promise<ApiAnswer | undefined> {
     const viewing = this.#viewing;
     switch (name) {
       case 'start':
@@ -75,20 +98,12 @@ export class Api {
         return ok(await this.#feed(query));
       case 'sessions':
         return ok(await sessionRows(viewing));
-      case 'turns':
-        return ok(await turnRows(viewing));
-      case 'files':
-        return ok(await recentFiles(viewing));
       case 'entry':
         return found(await entryView(viewing, numberOf(query, 'seq') ?? 0));
       case 'turn':
         return found(await this.#turn(numberOf(query, 'seq') ?? 0));
       case 'file':
         return this.#file(query.get('root') ?? '', query.get('path') ?? '');
-      case 'numbers':
-        return ok({ numbers: await numbers(viewing), state: await stateSize(viewing.records) });
-      case 'verify':
-        return ok(await viewing.records.verify());
       default:
         return undefined;
     }
@@ -99,7 +114,7 @@ export class Api {
     if (name !== 'undo' && name !== 'rewind') return undefined;
     const { readOnly } = this.#options;
     if (readOnly !== undefined) return { status: 403, body: { error: readOnly } };
-    return name === 'undo' ? this.#undo(body) : this.#rewind(body);
+    return this.#foreground.run(() => (name === 'undo' ? this.#undo(body) : this.#rewind(body)));
   }
 
   async #start(): Promise<StartView> {

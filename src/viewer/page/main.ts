@@ -27,9 +27,6 @@ const TABS: readonly (readonly [Tab, string])[] = [
   ['numbers', 'Numbers'],
 ];
 
-/** How long after the first rows the lists of turns and files are fetched. */
-const LISTS_AFTER_MS = 1500;
-
 function App(): VNode {
   if (problemText.value !== undefined) return html`<${Problem} />`;
   if (start.value === undefined) return html`<p class="loading" role="status">Opening the journal…</p>`;
@@ -95,7 +92,7 @@ async function run(): Promise<void> {
   await begin();
   // For the benchmark: the frame after the one with the data.
   requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('first-picture')));
-  // The server answers one request at a time, and these lists take it longest: the user's first click comes first.
-  setTimeout(() => void fetchLists(), LISTS_AFTER_MS);
+  // The server answers clicks first, however long these lists take.
+  void fetchLists();
   await followAddress();
 }

@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { readEntry } from '../../test/store/samples.ts';
+import { scratch } from '../../test/support/tree.ts';
+import { walkEntries } from '../journal/journal.ts';
+import { Foreground } from './behind.ts';
+import { Records } from './records.ts';
+
+it('a long list waits for what a user waits for before each of its pages, and goes on afterwards', async () => {
+  const { home } = scratch();
+  const records = await Records.openOrCreate({ home, store: `sqlite:${join(home, 'lookfirst.db')}` });
+  onTestFinished(() => records.close());
+  await records.store.record({ entries: Array.from({ length: 2500 }, () => readEntry()) });
+  const foreground = new Foreground();
+  let read = 0;
+  const list = (async () => {
+    for await (const _ of walkEntries(foreground.behind(records).store, {})) read += 1;
+  })();
+  // The click comes after the first page.
+  while (read < 1000) await setImmediate();
+  let answer: () => void = () => {};
+  const click = foreground.run(
+    () =>
+      new Promise<void>((resolve) => {
+        answer = resolve;
+      }),
+  );
+  const before = read;
+  for (let turns = 0; turns < 100; turns += 1) await setImmediate();
+  expect(read).toBeLessThanOrEqual(Math.ceil(before / 1000) * 1000);
+  answer();
+  await click;
+  await list;
+  expect(read).toBe(2500);
+});

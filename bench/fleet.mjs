@@ -1,6 +1,14 @@
 // Measures the cost of a fleet store: the rate of many sessions with a chain per writer against one chain for all, and an edit behind a
 // network of one millisecond against the same edit on SQLite. Both in one run, interleaved.
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PostgresConnection } from '../build/store/postgres/connection.js';
@@ -21,6 +29,7 @@ export async function rows() {
   return [
     ...(await withServer('on', async (server) => [
       ...(await chainRows(server)),
+      ...(await sizeRows(server)),
       ...(await latencyRows(server, 'behind a network of 1 ms', { bar: '<= 5' })),
     ])),
     // Without disk syncs by the server, so that only the network and the two programs are measured.
@@ -45,7 +54,7 @@ async function withServer(fsync, measure) {
 async function chainRows(server) {
   const rates = { writer: [], one: [] };
   for (let round = 0; round < ROUNDS; round++)
-    for (const mode of ['one', 'writer']) rates[mode].push(await rateOf(server, mode));
+    for (const mode of ['one', 'writer']) rates[mode].push((await loadOf(server, mode)).rate);
   const [writer, one] = [median(rates.writer), median(rates.one)];
   return [
     { name: `${SESSIONS} sessions, file operations a second, a chain per writer`, value: Math.round(writer) },
@@ -54,7 +63,65 @@ async function chainRows(server) {
   ];
 }
 
-async function rateOf(server, mode) {
+const AGENTS = [10, 1000, 10_000];
+/** What one agent does: file operations a minute, eight reads to one change. */
+const OPERATIONS_A_MINUTE = 12;
+const WORKING_DAY_S = 8 * 3600;
+/** Files that one agent has seen. */
+const FILES_SEEN = 200;
+
+/** What fleets of several sizes need, from the cost of one operation and the size of one row measured here. */
+async function sizeRows(server) {
+  const { cpuMs, entryBytes, sightingBytes } = await loadOf(server, 'writer');
+  const rows = [
+    { name: 'server CPU of a file operation, ms', value: round(cpuMs, 3) },
+    { name: 'bytes of a journal entry with indexes', value: Math.round(entryBytes) },
+    { name: 'bytes of a sighting with its index', value: Math.round(sightingBytes) },
+  ];
+  for (const agents of AGENTS) {
+    const perSecond = (agents * OPERATIONS_A_MINUTE) / 60;
+    rows.push(
+      { name: `${agents} agents: busy cores of the server`, value: round((perSecond * cpuMs) / 1000, 3) },
+      {
+        name: `${agents} agents: journal of a working day, MB`,
+        value: round((perSecond * WORKING_DAY_S * entryBytes) / 1e6),
+      },
+      { name: `${agents} agents: sightings, MB`, value: round((agents * FILES_SEEN * sightingBytes) / 1e6) },
+    );
+  }
+  return rows;
+}
+
+/** CPU time of the server and its ended and running processes so far, from the kernel's counters. */
+function cpuMsOf(server) {
+  const [pid] = readFileSync(join(server.folder, 'data/postmaster.pid'), 'utf8').split('\n');
+  let ticks = 0;
+  for (const name of readdirSync('/proc').filter((each) => /^\d+$/.test(each))) {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      // The fields after the name, which may hold spaces: 2 is the parent, 12 to 15 are CPU times.
+      const fields = stat.slice(stat.lastIndexOf(')') + 1).split(' ');
+      if (name === pid) for (const at of [12, 13, 14, 15]) ticks += Number(fields[at]);
+      else if (fields[2] === pid) ticks += Number(fields[12]) + Number(fields[13]);
+    } catch {
+      // Ignore the error: the process has ended since.
+    }
+  }
+  return ticks * 10;
+}
+
+async function bytesOf(db, tables) {
+  const parts = tables.map((table) => `relname ~ '^${table}(_[0-9]+|_other)?$'`).join(' or ');
+  const [row] = await db.query(
+    `select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint as bytes from pg_class
+     where relnamespace = $1::text::regnamespace and relkind = 'r' and (${parts})`,
+    [db.schema],
+  );
+  const [count] = await db.query(`select count(*)::bigint as n from ${db.schema}.${tables[0]}`);
+  return Number(row.bytes) / Number(count.n);
+}
+
+async function loadOf(server, mode) {
   const url = server.url();
   const connections = await Promise.all(Array.from({ length: WRITERS }, () => PostgresConnection.open(url)));
   await migratePostgres(connections[0]);
@@ -66,6 +133,7 @@ async function rateOf(server, mode) {
     return new PostgresStore(db, context);
   });
   let operations = 0;
+  const cpuBefore = cpuMsOf(server);
   const until = Date.now() + ROUND_MS;
   const agents = Array.from({ length: SESSIONS }, async (_, agent) => {
     const store = stores[agent % WRITERS];
@@ -77,8 +145,11 @@ async function rateOf(server, mode) {
   const started = performance.now();
   await Promise.all(agents);
   const rate = operations / ((performance.now() - started) / 1000);
+  const cpuMs = (cpuMsOf(server) - cpuBefore) / operations;
+  const entryBytes = await bytesOf(connections[0], ['entries', 'touches']);
+  const sightingBytes = await bytesOf(connections[0], ['sightings']);
   await Promise.all(stores.map((store) => store.close()));
-  return rate;
+  return { rate, cpuMs, entryBytes, sightingBytes };
 }
 
 /**
@@ -178,6 +249,6 @@ function median(values) {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 }
 
-function round(ms) {
-  return Math.round(ms * 10) / 10;
+function round(value, digits = 1) {
+  return Math.round(value * 10 ** digits) / 10 ** digits;
 }

@@ -192,6 +192,46 @@ describe.skipIf(program === undefined)('the page', () => {
     await expect.poll(() => t.text('src/a.ts')).toBe(text());
   });
 
+  it('answers the three questions of a stranger within a few clicks of the first page', async () => {
+    const t = await scene();
+    const page = await open(t.viewer.url);
+    let clicks = 0;
+    const click = async (what: string): Promise<void> => {
+      await page.click(what);
+      clicks += 1;
+    };
+    const asked = async (question: () => Promise<void>): Promise<number> => {
+      clicks = 0;
+      await page.goto(`${t.viewer.origin}/#/`);
+      await page.click('nav >> text=Activity');
+      await question();
+      return clicks;
+    };
+    const whyRefused = await asked(async () => {
+      await click('.row.refusal');
+      await page.waitForSelector('.detail dt:has-text("What it had seen")');
+    });
+    const sinceMyPrompt = await asked(async () => {
+      await click('nav >> text=Turns');
+      await click('.card:has-text("since the last prompt")');
+      await page.waitForSelector('.detail .diff');
+    });
+    const whoOverwrote = await asked(async () => {
+      await click('nav >> text=Files');
+      await click('.card:has-text("a.ts")');
+      await click('.author:has-text("coder")');
+      await page.waitForSelector('.known:has-text("Had it seen it?")');
+      await click('text=Undo this change');
+      await click('dialog button:has-text("Take back")');
+      await expect.poll(() => t.text('src/a.ts')).toBe(text());
+    });
+    expect({ whyRefused, sinceMyPrompt, whoOverwrote }).toEqual({
+      whyRefused: 1,
+      sinceMyPrompt: 2,
+      whoOverwrote: 5,
+    });
+  });
+
   it('keeps hostile names and contents inert', async () => {
     const t = await desk({ session: '<img src=x onerror=alert(1)>' });
     const name = '<script>alert(1)<\\script>\u202Efdp.exe\u001b[31m.ts';

@@ -254,7 +254,9 @@ class FileGuard {
     const stats = statsOf(this.#file);
     if (identityOf(stats) !== this.#identity) return this.#fault('was removed or replaced while in use');
     const bytes = stats?.size ?? 0n;
-    if (bytes < this.#bytes && !this.#isSound()) return this.#fault('was truncated while in use');
+    // An empty file would pass as an empty database, and opening it again would delete the write-ahead log.
+    const isTruncated = bytes < this.#bytes && (bytes === 0n || !this.#isSound());
+    if (isTruncated) return this.#fault('was truncated while in use');
     this.#bytes = bytes;
     return this.#logProblem();
   }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { storeConformance } from '../../../test/store/conformance.ts';
@@ -189,6 +189,20 @@ describe('a database that cannot be used is a fault that names it', () => {
     await store.record({ announce: pendingChange('c1') });
     rmSync(path);
     await expect(store.record({ announce: pendingChange('c2') })).rejects.toThrow(/removed or replaced/);
+    await store.close();
+  });
+
+  it('emptied while in use: every later change is a fault that says so, and the log stays', async () => {
+    const path = join(scratch().home, 'state.db');
+    const store = await openSqliteStore(path);
+    await store.record({ announce: pendingChange('c1') });
+    truncateSync(path);
+    for (const change of ['c2', 'c3'])
+      await expect(store.record({ announce: pendingChange(change) })).rejects.toMatchObject({
+        reason: 'lost',
+        message: expect.stringContaining('truncated while in use'),
+      });
+    expect(existsSync(`${path}-wal`)).toBe(true);
     await store.close();
   });
 });

@@ -1,3 +1,4 @@
+import { walkEntries } from '../../journal/journal.ts';
 import { UndoHistory } from '../../journal/undo-history.ts';
 import type { Effect, Entry, Side } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
@@ -328,15 +329,17 @@ export async function numbers(viewing: Pick<Viewing, 'records' | 'scope'>): Prom
   return numbersOf(await recent(viewing, MAX_COUNTED));
 }
 
-/** The newest changes and refusals. Each kind is one query on its own index. */
+/** The newest changes and refusals. Each kind is read in pages from its own index. */
 async function recent(
   { records, scope }: Pick<Viewing, 'records' | 'scope'>,
   limit: number,
 ): Promise<Entry[]> {
   const { store } = records;
-  const changes = await store.entries({ ...scope.filter, kinds: ['change'], limit });
-  const refusals = await store.entries({ ...scope.filter, kinds: ['refusal'], limit });
-  return [...changes, ...refusals];
+  const entries: Entry[] = [];
+  for (const kind of ['change', 'refusal'] as const)
+    for await (const entry of walkEntries(store, { ...scope.filter, kinds: [kind], limit }))
+      entries.push(entry);
+  return entries;
 }
 
 /** The newest turns. */

@@ -235,7 +235,7 @@ function stepFor(touching: Touching, notices: readonly Notice[]): Step {
   const credit =
     change && view.sighting && view.snapshot
       ? creditFor(world, { sighting: view.sighting, snapshot: view.snapshot, change })
-      : undefined;
+      : sightingOfReturned(view);
   return writeStep(world, {
     action: intent.kind,
     located: view.located,
@@ -247,6 +247,14 @@ function stepFor(touching: Touching, notices: readonly Notice[]): Step {
     notices: [...changeNotices(view, planned, change), ...notices],
     more: moreOf(touching),
   });
+}
+
+/**
+ * The sighting of a file that is back at bytes the session saw before. The ledger has the sighting of the bytes in
+ * between, perhaps of a part of them; without this one, the edit would count as an edit of those.
+ */
+function sightingOfReturned({ facts, sighting }: LookedFile): Sighting | undefined {
+  return facts.cameBack === true ? sighting : undefined;
 }
 
 function moreOf({ world, intent, view, planned }: Touching): NewBytes['more'] {

@@ -472,6 +472,18 @@ describe('bytes that come back', () => {
     await ok(t.session.write('a', 'two\n'));
   });
 
+  it('stay seen after an edit, also if only a part of the bytes in between was seen', async () => {
+    const t = await desk();
+    await t.put('a', 'one\ntwo\nthree\n');
+    await ok(t.session.read('a'));
+    await t.put('a', 'one\nother branch\nthree\n');
+    await ok(t.session.read('a', { offset: 3, limit: 1 }));
+    await t.put('a', 'one\ntwo\nthree\n');
+    await ok(t.session.edit('a', [{ oldString: 'three', newString: 'drei' }]));
+    expect((await ok(t.session.status('a'))).files[0]?.seen).toBe('whole');
+    await ok(t.session.write('a', 'all new\n'));
+  });
+
   it('do not count if they were seen in part, or before a compaction', async () => {
     const t = await desk();
     await t.put('part', 'one\ntwo\n');

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
-const project = fileURLToPath(new URL('../..', import.meta.url));
-const runner = fileURLToPath(new URL('../../../shared/acceptance/run.mjs', import.meta.url));
+const project = fileURLToPath(new URL('..', import.meta.url));
+const runner = fileURLToPath(new URL('../../shared/acceptance/run.mjs', import.meta.url));
 
 it.concurrent.each([
   ['version 1', []],

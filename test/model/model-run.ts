@@ -113,9 +113,7 @@ class Model {
     const lines = repeat ? linesOf(known.refused ?? '') : this.#newLines();
     const text = textOf(lines);
     const before = this.#content(file);
-    // Writing the bytes that are there changes nothing.
-    const may =
-      (before !== undefined && textOf(before) === text) || reference.mayOverwrite(file, before, text);
+    const may = reference.mayOverwrite(file, before, text);
     const outcome = await this.#session(name).write(file, text);
     this.#count(outcome.ok ? 'write' : `write ${outcome.refusal.code}`);
     if (outcome.ok !== may && !reference.cameBack(file, before)) {

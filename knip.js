@@ -27,7 +27,7 @@ export default ({ production = false }) => ({
     'test/children/*',
   ],
   project: ['src/**/*.ts!', 'test/**/*.ts', 'bench/**', 'scripts/**'],
-  ignoreBinaries: ['groff', 'mkfifo', 'setpriv', 'strace', 'unshare'],
+  ignoreBinaries: ['groff', 'mkfifo', 'strace', 'unshare'],
   ignoreDependencies: [
     '@modelcontextprotocol/server-everything',
     // The browser tests load its file into the page.

@@ -196,8 +196,9 @@ export async function findRipgrep(source: RipgrepSource, roots: readonly string[
  * kept compiled on Node 20.
  */
 async function packagedPath(): Promise<string> {
+  const require = createRequire(import.meta.url);
   // The package has one export.
-  return (createRequire(import.meta.url)('@vscode/ripgrep') as { rgPath: string }).rgPath;
+  return (require('@vscode/ripgrep') as { rgPath: string }).rgPath;
 }
 
 async function packagedBinary(load: () => Promise<string>): Promise<string | undefined> {

@@ -348,6 +348,6 @@ export class Worktrees {
 }
 
 /** True for the folder itself and everything in it. */
-export function isWithin(path: string, folder: string): boolean {
+function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }

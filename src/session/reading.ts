@@ -75,7 +75,7 @@ function lastLines(reading: Reading, last: number, totalLines: number): LineRang
   return { from: Math.max(1, totalLines - last + 1), to: totalLines };
 }
 
-export function invalid(reading: Pick<Reading, 'path'>, reason: string): Refusal {
+function invalid(reading: Pick<Reading, 'path'>, reason: string): Refusal {
   return {
     code: 'INVALID_ARGUMENT',
     action: 'read',

@@ -240,7 +240,7 @@ export function looksBinary(bytes: Uint8Array): boolean {
 }
 
 /** True if the bytes begin with any byte order mark. */
-export function hasMark(bytes: Uint8Array): boolean {
+function hasMark(bytes: Uint8Array): boolean {
   return markOf(bytes) !== undefined;
 }
 

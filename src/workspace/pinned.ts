@@ -4,7 +4,7 @@ import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 
 /** Linux's O_PATH, for which Node has no constant: a handle to a file or folder without opening its content. */
-export const O_PATH = 0o10000000;
+const O_PATH = 0o10000000;
 
 /** O_NOFOLLOW with O_DIRECTORY: a link in place of the directory fails with ENOTDIR and is never followed. */
 const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;

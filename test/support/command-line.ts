@@ -116,11 +116,7 @@ function streams(input = ''): { stdin: Readable; stdout: Collected; stderr: Coll
 }
 
 /** Runs the built program once, as a process. */
-export function lookfirstProcess(
-  places: Scratch,
-  args: readonly string[],
-  options: RunOptions = {},
-): Promise<Ran> {
+function lookfirstProcess(places: Scratch, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const [program = '', ...first] = PROGRAM;
   const env = environment(places, options.env);
   return new Promise((resolve) => {

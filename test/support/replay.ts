@@ -11,7 +11,7 @@ import { splitLines } from '../../src/text/lines.ts';
 export const RULES = ['Lookfirst', 'whole-file hash', 'mtime', 'read set'] as const;
 type Rule = (typeof RULES)[number];
 
-export interface RuleTally {
+interface RuleTally {
   /** Changes built on outdated bytes that the rule lets pass. */
   missed: number;
   /** Changes that would harm nothing and that the rule refuses. */

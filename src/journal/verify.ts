@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { CHAIN_START, follows } from '../store/entry-columns.ts';
+import { CHAIN_START, follows } from '../store/chain.ts';
 import type { ChainLink, ChainState, Store } from '../store/store.ts';
 import { walkEntries } from './journal.ts';
 

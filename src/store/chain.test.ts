@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readEntry } from '../../test/store/samples.ts';
-import { CHAIN_START, canonicalJson, chainOn, follows } from './entry-columns.ts';
+import { CHAIN_START, canonicalJson, chainOn, follows } from './chain.ts';
 
 describe('canonicalJson', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Entry, EntryKind } from '../../src/model/entry.ts';
 import type { Sighting } from '../../src/model/sighting.ts';
-import { CHAIN_START, follows } from '../../src/store/entry-columns.ts';
+import { CHAIN_START, follows } from '../../src/store/chain.ts';
 import type { EntryFilter, Notes, Store } from '../../src/store/store.ts';
 import {
   ABSENT,

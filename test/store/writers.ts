@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { CHAIN_START, follows } from '../../src/store/entry-columns.ts';
+import { CHAIN_START, follows } from '../../src/store/chain.ts';
 import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';

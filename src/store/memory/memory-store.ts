@@ -5,7 +5,8 @@ import { Fault } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { CHAIN_START, chainOn, matches, matchesPending } from '../entry-columns.ts';
+import { CHAIN_START, chainOn } from '../chain.ts';
+import { matches, matchesPending } from '../entry-columns.ts';
 import {
   type Adoption,
   changedWhileKept,

@@ -3,14 +3,8 @@ import type { Entry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import {
-  CHAIN_START,
-  column,
-  entryFrom,
-  fromColumn,
-  matchesPending,
-  sightingFrom,
-} from '../entry-columns.ts';
+import { CHAIN_START } from '../chain.ts';
+import { column, entryFrom, fromColumn, matchesPending, sightingFrom } from '../entry-columns.ts';
 import type {
   ChainState,
   EntryFilter,

@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
+import { CHAIN_START, canonicalJson } from '../chain.ts';
 import {
   ancestorsOf,
-  CHAIN_START,
-  canonicalJson,
   column,
   concernedKeys,
   entryValues,

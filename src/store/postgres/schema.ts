@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Fault } from '../../model/fault.ts';
-import { CHAIN_START } from '../entry-columns.ts';
+import { CHAIN_START } from '../chain.ts';
 import type { PostgresConnection } from './connection.ts';
 
 /**

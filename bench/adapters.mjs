@@ -1,6 +1,7 @@
-// What an adapter adds to a call. Each tool is called as its framework calls it. The base is the session's own method. For
-// LangChain, it is a tool of the framework that calls this method, so that the framework's own share is on both sides; for
-// deepagents, a minimal backend. A tool's read also numbers the lines: one row compares it with numbering by hand.
+// The cost that an adapter adds to a call. Each tool is called as its framework calls it. The base is the session's own
+// method. For LangChain, it is a tool of the framework that calls this method, so that the framework's own share is on
+// both sides; for deepagents, a minimal backend. A tool's read also numbers the lines: one row compares it with
+// numbering by hand.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';

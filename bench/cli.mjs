@@ -85,7 +85,7 @@ function sampleEntry(root, n) {
   return { ...base, kind: 'change', action: 'edit', change: `c${n}`, effects: [effect] };
 }
 
-/** The same reads, of many files in turn, recorded in SQLite and in memory. */
+/** Reads of many files in turn, recorded in SQLite and in memory. */
 async function recordedRead(base) {
   const { root, home } = folders(base);
   const names = Array.from({ length: 200 }, (_, i) => `file-${i}.txt`);

@@ -1,5 +1,5 @@
-// Measures the cost of a fleet store: the rate of many sessions with a chain per writer against one chain for all, and an edit behind a
-// network of one millisecond against the same edit on SQLite. Both in one run, interleaved.
+// Measures the cost of a fleet store: the rate of many sessions with a chain per writer against one chain for all, and
+// an edit behind a network of one millisecond against the same edit on SQLite. Both in one run, interleaved.
 import {
   mkdirSync,
   mkdtempSync,
@@ -50,7 +50,10 @@ async function withServer(fsync, measure) {
   }
 }
 
-/** Each session loops: recall, a note of eight reads, announce, settle. Sixteen connections, as sixteen processes would have. */
+/**
+ * Each session loops: recall, a note of eight reads, announce, settle. Sixteen connections, as sixteen processes would
+ * have.
+ */
 async function chainRows(server) {
   const rates = { writer: [], one: [] };
   for (let round = 0; round < ROUNDS; round++)
@@ -64,13 +67,13 @@ async function chainRows(server) {
 }
 
 const AGENTS = [10, 1000, 10_000];
-/** What one agent does: file operations a minute, eight reads to one change. */
+/** The load of one agent: file operations a minute, eight reads to one change. */
 const OPERATIONS_A_MINUTE = 12;
 const WORKING_DAY_S = 8 * 3600;
 /** Files that one agent has seen. */
 const FILES_SEEN = 200;
 
-/** What fleets of several sizes need, from the cost of one operation and the size of one row measured here. */
+/** The needs of fleets of several sizes, from the measured cost of one operation and size of one row. */
 async function sizeRows(server) {
   const { cpuMs, entryBytes, sightingBytes } = await loadOf(server, 'writer');
   const rows = [

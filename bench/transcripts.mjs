@@ -73,7 +73,7 @@ function* turn(state) {
   if (owes(state, 'other') > 0) yield other(state);
 }
 
-/** How many records of a kind are due now; a fraction is carried over. */
+/** Number of records of a kind that are due now; a fraction is carried over. */
 function owes(state, kind) {
   const due = Math.floor(state.owed[kind]);
   state.owed[kind] += BESIDE[kind] - due;

@@ -1,7 +1,7 @@
 // Compiles src/ into build/, which tests and benchmarks use, and bundles it into dist/, which the package ships: chunks
 // in CommonJS, the program that loads them, one module for each entry point over them, and its types rolled up. The
-// viewer's page is bundled into dist/viewer/page/ with everything it needs. The manual page is made from the help of the
-// commands.
+// viewer's page is bundled into dist/viewer/page/ with everything it needs. The manual page is made from the help of
+// the commands.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -47,7 +47,7 @@ const SMALL = {
 // for opencode, so it must be one file.
 const MODULES = ['langchain', 'opencode'];
 const PARTS = 'langchain-parts';
-/** What every command of the command line loads. */
+/** Modules that every command of the command line loads. */
 const COMMAND_LINE = ['cli/run-cli.js', 'cli/commands/version.js'];
 /** Loaded at their first use: few starts need them. */
 const LATE = [
@@ -75,7 +75,9 @@ await bundlePage('dist/viewer/page');
 mkdirSync('dist/man');
 writeFileSync('dist/man/lookfirst.1', await manualPage(manifest));
 
-/** All code except MODULES, as CommonJS: Node loads it with less work, and Node 20 can cache compiled code only of that. */
+/**
+ * All code except MODULES, as CommonJS: Node loads it with less work, and Node 20 can cache compiled code only of that.
+ */
 async function bundleChunks() {
   const made = await bundle({
     input: { main: 'build/main.js', ...entriesIn('.js', (name) => !MODULES.includes(name)), [PARTS]: PARTS },
@@ -87,12 +89,13 @@ async function bundleChunks() {
     esModule: false,
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name].cjs',
-    // Few chunks, because each costs a start time, by what a start loads: every command, commands that read the journal,
-    // sessions, servers, hooks. A chunk needs only those before it.
+    // Few chunks, because each costs a start time, by what a start loads: every command, commands that read the
+    // journal, sessions, servers, hooks. A chunk needs only those before it.
     codeSplitting: {
       groups: [
         { name: 'cli', test: oneOf(loadedBy(...COMMAND_LINE), /\/build\/cli\//), priority: 6 },
-        // Hooks and commands about clients both need the place of the resident: in a hook chunk the two would need each other.
+        // Hooks and commands about clients both need the place of the resident: in a hook chunk the two would need each
+        // other.
         { name: 'base', test: oneOf(loadedBy(...COMMAND_LINE, 'config/resident-place.js')), priority: 5 },
         { name: 'log', test: oneOf(loadedBy('cli/commands/log.js'), /\/build\/cli\//), priority: 5 },
         {

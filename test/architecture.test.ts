@@ -196,7 +196,7 @@ const STATE_EXCEPTIONS: Readonly<Record<string, string>> = {
 };
 /** Functions whose signature a framework prescribes. */
 const BOOLEAN_EXCEPTIONS = new Set(['adapters/langchain.ts: replaceAll']);
-/** The same function for another framework or in its public form, each at its own entry point. */
+/** Names that several entry points export: one function per framework, or its public form. */
 const NAMES_OF_ENTRY_POINTS = ['ServerOptions', 'lookfirstTools', 'seenFrom', 'serveHttp', 'serveStdio'];
 
 interface ModuleFacts {

@@ -4,7 +4,7 @@ import { scratch } from '../../test/support/tree.ts';
 import { Sessions } from '../session/sessions.ts';
 import { runServe, type Servers } from './serve-command.ts';
 
-/** What a server that ends at once says to people. */
+/** The stderr of a server that ends at once. */
 async function said(isTTY: boolean): Promise<string> {
   const { root, home } = scratch();
   const stderr = new PassThrough();

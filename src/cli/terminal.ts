@@ -65,7 +65,7 @@ export class Terminal {
     return this.#streams.stdout.isTTY === true ? harmless(text) : text;
   }
 
-  /** Whether a user at a terminal can answer questions. */
+  /** True if a user at a terminal can answer questions. */
   get isInteractive(): boolean {
     return this.#streams.stdin.isTTY === true && this.#streams.stdout.isTTY === true;
   }
@@ -190,7 +190,7 @@ export function colourChoice(args: readonly string[]): ColourChoice {
 }
 
 /**
- * Whether to use colours: only on a terminal, and not if the user has switched them off
+ * True if to use colours: only on a terminal, and not if the user has switched them off
  * (https://no-color.org).
  */
 function isColourful(stdout: Output, env: Readonly<Record<string, string | undefined>>): boolean {

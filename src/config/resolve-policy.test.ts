@@ -40,7 +40,7 @@ describe('resolvePolicy', () => {
     [null, 'policy: the settings must be an object, not null'],
     ['strict', 'policy: the settings must be an object'],
   ])('checks what a program hands over like a file: %j', (flags, problem) => {
-    // What a program without types may say.
+    // Values that a program without type checks may pass.
     const sources = { flags } as PolicySources;
     expect(() => resolvePolicy(sources)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
     expect(() => resolvePolicy(sources)).toThrow(problem);

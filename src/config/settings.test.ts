@@ -35,7 +35,7 @@ describe('policySettings', () => {
   });
 });
 
-/** What a setting may hold, as a policy file writes it. */
+/** The values a setting may have, as a policy file writes them. */
 function typeText(shape: Shape): string {
   switch (shape.type) {
     case 'string':
@@ -76,7 +76,7 @@ ${rows.join('\n')}
   });
 });
 
-/** What each preset is, for people; the seeds' rules in one paragraph each. */
+/** A paragraph about each preset for the documentation. */
 const PRESET_TEXTS: Readonly<Record<PresetName, string>> = {
   default:
     'The rulings of Lookfirst itself: a session changes only what it has seen and what has not changed since. Edits are carried over outside changes.',

@@ -6,7 +6,7 @@ import { noticeTexts } from '../report/describe-notice.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import { numberLines, viewOf } from '../text/lines.ts';
 
-/** What a dialect needs to render a result: the workspace, the wording and the time. */
+/** The data that a dialect needs to render a result: the workspace, the wording and the time. */
 export interface RenderContext {
   /** The workspace's roots. */
   readonly roots: readonly string[];
@@ -70,7 +70,7 @@ export function describedFile(result: ReadResult): string {
 const NEWLINE = 10;
 
 /**
- * How a dialect shows a file: its lines, then `foot`. Separate from text, so that lines can also be rendered from
+ * A file as a dialect shows it: its lines, then `foot`. Separate from text, so that lines can also be rendered from
  * bytes.
  */
 export interface ReadStyle {

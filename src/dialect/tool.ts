@@ -87,9 +87,9 @@ export interface Dialect {
   readonly tools: readonly Tool[];
   /** The tool names that refusals use. */
   readonly names: ToolNames;
-  /** Whether `~` in a path means the user's home folder; default: it is an ordinary name. */
+  /** True if `~` in a path means the user's home folder; default: it is an ordinary name. */
   readonly expandsHome?: boolean;
-  /** Whether an unknown argument is an error. */
+  /** Treatment of arguments that the schema does not name. */
   readonly unknownArguments: UnknownArguments;
   /** This dialect's names of arguments, by their names in the default dialect; refusals use them. */
   readonly terms: Readonly<Record<string, string>>;
@@ -139,7 +139,7 @@ function withNames(text: string, renamed: ReadonlyMap<string, string>): string {
   return text.replace(names, (word) => renamed.get(word) ?? word);
 }
 
-/** How sentences refer to a tool that is not offered. */
+/** Words for tools that are not offered. */
 const UNNAMED = { read: 'the read tool', write: 'the write tool', edit: 'the edit tool' } as const;
 
 /** The names of the offered tools. Sentences then suggest only these, or no tool. */
@@ -166,7 +166,7 @@ function mapNames(names: ToolNames, map: (name: string) => string): ToolNames {
 /** Arguments in the form of the schema, or the problem in a few words. */
 type CheckedArguments = { readonly args: JsonRecord } | { readonly reason: string };
 
-/** Whether an argument that the schema does not name is an error or is dropped. */
+/** Treatment of an argument that the schema does not name: an error, or dropped. */
 export type UnknownArguments = 'refuse' | 'ignore';
 
 /**

@@ -183,7 +183,7 @@ export interface TempFile {
 }
 
 /**
- * How to set a new file's owner, mode and attributes: from the file it replaces, from an explicit
+ * The source of a new file's owner, mode and attributes: from the file it replaces, from an explicit
  * mode, or both.
  */
 type Likeness =
@@ -244,9 +244,9 @@ export interface OwnFile {
 }
 
 /**
- * Stages a file of our own by giving it a second name beside the target: a new file costs ten times as much. Undefined if
- * that is impossible, for example across file systems, or if the result would differ from a file that is written: the
- * file that it replaces has another owner, or attributes to carry over.
+ * Stages a file of our own by giving it a second name beside the target: a new file costs ten times as much. Undefined
+ * if that is impossible, for example across file systems, or if the result would differ from a file that is written:
+ * the file that it replaces has another owner, or attributes to carry over.
  */
 export function stageLink(
   context: DiskContext,
@@ -272,7 +272,7 @@ export function stageLink(
 
 type Replacing = Extract<Likeness, { kind: 'replaces' }>;
 
-/** Whether our file has everything of the replaced file that would be carried over, apart from the owner. */
+/** True if our file has everything of the replaced file that would be carried over, apart from the owner. */
 function isCarriedOver({ native }: DiskContext, file: OwnFile, like: Replacing): boolean {
   const mode = modeOf(like.stats);
   const isPlain = (like.mode ?? mode) === file.mode && (mode & SPECIAL_BITS) === 0;

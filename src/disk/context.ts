@@ -107,7 +107,7 @@ export function openDisk(options: DiskOptions): DiskContext {
 class FileSystemSync {
   #works: Promise<boolean> | undefined;
 
-  /** Whether `sync -f` works on this machine. `path`: any path on the file system to try. */
+  /** True if `sync -f` works on this machine. `path`: any path on the file system to try. */
   works(path: string): Promise<boolean> {
     this.#works ??= process.platform === 'linux' ? succeeds(path) : Promise.resolve(false);
     return this.#works;

@@ -138,7 +138,7 @@ export interface Committed {
 }
 
 /**
- * Whether a foreign write right after publication could get the same time as our own write. Call
+ * True if a foreign write right after publication could get the same time as our own write. Call
  * just before publishing. Assumed true for small unsynced content, because the clock has hardly
  * advanced.
  */

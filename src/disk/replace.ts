@@ -120,7 +120,7 @@ async function tempFor(
   return writeTemp(context, place, { content: change, like });
 }
 
-/** What a file that is published later shall hold. */
+/** The content and mode of a file that is published later. */
 export interface NewStaged {
   readonly content: () => Promise<Content>;
   readonly file?: OwnFile | undefined;
@@ -128,8 +128,8 @@ export interface NewStaged {
 }
 
 /**
- * Makes the temporary file for a later `replace`; undefined if the old file cannot be read. `file`: see `stageLink`; the
- * content is then read only if linking is impossible.
+ * Makes the temporary file for a later `replace`; undefined if the old file cannot be read. `file`: see `stageLink`;
+ * the content is then read only if linking is impossible.
  */
 export async function stageReplacement(
   context: DiskContext,

@@ -15,7 +15,7 @@ export interface FileGlob {
   /** Literal folder names that every match is inside, from the searched folder down. */
   readonly base: readonly string[];
   /**
-   * Whether a file that ripgrep listed matches. `path` is relative to the searched folder. Runs in
+   * True if a file that ripgrep listed matches. `path` is relative to the searched folder. Runs in
    * bounded time: a hostile name cannot make it exponential.
    */
   matches(path: string): boolean;

@@ -51,7 +51,7 @@ export class RipgrepRecords {
 }
 
 const MAX_LINE_CHARS = 500;
-/** How many characters of a cut line are shown before its match. */
+/** Maximum characters of a cut line that are shown before its match. */
 const LEAD_CHARS = 150;
 
 /** The parts of `rg --json` output that we show. */

@@ -72,7 +72,7 @@ export async function returnFolder(context: DiskContext, kept: string, place: Pl
   return true;
 }
 
-/** Whether one rename can move a folder into ours, which requires the same file system. */
+/** True if one rename can move a folder into ours, which requires the same file system. */
 export function isTakeable(context: DiskContext, { dir, name }: Pick<Place, 'dir' | 'name'>): boolean {
   mkdirSync(context.retained, { recursive: true, mode: 0o700 });
   return lstatSync(`${dir.prefix}/${name}`).dev === lstatSync(context.retained).dev;

@@ -289,11 +289,12 @@ export function withClaimNotices(
 }
 
 /**
- * How long the list is cached. Worktrees come and go while a process runs, and finding them takes a few small reads.
+ * Time for which the list of worktrees is cached. Worktrees come and go while a process runs, and finding them takes a
+ * few small reads.
  */
 const FRESH_MS = 5000;
 
-/** The same file in the agent's own worktree. */
+/** The file in the agent's own worktree that corresponds to a file in another worktree. */
 export interface Counterpart {
   /** Canonical folder of the worktree. */
   readonly own: string;
@@ -335,8 +336,8 @@ export class Worktrees {
   }
 
   /**
-   * The same file in the worktree of `folder`, if that is a linked worktree and the file is in another one of the same
-   * repository.
+   * The corresponding file in the worktree of `folder`, if that is a linked worktree and the file is in another one of
+   * the same repository.
    */
   counterpart(absolute: string, folder: string): Counterpart | undefined {
     const own = this.around(folder);

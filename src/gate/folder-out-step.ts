@@ -73,7 +73,7 @@ function goneResult(path: ResolvedPath, doomed: readonly Doomed[]): Omit<Done, '
   return { ok: true, result, sightings: [], tombstones: doomed.map((item) => item.path.key) };
 }
 
-/** Whether a folder holds exactly the expected entries, by relative path. '' is the folder itself. */
+/** True if a folder holds exactly the expected entries, by relative path. '' is the folder itself. */
 function isTree(dir: PinnedDirectory, expected: ReadonlyMap<string, Doomed>): boolean {
   let met = 1;
   const isAsExpected = (folder: PinnedDirectory, prefix: string): boolean =>

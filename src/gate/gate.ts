@@ -30,7 +30,7 @@ import type { World } from './world.ts';
  */
 const MAX_TRIES = 5;
 
-/** How often a change is prepared and judged again after another program changed the file during the write. */
+/** Number of times a change is prepared and judged again after another program changed the file during the write. */
 const MAX_CONFLICTS = 6;
 /** Conflicts that another try may resolve. */
 const MOMENTARY: ReadonlySet<RefusalCode> = new Set(['STALE', 'DELETED', 'ALREADY_EXISTS']);

@@ -36,7 +36,7 @@ export function trafficOf(world: World, changes: readonly FileIntent[]): Traffic
 }
 
 /**
- * Whether a change must be done as a relocation. A move that is independent of the batch's other changes is a plain
+ * True if a change must be done as a relocation. A move that is independent of the batch's other changes is a plain
  * rename.
  */
 export function isRelocation(world: World, change: FileIntent, traffic: Traffic): change is Relocation {

@@ -24,7 +24,7 @@ export interface PlannedText {
   readonly straightened: number;
 }
 
-/** How new text is written into a file. */
+/** The form in which new text is written into a file. */
 interface Style {
   /** The file name, which determines the language. */
   readonly path: string;

@@ -104,7 +104,7 @@ function unplanned(world: World, view: LookedFile, refusal: Refusal): Promise<Pr
   return refusedAs(world, view, hasSeenAll(view) ? shown : withoutAnchor(shown));
 }
 
-/** Whether the session has seen every line of the file as it is now. */
+/** True if the session has seen every line of the file as it is now. */
 function hasSeenAll({ sighting, facts }: LookedFile): boolean {
   return facts.freshness === 'same' && sighting?.coverage.kind === 'whole' && showsAll(sighting.flags);
 }
@@ -213,7 +213,7 @@ function samePlaces(intent: TextIntent, change: OutsideChange): LineRange[] {
 }
 
 /**
- * Whether the session must have seen the touched lines. A unique, exact anchor proves by itself that the model knows
+ * True if the session must have seen the touched lines. A unique, exact anchor proves by itself that the model knows
  * them.
  */
 function mustSee(intent: TextIntent, planned: PlannedText): boolean {

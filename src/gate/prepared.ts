@@ -170,7 +170,7 @@ export function creditFor(
   };
 }
 
-/** What changed in a file since a session saw it. */
+/** The changes in a file since a session saw it. */
 export interface OutsideChange {
   /** At most the policy's number of lines. */
   readonly diff: string;

@@ -39,7 +39,7 @@ export async function recoverWorld(world: World): Promise<void> {
   for (const orphan of orphans) await recoverOne(world, orphan);
 }
 
-/** Whether no process will settle this change. A change announced without a lock may outlive its process. */
+/** True if no process will settle this change. A change announced without a lock may outlive its process. */
 async function isOrphan(world: World, { owner, foreign, entry }: PendingChange): Promise<boolean> {
   if (foreign?.hold === 'none') return world.now() - entry.atMs > ABANDONED_MS;
   return !(await world.isAlive(owner));

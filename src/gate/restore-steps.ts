@@ -57,7 +57,7 @@ export function restoreSteps(world: World, items: readonly RestorePlace[]): read
 }
 
 /**
- * Whether the present disk shows where each item will go. It does not if folders move back in between, or if a path has
+ * True if the present disk shows where each item will go. It does not if folders move back in between, or if a path has
  * several items.
  */
 export function areIndependent(items: readonly Pick<RestorePlace, 'step'>[]): boolean {

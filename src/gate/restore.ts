@@ -86,14 +86,14 @@ async function moveBack(world: World, step: Taking, to: Located): Promise<Restor
   }
 }
 
-/** Whether a folder, or the file with the bytes to restore, is at the place it moves back from. */
+/** True if a folder, or the file with the bytes to restore, is at the place it moves back from. */
 function isMoving({ place, stats }: Found, { restore: after, stamp }: Taking): boolean {
   if (after.kind !== 'file') return true;
   return (stamp !== undefined && sameStamp(stamp, stats)) || holdsAt(place, after.fingerprint);
 }
 
 /**
- * Whether a folder already is in the wanted state. A folder has no content, so it does not matter which program made or
+ * True if a folder already is in the wanted state. A folder has no content, so it does not matter which program made or
  * removed it.
  */
 function isFolderAsMeant(located: Located, { expect, restore: after }: UndoStep): boolean {

@@ -100,7 +100,7 @@ async function witnessRead(
 }
 
 /**
- * Whether the shown text equals the file, or the given lines of it. Line endings and encoding are ignored: no read
+ * True if the shown text equals the file, or the given lines of it. Line endings and encoding are ignored: no read
  * shows them.
  */
 function isShownBy(bytes: Buffer, shown: Buffer, ranges: ReadEvent['ranges']): boolean {

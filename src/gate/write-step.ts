@@ -32,7 +32,7 @@ export interface NewBytes {
   readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
   /** The session's sighting of the file before the change, if this change itself showed it. */
   readonly credit?: Sighting | undefined;
-  /** What the session knows of `bytes` without `credit`. */
+  /** The session's knowledge of `bytes` without `credit`. */
   readonly untold?: Pick<Sighting, 'coverage'> | undefined;
   readonly notices: readonly Notice[];
   readonly more?:

@@ -135,8 +135,8 @@ function searchAccess(given: string | undefined, scene: Scene): readonly Access[
 }
 
 /**
- * What a call will show or write if it succeeds. Plain JSON without contents, because it is kept (perhaps in a
- * snapshot) until the result arrives.
+ * The lines that a call will show or write if it succeeds. Plain JSON without contents, because it is kept (perhaps in
+ * a snapshot) until the result arrives.
  */
 export type Access = ReadAccess | WriteAccess | EditAccess | SearchAccess;
 

@@ -113,7 +113,7 @@ class Auditor implements FoldObserver {
   }
 }
 
-/** Whether a write leaves the file unchanged. */
+/** True if a write leaves the file unchanged. */
 function isSame(
   access: Extract<ObservedChange['access'], { readonly kind: 'write' }>,
   before: ComparedText,
@@ -121,7 +121,7 @@ function isSame(
   return before.rangesShown({ shown: [access.shown] }).length > 0;
 }
 
-/** Whether some views together show every line of a text. */
+/** True if some views together show every line of a text. */
 function showAll(latest: readonly SeenEntry[], text: ComparedText): boolean {
   const seen = new Set<number>();
   for (const { view } of latest)
@@ -130,7 +130,7 @@ function showAll(latest: readonly SeenEntry[], text: ComparedText): boolean {
   return seen.size >= text.totalLines;
 }
 
-/** Whether the newest view shows text that is no longer there. Without a view nothing is outdated. */
+/** True if the newest view shows text that is no longer there. Without a view nothing is outdated. */
 function isOutdated([newest]: readonly SeenEntry[], text: ComparedText): boolean {
   const shown = newest?.view.shown ?? [];
   return newest !== undefined && text.rangesShown(newest.view).length < shown.length;

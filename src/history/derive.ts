@@ -9,7 +9,7 @@ export interface DerivedHistory {
   /** Undefined only for an empty transcript. */
   readonly format: FormatName | undefined;
   readonly records: number;
-  /** What the model has seen and still has in its context, oldest first. */
+  /** The views that the model still has in its context, oldest first. */
   readonly sightings: readonly HistorySighting[];
   readonly skipped: Skipped;
 }
@@ -93,7 +93,7 @@ function addBytes(index: HistoryIndex, bytes: Buffer): void {
   else index.add(document);
 }
 
-/** Whether this is one JSON document over many lines. If so, its first line alone is not JSON. */
+/** True if this is one JSON document over many lines. If so, its first line alone is not JSON. */
 function mayBeDocument(bytes: Buffer): boolean {
   const newline = bytes.indexOf('\n');
   if (newline === -1) return true;

@@ -188,7 +188,7 @@ function stretchAt({ before, spans, put }: Edited, first: number): Stretch {
   let endOfLast = start;
   let now = 0;
   let next = first;
-  /** Whether the new text ends within a line. */
+  /** True if the new text ends within a line. */
   let isOpen = false;
   for (let span = spans[next]; span !== undefined; span = spans[next]) {
     if (next > first && span.start >= endOfLast) break;

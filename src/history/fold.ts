@@ -37,7 +37,7 @@ export interface FoldObserver {
 export interface ObservedChange {
   readonly access: Extract<Access, { readonly kind: 'write' | 'edit' }>;
   readonly result: RecordedResult;
-  /** What the model had been shown of the file, newest first. */
+  /** The views of the file that the model had been shown, newest first. */
   readonly latest: readonly SeenEntry[];
 }
 
@@ -53,7 +53,7 @@ export class Fold {
   readonly #observer: FoldObserver | undefined;
   /** Position of the current record; formats advance it. */
   place = 0;
-  /** Whether an entry is still part of the conversation. Set by formats whose conversations have branches. */
+  /** True if an entry is still part of the conversation. Set by formats whose conversations have branches. */
   sees: (entry: SeenEntry) => boolean = () => true;
   readonly #waiting = new Map<string, WaitingCall>();
   readonly #seen = new SeenList();
@@ -69,12 +69,12 @@ export class Fold {
     return this.#reasons;
   }
 
-  /** Whether a call waits for this result. A format can skip parsing other results. */
+  /** True if a call waits for this result. A format can skip parsing other results. */
   awaits(id: string): boolean {
     return this.#waiting.has(id);
   }
 
-  /** Whether a result of this call showed something that still counts, on any branch. */
+  /** True if a result of this call showed something that still counts, on any branch. */
   hasShown(id: string): boolean {
     return this.#seen.hasCall(id);
   }
@@ -176,7 +176,7 @@ export class Fold {
     return this.#seen.ofPath(path).filter(this.sees).map(this.#rooted);
   }
 
-  /** Whether `answer` is true for any entry of a file that is still part of the conversation. */
+  /** True if `answer` is true for any entry of a file that is still part of the conversation. */
   some(path: string, answer: (entry: SeenEntry) => boolean): boolean {
     return this.#seen.ofPath(path).some((entry) => answer(entry) && this.sees(entry));
   }
@@ -269,7 +269,7 @@ export class Fold {
   };
 }
 
-/** Whether two calls with the same id in one record differ; a result could belong to either. */
+/** True if two calls with the same id in one record differ; a result could belong to either. */
 function differs(twin: WaitingCall, call: WaitingCall): boolean {
   return twin.place === call.place && JSON.stringify(twin.accesses) !== JSON.stringify(call.accesses);
 }
@@ -312,13 +312,13 @@ class SeenList {
     return this.#byPath.get(path) ?? [];
   }
 
-  /** Whether the list still has an entry of this call. */
+  /** True if the list still has an entry of this call. */
   hasCall(id: string): boolean {
     this.#calls ??= new Set(this.values().map((entry) => entry.callId));
     return this.#calls.has(id);
   }
 
-  /** Whether the list still has the entries of all these calls. Each call must have had one. */
+  /** True if the list still has the entries of all these calls. Each call must have had one. */
   hasKept(ids: readonly string[]): boolean {
     return this.#isWhole || ids.every((id) => this.hasCall(id));
   }

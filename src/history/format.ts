@@ -2,7 +2,7 @@ import type { JsonRecord } from '../model/record.ts';
 import type { FormatName } from '../model/transcript.ts';
 import type { Fold } from './fold.ts';
 
-/** How certain a format is that a record belongs to it. `maybe`: the record could also belong to another format. */
+/** A format's certainty that a record belongs to it. `maybe`: the record could also belong to another format. */
 export type FormatClaim = 'sure' | 'maybe' | 'no';
 
 /** The strongest claim of a list. */

@@ -28,7 +28,7 @@ export const MAX_LINE_BYTES: number = 64 * 1024 * 1024;
 const CARRIAGE_RETURN = 13;
 
 /**
- * What the model of a growing transcript has seen. Feed it bytes as they are appended, and query it at any time. The
+ * The views of a model whose transcript grows. Feed it bytes as they are appended, and query it at any time. The
  * size of the pieces makes no difference. Holds hashes and ranges, never contents.
  */
 export class HistoryIndex {
@@ -119,7 +119,7 @@ export class HistoryIndex {
     this.#decide();
   }
 
-  /** Whether the model has read or written any of this file since its context was last cleared. */
+  /** True if the model has read or written any of this file since its context was last cleared. */
   hasFileBeenRead(path: string): boolean {
     const known = this.#fold.options.paths === 'exact' ? path : this.#place(path);
     return (
@@ -128,7 +128,7 @@ export class HistoryIndex {
     );
   }
 
-  /** What the model has seen of one file, oldest first. */
+  /** The model's views of one file, oldest first. */
   seen(path: string): readonly HistorySighting[] {
     const known = this.#place(path);
     return known === undefined ? [] : this.#fold.of(known).map(sightingOf);
@@ -204,7 +204,7 @@ export class HistoryIndex {
   }
 }
 
-/** Whether a line is complete. Part of a record is not JSON, but part of a number is. */
+/** True if a line is complete. Part of a record is not JSON, but part of a number is. */
 function isWhole(line: Buffer): boolean {
   const text = line.toString('utf8');
   const value = parseJson(text);

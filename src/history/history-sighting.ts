@@ -14,7 +14,7 @@ export interface ShownText {
   readonly size: number;
 }
 
-/** How a view came into a conversation. */
+/** The way a view came into a conversation. */
 type HistoryHow = 'read' | 'write' | 'edit' | 'search';
 
 /**
@@ -43,7 +43,7 @@ export interface HistorySighting {
   readonly callId: string;
 }
 
-/** How to resolve the paths of a transcript. */
+/** Options for resolving the paths of a transcript. */
 export interface HistoryOptions {
   /** Working directory if the transcript names none. Without either, relative paths are ignored. */
   readonly cwd?: string;
@@ -56,7 +56,7 @@ export interface HistoryOptions {
 export interface HistoryIndexOptions extends HistoryOptions {
   /** Default: detected from the first records. */
   readonly format?: FormatName | undefined;
-  /** What `hasFileBeenRead` counts: `all` includes completed writes (default), `reads` only reads. */
+  /** The accesses that `hasFileBeenRead` counts: `all` includes completed writes (default), `reads` only reads. */
   readonly counts?: 'all' | 'reads' | undefined;
 }
 

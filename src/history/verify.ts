@@ -71,7 +71,7 @@ function sizedText(text: string): SizedText {
 }
 
 /**
- * Whether the text matches the hash, either as it is, with LF endings, or without the final newline. The size excludes
+ * True if the text matches the hash, either as it is, with LF endings, or without the final newline. The size excludes
  * most candidates without hashing.
  */
 function isShown(shown: ShownText, { text, size }: SizedText): boolean {
@@ -183,7 +183,7 @@ function union(views: readonly { readonly coverage: Coverage }[], totalLines: nu
     .reduce((sum, coverage) => unionCoverage(sum, coverage, totalLines));
 }
 
-/** Whether a clamped or redacted view still matters. It does not if clean views show as much without it. */
+/** True if a clamped or redacted view still matters. It does not if clean views show as much without it. */
 function taints(
   flag: 'clamped' | 'redacted',
   views: readonly Confirmed[],

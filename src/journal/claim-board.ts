@@ -10,7 +10,7 @@ const COMMAND_LINE = 'command-line';
 
 interface ClaimBoardOptions {
   readonly store: Pick<Store, 'recent'>;
-  /** How long a claim by a change lasts. */
+  /** Duration of a claim by a change. */
   readonly claimMs: number;
   now(): number;
 }

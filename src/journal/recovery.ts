@@ -106,7 +106,7 @@ function isIdle({ before, after }: Effect): boolean {
 }
 
 /**
- * Whether the path is empty in the middle of an effect. Replacing a file leaves no gap; a move, or
+ * True if the path is empty in the middle of an effect. Replacing a file leaves no gap; a move, or
  * a change of kind, empties the path first.
  */
 function isGap({ key, before, after }: Effect, current: Side, effects: readonly Effect[]): boolean {

@@ -93,7 +93,7 @@ export function findObstacle(events: readonly UndoEvent[]): Obstacle | undefined
 }
 
 /**
- * Whether a later change already restored the state: it recreated a deleted folder, or removed a
+ * True if a later change already restored the state: it recreated a deleted folder, or removed a
  * created one.
  */
 function hasBroughtBack(by: UndoEvent, event: UndoEvent, first: Side | undefined): boolean {

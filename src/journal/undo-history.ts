@@ -82,7 +82,7 @@ function takesBack(undo: Entry, key: string): boolean {
 }
 
 /**
- * What to undo, in one workspace (`root`).
+ * The changes to undo, in one workspace (`root`).
  * `change`: that change; if it is an undo, it is redone. `last`: the newest change still in effect,
  * of a session and of a file if given. Undos are skipped, so that undoing twice goes back one
  * further. `all`: every change still in effect. `since`: everything that the given sessions, or all

@@ -21,7 +21,7 @@ import {
 import { type Gap, type UndoStep, undoSteps } from './undo-steps.ts';
 
 /**
- * How to undo changes. The executor first checks every step with `lookAt`. It then keeps the
+ * A plan that undoes changes. The executor first checks every step with `lookAt`. It then keeps the
  * current bytes of all of them, because a step may need bytes that another displaces. Finally it
  * runs the steps in order.
  */
@@ -41,7 +41,7 @@ export interface UndoOptions {
   readonly merge?: boolean;
   /** The session that undoes. It takes its own later changes back first, and keeps those of others. */
   readonly session?: string;
-  /** The same undo with a merge, for the next step of a refusal. */
+  /** The call that repeats this undo with a merge, for the next step of a refusal. */
   readonly merged?: UndoCall | undefined;
 }
 

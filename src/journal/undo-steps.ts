@@ -150,7 +150,7 @@ function unbrokenRuns(events: readonly UndoEvent[], gaps: Gap[]): Run[] {
 }
 
 /**
- * Whether two effects connect. Folder effects always do: a folder has no content, and an undo may
+ * True if two effects connect. Folder effects always do: a folder has no content, and an undo may
  * have found it in its target state.
  */
 function continues(earlier: Effect, later: Effect): boolean {

@@ -98,7 +98,7 @@ export interface Facts {
   readonly writer?: { readonly session: string; readonly atMs: number } | undefined;
 }
 
-/** What the session knows about the target: a valid sighting, or the reason why there is none. */
+/** The session's knowledge of the target: a valid sighting, or the reason why there is none. */
 type Knowledge =
   | { readonly known: true; readonly sighting: Sighting }
   | { readonly known: false; readonly absence: Absence; readonly seenAtMs?: number };

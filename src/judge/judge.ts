@@ -24,7 +24,7 @@ export type Verdict =
 const ALWAYS: readonly JudgeRule[] = [contain, kind, size, exists, revision];
 /** Rules about what the session has seen. Another licence or the operator's bypass replaces them. */
 const SEEING: readonly JudgeRule[] = [seen, covered, fresh];
-/** The same for deletions, which may remove a whole folder. */
+/** Both lists of rules for deletions, which may remove a whole folder. */
 const ALWAYS_DELETING: readonly JudgeRule[] = [contain, kind, size, exists, recursive, revision];
 const SEEING_DELETING: readonly JudgeRule[] = [folder, ...SEEING];
 /** Rules that need file contents, so they come last. */
@@ -111,7 +111,7 @@ function exemption(facts: Facts, policy: Policy): Licence | undefined {
 }
 
 /**
- * Whether a file is empty and the session has not seen other content of it. Otherwise that content may be about to
+ * True if a file is empty and the session has not seen other content of it. Otherwise that content may be about to
  * return, for example while an editor saves.
  */
 function isEmptyAsKnown(facts: Facts): boolean {

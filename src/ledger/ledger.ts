@@ -28,7 +28,7 @@ interface LedgerOptions {
 /** Compares hashes to decide whether a sighting's bytes are still current. */
 type Check = (sighting: Sighting) => Promise<boolean>;
 
-/** How many sightings passed a check, and how many were dropped. */
+/** Numbers of sightings that passed a check and that were dropped. */
 interface Checked {
   readonly kept: number;
   readonly dropped: number;
@@ -44,7 +44,7 @@ const MANY_GONE = 1000;
 export const SAMPLE = 64;
 
 /**
- * What one session has seen. Caches nothing and queries the store every time, because other
+ * The sightings of one session. Caches nothing and queries the store every time, because other
  * processes write there too. Changes through one ledger run one after the other, so two concurrent
  * views of a file both count. Two ledgers of one session do not wait for each other: of two
  * simultaneous views, one may be lost and must be seen again.
@@ -275,7 +275,7 @@ export class Ledger {
   }
 
   /**
-   * Whether to count now. Counting reads every sighting, so a short process that records one (a
+   * True if to count now. Counting reads every sighting, so a short process that records one (a
    * hook) skips it mostly. The limit may be exceeded by a tenth.
    */
   #mustCount(added: number, keys: readonly string[]): boolean {
@@ -338,7 +338,7 @@ async function confirmed(sightings: readonly Sighting[], check: Check): Promise<
 }
 
 /**
- * Whether a key is in a fixed sample, which is the same in every process. Work that many short
+ * True if a key is in a fixed sample, which is the same in every process. Work that many short
  * processes share is then done by some of them, without a shared counter.
  */
 export function isSampled(key: string): boolean {

@@ -48,7 +48,7 @@ export class FetchedSightings {
     return found;
   }
 
-  /** What `recallMany` would return, from the store's memory; see `Store.remembered`. */
+  /** The result of `recallMany` from the store's memory; see `Store.remembered`. */
   remembered(keys: readonly string[]): Remembered | undefined {
     return this.#store.remembered?.(this.#session, keys);
   }
@@ -170,12 +170,13 @@ function nameOf(key: string, { sha256 }: Fingerprint): string {
 }
 
 /**
- * How many files with answered views are remembered. A call older than all of them is judged by the current sightings.
+ * Maximum files with answered views that are remembered. A call older than all of them is judged by the current
+ * sightings.
  */
 const MAX_FILES = 256;
-/** How many files are remembered at most, including those whose views were never answered. */
+/** Maximum files that are remembered, including those whose views were never answered. */
 const MAX_UNANSWERED = 10_000;
-/** How many views per file are remembered. */
+/** Maximum views per file that are remembered. */
 const MAX_VIEWS = 8;
 
 /** The kinds of sighting that come from being shown a file, not from changing it. */
@@ -243,7 +244,7 @@ function isOfSameBytes(before: Sighting | undefined, now: Sighting): boolean {
 }
 
 /**
- * Whether a whole view only repeats one from less than `withinMs` ago. Then it is not stored again,
+ * True if a whole view only repeats one from less than `withinMs` ago. Then it is not stored again,
  * which is true of most second reads.
  */
 export function isSameView(old: Sighting | undefined, next: Sighting, withinMs: number): boolean {
@@ -299,7 +300,7 @@ interface Room {
   readonly max: number;
   /** Sightings about to be written; they are never evicted. */
   readonly keep: ReadonlyMap<string, Sighting>;
-  /** How many sightings in `keep` are new. */
+  /** Number of sightings in `keep` that are new. */
   readonly added: number;
 }
 

@@ -23,7 +23,7 @@ import type { Writes } from '../store/store.ts';
 import { carryRanges } from '../text/carry.ts';
 import type { Hunk } from '../text/diff.ts';
 
-/** How many earlier states of one file are remembered. */
+/** Maximum earlier states of one file that are remembered. */
 const MAX_SEEN_BEFORE = 8;
 /** Pages of 2000 lines each: 400,000 lines. */
 const MAX_PAGES = 200;
@@ -154,7 +154,7 @@ function mergeFlags(old: Sighting, next: Sighting): SightingFlags {
 }
 
 /**
- * Whether a flag persists. Sightings do not record which lines were cut, so only a clean view of
+ * True if a flag persists. Sightings do not record which lines were cut, so only a clean view of
  * the whole tainted range clears it.
  */
 function taint(flag: 'clamped' | 'redacted', old: Sighting, next: Sighting): boolean {

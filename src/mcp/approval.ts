@@ -8,9 +8,9 @@ type Approve = NonNullable<ToolContext['approve']>;
 type ApprovalRequest = Parameters<Approve>[0];
 type Approval = Awaited<ReturnType<Approve>>;
 
-/** How long a question waits for the user; then it counts as unanswered. */
+/** Time that a question waits for the user; then it counts as unanswered. */
 export const QUESTION_MS: number = 30 * 60_000;
-/** How many open questions are kept; beyond it the oldest counts as unanswered. */
+/** Maximum open questions; beyond it the oldest counts as unanswered. */
 const MAX_HELD = 64;
 /** The prefix of the ids of our questions. */
 const QUESTION_ID = 'lookfirst-approval-';

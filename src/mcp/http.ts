@@ -29,7 +29,7 @@ import { checkToken, readJson, type SdkServerOptions, sdkServer } from './sdk-se
 
 const METHODS: readonly string[] = ['POST', 'GET', 'DELETE'];
 const MAX_BODY_BYTES = 64 << 20;
-/** How long a client may take to send one request. */
+/** Time limit for a client to send one request. */
 const REQUEST_MS = 60_000;
 
 export interface HttpOptions {
@@ -47,7 +47,7 @@ export interface HttpOptions {
   readonly other?: RequestListener;
   /** The largest request body; default 64 MiB. */
   readonly maxBodyBytes?: number;
-  /** How long a client may take to send one request before its connection is closed; default 60 s. */
+  /** Time limit for a client to send one request before its connection is closed; default 60 s. */
   readonly requestMs?: number;
   /** Default: sessions expire after half an hour idle; at most 256 sessions. */
   readonly sessions?: Partial<SessionLimits>;

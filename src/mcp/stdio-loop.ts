@@ -24,9 +24,9 @@ interface StdioOptions {
   readonly log: (line: string) => void;
   /** Longer messages are answered with an error. Default 256 MiB, half of the longest JavaScript string. */
   readonly maxMessageBytes?: number;
-  /** How long running calls may continue after the end of input before they are cancelled. Default 10 s. */
+  /** Time that running calls may continue after the end of input before they are cancelled. Default 10 s. */
   readonly finishMs?: number;
-  /** How long to wait for cancelled calls and unread answers. Default 2 s. */
+  /** Time to wait for cancelled calls and unread answers. Default 2 s. */
   readonly cancelMs?: number;
 }
 

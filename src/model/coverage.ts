@@ -4,7 +4,7 @@ export interface LineRange {
   readonly to: number;
 }
 
-/** How much of a file was shown: all of it, some lines, or nothing (only the baseline is known). */
+/** The part of a file that was shown: all of it, some lines, or nothing (only the baseline is known). */
 export type Coverage =
   | { readonly kind: 'whole' }
   | { readonly kind: 'lines'; readonly ranges: readonly LineRange[] }

@@ -159,7 +159,7 @@ export interface UndonePart {
   readonly lines: LineRange;
 }
 
-/** How much of a file a session had seen at the time of a refusal. */
+/** The part of a file that a session had seen at the time of a refusal. */
 export interface SeenFile {
   /** Absent for pages of a huge file. */
   readonly fingerprint?: Fingerprint;
@@ -220,7 +220,7 @@ export interface AnnouncedCommand {
 }
 
 /**
- * Whether the client's shell prefix is expected to run the command on a layer. `expected`: only seen files were saved
+ * Says if the client's shell prefix is expected to run the command on a layer. `expected`: only seen files were saved
  * before it. `never`: the command runs in the background, where a layer would hide its writes. `possible`: not known.
  */
 export type LayerExpectation = 'expected' | 'possible' | 'never';
@@ -241,7 +241,7 @@ export interface TreeSnapshot {
 }
 
 /**
- * How much of the new text the caller supplied: all, some lines, or none. `command`: a shell command may write the
+ * The part of the new text that the caller supplied: all, some lines, or none. `command`: a shell command may write the
  * file, and the session has not seen the text that it writes.
  */
 export interface ForeignWrite {

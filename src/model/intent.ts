@@ -43,7 +43,7 @@ export type FileIntent =
       /** Permission bits of a created file; default: derived from the umask. */
       readonly mode?: number | undefined;
       /**
-       * How much of the content the session has seen. Default: all of it, because the session wrote it. A copy may
+       * The part of the content that the session has seen. Default: all of it, because the session wrote it. A copy may
        * contain unseen lines.
        */
       readonly seen?: Coverage | undefined;
@@ -56,7 +56,7 @@ export type FileIntent =
       readonly withDiff?: boolean | undefined;
       /** Destination of the file, moved in the same step. An existing file there is overwritten as by a move. */
       readonly moveTo?: string | undefined;
-      /** Whether the file is executable afterwards; default: unchanged. */
+      /** True if the file is executable afterwards; default: unchanged. */
       readonly executable?: boolean | undefined;
     }
   | {

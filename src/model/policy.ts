@@ -7,11 +7,11 @@ export interface Policy {
   readonly preset: PresetName;
   /** The preset whose wording refusals use. */
   readonly wording: PresetName;
-  /** Must a session have seen a file before it changes it? */
+  /** `required`: a session may change a file only after it has seen it. */
   readonly seen: 'required' | 'optional';
   /** Views that an overwrite needs: `whole` (every line) or `any`. */
   readonly overwrite: 'whole' | 'any';
-  /** Whether an edit may touch lines the session was not shown. `file`: yes, with a notice; `lines`: no. */
+  /** Edits of lines that the session was not shown. `file`: allowed with a notice; `lines`: refused. */
   readonly partial: 'lines' | 'file';
   /**
    * If the file changed since it was seen: refuse, merge edits with the change, hold the change back until the session
@@ -20,20 +20,19 @@ export interface Policy {
   readonly staleness: 'refuse' | 'merge' | 'confirm' | 'warn' | 'off';
   /** When a file counts as changed: other bytes, or (preset `file-time`) other bytes or another modification time. */
   readonly freshness: 'bytes' | 'mtime';
-  /** What a session needs after STALE: the diff in the refusal, or (preset `file-time`) a new read of the file. */
+  /** The cure of a STALE refusal: the diff in the refusal, or (preset `file-time`) a new read of the file. */
   readonly cure: 'diff' | 'reread';
   /**
-   * Whether a session may append to an unseen file. `free`: yes, with a notice; `gated`: an append needs what an insert
-   * needs.
+   * Appends to an unseen file. `free`: allowed with a notice; `gated`: an append needs the same sightings as an insert.
    */
   readonly append: 'free' | 'gated';
   /**
-   * Whether a session may change an unread empty file. `exempt`: yes, nothing can be lost; `gated`: only after reading
+   * Changes of an unread empty file. `exempt`: allowed, because nothing can be lost; `gated`: only after reading
    * it.
    */
   readonly empty: 'exempt' | 'gated';
   /**
-   * How an edit's text is matched: exactly (except line endings), or tolerating small mistakes that are safe to ignore.
+   * The matching of an edit's text: exact (except line endings), or tolerant of small mistakes that are safe to ignore.
    */
   readonly matching: 'exact' | 'safe';
   /** When a whole write replaces a file with a BOM, UTF-16 or CRLF: keep that form, or write exactly the given text. */
@@ -41,8 +40,8 @@ export interface Policy {
   /** Values in secret files and known tokens: show them masked, refuse such files, or show everything. */
   readonly secrets: 'mask' | 'refuse' | 'show';
   /**
-   * What remains after compaction: nothing; the baseline, which still licenses edits of unchanged files; or everything
-   * (presets `sandbox`, `file-time`).
+   * Sightings that remain after compaction: none; the baseline, which still licenses edits of unchanged files; or
+   * everything (presets `sandbox`, `file-time`).
    */
   readonly compaction: 'clear' | 'verify' | 'keep';
   /** Sightings older than this are READ_EXPIRED; 0 = never. */
@@ -53,7 +52,7 @@ export interface Policy {
    * Typographic quotes in model-authored code: replaced by straight ones where they act as code, everywhere, or never.
    */
   readonly quotes: 'code' | 'all' | 'off';
-  /** Whether text is refused that contains Lookfirst's own read decorations or "rest unchanged" stubs. */
+  /** Text that contains Lookfirst's own read decorations or "rest unchanged" stubs. */
   readonly placeholders: 'refuse' | 'allow';
   /** Globs that no session may read or write, matched case-insensitively against the path inside the root. */
   readonly protected: readonly string[];
@@ -66,7 +65,7 @@ export interface Policy {
   /** If the journal cannot be written: refuse the change, or continue without a record. */
   readonly auditFailure: 'refuse' | 'allow';
   /**
-   * What the operator exempts from the rules seen, covered and fresh; a string is a glob of paths. Every use is
+   * Exemptions by the operator from the rules seen, covered and fresh; a string is a glob of paths. Every use is
    * journalled.
    */
   readonly bypass: readonly (string | BypassRule)[];
@@ -90,7 +89,7 @@ export interface Policy {
    * reason.
    */
   readonly maxSightings: number;
-  /** How long to wait for another writer's lock before refusing as BUSY. */
+  /** Time to wait for another writer's lock before refusing as BUSY. */
   readonly lockTimeoutMs: number;
   /** Unnamed sessions are forgotten after this idle time. */
   readonly sessionIdleMs: number;
@@ -117,12 +116,18 @@ export interface Policy {
    * neither.
    */
   readonly claims: 'notice' | 'refuse' | 'off';
-  /** How long a change claims its file, unless its turn ends earlier. The claim produces notices for other sessions. */
+  /**
+   * Time for which a change claims its file, unless its turn ends earlier. The claim produces notices for other
+   * sessions.
+   */
   readonly claimMs: number;
-  /** Whether to offer the tools that claim and release paths. */
+  /** `on`: offer the tools that claim and release paths. */
   readonly claimTools: 'on' | 'off';
   readonly commands: CommandPolicy;
-  /** `enforce`: hooks deny what the rules refuse. `observe`: hooks let every call pass and record what they would have denied. */
+  /**
+   * `enforce`: hooks deny what the rules refuse. `observe`: hooks let every call pass and record what they would have
+   * denied.
+   */
   readonly mode: 'enforce' | 'observe';
   readonly hooks: HookPolicy;
 }
@@ -130,11 +135,11 @@ export interface Policy {
 /** Settings of the hooks that check an agent's own tools; see docs/hooks.md. */
 interface HookPolicy {
   /**
-   * How shell commands are recorded: images of files before and after, or a layer where machine and client support it.
+   * The record of shell commands: images of files before and after, or a layer where machine and client support it.
    */
   readonly shell: 'layer' | 'images';
   /**
-   * How a command's changes to unseen files are found: with git within a time limit, with git always, or not at all.
+   * The search for a command's changes to unseen files: with git within a time limit, with git always, or not at all.
    */
   readonly snapshot: 'auto' | 'git' | 'off';
   /** Files outside the workspace: the host's own permissions decide, or the hooks refuse them. */
@@ -153,16 +158,18 @@ export interface BypassRule {
 /** Settings of commands that run on a layer; see docs/commands.md. */
 export interface CommandPolicy {
   /**
-   * How a command's writes are handled. `judged`: committed, unless they drop another writer's change to a file that
+   * The treatment of a command's writes. `judged`: committed, unless they drop another writer's change to a file that
    * the session saw. `apply`: committed. `seen-only`: committed if the session saw every changed file. `discard`: only
    * shown.
    */
   readonly writes: 'judged' | 'apply' | 'seen-only' | 'discard';
-  /** Whether a confined command may use the network. */
+  /** Network access of a confined command. */
   readonly network: 'off' | 'on';
   /** Globs of folders that commands change directly, without layer and journal. Git must ignore them. */
   readonly scratch: readonly string[];
-  /** Globs of protected paths that commands may change, and of guarded configuration that tools and commands may change. */
+  /**
+   * Globs of protected paths that commands may change, and of guarded configuration that tools and commands may change.
+   */
   readonly trust: readonly string[];
   /** Paths hidden from confined commands; `~/` means the user's home folder. */
   readonly hide: readonly string[];

@@ -56,7 +56,7 @@ export function parseJson(text: string): unknown {
 
 export const MAX_SESSION_ID_CHARS = 200;
 
-/** Whether a value can be a session id: printable characters on one line. */
+/** True if a value can be a session id: printable characters on one line. */
 export function isSessionId(value: unknown): value is string {
   return (
     typeof value === 'string' &&

@@ -52,7 +52,7 @@ export type Notice =
   | { readonly kind: 'other-worktree'; readonly path: string; readonly own: string; readonly meant: string }
   | { readonly kind: 'recreated' };
 
-/** How the text of an edit was matched, strictest first. */
+/** The tiers at which the text of an edit can match, strictest first. */
 export const MATCH_TIERS = [
   'exact',
   'line-endings',
@@ -105,7 +105,7 @@ export interface ChangeResult {
   readonly revision?: string;
   /** Number of replaced matches, for edits. */
   readonly replaced?: number;
-  /** How the text of an edit was matched, if not exactly. */
+  /** The tier at which the text of an edit matched, if not exactly. */
   readonly tier?: MatchTier;
   /** The inserted lines, for inserts. */
   readonly inserted?: LineRange;

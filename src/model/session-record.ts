@@ -1,4 +1,4 @@
-/** What a store keeps about a session, in addition to its sightings. */
+/** The facts that a store keeps about a session, in addition to its sightings. */
 export interface SessionRecord {
   readonly id: string;
   readonly root: string;

@@ -59,7 +59,7 @@ export interface Session {
   info(path: string, options?: CallOptions): Promise<Outcome<InfoResult>>;
   /** Resolves a path, even if the file does not exist yet. Records nothing. */
   resolve(path: string, options?: CallOptions): Promise<Outcome<ResolveResult>>;
-  /** Whether this session was shown any part of a file that is still in its context. */
+  /** True if this session was shown any part of a file that is still in its context. */
   hasBeenRead(path: string, options?: CallOptions): Promise<boolean>;
   /** Records that another program showed the model the whole file as it is now. */
   markRead(path: string, options?: CallOptions): Promise<Outcome<{ notices: readonly Notice[] }>>;
@@ -210,7 +210,7 @@ export interface RunOptions extends CallOptions {
    */
   readonly output?: 'kept' | 'inherit' | undefined;
   /**
-   * Whether the caller shows the result to the model. Default `shown`: small diffs count as seen. `silent`: the model
+   * Default `shown`: the caller shows the result to the model, so small diffs count as seen. `silent`: the model
    * sees only the output.
    */
   readonly answer?: 'shown' | 'silent' | undefined;

@@ -1,7 +1,7 @@
 import { type Coverage, type LineRange, mergeRanges } from './coverage.ts';
 import type { Fingerprint, Stamp } from './fingerprint.ts';
 
-/** How a session learned the bytes of a file. */
+/** The way a session learned the bytes of a file. */
 export type How = 'read' | 'write' | 'edit' | 'search' | 'cure' | 'listing' | 'history' | 'witness';
 
 /** Properties of a view that prevent it from licensing an overwrite, regardless of its coverage. */
@@ -18,7 +18,7 @@ export interface SightingFlags {
 
 export const NO_FLAGS: SightingFlags = { clamped: false, redacted: false, notText: false, unverified: false };
 
-/** Whether a view showed all of its lines completely and unmodified. */
+/** True if a view showed all of its lines completely and unmodified. */
 export function showsAll(flags: SightingFlags): boolean {
   return !flags.clamped && !flags.redacted && !flags.notText && !flags.unverified;
 }

@@ -28,7 +28,7 @@ export interface GitPosition {
 /** Longer labels and prompts are cut: the journal should not be a copy of the conversation. */
 const MAX_WORDS_CHARS = 120;
 
-/** Whether a value can be a turn id. Turn ids follow the rule for session ids. */
+/** True if a value can be a turn id. Turn ids follow the rule for session ids. */
 export function isTurnId(value: unknown): value is string {
   return isSessionId(value);
 }

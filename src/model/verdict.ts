@@ -46,7 +46,7 @@ export type NextStep =
   | 'ask_human'
   | 'none';
 
-/** What a session tried to do, as named in refusals and the journal. */
+/** The kind of change that a session tried, as named in refusals and the journal. */
 export type Action =
   | 'read'
   | 'list'

@@ -5,7 +5,7 @@ import { type AttributeReader, layerEntries } from './layer-entries.ts';
 import { runSandboxed } from './run-sandboxed.ts';
 import type { SandboxTools } from './sandbox.ts';
 
-/** Whether commands can run here; if not, what is missing and how to install it. */
+/** The result of a test that commands can run here; if they cannot, what is missing and how to install it. */
 export type Probe =
   | { readonly ok: true; readonly tools: SandboxTools; readonly attributes: AttributeReader }
   | { readonly ok: false; readonly missing: string; readonly cure: string };

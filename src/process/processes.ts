@@ -99,7 +99,7 @@ export class Processes {
     this.#options = options;
   }
 
-  /** Whether commands can be run here; tried once. */
+  /** Tests once that commands can run here. */
   probe(): Promise<Probe> {
     const { home, env, attributes } = this.#options;
     this.#probe ??= probe({
@@ -170,8 +170,8 @@ export class Processes {
   }
 
   /**
-   * The first snapshot of a work tree that is watched from then on. It goes on after the deadline of the caller, so that
-   * a later command finds the tree watched. Otherwise every command in a slow work tree would begin anew, in vain.
+   * The first snapshot of a work tree that is watched from then on. It goes on after the deadline of the caller, so
+   * that a later command finds the tree watched. Otherwise every command in a slow work tree would begin anew, in vain.
    */
   async #firstSnapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
     const earlier = this.#warming.get(root);
@@ -282,7 +282,7 @@ function newLayer(
   }
 }
 
-/** Whether commands can run with the first of these state folders that exists. */
+/** Tests that commands can run, with the first of these state folders that exists. */
 export function probeAt(homes: readonly string[], options: Omit<ProcessesOptions, 'home'>): Promise<Probe> {
   const home = homes.find((each) => existsSync(each)) ?? homes[0] ?? '';
   return new Processes({ ...options, home }).probe();
@@ -295,8 +295,8 @@ function confinedEnvironment(env: Environment, named: readonly string[]): Enviro
 }
 
 /**
- * The existing paths of a list that must be hidden; `~/` is the user's home folder. A path that cannot be inspected is left
- * out, because the command could not read it either.
+ * The existing paths of a list that must be hidden; `~/` is the user's home folder. A path that cannot be inspected is
+ * left out, because the command could not read it either.
  */
 function hiddenPaths(paths: readonly string[], homeFolder: string | undefined): HiddenPath[] {
   return paths.flatMap((path) => {

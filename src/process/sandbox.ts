@@ -7,7 +7,7 @@ interface CommandLimits {
 }
 
 /**
- * How strictly a command is isolated from the machine. `undo`: only the workspace folders are
+ * The degree to which a command is isolated from the machine. `undo`: only the workspace folders are
  * layered. `confine`: read-only machine, private /tmp and /run, hidden secrets, no capabilities,
  * limits, and no network unless it is allowed.
  */

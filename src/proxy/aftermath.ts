@@ -314,7 +314,7 @@ export class EscapedAnswer {
   }
 
   /**
-   * Whether the rest of the answer contains no further content, no error and no `resultType` other
+   * True if the rest of the answer contains no further content, no error and no `resultType` other
    * than complete.
    */
   #succeeds(index: number, at: number): boolean {
@@ -354,7 +354,7 @@ function compare(
   return { at, matched: done, open: escaped };
 }
 
-/** Whether the pieces contain a word, even if it spans two of them. */
+/** True if the pieces contain a word, even if it spans two of them. */
 function has(parts: readonly Buffer[], word: Buffer): boolean {
   return parts.some((part, index) => {
     if (part.includes(word)) return true;

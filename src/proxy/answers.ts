@@ -55,7 +55,7 @@ export function withNotices(id: string, result: JsonRecord, notices: readonly No
 }
 
 /**
- * How a call ended, according to its answer. `unknown` for a task or a question to the user,
+ * The end of a call, according to its answer. `unknown` for a task or a question to the user,
  * because the call has not ended.
  */
 export function answerEnding(response: unknown): 'done' | 'failed' | 'unknown' {

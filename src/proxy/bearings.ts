@@ -105,7 +105,7 @@ function climbs(path: string): boolean {
 }
 
 /**
- * Whether a host is this machine, and so sees the same files. Absolute paths of other machines are
+ * True if a host is this machine, and so sees the same files. Absolute paths of other machines are
  * not ours.
  */
 function isThisMachine(host: string): boolean {
@@ -161,7 +161,7 @@ function folderOption({ command, args }: Launch, option: string): string | undef
 }
 
 /**
- * Whether a word is the server's package, command or program: `NAME`, `mcp-NAME`,
+ * True if a word is the server's package, command or program: `NAME`, `mcp-NAME`,
  * `@scope/NAME@1.2`, `…/NAME/dist/index.js`.
  */
 function isNamed(word: string, name: string): boolean {
@@ -174,7 +174,7 @@ function programOf(command: string): string {
   return basename(command).replace(/\.(cmd|exe)$/i, '');
 }
 
-/** How the upstream server interprets a path. */
+/** The upstream server's interpretation of a path. */
 interface PathReading {
   readonly relativeTo: ServerTable['relativeTo'];
   readonly expandsHome: boolean;

@@ -7,7 +7,7 @@ import type { ToolNames } from '../report/tool-names.ts';
 
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 
-/** What the messages so far reveal about the upstream: its name, its tools, and the matching tables. */
+/** Facts about the upstream from the messages so far: its name, its tools, and the matching tables. */
 export class Catalogue {
   readonly #known: readonly ServerTable[];
   readonly #own: readonly ServerTable[];

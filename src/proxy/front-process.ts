@@ -170,7 +170,7 @@ function isModernHeader(req: IncomingMessage): boolean {
   return typeof version === 'string' && version >= '2026-';
 }
 
-/** How many messages are kept for a client without an open stream; beyond it the oldest are dropped. */
+/** Maximum messages kept for a client without an open stream; beyond it the oldest are dropped. */
 const HELD = 1000;
 
 interface OpenPost {

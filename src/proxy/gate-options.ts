@@ -18,9 +18,9 @@ export interface GateOptions {
   readonly wording?: PresetName;
   /** The user's own tables, tried before the known ones. */
   readonly tables?: readonly ServerTable[];
-  /** How to treat typographic quotes in texts for the upstream; default `off`. */
+  /** Treatment of typographic quotes in texts for the upstream; default `off`. */
   readonly quotes?: Policy['quotes'];
-  /** How to treat tools that may change something and that no table describes; default `allow`. */
+  /** Treatment of tools that may change something and that no table describes; default `allow`. */
   readonly unknownTools?: UnknownTools;
   /** Adds a receipt with the revision to read results; default false. */
   readonly receipts?: boolean;

@@ -351,7 +351,7 @@ function mayBeRespelt(understanding: Understanding, table: ServerTable | undefin
   return !givenPaths(understanding).every((path) => plain.test(path));
 }
 
-/** The same call, with paths as they are spelled on disk now. */
+/** The call with its paths as they are spelled on disk now. */
 function respelt(understanding: Understanding, session: ForeignSession): Understanding {
   const spelt = new Map<string, string>();
   for (const path of callPaths(understanding)) spelt.set(path, session.spelt(path));

@@ -43,7 +43,7 @@ export interface Ends {
   toClient(line: Buffer): void;
 }
 
-/** How long the end of a client's input waits for a server that does not answer. */
+/** Time that the end of a client's input waits for a server that does not answer. */
 const PATIENCE_MS = 10_000;
 
 /**

@@ -1,7 +1,7 @@
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { beginsMessage, isSpace, parseLine } from './rpc.ts';
 
-/** How many bytes of a message's beginning and end are examined; longer than any usual id. */
+/** Number of bytes examined at each end of a message; longer than any usual id. */
 const WINDOW = 256;
 
 /**

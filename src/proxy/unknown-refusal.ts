@@ -41,13 +41,13 @@ export function unknownToolText(refusal: Refusal): string {
 }
 
 /**
- * How to treat a tool that may change files and that no table describes. `allow`: let it through.
+ * The treatment of a tool that may change files and that no table describes. `allow`: let it through.
  * `deny`: refuse it. `ask`: refuse it once, and let the same call through when it is repeated. All
  * three are recorded in the journal.
  */
 export type UnknownTools = 'allow' | 'deny' | 'ask';
 
-/** How many refused calls are remembered; beyond it the oldest is forgotten and would be refused again. */
+/** Maximum refused calls that are remembered; beyond it the oldest is forgotten and would be refused again. */
 const REMEMBERED = 1000;
 
 /** Remembers which calls were refused once. */

@@ -29,7 +29,7 @@ interface Open {
 }
 
 /**
- * How long open requests may continue after the client has disconnected, and how long ending the
+ * Time that open requests may continue after the client has disconnected, and time that ending the
  * session may take.
  */
 const FAREWELL_MS = 10_000;

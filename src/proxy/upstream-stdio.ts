@@ -12,11 +12,11 @@ export interface StdioUpstreamOptions {
   readonly maxLineBytes: number;
   /** The destination of its standard error; `inherit` uses ours. */
   readonly stderr: Writable | 'inherit';
-  /** How long it may be silent after the end of its input, and how long after each signal; default 1 s. */
+  /** Time that the server may be silent after the end of its input, and after each signal; default 1 s. */
   readonly graceMs?: number;
 }
 
-/** How long a server that owes answers may continue after the end of its input. */
+/** Time that a server with unanswered requests may continue after the end of its input. */
 const BUSY_LIMIT_MS = 10_000;
 const LADDER: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGKILL'];
 

@@ -1,4 +1,4 @@
-/** How an upstream ended: with an exit code, or by a signal. */
+/** The way an upstream ended: with an exit code, or by a signal. */
 export interface UpstreamEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -44,6 +44,6 @@ export interface UpstreamChoice {
   readonly headers?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** How long the server may take to end by itself; default 1 s. */
+  /** Time for the server to end by itself; default 1 s. */
   readonly graceMs?: number;
 }

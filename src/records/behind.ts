@@ -24,7 +24,7 @@ export class Foreground {
     }
   }
 
-  /** The same records, read only while no user waits. */
+  /** The given records, read only while no user waits. */
   behind(records: Records): Records {
     const { images, fleet } = records;
     const store = this.#patient(records.store);

@@ -10,9 +10,9 @@ import {
   type TranscriptFile,
 } from '../store/transcript-file.ts';
 
-/** What the model of a conversation has been shown, from its transcript. */
+/** The lines that the model of a conversation has been shown, from its transcript. */
 export type TranscriptSightings = DerivedHistory;
-/** What went wrong in one conversation. */
+/** The problems found in one conversation. */
 export type TranscriptFinding = AuditFinding;
 
 interface ReadTranscriptOptions {
@@ -58,7 +58,9 @@ export interface AuditedTranscript extends FoundTranscript {
 /** Longer transcripts are left out, because each one is loaded whole. */
 const MAX_BYTES = 256 << 20;
 
-/** Audits the transcripts that this user's clients have kept. `leftOut` gets the path and reason of each skipped one. */
+/**
+ * Audits the transcripts that this user's clients have kept. `leftOut` gets the path and reason of each skipped one.
+ */
 export async function auditTranscripts(
   places: Parameters<typeof findTranscripts>[0],
   root: string,

@@ -156,7 +156,7 @@ function isoTime(ms: number | undefined): string | undefined {
 }
 
 /**
- * Whether to explain why repeating does not help: at the third refusal in a row with one code on one path, then at
+ * True if to explain why repeating does not help: at the third refusal in a row with one code on one path, then at
  * every fifth.
  */
 function explainsItself(repeated: number): boolean {

@@ -25,7 +25,7 @@ export interface SuccessOutcome {
   readonly changed?: boolean;
   /** Journal id. */
   readonly change?: string;
-  /** How the text of an edit was matched, if not exactly. */
+  /** The tier at which the text of an edit matched, if not exactly. */
   readonly tier?: MatchTier;
   readonly notice?: readonly Notice[];
   /** For a listing that was cut: whether more entries follow. */

@@ -12,8 +12,8 @@ export function firstSentence(refusal: Refusal): string {
 }
 
 /**
- * Names the refused operation. An undo, a rewind and an unreadable patch may concern no single file. A command is refused
- * as a whole, or because of one file it changed.
+ * Names the refused operation. An undo, a rewind and an unreadable patch may concern no single file. A command is
+ * refused as a whole, or because of one file it changed.
  */
 function what({ action, path, code, detail }: Refusal): string {
   if (action === 'run' && (path === '' || code === 'NO_SANDBOX')) return 'run the command';
@@ -114,7 +114,7 @@ function sizes(size: number | undefined, limit: number | undefined): string {
   return ` (${byteSize(size)}${limit === undefined ? '' : `, limit ${byteSize(limit)}`})`;
 }
 
-/** Whether the new text was copied from a read together with its line numbers. */
+/** True if the new text was copied from a read together with its line numbers. */
 export function hasLineNumbers(detail: RefusalDetail | undefined): boolean {
   return detail?.reason?.startsWith('line numbers') === true;
 }

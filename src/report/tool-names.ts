@@ -19,7 +19,7 @@ export interface ToolNames {
   readonly status?: string;
   readonly undo?: string;
   /**
-   * How `read` is written. Default: a tool call with JSON arguments. `shell`: a command, for hosts whose model reads
+   * The notation of `read`. Default: a tool call with JSON arguments. `shell`: a command, for hosts whose model reads
    * files with a shell.
    */
   readonly spelling?: 'shell';

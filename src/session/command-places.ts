@@ -12,7 +12,7 @@ export function commandRoot({ cwd }: Pick<ConfigSources, 'cwd'>): string {
   return repositoryAround(cwd) ?? cwd;
 }
 
-/** Whether commands can run here. Tested with the user's state folder, or with `instead` if there is none yet. */
+/** Tests that commands can run here, with the user's state folder, or with `instead` if there is none yet. */
 export async function canRunCommands(
   around: ConfigSources,
   flags: StateFlags,

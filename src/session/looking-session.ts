@@ -320,7 +320,9 @@ function fileInfo(world: World, path: string): Outcome<InfoResult> {
   };
 }
 
-/** Whether a file still holds the bytes that the session has seen, by hash. The reasons are those of document D. */
+/**
+ * Compares a file with the bytes that the session has seen, by hash. The reasons are those of the preset `staleness`.
+ */
 async function checkStaleness(world: World, ledger: Ledger, path: string): Promise<Outcome<StalenessResult>> {
   const outcome = world.workspace.locate(path, 'status');
   if (!outcome.ok) return outcome;
@@ -350,7 +352,7 @@ function stateOf(sighting: Sighting | undefined): StalenessResult['seen'] {
     : { ...fingerprint, mtimeMs: Number(stamp.mtimeNs / NS_PER_MS), at };
 }
 
-/** Whether the session has been shown any part of a file that is still in its context. */
+/** True if the session has been shown any part of a file that is still in its context. */
 async function hasBeenRead(world: World, ledger: Ledger, path: string): Promise<boolean> {
   const outcome = world.workspace.locate(path, 'status');
   if (!outcome.ok) return false;

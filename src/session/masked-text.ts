@@ -217,7 +217,7 @@ export function shownPage(file: FileText, { range, raw, maxLineChars }: Showing)
   };
 }
 
-/** The same text as from `clampLines`, if no line is too long. */
+/** Faster form of `clampLines` for text without lines that are too long. */
 function withoutEndings(bytes: Uint8Array): string {
   const text = toLf(utf8Text(bytes));
   return text.endsWith('\n') ? text.slice(0, -1) : text;
@@ -246,7 +246,7 @@ export function lazily<T>(make: () => T): () => T {
   };
 }
 
-/** Whether a line may be longer than `max`, found by jumping from newline to newline. Counts bytes, not characters. */
+/** True if a line may be longer than `max`, found by jumping from newline to newline. Counts bytes, not characters. */
 function hasLongLine(lines: Uint8Array, max: number): boolean {
   if (lines.byteLength <= max) return false;
   const bytes = viewOf(lines);

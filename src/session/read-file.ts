@@ -244,8 +244,8 @@ function fitting(
   if (options.raw === true || text.whole.byteLength <= room) return range;
   let used = 0;
   let to = range.from - 1;
-  // Piece by piece, so that a large file is not decoded for one page. Each piece has twice as many lines as the one before,
-  // because finding its beginning means skipping all lines before it.
+  // Piece by piece, so that a large file is not decoded for one page. Each piece has twice as many lines as the one
+  // before, because finding its beginning means skipping all lines before it.
   let last = range.from - 1;
   for (let count = FIRST_PIECE; last < range.to; count *= 2) {
     const from = last + 1;
@@ -261,7 +261,7 @@ function fitting(
   return range;
 }
 
-/** Whether the whole file is requested. A file has no more lines than bytes; lines are counted only in small files. */
+/** True if the whole file is requested. A file has no more lines than bytes; lines are counted only in small files. */
 function asksForAll({ options, world, maxAnswerBytes }: Reading, snapshot: Snapshot): boolean {
   const { offset = 1, limit = world.policy.maxReadLines, last } = options;
   const { byteLength } = snapshot.bytes;

@@ -116,7 +116,7 @@ export class SessionLife {
     return this.during((world) => releaseWithin(world, folder));
   }
 
-  /** The same file in the worktree of `folder`, if the file is in another worktree of the same repository. */
+  /** The corresponding file in the worktree of `folder`, if the file is in another worktree of the same repository. */
   counterpart(absolute: string, folder: string): Promise<Counterpart | undefined> {
     return this.during((world) => world.claims.worktrees.counterpart(absolute, folder));
   }
@@ -346,7 +346,7 @@ function withoutTokens({ label, prompt, ...mark }: TurnMark): TurnMark {
   };
 }
 
-/** Whether the bytes of a sighting are on the disk now. Only the hash counts as proof. */
+/** True if the bytes of a sighting are on the disk now. Only the hash counts as proof. */
 async function confirms(world: World, sighting: Sighting): Promise<boolean> {
   if (sighting.fingerprint === undefined || sighting.how === 'listing') return false;
   const outcome = world.workspace.locate(sighting.key, 'status');

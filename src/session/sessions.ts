@@ -13,7 +13,7 @@ import { checkOpening, SESSION_OPTIONS, WORKSPACE_OPTIONS, type WorkspaceOptions
 import type { Kinship, SessionHost } from './session-life.ts';
 
 interface Ending {
-  /** Whether the workspace closes with its last session. */
+  /** True if the workspace closes with its last session. */
   readonly withLast: boolean;
 }
 

@@ -113,7 +113,7 @@ export function plainKey(entry: Pick<NewEntry, 'root' | 'path'>): string | undef
   return entry.root.endsWith('/') ? entry.root + entry.path : `${entry.root}/${entry.path}`;
 }
 
-/** Whether an entry's content matches a filter. The store applies numbers, order and limit. */
+/** True if an entry's content matches a filter. The store applies numbers, order and limit. */
 export function matches(entry: NewEntry, filter: EntryFilter): boolean {
   return (
     agrees(filter.session, entry.session) &&

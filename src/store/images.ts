@@ -56,7 +56,7 @@ export interface Images {
   chunks(fingerprint: Fingerprint): AsyncIterable<Uint8Array>;
   /** Writes the bytes to a new file (0600; fails if the name is taken). Removes the file if the bytes are damaged. */
   copyTo(fingerprint: Fingerprint, toPath: string): Promise<void>;
-  /** Whether a late writer has changed the stored bytes. */
+  /** Checks the stored bytes, which a late writer may have changed. */
   check(fingerprint: Fingerprint): Promise<ImageHealth>;
   /**
    * Sets aside the writes of late writers into these images, each once. The original bytes stay if they can be

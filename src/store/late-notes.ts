@@ -25,7 +25,7 @@ interface LateNotesOptions {
   readonly withinMs?: number;
   /** `overlap`: the store keeps the order of records sent together, so a record need not wait for earlier notes. */
   readonly records?: 'wait' | 'overlap';
-  /** How long notes that cannot be written are kept silently before reads report it. */
+  /** Time for which notes that cannot be written are kept silently before reads report it. */
   readonly patienceMs?: number;
   readonly peers?: Set<LateNotes>;
 }

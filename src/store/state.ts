@@ -39,7 +39,7 @@ export interface FleetOptions {
   /** True if several machines write to these roots. */
   readonly sharedWorkspace?: boolean | undefined;
   readonly imageSecrets: 'here' | 'shared';
-  /** Whether to journal every read, or only the first per minute, session and file. */
+  /** `all`: journal every read. `summary`: only the first per minute, session and file. */
   readonly reads?: 'all' | 'summary';
 }
 

@@ -21,7 +21,7 @@ export interface Store {
   /** The sightings of several files in one round trip. Files that the session has not seen are absent. */
   recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>>;
   /**
-   * What `recallMany` would return, from memory and without waiting. Undefined if this process does not know all
+   * The result of `recallMany`, from memory and without waiting. Undefined if this process does not know all
    * sightings of the session. It may be outdated, so a change that is judged by it announces itself with the basis.
    * Present if a round trip is slow.
    */

@@ -117,7 +117,7 @@ export function findTranscripts({ home, env }: Places, root: string): readonly F
 }
 
 /**
- * Whether a project folder of Claude Code may concern `root`. Its name is the project's path, with a dash for every
+ * True if a project folder of Claude Code may concern `root`. Its name is the project's path, with a dash for every
  * character that is not a letter or digit.
  */
 function mayConcern(name: string, root: string): boolean {

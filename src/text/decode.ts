@@ -33,8 +33,8 @@ export interface LegacyCodecs {
 let codecs: (() => LegacyCodecs) | undefined;
 
 /**
- * Says how to load the packages. It happens at the first file that is not Unicode, because it takes 14 to 30 ms of CPU and most
- * sessions never meet one. `disk/` calls this: this folder can load nothing by itself.
+ * Says how to load the packages. It happens at the first file that is not Unicode, because it takes 14 to 30 ms of CPU
+ * and most sessions never meet one. `disk/` calls this: this folder can load nothing by itself.
  */
 export function provideLegacyCodecs(load: () => LegacyCodecs): void {
   codecs = load;
@@ -136,7 +136,9 @@ function sampleOf(bytes: Buffer): Buffer {
 const NEWLINE = 10;
 const RETURN = 13;
 
-/** How a whole file is stored: its encoding and byte order mark, and whether all of its lines end in CRLF. */
+/**
+ * The form in which a whole file is stored: its encoding and byte order mark, and whether all of its lines end in CRLF.
+ */
 interface FileForm extends TextForm {
   readonly crlf: boolean;
 }
@@ -169,7 +171,7 @@ function beginsWithCrlf(bytes: Uint8Array): boolean {
   return newline > 0 && bytes[newline - 1] === RETURN;
 }
 
-/** How a text is stored; enough to write it back byte for byte. */
+/** The form in which a text is stored; enough to write it back byte for byte. */
 interface TextForm {
   /** Lower case: `utf-8`, `utf-16le`, `utf-16be`, or a legacy name such as `windows-1252`. */
   readonly encoding: string;

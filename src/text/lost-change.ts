@@ -32,7 +32,7 @@ interface Texts<T> {
 }
 
 /**
- * Whether `later` (a hunk from the live text) overlaps or touches `change` (a hunk to the live text). Removed lines
+ * True if `later` (a hunk from the live text) overlaps or touches `change` (a hunk to the live text). Removed lines
  * leave an empty range, which adjacent hunks touch.
  */
 function touches(change: Hunk, later: Hunk): boolean {
@@ -57,7 +57,7 @@ function isLost(
   return isBack(removed, { added, result }) || isGone(added, { removed, there, counts });
 }
 
-/** Whether a line that the other writer removed is present again. */
+/** True if a line that the other writer removed is present again. */
 function isBack(
   removed: readonly string[],
   { added, result }: { readonly added: readonly string[]; readonly result: readonly string[] },
@@ -67,7 +67,7 @@ function isBack(
 }
 
 /**
- * Whether most of the other writer's addition is missing: its lines are nowhere in the result, and most of its new
+ * True if most of the other writer's addition is missing: its lines are nowhere in the result, and most of its new
  * words are not in their place.
  */
 function isGone(

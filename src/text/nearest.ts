@@ -6,7 +6,7 @@ const MAX_CHARS = 1024;
 /** Anchors and lines are compared only up to this length. It bounds the work, and messages do not show more either. */
 const MAX_ANCHOR_CHARS = 4096;
 const MAX_COMPARED_CHARS = 400;
-/** How many anchor lines are searched for, longest first, and how many candidate places are compared in detail. */
+/** Maximum anchor lines to search for, longest first, and maximum places to compare in detail. */
 const MAX_PROBES = 3;
 const MAX_CANDIDATES = 12;
 /** Minimum share of an anchor line's trigrams that a place must contain to be shown. */

@@ -107,7 +107,7 @@ function numberedIn(
   return firstNumbered(suspects, existing, shown);
 }
 
-/** Whether every line of a content begins with its own future line number, in a file whose lines have no numbers. */
+/** True if every line of a content begins with its own future line number, in a file whose lines have no numbers. */
 function isNumberedFrom(
   at: number,
   suspects: readonly SuspectLine[],
@@ -213,9 +213,9 @@ const BEGINS =
   /^(?:[/*<!#;%{-]+)?\s*[[(<]?\s*(?:(?:the|all|your)\s+)*(?:rest|remain|existing|previous|original|other|keep|code|implementation)/i;
 
 /**
- * Whether a whole line replaces text that its author omitted. `dots`: it uses dots or brackets ("// ... existing code
- * ..."). `remark`: only its wording says so ("<!-- rest unchanged -->"), and it could be the end of a longer comment.
- * Dots alone, headings, sentences and strings in code do not count.
+ * The kind of a whole line that replaces text which its author omitted. `dots`: it uses dots or brackets ("// ...
+ * existing code ..."). `remark`: only its wording says so ("<!-- rest unchanged -->"), and it could be the end of a
+ * longer comment. Dots alone, headings, sentences and strings in code do not count.
  */
 export function stubIn(line: string): 'dots' | 'remark' | undefined {
   const trimmed = line.trim();

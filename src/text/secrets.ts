@@ -162,7 +162,7 @@ function isWord(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * Whether a run may contain a token. A token begins at the start of the run, after a `-` in it, or before a dot
+ * True if a run may contain a token. A token begins at the start of the run, after a `-` in it, or before a dot
  * preceding it.
  */
 function mayBeToken(bytes: Uint8Array, start: number, end: number): boolean {

@@ -87,7 +87,7 @@ function withLineEnding(bytes: Buffer, { start, end }: Span): Span {
   return { start, end: crlf ? end + 2 : end };
 }
 
-/** Whether an offset may be inside a character of an unknown encoding, or is inside a `\r\n`. */
+/** True if an offset may be inside a character of an unknown encoding, or is inside a `\r\n`. */
 function cutsInto(bytes: Buffer, at: number, encoding: Encoding): boolean {
   const before = bytes[at - 1] ?? 0;
   return (encoding === 'other' && before >= 0x80) || (before === RETURN && bytes[at] === NEWLINE);

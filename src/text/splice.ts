@@ -369,7 +369,7 @@ function offsets(tokens: readonly string[]): number[] {
 }
 
 /**
- * Whether a run of equal tokens is significant. A lone quote or bracket in the middle matches by accident; a word, a
+ * True if a run of equal tokens is significant. A lone quote or bracket in the middle matches by accident; a word, a
  * line end or an edge does not.
  */
 function isTelling(run: EqualRun, before: readonly string[], after: readonly string[]): boolean {

@@ -40,7 +40,7 @@ const PACE_MS = 100;
 
 type Progress = ToolContext['progress'];
 
-/** How often a client is notified while a command prints nothing. */
+/** Interval at which a client is notified while a command prints nothing. */
 const SILENCE_MS = 1000;
 
 const NEWLINE = 10;

@@ -17,7 +17,7 @@ import { type PageFileName, pageFiles } from './page-files.ts';
 /** The maximum size of a request body: more than any request of the page needs. */
 const MAX_BODY_BYTES = 64 << 10;
 const MAX_TARGET_CHARS = 8 << 10;
-/** How long a one-time code is valid, which is enough for a browser to open the page. */
+/** Validity of a one-time code: enough time for a browser to open the page. */
 const CODE_MS = 60_000;
 
 /** Allows only our own script and style, no request to another host, and no frame around the page. */
@@ -55,7 +55,7 @@ class Entrance {
     return this.#code;
   }
 
-  /** Whether this is the current code. Any attempt invalidates the code. */
+  /** True if this is the current code. Any attempt invalidates the code. */
   enter(code: unknown): boolean {
     const open = this.#code;
     this.#code = undefined;
@@ -74,8 +74,9 @@ export interface ViewerOptions extends ApiOptions {
 }
 
 /**
- * Answers the requests of the viewer's page. The page itself holds no data and needs no token; everything else does. Requests
- * that name another host, or come from another site, get 403: a foreign page cannot reach us through a name of its own.
+ * Answers the requests of the viewer's page. The page itself holds no data and needs no token; everything else does.
+ * Requests that name another host, or come from another site, get 403: a foreign page cannot reach us through a name of
+ * its own.
  */
 function viewerListener(options: ViewerOptions): RequestListener {
   const api = new Api(options);
@@ -139,7 +140,7 @@ async function bodyOf(req: IncomingMessage): Promise<JsonRecord | undefined> {
   return isRecord(value) ? value : undefined;
 }
 
-/** Whether a request names this machine and port, and was not sent by the page of another site. */
+/** True if a request names this machine and port, and was not sent by the page of another site. */
 function isFromHere({ headers, socket }: IncomingMessage): boolean {
   const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${socket.localPort ?? 0}`);
   const host = headers.host?.toLowerCase() ?? '';

@@ -52,7 +52,7 @@ export function newToken(): string {
 }
 
 /**
- * Whether an `Authorization` header carries this token as `Bearer`. The comparison takes the same time for every wrong
+ * True if an `Authorization` header carries this token as `Bearer`. The comparison takes the same time for every wrong
  * token.
  */
 export function carriesToken(authorization: string | undefined, token: string): boolean {

@@ -68,7 +68,7 @@ function namesOf(path: string): string[] {
   return path.split('/').filter((name) => name !== '');
 }
 
-/** How a file system compares names. */
+/** The rules by which a file system compares names. */
 export interface Folding {
   readonly caseless: boolean;
   /** Treats composed and decomposed forms of a character as one name (APFS, HFS+). */

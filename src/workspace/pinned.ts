@@ -161,7 +161,7 @@ export function whereIs(held: HeldDirectory): string | undefined {
 }
 
 /**
- * How containment is enforced, strongest first.
+ * The ways to enforce containment, strongest first.
  * `walk`: every step goes through a pinned directory handle; a swapped component cannot redirect
  * it.
  * `best-effort`: the path is checked, then used; a process that swaps components in between can

@@ -160,7 +160,7 @@ export class Naming {
     return undefined;
   }
 
-  /** How many levels below a folder the protection depends on where the folder is. */
+  /** The number of levels below a folder at which protection depends on the folder's path. */
   reach({ relative, key }: ResolvedPath): number {
     return this.#roots.length > 1 ? Number.POSITIVE_INFINITY : this.#protection.reach(relative, key);
   }
@@ -221,7 +221,7 @@ export class Protection {
     return answer === NONE ? undefined : answer;
   }
 
-  /** How many levels below a folder the protection depends on where the folder is. */
+  /** The number of levels below a folder at which protection depends on the folder's path. */
   reach(relative: string, key: string): number {
     if (this.#folders.some(({ path }) => path.startsWith(`${key}/`))) return Number.POSITIVE_INFINITY;
     return Math.max(0, ...this.globs.map((glob) => globReach(glob, relative)));
@@ -250,7 +250,7 @@ export class Protection {
 }
 
 /**
- * How many levels below a folder a match of the glob depends on where that folder is. 0: its
+ * The number of levels below a folder at which a match of the glob depends on where that folder is. 0: its
  * contents match everywhere or nowhere. Infinity: every level must be checked. The folder itself is
  * known not to match.
  *
@@ -267,7 +267,7 @@ export function globReach(glob: string, folder: string): number {
   return own.includes('**') ? Number.POSITIVE_INFINITY : Math.max(0, own.length - 1);
 }
 
-/** Whether an anchored glob may match something in the folder. Compares the leading parts without wildcards. */
+/** True if an anchored glob may match something in the folder. Compares the leading parts without wildcards. */
 function leadsInto(parts: readonly string[], folder: readonly string[]): boolean {
   if (!parts.includes('**') && parts.length <= folder.length) return false;
   const magic = parts.findIndex((part) => /[*?[\]+@]/.test(part));

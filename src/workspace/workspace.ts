@@ -253,18 +253,18 @@ export class Workspace {
     return this.#released.protects(path.relative, path.key) === undefined ? glob : undefined;
   }
 
-  /** How many levels below a folder must be checked for protection that depends on the folder's place. */
+  /** The number of levels below a folder at which protection depends on the folder's path. */
   protectionReach(path: ResolvedPath): number {
     return this.#naming.reach(path);
   }
 
-  /** Whether the path is a root. With nested roots, one root may have a name below another. */
+  /** True if the path is a root. With nested roots, one root may have a name below another. */
   isRoot({ relative, absolute }: ResolvedPath): boolean {
     return relative === '' || (this.#roots.length > 1 && this.roots.includes(absolute));
   }
 
   /**
-   * Whether a root is still where it was when it was opened. A moved or deleted root is still the
+   * True if a root is still where it was when it was opened. A moved or deleted root is still the
    * same directory, but the journal's paths no longer lead to it. True if the system cannot report
    * it.
    */

@@ -10,7 +10,7 @@ export interface Call {
   readonly args: object;
 }
 
-/** What the model received for one call. */
+/** The answer that the model received for one call. */
 export interface Shown {
   readonly text: string;
   /** Marked as an error, as the framework marks errors. */
@@ -43,11 +43,11 @@ export interface Door {
   tools(session: Session): readonly string[] | Promise<readonly string[]>;
   /** Runs an agent whose context loses the read of `a.txt` before it writes `two` to the file. */
   compacts?(run: Omit<Run, 'steps'>): Promise<Shown | undefined>;
-  /** Whether refusals carry an error flag: some frameworks have none for some tools. */
+  /** True if refusals carry an error flag: some frameworks have none for some tools. */
   readonly flags: boolean;
-  /** Whether images are shown as images. False for frameworks whose file tools show text only. */
+  /** True if images are shown as images. False for frameworks whose file tools show text only. */
   readonly images: boolean;
-  /** Whether a merged change is shown to the model. False where the framework writes the answer's text. */
+  /** `refused` if the framework writes the answer's text, so that a merged change cannot be shown to the model. */
   readonly merges?: 'shown' | 'refused';
 }
 

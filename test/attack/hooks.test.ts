@@ -1,4 +1,4 @@
-// The same tests as in test/hooks, with longer sessions and more calls.
+// The tests of test/hooks with longer sessions and more calls.
 import '../hooks/batches.test.ts';
 import '../hooks/coverage.test.ts';
 import '../hooks/resident.test.ts';

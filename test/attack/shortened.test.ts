@@ -1,4 +1,4 @@
-// The same tests as elsewhere, which `npm test` runs with fewer rounds or cases.
+// Tests that `npm test` runs with fewer rounds or cases, here at full length.
 import '../../src/session/search-race.test.ts';
 import '../../src/text/merge.test.ts';
 import '../e2e/conformance.test.ts';

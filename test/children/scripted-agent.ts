@@ -8,7 +8,7 @@ interface Settings {
   readonly store?: string;
   readonly claims: 'notice' | 'off';
   readonly agent: number;
-  /** How long it thinks before each call, on average. */
+  /** Average pause of the agent before each call. */
   readonly thinkMs: number;
 }
 

@@ -10,7 +10,7 @@ interface Settings {
   readonly path: string;
   readonly content: string;
   readonly options: AnnounceOptions;
-  /** What the other program has done when the process is killed. */
+  /** The other program's progress when the process is killed. */
   readonly program: 'writes' | 'waits';
 }
 

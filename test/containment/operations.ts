@@ -40,7 +40,7 @@ export interface Operation {
   readonly name: string;
   /** `itself`: a link as the last name is the object to work on. */
   readonly links: 'all' | 'itself';
-  /** What takes the place of a row's `f`: a file, a link, an empty folder, or nothing. */
+  /** The entry that replaces a row's `f`: a file, a link, an empty folder, or nothing. */
   readonly on: 'f' | 'k' | 'empty' | 'new' | 'new/deep';
   ours(victim: Victim, located: Located): Promise<Done> | Done;
   /** Plain code that follows a link as the last name. */

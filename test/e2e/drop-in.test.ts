@@ -44,7 +44,7 @@ const FILES: Readonly<Record<string, string | Uint8Array>> = {
   [`${'deep/'.repeat(40)}bottom.txt`]: 'x\n',
 };
 
-/** The same tree for both servers, with the same times. */
+/** One tree for each server, with the same content and times. */
 function plant(root: string): void {
   mkdirSync(join(root, 'emptydir'), { recursive: true });
   for (const [name, content] of Object.entries(FILES)) {

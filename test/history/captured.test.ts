@@ -8,7 +8,7 @@ import { ROOT } from './step.ts';
 
 const FOLDER = new URL('../fixtures/transcripts/', import.meta.url);
 
-/** What the model of each transcript has seen: `CALL PATH HOW LINES of TOTAL`. */
+/** The views of each transcript's model: `CALL PATH HOW LINES of TOTAL`. */
 const EXPECTED = JSON.parse(readFileSync(new URL('expected.json', FOLDER), 'utf8')) as Record<
   string,
   { readonly format: string; readonly records: number; readonly seen: readonly string[] }

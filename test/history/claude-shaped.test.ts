@@ -95,7 +95,7 @@ function uuid(): string {
   return `ffffffff-0000-4000-8000-${named.toString(16).padStart(12, '0')}`;
 }
 
-/** The same record with another name and another result. */
+/** The record with another name and another result. */
 function again(line: string, content: string): string {
   const record = parsed(line);
   const results = line.match(/"tool_use_id":"([^"]+)","type":"tool_result"/);

@@ -1,7 +1,7 @@
 import { splitLines } from '../../src/text/lines.ts';
 
 /**
- * What a model knows of one file, character by character: slow, and written independently of the code that it checks.
+ * A model's knowledge of one file, character by character: slow, and written independently of the code that it checks.
  * `sure`: the model has seen these very lines. `told`: at some time, the model was shown or wrote a whole line with
  * this number and text.
  */

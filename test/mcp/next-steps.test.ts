@@ -13,7 +13,7 @@ import { resultOf } from '../support/written.ts';
 
 type Call = readonly [tool: string, args: Readonly<Record<string, unknown>>];
 
-/** How each dialect spells the operations of the cases. */
+/** The operations of the cases as calls of each dialect. */
 interface Spelling {
   readonly read: (path: string) => Call;
   readonly readFirstLine: (path: string) => Call;

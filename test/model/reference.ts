@@ -70,7 +70,7 @@ export class ReferenceSession {
   }
 
   /**
-   * Whether the session may change this line. Undefined if that depends on how much of a diff was shown; then nothing
+   * True if the session may change this line. Undefined if that depends on how much of a diff was shown; then nothing
    * is claimed.
    */
   mayEdit(file: string, current: readonly string[], line: string): boolean {

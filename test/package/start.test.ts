@@ -49,7 +49,7 @@ describe('npm start', () => {
   });
 });
 
-/** Whether a process listens on the port. */
+/** True if a process listens on the port. */
 function answers(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {

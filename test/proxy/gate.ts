@@ -7,7 +7,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 /** A real gate on a folder, with its own state, for a proxy under test. */
 export class TestGate {
   readonly session: ForeignSession;
-  /** The same session, for the library. */
+  /** The proxy's session, opened with the library. */
   readonly library: Session;
   readonly #sessions: Sessions;
 

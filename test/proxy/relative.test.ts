@@ -63,7 +63,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
   it('a write lands on the file that was read, not on the one of the same name there', async () => {
     const server = await astray();
     const { client, root, other } = server;
-    // The same read again takes the fast path.
+    // A repeated read takes the fast path.
     for (const _again of [1, 2, 3])
       expect((await client.call('read_text_file', { path: 'b.txt' })).text).toBe(`b.txt of ${root}\n`);
     expect((await client.call('write_file', { path: './b.txt', content: 'mine\n' })).ok).toBe(true);

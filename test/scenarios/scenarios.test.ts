@@ -20,7 +20,7 @@ interface Call {
 
 type Step = Call | { readonly outside: Tree } | { readonly restart: true };
 
-/** What users and agents see of a server: the steps, and the tree before and after. */
+/** A server as users and agents see it: the steps, and the tree before and after. */
 interface Scenario {
   readonly title: string;
   readonly args?: readonly string[];

@@ -249,7 +249,7 @@ function denied(reason: string): Said {
 
 type Call = readonly [tool: string, args: object];
 
-/** How a server spells the agent's operations. */
+/** The agent's operations as calls of a server. */
 interface Calls {
   readonly read: (path: string, lines?: number) => Call;
   readonly write: (path: string, content: string) => Call;

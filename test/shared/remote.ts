@@ -32,7 +32,7 @@ export class Remote {
     this.child.send(JSON.stringify({ method, args }));
     const answer = await this.child.message<Answer>();
     if ('fault' in answer) throw new Error(`${answer.fault.code}: ${answer.fault.message}`);
-    // What a session returns is plain data; the child sent it as it was.
+    // A session returns plain data, which the child sent unchanged.
     return answer.value as Awaited<ReturnType<Session[Name]>>;
   }
 

@@ -80,8 +80,8 @@ export function treeWithModes(root: string): string[] {
 }
 
 /**
- * What a tree lacks of an earlier one, and what it has in addition. An extra empty folder is no difference: several
- * sessions may have created and removed it.
+ * The lines that a tree lacks compared with an earlier one, and those it has in addition. An extra empty folder is no
+ * difference: several sessions may have created and removed it.
  */
 export function difference(before: readonly string[], after: readonly string[]): string[] {
   const [then, now] = [new Set(before), new Set(after)];

@@ -7,7 +7,7 @@ import { scratch } from './tree.ts';
 
 interface Pace {
   readonly store?: () => string;
-  /** How long an agent thinks before each call, on average. */
+  /** Average pause of an agent before each call. */
   readonly thinkMs: number;
 }
 

@@ -19,11 +19,11 @@ export interface OutsideSaves {
 export interface SavesTally {
   /** Saves of the outside programs. */
   saves: number;
-  /** How many of them left the live file before their program had read it again. */
+  /** Number of saves that left the live file before their program had read it again. */
   displaced: number;
-  /** How many of those are not among the images. */
+  /** Number of displaced saves that are not among the images. */
   missing: number;
-  /** How many of those have no journal entry within a second. */
+  /** Number of displaced saves without a journal entry within a second. */
   unnoted: number;
   edits: number;
   refused: number;

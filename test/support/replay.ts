@@ -61,7 +61,8 @@ const MAX_HUNKS = 12;
 
 /**
  * Replays a repository's history. The agent makes most commits through the gate, from what it has seen last; other
- * programs make the rest behind its back. Every change of the agent is judged by all rules against what really happened.
+ * programs make the rest behind its back. Every change of the agent is judged by all rules against what really
+ * happened.
  */
 export async function replayHistory(replay: Replay): Promise<ReplayTally> {
   const run = new Run(replay);
@@ -221,7 +222,7 @@ class Run {
     const write = (): Promise<Outcome<object>> => this.#replay.session.write(path, next);
     const first = await this.#judged(path, { truth: this.#whole(path, live), at: 'whole' }, write);
     if (first.ok) return this.#saw(path);
-    // The same content is refused again unless the file was read again.
+    // Refused content is refused again unless the file was read again.
     await this.#recover(path, first.refusal, { live, by: 'read' });
     const again = await this.#judged(path, { truth: 'must', at: 'whole' }, write);
     if (!again.ok) return this.#gaveUp(change, next, again.refusal);

@@ -7,8 +7,8 @@ import type { Probe } from '../../src/process/probe.ts';
 import { Processes } from '../../src/process/processes.ts';
 
 /**
- * Whether this machine has a sandbox. With `CI=true` a machine without one is a failure; elsewhere tests are skipped
- * with one line.
+ * The sandbox of this machine, if it has one. With `CI=true` a machine without one is a failure; elsewhere tests are
+ * skipped with one line.
  */
 export async function sandboxHere(): Promise<Extract<Probe, { ok: true }> | undefined> {
   if (process.env['LOOKFIRST_COMMAND'] !== undefined) {

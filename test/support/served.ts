@@ -6,7 +6,7 @@ import { environment, PROGRAM } from './command-line.ts';
 import { RawClient } from './raw-client.ts';
 import type { Scratch } from './tree.ts';
 
-/** What a tool answered. */
+/** The answer of a tool. */
 export interface Answer {
   readonly ok: boolean;
   readonly text: string;

@@ -56,7 +56,7 @@ function made(places: Scratch, name: string): string {
   return path;
 }
 
-/** The same language, read from a folder: sorted lines, every file with its text. */
+/** A folder as a text in the tree language: sorted lines, every file with its text. */
 export function treeOf(folder: string): string[] {
   return entriesBelow(folder)
     .flatMap(({ path, entry }) => {

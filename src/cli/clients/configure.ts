@@ -40,7 +40,7 @@ interface HookRequest {
   readonly gate: boolean;
   /** Also deny the client's own edit tools. */
   readonly only: boolean;
-  /** Whether the client's shell runs on a layer, if the client has a place for it. */
+  /** `layer`: the client's shell runs on a layer, if the client has a place for it. */
   readonly shell: 'layer' | 'images';
 }
 
@@ -299,8 +299,8 @@ function contentOf({ kind, item }: HookPiece): JsonValue {
 }
 
 /**
- * Adds a piece to its list, or creates list or member in the deepest existing object. `set`: the user has set the member.
- * Undefined if the place holds no list.
+ * Adds a piece to its list, or creates list or member in the deepest existing object. `set`: the user has set the
+ * member. Undefined if the place holds no list.
  */
 function addition(text: string, root: ObjectNode, piece: HookPiece): Splice | 'set' | undefined {
   const { at, item, kind } = piece;

@@ -13,7 +13,7 @@ function textOf(edited: EditedConfig): string | undefined {
   return edited.text;
 }
 
-/** What a parser that knows comments and trailing commas sees. */
+/** The value that a parser for comments and trailing commas returns. */
 function parse(text: string | undefined): Record<string, Record<string, unknown>> {
   if (text === undefined) throw new Error('no text');
   const strict = text

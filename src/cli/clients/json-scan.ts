@@ -31,7 +31,7 @@ export function skipJsonBlanks(text: string, from: number): number {
   return scanner.at;
 }
 
-/** Whether a line comment between `from` and `to` extends to `to`. `from` must be outside of any comment. */
+/** True if a line comment between `from` and `to` extends to `to`. `from` must be outside of any comment. */
 export function endsInLineComment(text: string, from: number, to: number): boolean {
   const token = /[^/]+|\/\/[^\r\n]*|\/\*.*?\*\/|\//sy;
   let last = '';
@@ -137,7 +137,7 @@ class JsonScanner {
   }
 }
 
-/** Whether an odd number of backslashes precedes this position. */
+/** True if an odd number of backslashes precedes this position. */
 function isEscaped(text: string, at: number): boolean {
   let backslashes = 0;
   while (text[at - 1 - backslashes] === '\\') backslashes += 1;

@@ -46,7 +46,7 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** Whether a value is an object. */
+/** True if a value is an object. */
 export function isObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {
   return typeof value === 'object' && value !== null && !isList(value);
 }

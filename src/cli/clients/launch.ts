@@ -13,7 +13,9 @@ const PACKAGE = 'lookfirst';
 const SHELL = ['cmd', '/c'];
 const RUN = ['npx', '-y', PACKAGE];
 
-/** The start of this program: npx with the published package, or an executable and its first arguments, all absolute. */
+/**
+ * The start of this program: npx with the published package, or an executable and its first arguments, all absolute.
+ */
 export type Starter = 'npx' | readonly string[];
 
 /** Starts our server on a folder. */
@@ -60,7 +62,7 @@ function starterWords(own: readonly string[]): number {
   return isOurs ? 2 : -1;
 }
 
-/** Whether a command line starts this program, in any of its forms. */
+/** True if a command line starts this program, in any of its forms. */
 export function startsUs(words: readonly string[]): boolean {
   const own = withoutShell(words);
   const starter = /^(?:npx|bunx|pnpx|node|bun)(?:\.exe|\.cmd)?$/.test(lastPart(own[0] ?? ''));

@@ -1,7 +1,7 @@
 import { servedFolder } from './launch.ts';
 
 /**
- * Whether an entry with our name starts another program. Such an entry is not changed or removed.
+ * True if an entry with our name starts another program. Such an entry is not changed or removed.
  * An entry without a command, with only an address or nothing at all, may be ours.
  */
 export function startsAnother(entryText: string): boolean {

@@ -21,7 +21,7 @@ export function wordsOf(nodes: CommandNodes | undefined): readonly string[] | un
   return args === undefined ? undefined : [nodes.command.value, ...args.map(({ value }) => value)];
 }
 
-/** Whether an entry starts our own server, which needs no proxy. */
+/** True if an entry starts our own server, which needs no proxy. */
 export function isOurs(nodes: CommandNodes): boolean {
   const words = wordsOf(nodes);
   return words !== undefined && proxyWords(words) === 0 && startsUs(words);

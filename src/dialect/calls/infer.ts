@@ -5,7 +5,7 @@ import type { EditArguments, Rule } from './table.ts';
 import { tendencyOf } from './tool-words.ts';
 
 /**
- * What a server declares about a tool. These hints are untrusted: they can only make Lookfirst stricter, or save a
+ * A server's declarations about a tool. These hints are untrusted: they can only make Lookfirst stricter, or save a
  * question to the user.
  */
 export interface ToolTraits {

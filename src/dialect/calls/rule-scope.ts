@@ -54,7 +54,7 @@ export function textIn(scope: Arguments, name: ArgumentName): string | undefined
   return undefined;
 }
 
-/** Whether a condition holds for a call, or for the item if the condition names a field of it. */
+/** True if a condition holds for a call, or for the item if the condition names a field of it. */
 export function conditionHolds(condition: ArgumentIs, args: Arguments, item: Arguments): boolean {
   const value = argumentIn(condition.inItem === true ? item : args, condition.argument);
   if (condition.is === undefined) return value !== undefined;

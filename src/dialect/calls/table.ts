@@ -24,7 +24,7 @@ export interface ServerTable {
   readonly signature: readonly string[];
   /** The base of relative paths on this server. */
   readonly relativeTo: 'root' | 'cwd';
-  /** How its command line names that folder; absent if the folder cannot be determined. */
+  /** The way the server's command line names that folder; absent if the folder cannot be determined. */
   readonly folder?: FolderOnCommandLine;
   /** Folders that a client names as MCP roots replace those of the command line. */
   readonly followsRoots?: true;
@@ -176,7 +176,7 @@ export interface EditArguments {
   readonly loosely?: readonly ArgumentIs[];
 }
 
-/** How the text of a result relates to the lines of the file. `PATH` in a mark means the requested path. */
+/** The relation between the text of a result and the lines of the file. `PATH` in a mark means the requested path. */
 export type ShownForm =
   /** The text is the requested lines. */
   | ({ readonly as: 'verbatim' } & Decoration)

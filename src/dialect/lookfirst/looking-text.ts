@@ -83,7 +83,7 @@ function hitCount({ hits, mode, matches }: SearchResult): string {
   return `${amount(matches, 'match', 'matches')} in ${amount(found, 'file', 'files')}`;
 }
 
-/** What the session has seen of each file, and whether it is still current. */
+/** The session's sightings of each file, and whether they are still current. */
 export function statusText(result: StatusResult, context: RenderContext): string {
   if (result.files.length === 0) return 'This session has not read any file yet.';
   return result.files.map((file) => fileRow(file, context)).join('\n');

@@ -44,11 +44,11 @@ export interface LayerCommit {
   readonly command: string;
   readonly writes: CommandPolicy['writes'];
   /**
-   * How to treat changes that other programs made while the command ran. `overwrite` is for callers that have seen
+   * The treatment of changes that other programs made while the command ran. `overwrite` is for callers that have seen
    * them.
    */
   readonly meanwhile: 'merge' | 'overwrite';
-  /** Whether the model is shown the changes. Only then do they count as seen. */
+  /** `shown`: the model is shown the changes. Only then do they count as seen. */
   readonly answer: 'shown' | 'silent';
   /** Times of the call. Absent if calls and answers alternate strictly. */
   readonly times?: CallTimes | undefined;
@@ -153,8 +153,9 @@ function itemsOf({ written }: Vetted, { sightings }: ShownWrites): readonly Rest
 }
 
 /**
- * Keeps the bytes that a command left as baselines, so that the session can see later changes to them as a diff. Of many
- * files, only those that the session knows: each baseline becomes a file of its own, which takes as long as the commit.
+ * Keeps the bytes that a command left as baselines, so that the session can see later changes to them as a diff. Of
+ * many files, only those that the session knows: each baseline becomes a file of its own, which takes as long as the
+ * commit.
  */
 async function rememberResults(world: World, ledger: Ledger, { written }: Vetted): Promise<void> {
   const small = written.filter(

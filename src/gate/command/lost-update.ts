@@ -53,7 +53,7 @@ export async function lostUpdate(
 }
 
 /**
- * Whether the result drops the other writer's change. Without texts to compare, only a result equal to the session's
+ * True if the result drops the other writer's change. Without texts to compare, only a result equal to the session's
  * known bytes proves it.
  */
 function drops(

@@ -105,7 +105,7 @@ class Reading {
   readonly #droppedBits: string[] = [];
   /** Keys of paths that are not folders in the workspace, so that nothing below them exists there. */
   readonly #fresh = new Set<string>();
-  /** How many more bytes of the layer's files may stay in memory. */
+  /** Number of further bytes of the layer's files that may stay in memory. */
   #room = HELD_BYTES;
 
   constructor(world: World, beganNs: bigint) {
@@ -251,7 +251,7 @@ function isCopy(entry: LayerEntry): boolean {
   return entry.kind === 'file' && entry.copied;
 }
 
-/** Whether the workspace can have the layer's own file: it is as the command left it, and nothing else has it. */
+/** True if the workspace can have the layer's own file: it is as the command left it, and nothing else has it. */
 function isTakeable({ hasOtherNames, hasAttributes, mode }: Extract<LayerEntry, { kind: 'file' }>): boolean {
   // Reading the layer changes the mode of a file that its owner may not read.
   return !hasOtherNames && !hasAttributes && (mode & 0o7400) === 0o400;
@@ -309,8 +309,8 @@ const MAX_DEPTH = 4;
 const MAX_FOLDERS = 3000;
 
 /**
- * Folders that commands use directly, without a layer: real folders that match the policy's list and that git ignores. A link,
- * or a folder that git does not ignore, is layered like everything else.
+ * Folders that commands use directly, without a layer: real folders that match the policy's list and that git ignores.
+ * A link, or a folder that git does not ignore, is layered like everything else.
  */
 export async function scratchFolders(world: World): Promise<readonly ResolvedPath[]> {
   const { scratch } = world.policy.commands;

@@ -15,7 +15,7 @@ import type { RestoreContext } from '../restore-step.ts';
 import { ABSENT, sideOfLocated } from '../step.ts';
 import type { World } from '../world.ts';
 
-/** How many bytes of files that go stay in memory. Each file counts for at least the second number. */
+/** Maximum bytes of removed files that stay in memory. Each file counts as at least `HELD_FILE_BYTES`. */
 const HELD_BYTES = 16 << 20;
 const HELD_FILE_BYTES = 64 << 10;
 
@@ -124,7 +124,7 @@ async function merge(
   return { step: { ...step, expect, restore }, snapshot, merged };
 }
 
-/** The same undo with a merge, unless it has one already or names more than a tool call can. */
+/** The call that repeats this undo with a merge; undefined if it merges already or a tool call cannot express it. */
 export function mergedCall(selection: UndoSelection): UndoCall | undefined {
   const { change, path, session, sinceMs, merge } = selection;
   if (merge === true || session !== undefined || sinceMs !== undefined) return undefined;
@@ -206,7 +206,7 @@ class Rehearsal {
   }
 
   /**
-   * The file, if its bytes shall stay in memory. Of files that go, only the first ones stay, for the preview, and those
+   * The file, if its bytes stay in memory. Of removed files, only the first ones stay, for the preview, and those
    * whose bytes another step restores.
    */
   held({ restore }: UndoStep, snapshot: Snapshot | undefined): Snapshot | undefined {

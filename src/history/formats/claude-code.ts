@@ -50,7 +50,7 @@ interface ClaudeState {
 class ClaudeReader implements Reader {
   readonly #fold: Fold;
   readonly #chain = new RecordChain();
-  /** Whether this is the transcript of a sub-agent. Known from the first record on. */
+  /** True if this is the transcript of a sub-agent. Known from the first record on. */
   #side: boolean | undefined;
   /** Uuid of the last compaction record. */
   #boundary: string | undefined;
@@ -207,7 +207,7 @@ function preservedIn(metadata: JsonRecord): ReadonlySet<string> {
   return new Set(names.filter((name) => typeof name === 'string'));
 }
 
-/** What Claude Code recorded about a result, in addition to its text. */
+/** Claude Code's record of a result, in addition to its text. */
 type ClaudeDetail = Pick<RecordedResult, 'page' | 'edited' | 'before' | 'views'> & {
   readonly failed: boolean;
 };
@@ -230,7 +230,7 @@ function pageIn(detail: JsonRecord, text: string | undefined): RecordedPage | un
   return file !== undefined && (empty || /^ *\d+[\t→]/.test(text ?? '')) ? claudePage(file) : undefined;
 }
 
-/** Whether a command had no standard error, was not interrupted and is not still running. */
+/** True if a command had no standard error, was not interrupted and is not still running. */
 function isQuiet(detail: JsonRecord): boolean {
   return (detail['stderr'] ?? '') === '' && detail['interrupted'] !== true && !('backgroundTaskId' in detail);
 }
@@ -268,7 +268,7 @@ function oneEdit(detail: JsonRecord, before: string): Edited | undefined {
   return isPatched(line, detail) ? line : plain;
 }
 
-/** Whether the host's patch adds as many lines as this edit. */
+/** True if the host's patch adds as many lines as this edit. */
 function isPatched(edited: Edited | undefined, detail: JsonRecord): boolean {
   if (edited === undefined) return false;
   let lines = lineCount(textAfter(edited)) - lineCount(edited.before);

@@ -120,7 +120,7 @@ function plainLine(
   return holdsCalls(rest, waiting) ? undefined : { parent, key, side, kind: 'message' };
 }
 
-/** Whether a message contains a call that may show a file, or more than one call. */
+/** True if a message contains a call that may show a file, or more than one call. */
 function holdsCalls(message: Buffer, waiting: Waiting): boolean {
   if (!message.includes(CALL)) return false;
   const first = message.indexOf(CALL_START);

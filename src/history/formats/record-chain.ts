@@ -148,7 +148,7 @@ class BranchLog {
     return this.append();
   }
 
-  /** Whether this position leads to the end of the conversation. */
+  /** True if this position leads to the end of the conversation. */
   holds(place: number): boolean {
     if (this.#branches.length === 1) return place < this.#next;
     this.#ranges ??= this.#wayBack();

@@ -41,8 +41,8 @@ export interface ResidentCall {
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
- * Answers hook calls over a Unix socket until it is idle, replaced or outdated. Returns immediately if another resident of
- * the same program is alive. Changes the working directory of the process.
+ * Answers hook calls over a Unix socket until it is idle, replaced or outdated. Returns immediately if another resident
+ * of the same program is alive. Changes the working directory of the process.
  */
 export async function runResident(options: ResidentOptions): Promise<'yielded' | 'ended'> {
   const { place, program } = options;
@@ -157,7 +157,7 @@ function close(server: Server, socket: string): Promise<void> {
   });
 }
 
-/** Whether a resident of the same program answers behind the pointer. */
+/** True if a resident of the same program answers behind the pointer. */
 export function isResidentAlive(pointer: string, program: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = request(
@@ -186,7 +186,7 @@ async function removeDeadSockets(): Promise<void> {
   }
 }
 
-/** Whether no process listens on a socket. */
+/** True if no process listens on a socket. */
 function refuses(socket: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = connect(socket, () => {

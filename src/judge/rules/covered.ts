@@ -5,8 +5,8 @@ import { type Facts, type JudgeRule, knowledgeOf, no, note, PASS, type Ruling } 
 
 /**
  * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked. A delete needs every
- * line, or the description of a binary; of a file too large to load, a current view. An insert needs the lines next to it. An edit needs the lines it touches or any
- * view (with a notice), by policy.
+ * line, or the description of a binary; of a file too large to load, a current view. An insert needs the lines next to
+ * it. An edit needs the lines it touches or any view (with a notice), by policy.
  */
 export const covered: JudgeRule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);
@@ -88,7 +88,7 @@ function lost(facts: Facts, sighting: Sighting): Ruling {
 }
 
 /**
- * Whether the touched lines must have been shown. An insert has no anchor that proves its place, and a page of a huge
+ * True if the touched lines must have been shown. An insert has no anchor that proves its place, and a page of a huge
  * file covers only that page.
  */
 function mustSeeLines(facts: Facts, sighting: Sighting, policy: Policy): boolean {

@@ -43,7 +43,7 @@ function changed(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
 }
 
 /**
- * Whether this content was already refused as STALE. The model wrote it before it saw the change, so it cannot take the
+ * True if this content was already refused as STALE. The model wrote it before it saw the change, so it cannot take the
  * change into account.
  */
 function repeatsRefused(facts: Facts, sighting: Sighting, policy: Policy): boolean {

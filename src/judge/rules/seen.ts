@@ -42,7 +42,7 @@ function asksForFreshness(policy: Policy): boolean {
 }
 
 /**
- * Whether the shown content is no longer in the model's context. Described files (binary, image) have no lines; the
+ * True if the shown content is no longer in the model's context. Described files (binary, image) have no lines; the
  * description counts.
  */
 function outOfContext(sighting: Sighting): boolean {

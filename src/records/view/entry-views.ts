@@ -34,7 +34,7 @@ import { NEXT, noticeWords, seenWords, WHY } from './view-words.ts';
 export interface Viewing {
   readonly records: Records;
   readonly scope: Scope;
-  /** Whether secrets are masked, as in reads. */
+  /** The policy for secrets, which applies as in reads. */
   readonly secrets: Policy['secrets'];
 }
 

@@ -29,7 +29,7 @@ export function feedRow(entry: Entry): FeedRow {
   };
 }
 
-/** Whether an entry matches the parts of a filter that the store cannot apply. */
+/** True if an entry matches the parts of a filter that the store cannot apply. */
 export function fitsFeed(entry: Entry, { path, code, turn }: FeedFilter): boolean {
   if (code !== undefined && entry.code !== code) return false;
   if (turn !== undefined && entry.turn !== turn) return false;
@@ -121,10 +121,15 @@ const OF_CHANGE: ReadonlySet<RefusalCode> = new Set([
   'REVISION_MISMATCH',
 ]);
 
-/** Whether refusing was right. `same-content`: the session read the file again and then wrote what had been refused. */
+/**
+ * The sign of a needless refusal. `same-content`: the session read the file again and then wrote what had been refused.
+ */
 type Alarm = 'unchanged-bytes' | 'same-content' | undefined;
 
-/** The reason why a refusal was a false alarm; undefined if it was right or cannot be judged. `next`: the session's next change of the file. */
+/**
+ * The reason why a refusal was a false alarm; undefined if it was right or cannot be judged. `next`: the session's next
+ * change of the file.
+ */
 export function falseAlarm(refusal: Entry, next: Entry | undefined): Alarm {
   const { code, sha256, seen, content } = refusal;
   if (code === undefined) return undefined;

@@ -126,7 +126,7 @@ export interface RefusalView {
   readonly why: string;
   readonly reason?: string;
   readonly seen: string;
-  /** Whether the refusal was right, as far as the hashes show. */
+  /** The refusal's correctness, as far as the hashes show it. */
   readonly verdict: 'right' | 'false alarm' | 'cannot tell';
   readonly because: string;
   /** The change since the session saw the file. */

@@ -322,7 +322,7 @@ async function lookFor<T>(look: () => Awaitable<T | undefined>): Promise<T | und
 }
 
 /**
- * Whether a file may be stored by its inode. It must have no other name, through which other programs could change it.
+ * True if a file may be stored by its inode. It must have no other name, through which other programs could change it.
  * It must not look like one of our copies, which are trusted unread.
  */
 function isLinkable(fromPath: string): boolean {

@@ -67,7 +67,7 @@ it.skipIf(process.platform !== 'linux')(
     expect(await images.pack({ nowMs: Date.now() + 2 * DAY_MS })).toMatchObject({ count: 1 });
     expect([existsSync(image), existsSync(packed)]).toEqual([false, true]);
     await expectBytes(images, join(root, 'b.txt'));
-    // The same bytes are displaced again. A program may have that file open, so it also stays uncompressed for a day.
+    // Displace the same bytes again. A program may have that file open, so it also stays uncompressed for a day.
     writeFileSync(file, TEXT);
     expect(await images.adopt(file, PRINT)).toBe('linked');
     expect(await images.pack({ nowMs: Date.now() })).toMatchObject({ count: 0 });

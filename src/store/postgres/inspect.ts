@@ -7,7 +7,7 @@ export interface FleetHealth {
   readonly server: string;
   /** Median of a few round trips. */
   readonly latencyMs: number;
-  /** How far this machine's clock is ahead of the server's. */
+  /** Milliseconds by which this machine's clock is ahead of the server's. */
   readonly clockAheadMs: number;
   readonly schema: { readonly version: number; readonly newest: number };
   readonly databaseBytes: number;

@@ -21,7 +21,7 @@ import { PostgresImages } from './postgres-images.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { makePartitions, migratePostgres } from './schema.ts';
 
-/** How long notes wait for the server to return before reads report that they are not recorded. */
+/** Time that notes wait for the server to return before reads report that they are not recorded. */
 const PATIENCE_MS = 60_000;
 
 /** Opens the store of a `postgres:` URL, and creates or updates its schema. */

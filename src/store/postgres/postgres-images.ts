@@ -31,7 +31,7 @@ interface ImageOptions {
   readonly local: Images;
   readonly db: PostgresConnection;
   readonly machine: string;
-  /** Whether the bytes of secret files may leave this machine. */
+  /** `shared`: the bytes of secret files may leave this machine. */
   readonly secrets: 'here' | 'shared';
 }
 

@@ -203,7 +203,7 @@ export class RecordWriter {
 }
 
 /**
- * Whether a record must survive a power cut of the server. Views need not: a session can read again. Nor need
+ * True if a record must survive a power cut of the server. Views need not: a session can read again. Nor need
  * announcements: the settlement syncs them too, and until then the process that makes the change can settle it.
  */
 function isDurable(writes: Writes, durability: Durability = 'none'): boolean {

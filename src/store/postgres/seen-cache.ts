@@ -147,7 +147,7 @@ export { TRUSTED_MS };
 
 /** Other processes' entries are fetched at most this often, and only while callers need them. */
 const POLL_MS = 1000;
-/** How far back the first fetch goes. Explicit claims last a day at most. */
+/** Age of the oldest claims in the first fetch. Explicit claims last a day at most. */
 const LOOK_BACK_MS = 15 * 60_000;
 const CLAIMS_BACK_MS = 24 * 60 * 60_000;
 

@@ -1,6 +1,6 @@
 import { nameMatcher } from './segment.ts';
 
-/** Whether a glob matches a path whose names are separated by `/`. */
+/** True if a glob matches a path whose names are separated by `/`. */
 export type PathMatch = (path: string) => boolean;
 
 /** One part of a glob between slashes: a pattern for one name, or `**`. */

@@ -71,7 +71,7 @@ function quickMatcher(
   return (name) => expression.test(name);
 }
 
-/** Whether a pattern element matches a character of the name. */
+/** True if a pattern element matches a character of the name. */
 type TakesChar = (node: CharNode, char: string) => boolean;
 
 const takesChar: TakesChar = (node, char) => {

@@ -2,7 +2,7 @@
 export interface StringRule {
   readonly open: string;
   readonly close: string;
-  /** How the string can contain its closing mark: after a backslash, doubled, or not at all. */
+  /** The way the string can contain its closing mark: after a backslash, doubled, or not at all. */
   readonly escape: 'backslash' | 'double' | 'none';
   readonly multiline: boolean;
   /** The opening mark begins with letters. Directly after a name, those letters belong to the name. */
@@ -236,7 +236,7 @@ export function languageOf(path: string): Language | undefined {
   return found && { kind: 'code', syntax: found };
 }
 
-/** Whether the preset `staleness` treats this as a code file; an empty path counts as one. */
+/** True if the preset `staleness` treats this as a code file; an empty path counts as one. */
 export function isSeedCode(path: string): boolean {
   if (path === '') return true;
   const name = baseName(path);

@@ -51,7 +51,7 @@ export function straightenQuotes(text: string): string {
   return straightenSpans(text, [{ start: 0, end: text.length }]).text;
 }
 
-/** Whether a text contains any of the eight quotes of `STRAIGHT`. */
+/** True if a text contains any of the eight quotes of `STRAIGHT`. */
 export function hasCurlyQuotes(text: string): boolean {
   return text.search(SEED_QUOTES) !== -1;
 }
@@ -73,7 +73,7 @@ export function detectCurlyQuotes(text: string): {
 }
 
 /**
- * Whether a text contains characters that look like typed ones: the eight quotes, no-break space, dashes, ellipsis, ×
+ * True if a text contains characters that look like typed ones: the eight quotes, no-break space, dashes, ellipsis, ×
  * and −.
  */
 export function hasSuspiciousUnicode(text: string): boolean {
@@ -98,7 +98,7 @@ function hasQuotes(text: string, span: Span): boolean {
 }
 
 /**
- * Whether all quotes of a group are within the spans. Straightening only one quote of a pair would break the literal.
+ * True if all quotes of a group are within the spans. Straightening only one quote of a pair would break the literal.
  */
 function isWithin(group: QuoteGroup, spans: readonly Span[]): boolean {
   return group.every((at) => {
@@ -214,7 +214,7 @@ class Structure {
   /** The opening quote of a value that began on an earlier line. */
   #openQuote = '';
 
-  /** Whether this line contains a key or value. Call it for every line, in order. */
+  /** True if this line contains a key or value. Call it for every line, in order. */
   includes(content: string): boolean {
     if (this.#openQuote !== '') {
       if (content.includes(this.#openQuote)) this.#openQuote = '';

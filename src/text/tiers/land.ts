@@ -95,7 +95,7 @@ function landEscaped(text: string, { oldString, newString }: Texts): Landing | R
 }
 
 /**
- * Whether the new text contains an escape whose meaning the anchor does not prove. The anchor proves that an escape is
+ * True if the new text contains an escape whose meaning the anchor does not prove. The anchor proves that an escape is
  * reverted, or left as it is, by containing it; a line break in it proves that escaped ones are meant literally.
  */
 function hasUnknown(newString: string, oldString: string, way: Escapes): boolean {
@@ -146,7 +146,7 @@ function landNumbered(text: string, { oldString, newString }: Texts): Landing | 
   return undefined;
 }
 
-/** Whether the span begins at the start of this line. A read numbers only whole lines. */
+/** True if the span begins at the start of this line. A read numbers only whole lines. */
 function isAt(text: string, span: Span, line: number): boolean {
   const begins = span.start === 0 || text[span.start - 1] === '\n';
   return begins && lineAt(text, span.start) === line;

@@ -161,7 +161,7 @@ function correct(paired: Paired, own: OwnLine, mistake: Mistake): string | undef
   return undefined;
 }
 
-/** Whether the model only doubled single spaces. Its new lines then have doubled spaces too, which can be reverted. */
+/** True if the model only doubled single spaces. Its new lines then have doubled spaces too, which can be reverted. */
 function onlyWidened({ anchor, file, at }: Paired): boolean {
   return anchor.every((written, index) => {
     const there = file[at[index] ?? -1]?.text.trimEnd();
@@ -374,7 +374,7 @@ function respaced({ written, there, wanted }: SpacedLine): string {
   return to.map((piece, i) => kept.get(i) ?? (piece.blank && single ? ' ' : piece.text)).join('');
 }
 
-/** Whether the model's runs of white space differ from the file's single spaces only by being longer. */
+/** True if the model's runs of white space differ from the file's single spaces only by being longer. */
 function onlyWidens({ written, there }: Pick<SpacedLine, 'written' | 'there'>): boolean {
   const file = pieces(there);
   return pieces(written).every((piece, i) => {

@@ -9,7 +9,7 @@ export interface ListedMessage {
 }
 
 /**
- * How one framework spells messages that it keeps as a list. A message that is not in the list is not in the context.
+ * One framework's form of messages that it keeps as a list. A message that is not in the list is not in the context.
  */
 export interface ListWords {
   call(call: CallStep, directory: string | undefined): object;

@@ -253,7 +253,7 @@ export const KNOWN_SERVERS: readonly ServerTable[] = [
   TEXT_EDITOR_SERVER,
 ];
 
-/** What is known about a server so far. */
+/** The facts known about a server so far. */
 interface ServerTraits {
   readonly name?: string;
   readonly tools?: readonly string[];

@@ -99,7 +99,7 @@ function walkBody(
   );
 }
 
-/** Whether a condition or loop may contain a `cd`. */
+/** True if a condition or loop may contain a `cd`. */
 function mayChangeFolder(node: CommandNode | { readonly type: string }): boolean {
   return !['TestCommand', 'ArithmeticCommand', 'Function'].includes(node.type);
 }

@@ -32,7 +32,7 @@ const FOREIGN_CLAMP = /(?:\.{3}|…) ?\[(?:\d+ )?(?:(?:chars|characters|bytes) )
 const OWN_CLAMP = new RegExp(CLAMP_MARK.source, 'm');
 const REDACTED = /\[REDACTED(?::[\w-]{1,64})?\]/;
 
-/** What is missing from a text according to its marks: ends of long lines, and masked text. */
+/** The parts missing from a text according to its marks: ends of long lines, and masked text. */
 interface Marks {
   readonly clamped: boolean;
   readonly redacted: boolean;

@@ -69,7 +69,7 @@ function bodyShown(read: Read, text: string): ShownLines | undefined {
   return numbers === 'always' || !answer.flagged ? emptyShown(touch, text) : plainShown(touch, text);
 }
 
-/** Whether lines are numbered. Undefined means that only receipts count. */
+/** Says if lines are numbered. Undefined means that only receipts count. */
 function numbersOf({ shown }: ReadTouch): 'always' | 'maybe' | 'never' | undefined {
   if (shown.as === 'lines' || shown.as === 'output') return shown.numbers;
   return shown.as === 'receipts' ? undefined : 'never';
@@ -101,7 +101,7 @@ function receiptShown(touch: ReadTouch, receipt: Receipt, body: string): ShownLi
   return { ...pageShown(path, { content: numbered?.text ?? body, ...range, ...known, exact }), ...proof };
 }
 
-/** Whether every line named in the receipt is still present. */
+/** True if every line named in the receipt is still present. */
 function showsAll(range: LineRange, numbered: NumberedText | undefined, body: string): boolean {
   if (numbered !== undefined) return numbered.from === range.from && numbered.to === range.to;
   return lineCount(body) === (range.to === 0 ? 0 : range.to - range.from + 1);
@@ -147,7 +147,7 @@ function tailShown(touch: ReadTouch, content: string): ShownLines | undefined {
   return pageShown(touch.path, { content, from: 1, to: lines, totalLines: lines, exact });
 }
 
-/** Whether the shown text reaches the end of the file: no end was requested, or the text ended before it. */
+/** True if the shown text reaches the end of the file: no end was requested, or the text ended before it. */
 function endsThere(touch: ReadTouch, from: number, last: number): boolean {
   const { to } = askedOf(touch);
   return to === undefined || last < to || from > last;
@@ -170,7 +170,7 @@ function askedOf({ asked }: ReadTouch): { readonly from: number; readonly to: nu
   return { from, to: from < 0 || to === undefined || to < 1 ? undefined : to };
 }
 
-/** Whether the call requests only a part of the file. */
+/** True if the call requests only a part of the file. */
 function isRanged(touch: ReadTouch): boolean {
   const { from, to } = askedOf(touch);
   return from !== 1 || to !== undefined;

@@ -109,7 +109,7 @@ const CUT =
   /…\d+ (?:tokens|chars|characters|bytes|lines) truncated…|\[\.{3} ?\d+ (?:lines|characters) truncated ?\.{3}\]/;
 
 /**
- * Whether the host later emptied or shortened this result, so that it no longer shows its content. In doubt true: a
+ * True if the host later emptied or shortened this result, so that it no longer shows its content. In doubt true: a
  * file that consists of such a note must only be read once more.
  */
 export function isBlanked(text: string): boolean {

@@ -47,6 +47,14 @@ describe('decodeText', () => {
     ['a temperature', 'T = 20\u00b0C \u00b1 1\n', 'windows-1252'],
     ['two capitals', '\u00c4\u00d6 = 1;\n', 'windows-1252'],
     ['a price', '5 \u20ac\n', 'windows-1252'],
+    ['a short word with two letters in a row', 'Gr\u00fc\u00dfe\n', 'windows-1252'],
+    ['the shortest word', '\u00d6l\n', 'windows-1252'],
+    ['a line of nothing but such letters', '\u00e6\u00f8\u00e5\n', 'windows-1252'],
+    [
+      'a line of ten capitals',
+      '\u00c0\u00c9\u00ce\u00d5\u00dc\u00c0\u00c9\u00ce\u00d5\u00dc\n',
+      'windows-1252',
+    ],
   ])('takes %s with too little in it to tell for Western', (_what, text, encoding) => {
     expect(decodeText(iconv.encode(text, encoding))).toEqual({ text, encoding, bom: false });
   });

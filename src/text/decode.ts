@@ -103,14 +103,21 @@ function candidates(sample: Buffer): string[] {
     .filter((match) => !isWestern(match) && isClearlySurer(match, { high, western }))
     .flatMap(({ name }) => [SUPERSETS[name] ?? name, name]);
   const mostlyAscii = high <= MAX_HIGH_SHARE * sample.byteLength;
-  const others = mostlyAscii ? [] : matches.map(({ name }) => name);
+  // Bytes without a single ASCII character among them are no short text.
+  const isShort = high < MIN_HIGH_BYTES.multi && high < sample.byteLength;
+  const others = mostlyAscii ? [] : matches.filter((match) => high >= minHighBytes(match));
   return [
     ...new Set([
       ...believed.slice(0, MAX_CANDIDATES),
-      ...(mostlyAscii || western > 0 ? WESTERN : []),
-      ...others,
+      ...(mostlyAscii || western > 0 || isShort ? WESTERN : []),
+      ...others.map(({ name }) => name),
     ]),
   ];
+}
+
+/** The number of non-ASCII bytes below which this guess of the detector says nothing. */
+function minHighBytes({ name }: Match): number {
+  return MULTI_BYTE.test(name) ? MIN_HIGH_BYTES.multi : MIN_HIGH_BYTES.single;
 }
 
 function isWestern({ name }: Match): boolean {
@@ -118,11 +125,12 @@ function isWestern({ name }: Match): boolean {
 }
 
 function isClearlySurer(
-  { name, confidence }: Match,
+  match: Match,
   { high, western }: { readonly high: number; readonly western: number },
 ): boolean {
+  const { name, confidence } = match;
+  if (high < minHighBytes(match)) return false;
   const multi = MULTI_BYTE.test(name);
-  if (high < (multi ? MIN_HIGH_BYTES.multi : MIN_HIGH_BYTES.single)) return false;
   return confidence >= western + SURER && (!multi || confidence >= MIN_MULTI_BYTE_CONFIDENCE);
 }
 

@@ -1,10 +1,10 @@
-import type { Rule } from '../dialect/calls/table.ts';
+import type { ArgumentName, Rule } from '../dialect/calls/table.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
-import type { ToolNames } from '../report/tool-names.ts';
+import { inTermsOf, type ToolNames } from '../report/tool-names.ts';
 import { COMPACTED_METHOD } from '../tools/session-choice.ts';
 import type { Whereabouts } from './bearings.ts';
 import type { Catalogue } from './catalogue.ts';
@@ -56,18 +56,33 @@ export function inWords(
   if (isUnknownTool(refusal)) return unknownToolText(refusal);
   const { catalogue, wording } = options;
   const rules = catalogue.rulesOf(tool) ?? [];
-  const tools = inArgumentsOf(rules, catalogue.words);
-  const text = explain(refusal, { nowMs: Date.now(), tools, wording });
+  const terms = argumentsOf(rules);
+  const tools = withOldText(catalogue.words, terms['old_string']);
+  const text = explain(inTermsOf(terms, refusal), { nowMs: Date.now(), tools, wording });
   const rule = rules.find(({ does }) => does === 'move');
   if (refusal.code !== 'ALREADY_EXISTS' || rule?.does !== 'move' || rule.taken === undefined) return text;
   return `${rule.taken.replace('PATH', () => refusal.path)}\n${text}`;
 }
 
-/** The server's words, with the argument names of the called tool. */
-function inArgumentsOf(rules: readonly Rule[], words: ToolNames): ToolNames {
-  const rule = rules.find(({ does }) => does === 'edit');
-  const names = rule?.does === 'edit' ? [rule.edit.old].flat() : [];
-  const [oldText] = names;
+/** The called tool's names for the arguments of our own edits and inserts. */
+function argumentsOf(rules: readonly Rule[]): Readonly<Record<string, string>> {
+  const terms: Record<string, string> = {};
+  const name = (ours: string, theirs: ArgumentName | undefined): void => {
+    const [first] = theirs === undefined ? [] : [theirs].flat();
+    if (first !== undefined) terms[ours] = first;
+  };
+  for (const rule of rules) {
+    if (rule.does === 'edit') {
+      name('old_string', rule.edit.old);
+      name('new_string', rule.edit.new);
+      name('replace_all', rule.edit.all);
+    }
+    if (rule.does === 'insert') name('after_line', rule.after?.argument);
+  }
+  return terms;
+}
+
+function withOldText(words: ToolNames, oldText: string | undefined): ToolNames {
   return oldText === undefined ? words : { ...words, arguments: { ...words.arguments, oldText } };
 }
 

@@ -1,4 +1,5 @@
 import type { LineRange } from '../model/coverage.ts';
+import type { Refusal } from '../model/verdict.ts';
 import { jsonText } from './bounded.ts';
 
 /**
@@ -104,4 +105,12 @@ export function callOf(
   const { command, [use]: name } = tools;
   if (command === undefined) return `${name} ${jsonText(args)}`;
   return `${command.tool} ${jsonText({ [command.argument]: name, ...args })}`;
+}
+
+/** Replaces the default dialect's argument names in the reason of a refusal by others (`terms`). */
+export function inTermsOf(terms: Readonly<Record<string, string>>, refusal: Refusal): Refusal {
+  const reason = refusal.detail?.reason;
+  if (refusal.code !== 'INVALID_ARGUMENT' || reason === undefined) return refusal;
+  const named = reason.replace(/\b[a-z]+(?:_[a-z]+)?\b/g, (word) => terms[word] ?? word);
+  return { ...refusal, detail: { ...refusal.detail, reason: named } };
 }

@@ -12,6 +12,7 @@ import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import { refusalOutcome } from '../report/json.ts';
+import { inTermsOf } from '../report/tool-names.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import { type Performing, performCall } from './perform-call.ts';
@@ -266,7 +267,7 @@ function withHome(path: string): string {
 export function callTool(call: Call, dialect: Dialect, performing: Performing): Awaitable<ToolAnswer> {
   return andThen(performCall(call, performing), (performed): ToolAnswer => {
     if (performed.ok) return performed;
-    const refusal = inTermsOf(dialect, performed.refusal);
+    const refusal = inTermsOf(dialect.terms, performed.refusal);
     const foreword = call.foreword?.(refusal, performing.context);
     const text = explain(refusal, performing.context);
     return {
@@ -293,14 +294,6 @@ export function refuseArguments(tool: string, reason: string, context: RenderCon
 export function unknownTool(name: string, known: readonly string[]): string {
   const near = nearestName(name, known);
   return `Tool ${name} not found${near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`}`;
-}
-
-/** Replaces the default dialect's argument names in a reason by this dialect's names. */
-function inTermsOf({ terms }: Dialect, refusal: Refusal): Refusal {
-  const reason = refusal.detail?.reason;
-  if (refusal.code !== 'INVALID_ARGUMENT' || reason === undefined) return refusal;
-  const named = reason.replace(/\b[a-z]+(?:_[a-z]+)?\b/g, (word) => terms[word] ?? word);
-  return { ...refusal, detail: { ...refusal.detail, reason: named } };
 }
 
 /** The members of operations and intents that contain paths. */

@@ -4,7 +4,10 @@ import { attackTable } from '../support/attack-table.ts';
 import { desk } from '../support/desk.ts';
 import { RULES, replayHistory, seeded } from '../support/replay.ts';
 
+/** Other seeds and windows: LOOKFIRST_REPLAY=COMMITS, LOOKFIRST_REPLAY_SEED=NUMBER, LOOKFIRST_REPLAY_UNTIL=COMMIT. */
 const COMMITS = Number(process.env['LOOKFIRST_REPLAY'] ?? 200);
+const SEED = Number(process.env['LOOKFIRST_REPLAY_SEED'] ?? 14);
+const UNTIL = process.env['LOOKFIRST_REPLAY_UNTIL'] ?? 'HEAD';
 /** Guards of the content are off, because this repository's tests contain many stubs, tokens and quotes. */
 const POLICY = {
   placeholders: 'allow',
@@ -18,7 +21,8 @@ const report = attackTable('replay of this repository as agent work, with outsid
 it('no missed clobber and no wrong refusal in a replayed history', async () => {
   const { root, session } = await desk({ policy: POLICY });
   const repository = join(import.meta.dirname, '../..');
-  const tally = await replayHistory({ repository, root, session, commits: COMMITS, random: seeded(14) });
+  const random = seeded(SEED);
+  const tally = await replayHistory({ repository, root, session, commits: COMMITS, until: UNTIL, random });
   const { rules, commits, must, mustNot, either } = tally;
   for (const rule of RULES) {
     const { missed, wrong } = rules[rule];
@@ -29,6 +33,7 @@ it('no missed clobber and no wrong refusal in a replayed history', async () => {
   process.stdout.write(`refusals: ${JSON.stringify(tally.codes)}\n`);
   process.stdout.write(`shown by STALE: ${(100 * recovery).toFixed(1)} % of the bytes of a new read\n`);
   expect(tally.differing).toEqual([]);
+  expect(tally.mistakes).toEqual([]);
   expect(rules.Lookfirst).toEqual({ missed: 0, wrong: 0 });
   expect(recovery).toBeLessThanOrEqual(0.1);
   // The other rules judge the same events, and each fails on some.

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { runCli } from '../../src/cli/run-cli.ts';
@@ -12,8 +12,15 @@ const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))
   bin: { lookfirst: string };
 };
 
-/** The built program, as npm installs it. */
-export const PROGRAM: readonly string[] = [process.execPath, join(project, manifest.bin.lookfirst)];
+const otherBuild = process.env['LOOKFIRST_DIST'];
+
+/** The built program, as npm installs it. LOOKFIRST_DIST names the `dist` folder of another build. */
+export const PROGRAM: readonly string[] = [
+  process.execPath,
+  otherBuild === undefined
+    ? join(project, manifest.bin.lookfirst)
+    : join(resolve(otherBuild), 'bin/lookfirst.js'),
+];
 
 /** The result of a command line. */
 export interface Ran {
@@ -53,7 +60,7 @@ export async function lookfirst(
   // Without a state folder of its own, a command would use that of the user who runs the tests.
   const hasOwnState = options.env?.['LOOKFIRST_HOME'] !== '';
   const isHere = isHook || IN_PROCESS.has(word) || (isAsked && word !== 'serve' && /^[a-z]/.test(word));
-  if (!hasOwnState || !isHere) return lookfirstProcess(places, args, options);
+  if (!hasOwnState || !isHere) return runProgram(places, args, options);
   const { stdin, stdout, stderr } = streams(options.input);
   const shared = {
     env: environment(places, options.env),
@@ -116,7 +123,7 @@ function streams(input = ''): { stdin: Readable; stdout: Collected; stderr: Coll
 }
 
 /** Runs the built program once, as a process. */
-function lookfirstProcess(places: Scratch, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+export function runProgram(places: Scratch, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const [program = '', ...first] = PROGRAM;
   const env = environment(places, options.env);
   return new Promise((resolve) => {

@@ -31,6 +31,8 @@ export interface ReplayTally {
   rereadBytes: number;
   /** Paths whose bytes differ from git's at the end. */
   differing: string[];
+  /** The gate's wrong verdicts: commit, path and code, for a look at each. */
+  readonly mistakes: string[];
 }
 
 interface View {
@@ -50,6 +52,8 @@ export interface Replay {
   readonly root: string;
   readonly session: GatedSession;
   readonly commits: number;
+  /** The last commit of the replay. */
+  readonly until: string;
   readonly random: () => number;
 }
 
@@ -66,7 +70,10 @@ const MAX_HUNKS = 12;
  */
 export async function replayHistory(replay: Replay): Promise<ReplayTally> {
   const run = new Run(replay);
-  const hashes = run.git('log', '--first-parent', '--reverse', '--format=%H').trim().split('\n');
+  const hashes = run
+    .git('log', '--first-parent', '--reverse', '--format=%H', replay.until)
+    .trim()
+    .split('\n');
   const start = Math.max(1, hashes.length - replay.commits);
   run.checkOut(hashes[start - 1] ?? '');
   for (const hash of hashes.slice(start)) await run.commit(hash);
@@ -79,6 +86,7 @@ class Run {
   readonly #views = new Map<string, View>();
   /** Every text of a file that the agent has seen whole. */
   readonly #earlier = new Set<string>();
+  #commit = '';
   readonly tally: ReplayTally = {
     commits: 0,
     must: 0,
@@ -94,6 +102,7 @@ class Run {
     shownBytes: 0,
     rereadBytes: 0,
     differing: [],
+    mistakes: [],
   };
 
   constructor(replay: Replay) {
@@ -124,6 +133,7 @@ class Run {
 
   async commit(hash: string): Promise<void> {
     this.tally.commits += 1;
+    this.#commit = hash;
     const isOutside = this.#replay.random() < 0.35;
     const raw = this.git('diff-tree', '-r', '--no-renames', '-z', `${hash}^`, hash).split('\0');
     const changes: (FileChange & { readonly blob: string })[] = [];
@@ -287,6 +297,8 @@ class Run {
       if (truth === 'must not' && says[rule]) tally.rules[rule].missed += 1;
       if (truth === 'must' && !says[rule]) tally.rules[rule].wrong += 1;
     }
+    if (truth !== 'either' && says.Lookfirst !== (truth === 'must'))
+      tally.mistakes.push(`${this.#commit} ${path} ${truth} ${outcome.ok ? 'passed' : outcome.refusal.code}`);
     return outcome;
   }
 

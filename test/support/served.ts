@@ -42,8 +42,12 @@ export class Served {
   }
 
   /** A server that another program starts. */
-  static through(program: string, args: readonly string[]): Served {
-    return new Served(new RawClient(args, { program }));
+  static through(
+    program: string,
+    args: readonly string[],
+    options: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string } = {},
+  ): Served {
+    return new Served(new RawClient(args, { program, ...options }));
   }
 
   /** Starts the program with any arguments. */

@@ -1,0 +1,46 @@
+// Loaded into the program under test before its own code (`moment` in table.ts). Acts as another program, or as a
+// failing disk, at an exact moment of a change, so that a race does not depend on timing.
+import fs from 'node:fs';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
+
+const [name, file] = JSON.parse(process.env['LOOKFIRST_MOMENT']);
+const native = createRequire(process.argv[1])('fs-native-extensions');
+const exchange = native.swapSync;
+let exchanges = 0;
+
+/** Saves as many editors do: a new file, renamed onto the old one. */
+function save(change) {
+  const text = change(fs.readFileSync(file, 'utf8'));
+  fs.writeFileSync(`${file}.saving`, text);
+  fs.renameSync(`${file}.saving`, file);
+}
+
+const moments = {
+  // A save just before the exchange; then the program reads what is there and saves again, before it is put back.
+  'two saves': () => {
+    native.swapSync = (from, to) => {
+      exchanges += 1;
+      if (exchanges === 1) save(() => 'theirs 1\n');
+      exchange(from, to);
+      if (exchanges === 1) save((text) => `${text}theirs 2\n`);
+    };
+  },
+  // A program that appends a line just before the first two tries. Each try that meets it exchanges back as well.
+  appending: () => {
+    native.swapSync = (from, to) => {
+      exchanges += 1;
+      if (exchanges === 1 || exchanges === 3) fs.appendFileSync(file, 'appended\n');
+      exchange(from, to);
+    };
+  },
+  'failing unlink': () => {
+    const unlink = fs.unlinkSync;
+    fs.unlinkSync = (path) => {
+      if (String(path).includes('.lookfirst-'))
+        throw Object.assign(new Error('EIO: i/o error, unlink'), { code: 'EIO', syscall: 'unlink' });
+      unlink(path);
+    };
+    syncBuiltinESMExports();
+  },
+};
+moments[name]();

@@ -1,0 +1,127 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect } from 'vitest';
+import { environment, PROGRAM, type Ran, type RunOptions, runProgram } from '../support/command-line.ts';
+import { type Answer, Served } from '../support/served.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+/** A workspace, and the built program on it as a server and as a command line. */
+export interface Table extends Scratch {
+  readonly server: Served;
+  call(tool: string, args?: object): Promise<Answer>;
+  /** Another server process on the same workspace and state. */
+  another(args?: readonly string[], env?: Readonly<Record<string, string>>): Promise<Served>;
+  run(args: readonly string[], options?: RunOptions): Promise<Ran>;
+  path(name: string): string;
+  /** Writes a file from outside, as an editor would. */
+  put(name: string, content: string | Uint8Array): void;
+  text(name: string): string;
+}
+
+export interface Setting {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly policy?: object;
+}
+
+/** Makes the files, and starts the server. */
+export async function table(
+  files: Readonly<Record<string, string | Uint8Array>> = {},
+  { args = [], env = {}, policy }: Setting = {},
+): Promise<Table> {
+  const places = prepared(files, policy);
+  const server = await Served.start(places, args, env);
+  return {
+    ...places,
+    server,
+    call: (tool, given) => server.call(tool, given),
+    another: (more = [], also = {}) => Served.start(places, more, also),
+  };
+}
+
+/** A workspace without a server. */
+export function prepared(
+  files: Readonly<Record<string, string | Uint8Array>> = {},
+  policy?: object,
+): Omit<Table, 'server' | 'call' | 'another'> {
+  const places = scratch();
+  const path = (name: string): string => join(places.root, name);
+  const put = (name: string, content: string | Uint8Array): void => {
+    mkdirSync(dirname(path(name)), { recursive: true });
+    writeFileSync(path(name), content);
+  };
+  for (const [name, content] of Object.entries(files)) put(name, content);
+  if (policy !== undefined) writeFileSync(join(places.home, 'lookfirst.json'), JSON.stringify(policy));
+  return {
+    ...places,
+    path,
+    put,
+    text: (name) => readFileSync(path(name), 'utf8'),
+    run: (given, options) => runProgram(places, given, options),
+  };
+}
+
+/** A server that a shell script starts, with `"$@"` as its command. */
+export async function within(places: Scratch, script: string): Promise<Served> {
+  const command = ['-c', script, 'sh', ...PROGRAM, 'serve', places.root];
+  const served = Served.through('/bin/sh', command, { env: environment(places), cwd: places.base });
+  await served.hello();
+  return served;
+}
+
+const mount = (folder: string): string =>
+  `exec unshare -Urm sh -c 'mount -t tmpfs -o size=8m lookfirst-test "${folder}" && exec "$@"' sh "$@"`;
+
+/** Whether this user may mount a small disk. */
+export const CAN_MOUNT: boolean =
+  spawnSync('sh', ['-c', mount('/mnt'), 'sh', 'true'], { stdio: 'ignore' }).status === 0;
+
+/** A server one of whose folders is a disk of 8 MB, and the path at which the test can use that disk. */
+export async function withSmallDisk(
+  places: Scratch,
+  folder: string,
+): Promise<{ server: Served; disk: string; fill(except: number): void }> {
+  const server = await within(places, mount(folder));
+  // Only the server has the mount. Others reach it below the server's entry in /proc.
+  const disk = join('/proc', String(server.client.child.pid), 'root', folder);
+  const fill = (except: number): void => {
+    const { bavail, bsize } = statfsSync(disk);
+    try {
+      writeFileSync(join(disk, 'filler'), Buffer.alloc(Math.max(0, bavail * bsize - except)));
+    } catch {
+      // The server has written meanwhile: the disk is full as well.
+    }
+  };
+  return { server, disk, fill };
+}
+
+/** The environment in which something happens at an exact moment of a change: see moment.mjs. */
+export function moment(name: string, file = ''): Record<string, string> {
+  const preload = join(import.meta.dirname, 'moment.mjs');
+  return { NODE_OPTIONS: `--import=${preload}`, LOOKFIRST_MOMENT: JSON.stringify([name, file]) };
+}
+
+/** The answer went through. */
+export function done(answer: Answer): Answer {
+  expect(answer.outcome, answer.text).toMatchObject({ ok: true });
+  return answer;
+}
+
+/** The answer is a refusal with this code. */
+export function refused(answer: Answer, code: string): Answer {
+  expect(answer.outcome, answer.text).toMatchObject({ ok: false, code });
+  return answer;
+}
+
+/** The proxy of the build under test, in front of a server. */
+export async function proxied(
+  places: Scratch,
+  server: readonly string[],
+  args: readonly string[] = [],
+): Promise<Served> {
+  const proxy = ['proxy', '--root', places.root, ...args, '--', process.execPath, ...server];
+  const served = Served.launch(places, proxy);
+  await served.hello();
+  return served;
+}

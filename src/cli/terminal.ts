@@ -190,7 +190,7 @@ export function colourChoice(args: readonly string[]): ColourChoice {
 }
 
 /**
- * True if to use colours: only on a terminal, and not if the user has switched them off
+ * True if output is coloured: only on a terminal, and not if the user has switched them off
  * (https://no-color.org).
  */
 function isColourful(stdout: Output, env: Readonly<Record<string, string | undefined>>): boolean {

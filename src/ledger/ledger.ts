@@ -275,8 +275,8 @@ export class Ledger {
   }
 
   /**
-   * True if to count now. Counting reads every sighting, so a short process that records one (a
-   * hook) skips it mostly. The limit may be exceeded by a tenth.
+   * True if sightings must be counted now. Counting reads all of them, so a short process that records one (a
+   * hook) mostly skips it. The limit may be exceeded by a tenth.
    */
   #mustCount(added: number, keys: readonly string[]): boolean {
     this.#uncounted += added;

@@ -122,7 +122,7 @@ class CompiledCode {
     this.#sources = sources;
   }
 
-  /** From now on, the bundled files are run from compiled code. */
+  /** Makes Node run the bundled files from compiled code from now on. */
   load(): void {
     for (const [name, part] of readParts(this.#file)) this.#parts.set(name, part);
     // Node 20 has no other way to compile a required file from a cache. Its loader does not change any more.

@@ -7,7 +7,7 @@ import { isMissing } from '../model/errno.ts';
 /** A path that may have changed since a snapshot. */
 export interface Candidate {
   readonly path: string;
-  /** The blob with the bytes before; undefined for a path that was loose or not there. */
+  /** The blob with the bytes before; undefined for a path that was untracked or missing. */
   readonly blob?: string;
   /** Permission bits before, if `blob` is given. */
   readonly mode?: number;

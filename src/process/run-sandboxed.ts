@@ -106,8 +106,8 @@ function isGroupKilled(leader: number | undefined): boolean {
 export const COMMAND_VARIABLE = 'LOOKFIRST_COMMAND';
 
 /**
- * Ends the processes of commands that nobody waits for any more: the process that ran them was killed while bubblewrap
- * was starting, so that bubblewrap did not notice.
+ * Ends the processes of commands that no process waits for any more: the process that ran them was killed while
+ * bubblewrap was starting, so that bubblewrap did not notice.
  */
 export function endCommands(ids: readonly string[]): void {
   if (ids.length === 0) return;

@@ -159,7 +159,8 @@ export class WarmTree {
         resolve(true);
       };
     });
-    // One write has several events. The file of the other turn tells the last events of the previous wait apart.
+    // One write causes several events. Two files are used in turn, so that late events of the previous wait do not
+    // count.
     this.#turn = 1 - this.#turn;
     writeFileSync(`${this.#sentinel}${this.#turn}`, String(Date.now()));
     const isWhole = (await arrived) && this.#events <= MAX_EVENTS;
@@ -287,7 +288,10 @@ function foldersOf(paths: Iterable<string>): ReadonlySet<string> {
   return folders;
 }
 
-/** The entries of an index in version 2 or 3 with SHA-1; undefined for any other. Unmerged paths and submodules are left out. */
+/**
+ * The entries of an index in version 2 or 3 with SHA-1; undefined for any other. Unmerged paths and submodules are left
+ * out.
+ */
 function readIndex(file: string): ReadonlyMap<string, Tracked> | undefined {
   const bytes = readFileSync(file);
   if (bytes.toString('latin1', 0, 4) !== 'DIRC' || bytes.readUInt32BE(4) > 3) return undefined;

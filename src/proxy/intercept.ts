@@ -26,7 +26,7 @@ import {
 import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
 
 const ASCII = /^[\0-\x7f]*$/;
-/** ASCII characters that no character outside ASCII is equal to. */
+/** ASCII characters that no other Unicode character equals when case or form is ignored. */
 const UNMISTAKABLE = /^[\0-:<-JL-_a-\x7f]*$/;
 
 /**

@@ -46,7 +46,7 @@ export class EntryChoice {
   /** The chosen entries, newest first unless `more` asks for another order. */
   async *of(store: Store, more: EntryFilter = {}): AsyncGenerator<Entry> {
     let left = this.#limit;
-    // The store's limit counts before entries are left out here, so it fits only if none are.
+    // The store applies its limit before entries are left out here, so it can be used only if none are.
     const isExact = this.#folder === undefined && this.#continued === undefined;
     const limit = isExact && left < Infinity ? { limit: left } : {};
     for await (const entry of walkEntries(store, { ...this.#filter, ...more, ...limit })) {

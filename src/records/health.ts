@@ -38,7 +38,7 @@ export interface FolderHealth {
   /** The folder without links. */
   readonly root: string;
   readonly guarantee: Workspace['guarantee'];
-  /** Whose clock makes the file times. A stamp spares hashing only if they are of this machine. */
+  /** The machine whose clock sets file times. A stamp spares hashing only if it is this machine's clock. */
   readonly clock: 'own' | 'foreign' | 'unreadable';
 }
 

@@ -156,8 +156,8 @@ function isoTime(ms: number | undefined): string | undefined {
 }
 
 /**
- * True if to explain why repeating does not help: at the third refusal in a row with one code on one path, then at
- * every fifth.
+ * True if the refusal must explain why repeating does not help: at the third refusal in a row with one code on one
+ * path, then at every fifth.
  */
 function explainsItself(repeated: number): boolean {
   return repeated >= FIRST_EXPLAINED && (repeated - FIRST_EXPLAINED) % EXPLAINED_EVERY === 0;

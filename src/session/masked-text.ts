@@ -53,7 +53,7 @@ export function visibleText(
   };
 }
 
-/** Limits for reading secret files: larger or more numerous files are not settings. */
+/** Limits for reading secret files. A larger file is unlikely to hold settings. */
 const MAX_SECRET_BYTES = 64 << 10;
 const MAX_SECRET_FILES = 20;
 /** A shorter value could be any word of an output, so it is masked only together with its name. */

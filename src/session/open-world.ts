@@ -146,7 +146,6 @@ async function assemble(
   return world;
 }
 
-/** Closes everything, last opened first, even if some fail. Throws the first failure. */
 /**
  * Servers compress old images a minute after their start and every few hours. Short-lived processes end before that.
  */
@@ -175,6 +174,7 @@ function packRegularly(images: Images): Closing {
   };
 }
 
+/** Closes everything, last opened first, even if some fail. Throws the first failure. */
 async function closeAll(opened: readonly Closing[]): Promise<void> {
   const failures: unknown[] = [];
   for (const close of opened.toReversed()) {

@@ -130,8 +130,8 @@ export interface Writes {
   /** Write nothing unless this change is still announced: two starting processes may find the same dead process. */
   readonly ifPending?: string;
   /**
-   * Write nothing and fail with the reason `outdated` unless this is still so, and no announced change concerns the
-   * basis's keys.
+   * Write nothing and fail with the reason `outdated` unless this basis is still current and no announced change
+   * concerns the basis's keys.
    */
   readonly basis?: Basis;
   readonly sightings?: readonly { readonly session: string; readonly sighting: Sighting }[];

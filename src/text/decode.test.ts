@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
-// It says how to load the packages for older encodings.
+// Registers the loader of the packages for older encodings.
 import '../disk/read.ts';
 import { decodeText, encodeText, looksBinary } from './decode.ts';
 

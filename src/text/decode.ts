@@ -33,8 +33,8 @@ export interface LegacyCodecs {
 let codecs: (() => LegacyCodecs) | undefined;
 
 /**
- * Says how to load the packages. It happens at the first file that is not Unicode, because it takes 14 to 30 ms of CPU
- * and most sessions never meet one. `disk/` calls this: this folder can load nothing by itself.
+ * Registers the loader of the packages. They are loaded at the first file that is not Unicode, because loading takes 14
+ * to 30 ms of CPU and most sessions never meet such a file. `disk/` calls this: this folder does no I/O.
  */
 export function provideLegacyCodecs(load: () => LegacyCodecs): void {
   codecs = load;

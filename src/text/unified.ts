@@ -82,7 +82,6 @@ function widen(middle: Middle, before: TextOrBytes, context: number): Window {
 }
 
 /** Groups hunks whose contexts touch, so that they are shown together. */
-/** Joins hunks whose lines of context meet. */
 export function grouped(hunks: readonly Hunk[], context: number): Hunk[][] {
   const groups: Hunk[][] = [];
   for (const hunk of hunks) {

@@ -89,7 +89,7 @@ function sorted(nodes: readonly Node[]): Node[] {
   return nodes.toSorted((a, b) => Number(b.folder) - Number(a.folder) || a.name.localeCompare(b.name));
 }
 
-/** True if to show a node. A folder that does not match is kept if anything below it matches. */
+/** True if a node is shown. A folder that does not match is kept if anything below it matches. */
 function isWanted(node: Node, place: Place, depth: number): boolean {
   const { options, matches } = place;
   if (!options.includeHidden && node.name.startsWith('.')) return false;

@@ -302,7 +302,7 @@ export class FileImages implements Images {
   }
 }
 
-/** Number of tries: more than another process can rename an image meanwhile. */
+/** Number of tries. Another process cannot rename an image so often in the meantime. */
 const MAX_LOOKS = 4;
 
 /**

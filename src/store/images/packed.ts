@@ -80,7 +80,9 @@ interface Packing {
   readonly open: ReadonlySet<string> | undefined;
 }
 
-/** The inodes that processes have open, as far as this user may see them. Undefined if the system does not tell. */
+/**
+ * The inodes that processes have open, as far as this user may see them. Undefined if the system does not report them.
+ */
 function openInodes(): ReadonlySet<string> | undefined {
   if (process.platform !== 'linux') return undefined;
   const open = new Set<string>();

@@ -230,7 +230,7 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     await expect(one.record({ announce, basis })).rejects.toMatchObject({ reason: 'outdated' });
     await one.record({ settle: ['c1'] });
     await one.record({ announce, basis });
-    // Sent again because its answer was lost: its own announcement is not in the way.
+    // Sends the record again, as after a lost answer. It must not conflict with its own announcement.
     await one.record({ announce, basis });
     await one.record({ settle: ['c2'] });
     await other.record({ forget: [{ session: 's', key }] });

@@ -141,14 +141,18 @@ const [ROW, FIELD, NONE] = ['\u001e', '\u001f', '\u001d'];
 const FIELDS = 9;
 const AT_MOST = 2000;
 
-/** True for rows with the types that we write: a text stored as a blob reads alike but is not found by filters. */
+/**
+ * True for rows whose columns have the types that we write. A text stored as a blob reads alike, but filters miss it.
+ */
 const TYPED = [
   "typeof(at_ms) = 'integer'",
   ...['kind', 'session', 'root', 'rest', 'hash'].map((name) => `typeof(${name}) = 'text'`),
   ...['path', 'change'].map((name) => `typeof(${name}) in ('text', 'null')`),
 ].join(' and ');
 
-/** One text for many rows: a value of its own for every column costs more than all the rest of the check. */
+/**
+ * Joins many rows into one text. Reading every column as a separate value would take longer than the rest of the check.
+ */
 const SELECT_PAGE =
   `select sum(${TYPED}) as typed, group_concat(${[
     'seq',

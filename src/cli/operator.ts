@@ -15,6 +15,12 @@ const AGENT_VARIABLES = [
   'OPENCODE',
 ] as const;
 
+/** Variables in which an agent's host, or its user, names the agent's session. */
+const SESSION_VARIABLES = ['LOOKFIRST_SESSION', 'CLAUDE_CODE_SESSION_ID', 'CODEX_THREAD_ID'] as const;
+
+/** The flags of a command that may be refused. */
+type OperatorFlags = StateFlags & { readonly json?: boolean };
+
 /**
  * Refuses a command that is for the operator when an agent started it: an agent's variable is set, and no person is at a
  * terminal. The attempt is journalled. Returns the exit code of the refusal; undefined if the command may go on.
@@ -22,11 +28,44 @@ const AGENT_VARIABLES = [
 export async function refuseAgent(
   cli: Cli,
   command: string,
-  { json, ...flags }: StateFlags & { readonly json?: boolean },
+  flags: OperatorFlags,
 ): Promise<ExitCode | undefined> {
   const variable = startedByAgent(cli);
   if (variable === undefined) return undefined;
-  const reason = `lookfirst ${command} is for the user, and an agent started it (${variable} is set)`;
+  return refuse(
+    cli,
+    `lookfirst ${command} is for the user, and an agent started it (${variable} is set)`,
+    flags,
+  );
+}
+
+/** The sessions whose changes a command may take back: all of them, or only that of the agent that started it. */
+export interface Reach {
+  /** True if a person started the command. */
+  readonly all: boolean;
+  /** The agent's session; undefined if a person started the command, or if the agent's session is not known. */
+  readonly session: string | undefined;
+  includes(session: string): boolean;
+}
+
+/** The reach of a command that takes changes back. A sub-agent's session belongs to that of its parent. */
+export function reachOf(cli: Cli): Reach {
+  if (startedByAgent(cli) === undefined) return { all: true, session: undefined, includes: () => true };
+  const own = SESSION_VARIABLES.map((name) => cli.env[name]).find(Boolean);
+  return {
+    all: false,
+    session: own,
+    includes: (session) => own !== undefined && (session === own || session.startsWith(`${own}/`)),
+  };
+}
+
+/** Refuses to take back changes beyond the reach of the agent that started the command, and journals the attempt. */
+export function refuseBeyond(cli: Cli, command: 'undo' | 'rewind', flags: OperatorFlags): Promise<ExitCode> {
+  const variable = startedByAgent(cli) ?? '';
+  return refuse(cli, `an agent may only ${command} changes of its own session (${variable} is set)`, flags);
+}
+
+async function refuse(cli: Cli, reason: string, { json, ...flags }: OperatorFlags): Promise<ExitCode> {
   const records = await Records.openOrCreate(placesOf(cli, flags));
   try {
     await records.noteAttempt({ text: reason, root: cli.cwd, nowMs: cli.nowMs });

@@ -214,7 +214,7 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /**
-   * Marks an announced command as run on a layer by the client's shell prefix. Returns false if it must not run so, or
+   * Marks an announced command as run on a layer by the client's shell prefix. Returns false if it must not run there, or
    * if there is no sandbox.
    */
   moveToLayer(change: string): Promise<boolean> {

@@ -32,6 +32,8 @@ const COMMANDS = [
   'npx -y lookfirst remove claude-code',
   'lookfirst sessions forget s',
   'lookfirst gc --purge a.txt',
+  'lookfirst gc --older-than=1s',
+  'lookfirst gc --quota 1',
   'lookfirst init claude-code',
   'pkill -f lookfirst',
   `kill $(pgrep -f -- --resident)`,

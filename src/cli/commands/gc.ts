@@ -8,6 +8,7 @@ import type { Sessions } from '../../session/sessions.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, durationParser, unusedSessionOption } from '../flags.ts';
+import { refuseAgent } from '../operator.ts';
 import { Progress } from '../progress.ts';
 import { countOf } from '../words.ts';
 
@@ -38,7 +39,11 @@ export function defineGc(cli: Cli): Command {
       'remove every kept image of these files instead (without a path: of secret files), and say so in the journal',
     )
     .addHelpText('after', EXAMPLES)
-    .action(async (flags: GcFlags) => cli.end(await gc(cli, flags)));
+    .action(async (flags: GcFlags) => {
+      if (flags.purge !== undefined && (flags.olderThan !== undefined || flags.quota !== undefined))
+        command.error('error: --purge cannot be combined with --older-than or --quota');
+      cli.end((await refuseOwnLimits(cli, flags)) ?? (await gc(cli, flags)));
+    });
 }
 
 const EXAMPLES = `
@@ -63,6 +68,15 @@ function ageParser(text: string): number {
 function someLimit(limit: number): number {
   if (limit === 0) throw new InvalidArgumentError('0 is no limit: it would keep everything.');
   return limit;
+}
+
+/** Refuses an agent that would remove more than the policy says: it could remove what its own changes replaced. */
+async function refuseOwnLimits(cli: Cli, flags: GcFlags): Promise<ExitCode | undefined> {
+  const { dryRun, purge: purged, olderThan, quota } = flags;
+  if (dryRun === true) return undefined;
+  if (purged !== undefined) return refuseAgent(cli, 'gc --purge', flags);
+  if (olderThan === undefined && quota === undefined) return undefined;
+  return refuseAgent(cli, `gc ${olderThan === undefined ? '--quota' : '--older-than'}`, flags);
 }
 
 async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {

@@ -10,6 +10,7 @@ import { placesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, gather, limitOption } from '../flags.ts';
+import { reachOf, refuseBeyond } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { runUndoJob, type UndoFlags } from '../undo-job.ts';
 import { rewoundText } from '../undo-text.ts';
@@ -50,7 +51,7 @@ export function defineRewind(cli: Cli): Command {
 const EXAMPLES = `
 A turn is what happened between two user prompts, or since a checkpoint. On a terminal it shows what
 would happen and asks. If another session or program changed a file since, it changes nothing and
-ends with 2. lookfirst undo takes a rewind back.
+ends with 2. lookfirst undo takes a rewind back. An agent can only rewind its own session.
 
 Examples:
   lookfirst rewind                       the last 20 turns here
@@ -88,6 +89,9 @@ async function rewind(cli: Cli, name: string, flags: Flags): Promise<ExitCode> {
   const [turn, other] = turns;
   if (turn === undefined) return tellUnknown(cli, name, flags);
   if (other !== undefined) return tellAmbiguous(cli, turns, { name, flags });
+  const reach = reachOf(cli);
+  if (!reach.includes(turn.session) || (flags.all === true && !reach.all))
+    return refuseBeyond(cli, 'rewind', flags);
   if (job === undefined) return tellNothing(cli, turn, flags);
   const text = (taken: TakenBack): string => rewoundText(cli, taken, turn.label ?? turn.turn);
   const fields = { turn: turn.turn, session: turn.session };

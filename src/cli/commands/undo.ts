@@ -10,6 +10,7 @@ import { placesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, entryRequest, type FilterFlags, sinceOption } from '../flags.ts';
+import { type Reach, reachOf, refuseBeyond } from '../operator.ts';
 import { refuseUndo, runUndoJob, type UndoFlags } from '../undo-job.ts';
 import { undoneText } from '../undo-text.ts';
 
@@ -41,7 +42,8 @@ export function defineUndo(cli: Cli): Command {
 const EXAMPLES = `
 On a terminal it asks before it takes back more than one change. If a file was changed since, it
 refuses with the difference and ends with 2; --merge keeps both where they do not overlap.
-If LOOKFIRST_SESSION is set, the newest change is that session's.
+If LOOKFIRST_SESSION is set, the newest change is that session's. An agent can only undo changes of
+its own session.
 
 Examples:
   lookfirst undo --dry-run               what would be taken back
@@ -51,7 +53,9 @@ Examples:
   lookfirst undo --session agent-7 --since 2h`;
 
 async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise<ExitCode> {
-  const jobs = await jobsFor(cli, change, flags);
+  const reach = reachOf(cli);
+  const jobs = await jobsFor(cli, change, { flags, reach });
+  if (jobs === 'beyond') return refuseBeyond(cli, 'undo', flags);
   if (jobs.length === 0) return refuseUndo(cli, nothingToUndo(change), flags);
   // Asks for confirmation only if several changes would be undone.
   const manner = { askFrom: 2, text: (taken: TakenBack) => undoneText(cli, taken) };
@@ -72,11 +76,19 @@ function tellFault(cli: Cli, error: unknown): ExitCode {
   return EXIT.fault;
 }
 
-async function jobsFor(cli: Cli, change: string | undefined, flags: Flags): Promise<UndoJob[]> {
+/** The undos to do; `beyond` if an agent started the command and they concern another session. */
+async function jobsFor(
+  cli: Cli,
+  change: string | undefined,
+  { flags, reach }: { readonly flags: Flags; readonly reach: Reach },
+): Promise<UndoJob[] | 'beyond'> {
+  const newestOf = reach.session ?? (cli.env['LOOKFIRST_SESSION'] || undefined);
+  const session = flags.session ?? (flags.since === undefined ? undefined : reach.session);
   const records = await Records.open(placesOf(cli, flags));
   try {
-    const newestOf = cli.env['LOOKFIRST_SESSION'] || undefined;
-    return await undoJobs(records, { ...entryRequest(cli, flags), change, newestOf });
+    const named = change === undefined ? undefined : await records.change(change);
+    if (!reach.includes(named?.session ?? session ?? newestOf ?? '')) return 'beyond';
+    return await undoJobs(records, { ...entryRequest(cli, flags), session, change, newestOf });
   } finally {
     await records.close();
   }

@@ -5,6 +5,7 @@ import { PRESET_NAMES } from '../model/policy.ts';
 import type { EntryRequest } from '../records/entry-choice.ts';
 import type { Cli } from './cli.ts';
 import { dateOption } from './conventions.ts';
+import { didYouMean } from './words.ts';
 
 const UNITS_MS: Readonly<Record<string, number>> = {
   s: 1000,
@@ -85,7 +86,8 @@ export function kindOption(): Option {
     (text: string) => {
       const kinds = text.split(',').map((kind) => kind.trim());
       const wrong = kinds.find((kind) => !Object.hasOwn(ENTRY_KINDS, kind));
-      if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is none of ${known.join(', ')}.`);
+      if (wrong !== undefined)
+        throw new InvalidArgumentError(`${didYouMean(wrong, known)} Choose from ${known.join(', ')}.`.trim());
       return kinds;
     },
   );

@@ -26,5 +26,14 @@ const WRONG_OPTION =
 export function usageText(text: string): string {
   const { what, word = '', list = '' } = (WRONG_ARGUMENT.exec(text) ?? WRONG_OPTION.exec(text))?.groups ?? {};
   if (what !== undefined) return `error: ${unknownChoice(what, word, list.split(', '))}`;
-  return text.replace(/\n\(Did you mean (.*)\?\)$/, '. Did you mean $1?');
+  return text
+    .replace(/\n\(Did you mean (.*)\?\)$/, '. Did you mean $1?')
+    .replace(/^error: missing required argument '(.*)'/, (_all, name: string) => missing(name.toUpperCase()))
+    .replace(/^error: option '([^ ']*)[^']*' argument missing/, 'error: $1 needs a value')
+    .replace(/^error: option '([^ ']*)[^']*' argument ('.*' is invalid\.)/s, 'error: $1 $2');
+}
+
+/** The error for an argument that the command needs, under its name in the help. */
+export function missing(name: string): string {
+  return `error: ${name} is missing`;
 }

@@ -11,6 +11,8 @@ it.each([
   ['colour', undefined],
   ['max_partial', 'partial'],
   ['', undefined],
+  ['bits', undefined],
+  ['tlMs', 'ttlMs'],
   ['x'.repeat(10_000), undefined],
 ])('nearest(%j) is %j', (word, expected) => {
   expect(nearestName(word, NAMES)).toBe(expected);

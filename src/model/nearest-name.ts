@@ -1,3 +1,6 @@
+/** Words up to this length are compared more strictly. */
+const SHORT = 4;
+
 /** The known name most like `word`, or undefined when none is near enough to be meant. */
 export function nearestName(word: string, known: readonly string[]): string | undefined {
   // Longer words than any name plus its allowance cannot be near; this also bounds the work.
@@ -21,23 +24,28 @@ export function nearestName(word: string, known: readonly string[]): string | un
 function stepsBetween(word: string, name: string): number {
   if (word.length > 2 && name.startsWith(word)) return 1;
   const steps = distance(word, name);
-  return isPartOf(name, word) || isPartOf(word, name) ? Math.min(2, steps) : steps;
+  if (isPartOf(name, word) || isPartOf(word, name)) return Math.min(2, steps);
+  // Two changed letters turn a short word into any other.
+  return word.length <= SHORT && steps > 1 ? Number.POSITIVE_INFINITY : steps;
 }
 
 function isPartOf(part: string, word: string): boolean {
   return part.length > 2 && word.split(/[_-]/).includes(part);
 }
 
-/** Insertions, deletions and substitutions from one word to the other. */
+/** Insertions, deletions, substitutions and swaps of two neighbours from one word to the other. */
 function distance(from: string, to: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let i = 1; i <= from.length; i++) {
     const next = [i];
     for (let j = 1; j <= to.length; j++) {
-      const swap = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const change = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const isSwap = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const swap = isSwap ? (before[j - 2] ?? 0) + 1 : change;
+      next.push(Math.min(change, swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[to.length] ?? 0;
 }

@@ -118,6 +118,10 @@ describe('hooks', () => {
     const agent = { env: { CLAUDECODE: '1' } };
     expect(await lookfirst(places, ['claims', 'release', 'a.txt'], agent)).toMatchObject({ code: 2 });
     expect(await lookfirst(places, ['claims', 'release'])).toMatchObject({ code: 64 });
+    expect(await lookfirst(places, ['claims', 'release', 'a.txt'])).toMatchObject({
+      code: 2,
+      stderr: 'no session claims a.txt [NOT_FOUND]\nlookfirst claims lists the claims.\n',
+    });
   });
 });
 

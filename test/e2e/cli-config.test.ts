@@ -46,7 +46,7 @@ describe('lookfirst config', () => {
     ]);
     const wrong = await lookfirst(places, ['config', 'get', 'partail']);
     expect(wrong).toMatchObject({ code: 64, stdout: '' });
-    expect(wrong.stderr).toContain('did you mean partial?');
+    expect(wrong.stderr).toContain('Did you mean partial?');
     expect((await lookfirst(places, ['config', 'get'])).code).toBe(64);
   });
 });

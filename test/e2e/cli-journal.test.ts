@@ -202,10 +202,10 @@ describe('lookfirst sessions', () => {
   });
 
   it.each([
-    [['sessions', 'compacted'], 64, 'which session was compacted?'],
+    [['sessions', 'compacted'], 64, 'error: ID is missing'],
     [['sessions', 'compacted', 'nobody'], 2, 'there is no session "nobody" [NOT_FOUND]'],
     [['sessions', 'forget', 'nobody'], 2, 'there is no session "nobody" [NOT_FOUND]'],
-    [['sessions', 'forget'], 64, 'which session should be forgotten?'],
+    [['sessions', 'forget'], 64, 'error: ID is missing'],
     [['sessions', 'list', 'agent-7'], 64, "unexpected argument 'agent-7'"],
     [['sessions', 'destroy'], 64, 'Choose from list, forget, compacted'],
   ])('says no to %j', async (args, code, words) => {

@@ -11,6 +11,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
+import { missing } from '../words.ts';
 
 interface AllowFlags extends ScopeFlags, StateFlags {
   readonly json?: boolean;
@@ -36,10 +37,11 @@ export function defineAllow(cli: Cli): Command {
     .addHelpText('after', EXAMPLES)
     .action(async (path: string | undefined, flags: AllowFlags) => {
       const isList = flags.list === true;
-      if (!isList && path === undefined) command.error('error: which path?');
-      if (isList && (path !== undefined || flags.revoke === true))
+      if (!isList && path === undefined) command.error(missing('PATH'));
+      const { session, once, revoke } = flags;
+      if (isList && [path, session, once, revoke].some((each) => each !== undefined))
         command.error('error: --list cannot be combined with a path or another option');
-      if (flags.once === true && path !== undefined && canonicalPath(cli.cwd, path).kind === 'folder')
+      if (once === true && path !== undefined && canonicalPath(cli.cwd, path).kind === 'folder')
         command.error('error: --once is for a file, not for a folder');
       const refused = isList ? undefined : await refuseAgent(cli, 'allow', flags);
       cli.end(refused ?? (await allow(cli, path, flags)));

@@ -11,7 +11,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, parseDuration, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { countOf } from '../words.ts';
+import { countOf, missing } from '../words.ts';
 
 /** The session name of claims that a user makes without naming a session. */
 const USER = 'user';
@@ -43,10 +43,10 @@ export function defineClaims(cli: Cli): Command {
     .option('--for <time>', 'claim: how long, such as 30m (default: 1h)', duration)
     .addHelpText('after', EXAMPLES)
     .action(async (action: Action, target: string | undefined, flags: ClaimsFlags) => {
-      if (action === 'claim' && target === undefined) command.error('error: which path or glob?');
+      if (action === 'claim' && target === undefined) command.error(missing('TARGET'));
       if (action === 'list' && target !== undefined) command.error(`error: unexpected argument '${target}'`);
       if (action === 'release' && target === undefined && flags.session === undefined)
-        command.error('error: release what? Name a path, a glob or a claim, or give --session');
+        command.error(`${missing('TARGET')}: name a path, a glob or a claim, or give --session`);
       cli.end(await run(cli, { action, target: target ?? '', flags }));
     });
 }
@@ -88,7 +88,7 @@ async function run(cli: Cli, request: ClaimsRequest): Promise<ExitCode> {
     if (request.action === 'list') return await list(cli, await claimViews(records, which), flags);
     const target = request.target === '' ? undefined : request.target;
     const ended = await releaseClaims(records, { ...which, cwd: cli.cwd, target });
-    return await released(cli, ended, flags);
+    return await released(cli, ended, { target, flags });
   } finally {
     await records.close();
   }
@@ -121,7 +121,7 @@ async function claim(cli: Cli, { target, flags }: ClaimsRequest): Promise<ExitCo
 
 async function list(cli: Cli, claims: readonly Claim[], flags: ClaimsFlags): Promise<ExitCode> {
   if (flags.json === true) for (const each of claims) await cli.terminal.printJson(claimData(each));
-  else if (claims.length === 0) cli.terminal.tell('nobody works here now (--all shows every workspace)');
+  else if (claims.length === 0) cli.terminal.tell('no session works here now (--all shows every workspace)');
   else
     await cli.terminal.printTable(
       [
@@ -144,7 +144,17 @@ async function list(cli: Cli, claims: readonly Claim[], flags: ClaimsFlags): Pro
   return EXIT.done;
 }
 
-async function released(cli: Cli, ended: readonly Claim[], flags: ClaimsFlags): Promise<ExitCode> {
+async function released(
+  cli: Cli,
+  ended: readonly Claim[],
+  { target, flags }: { readonly target: string | undefined; readonly flags: ClaimsFlags },
+): Promise<ExitCode> {
+  if (ended.length === 0 && target !== undefined) {
+    const detail = { reason: `no session claims ${target}` };
+    const refusal = { code: 'NOT_FOUND', action: 'status', path: '', next: 'fix_argument', detail } as const;
+    await tellRefusal(cli, refusal, { json: flags.json, hint: 'lookfirst claims lists the claims.' });
+    return EXIT.refused;
+  }
   if (flags.json === true) for (const each of ended) await cli.terminal.printJson(claimData(each));
   else await cli.terminal.print(`released ${countOf(ended.length, 'claim')}`);
   return EXIT.done;

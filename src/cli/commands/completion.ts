@@ -28,7 +28,7 @@ export function completionOf(commands: readonly CommandEntry[]): (cli: Cli) => C
 function defineCompletion(cli: Cli, commands: readonly CommandEntry[]): Command {
   return new Command('lookfirst completion')
     .description('Prints a script that completes commands and flags in a shell.')
-    .addArgument(new Argument('<shell>', 'of which shell').choices(Object.keys(SCRIPTS)))
+    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SCRIPTS)))
     .addHelpText('after', EXAMPLES)
     .action(async (shell: Shell) => {
       await cli.terminal.print(SCRIPTS[shell](await completed(cli, commands)));

@@ -1,13 +1,13 @@
 import { Argument, Command } from 'commander';
 import { policySchema } from '../../config/policy-shape.ts';
 import { policySettings, type Setting } from '../../config/settings.ts';
-import { nearestName } from '../../model/nearest-name.ts';
 import { jsonText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { placeSettings, policySourcesOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import { EXIT } from '../exit-code.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
+import { didYouMean, missing } from '../words.ts';
 
 interface ConfigFlags extends StateFlags {
   readonly json?: boolean;
@@ -25,7 +25,7 @@ export function defineConfig(cli: Cli): Command {
   const command = new Command('lookfirst config')
     .description('Every setting in force: its value, where it comes from, and what it means.')
     .addArgument(
-      new Argument('[action]', 'get: one setting; schema: the JSON schema of a policy file')
+      new Argument('[action]', 'list every setting, get one, or print the JSON schema of a policy file')
         .choices(['list', 'get', 'schema'])
         .default('list'),
     )
@@ -34,7 +34,7 @@ export function defineConfig(cli: Cli): Command {
     .addOption(unusedSessionOption())
     .addHelpText('after', EXAMPLES)
     .action(async (action: 'list' | 'get' | 'schema', key: string | undefined, flags: ConfigFlags) => {
-      if (action === 'get' && key === undefined) command.error('error: which setting?');
+      if (action === 'get' && key === undefined) command.error(missing('KEY'));
       if (action !== 'get' && key !== undefined) command.error(`error: unexpected argument '${key}'`);
       if (action === 'schema') {
         await cli.terminal.print(JSON.stringify(policySchema(), null, 2));
@@ -73,9 +73,6 @@ function valueText({ value }: Setting): string {
 }
 
 function unknown(key: string, settings: readonly Setting[]): string {
-  const near = nearestName(
-    key,
-    settings.map((setting) => setting.key),
-  );
-  return `there is no setting '${key}'${near === undefined ? '' : `; did you mean ${near}?`}`;
+  const known = settings.map((setting) => setting.key);
+  return `unknown setting '${key}'.${didYouMean(key, known)}`;
 }

@@ -9,7 +9,7 @@ export function defineHook(): Command {
     .description(
       'Answers one hook call: reads the event of a client as JSON from stdin and prints the answer that this client obeys.',
     )
-    .addArgument(new Argument('<client>', 'whose event').choices(HOSTS))
+    .addArgument(new Argument('<client>', 'the client').choices(HOSTS))
     .option('--event <name>', "the event that the client's configuration calls this for")
     .option('--root <dir>', "the workspace (repeatable; default: the client's project folder)")
     .option('--session <id>', "use this session instead of the client's")

@@ -85,7 +85,7 @@ Examples:
 
 function clientCommand(name: string): Command {
   return new Command(name)
-    .addArgument(new Argument('<client>', 'whose configuration').choices(CLIENT_NAMES))
+    .addArgument(new Argument('<client>', 'the client').choices(CLIENT_NAMES))
     .option('--dry-run', 'show what would change and change nothing')
     .addOption(
       new Option(

@@ -63,7 +63,7 @@ export function defineProxy(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-stdout belongs to the protocol. It ends with the exit code of the server behind it.
+stdout belongs to the protocol. The proxy ends with the exit code of its server.
 In the policy file, "proxy" may hold "unknownTools", "receipts" and "servers":
 tables of your own servers' tools.
 
@@ -73,7 +73,8 @@ Examples:
   lookfirst proxy --root /repo --url http://127.0.0.1:8080/mcp --http 4000`;
 
 function problemOf(words: readonly string[], flags: ProxyFlags): string | undefined {
-  if (!words[0] && flags.url === undefined) return 'which server? Put -- and its command at the end';
+  if (!words[0] && flags.url === undefined)
+    return 'COMMAND is missing: put -- and the command of the server at the end';
   if (words.length > 0 && flags.url !== undefined) return 'either a command or --url, not both';
   if (flags.url !== undefined && !isWebAddress(flags.url))
     return `--url takes an http or https address, not ${flags.url}`;

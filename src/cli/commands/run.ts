@@ -11,6 +11,7 @@ import { EXIT } from '../exit-code.ts';
 import { addCommonFlags, durationParser, gather } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { runShellLine, shellPrefixScript } from '../shell-prefix.ts';
+import { missing } from '../words.ts';
 
 interface Flags extends StateFlags {
   readonly json?: boolean;
@@ -64,7 +65,7 @@ export function defineRun(cli: Cli): Command {
     .action(async (words: readonly string[], flags: Flags) => {
       if (flags.prefixScript === true) return cli.terminal.print(shellPrefixScript(cli.self).trimEnd());
       if (words.length === 0 && flags.apply === undefined && flags.prefix === undefined)
-        command.error('error: which command? Put -- and the command at the end');
+        command.error(`${missing('COMMAND')}: put -- and the command at the end`);
       cli.end(
         flags.prefix === undefined
           ? await run(cli, words, flags)
@@ -74,9 +75,9 @@ export function defineRun(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-It ends with the command's own exit code. If nothing was run or committed, it ends with 2 and the
-reason on stderr. A file that another program changed meanwhile is merged, or the command is refused
-and its writes are kept for 7 days.
+It ends with the command's own exit code. If nothing was run or committed, it ends with 2 (refused)
+or 1 (fault) and the reason on stderr. A file that another program changed meanwhile is merged, or
+the command is refused and its writes are kept for 7 days.
 
 Examples:
   lookfirst run -- npm test

@@ -15,7 +15,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { countOf } from '../words.ts';
+import { countOf, missing } from '../words.ts';
 
 interface SessionsFlags extends ScopeFlags, StateFlags {
   readonly json?: boolean;
@@ -40,7 +40,7 @@ export function defineSessions(cli: Cli): Command {
   )
     .addHelpText('after', EXAMPLES)
     .action(async (action: Action, id: string | undefined, flags: SessionsFlags) => {
-      if (action !== 'list' && id === undefined) command.error(`error: ${WHICH[action]}`);
+      if (action !== 'list' && id === undefined) command.error(missing('ID'));
       if (action === 'list' && id !== undefined) command.error(`error: unexpected argument '${id}'`);
       const refused = action === 'forget' ? await refuseAgent(cli, 'sessions forget', flags) : undefined;
       if (refused !== undefined) return cli.end(refused);
@@ -56,11 +56,6 @@ export function defineSessions(cli: Cli): Command {
       }
     });
 }
-
-const WHICH = {
-  forget: 'which session should be forgotten?',
-  compacted: 'which session was compacted?',
-} as const;
 
 const EXAMPLES = `
 Forgetting a session takes away what it has seen, so that it has to read again. The journal keeps

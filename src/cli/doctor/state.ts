@@ -91,7 +91,7 @@ export async function checkStore(cli: Cli, flags: StateFlags): Promise<DoctorChe
 
 /** If the clocks of machines differ by more than this, their entries are hard to order. */
 const MAX_CLOCK_MS = 2000;
-/** Each edit waits for three round trips. */
+/** Each edit waits for two round trips. */
 const MAX_LATENCY_MS = 20;
 
 /** Checks a fleet store: connection, latency, schema, clock and size. */
@@ -112,7 +112,7 @@ function fleetChecks(health: NonNullable<Awaited<ReturnType<typeof fleetHealth>>
   const clock = `the clock here is ${Math.abs(clockAheadMs)} ms ${clockAheadMs < 0 ? 'behind' : 'ahead of'} the server's`;
   return [
     latencyMs > MAX_LATENCY_MS
-      ? warn('fleet', `${latency}: every edit waits for three round trips`)
+      ? warn('fleet', `${latency}: every edit waits for two round trips`)
       : ok('fleet', latency),
     schema.version <= schema.newest
       ? ok('fleet', version)

@@ -24,7 +24,9 @@ export function operatorRefusal(command: string): Refusal | undefined {
     const name = words.findIndex((word) => /(^|\/)lookfirst(\.js|@[\w.-]+)?$/.test(word ?? ''));
     if (name === -1) continue;
     const rest = words.slice(name + 1);
-    const found = OPERATOR_COMMANDS.find((operator) => operator.every((word) => rest.some((each) => each?.split('=', 1)[0] === word)));
+    const found = OPERATOR_COMMANDS.find((operator) =>
+      operator.every((word) => rest.some((each) => each?.split('=', 1)[0] === word)),
+    );
     if (found === undefined) continue;
     const detail = { reason: 'commands that only the user may run' };
     return {

@@ -2,7 +2,7 @@ import type { HookCallback, HookCallbackMatcher, HookEvent } from '@anthropic-ai
 import { answerHook } from './hooks/answer-hook.ts';
 import type { HookReply } from './hooks/event.ts';
 import { HOOK_HOSTS } from './hooks/hosts/hook-hosts.ts';
-import { respondIn } from './hooks/in-process.ts';
+import { respondIn } from './hooks/respond.ts';
 import { isRecord, stringIn } from './model/record.ts';
 import type { Session } from './model/session.ts';
 import type { GatedSession } from './session/gated-session.ts';

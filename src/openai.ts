@@ -8,7 +8,7 @@ import {
   sandboxEditor,
 } from './adapters/openai.ts';
 import type { HookEvent } from './hooks/event.ts';
-import { respondIn } from './hooks/in-process.ts';
+import { respondIn } from './hooks/respond.ts';
 import type { Session } from './model/session.ts';
 import { gatedSession } from './tools/toolset.ts';
 

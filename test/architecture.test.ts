@@ -174,6 +174,37 @@ describe('the layers', () => {
   });
 });
 
+/** Tests in src/ without the source file that their name begins with: `x.test.ts` or `x.SUBJECT.test.ts`. */
+function strayTests(names: readonly string[]): string[] {
+  const all = new Set(names);
+  return names.filter((name) => {
+    const [, stem] = /^(.*?)(?:\.[a-z-]+)?\.test\.ts$/.exec(name) ?? [];
+    return stem !== undefined && !all.has(`${stem}.ts`);
+  });
+}
+
+describe('a stranger finds', () => {
+  const names = readdirSync(source, { recursive: true, encoding: 'utf8' });
+
+  it('the tests of a file by its name', () => {
+    expect(strayTests(names)).toEqual([]);
+    expect(strayTests(['a/b.ts', 'a/b.test.ts', 'a/b.race.test.ts', 'a/c.test.ts'])).toEqual(['a/c.test.ts']);
+  });
+
+  it('every file that ARCHITECTURE.md names for a folder', () => {
+    const text = readFileSync(join(source, '../ARCHITECTURE.md'), 'utf8');
+    const rows = [...text.matchAll(/^\| `([a-z/]+)\/` \|(.*)$/gm)];
+    expect(rows.length).toBeGreaterThan(15);
+    const missing = rows.flatMap(([, folder = '', row = '']) =>
+      [...row.matchAll(/`([a-z/-]+\.ts)`/g)]
+        .map(([, file = '']) => file)
+        .filter((file) => !names.some((name) => name.startsWith(`${folder}/`) && name.endsWith(`/${file}`)))
+        .map((file) => `${folder}/${file}`),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
 interface Node {
   readonly type: string;
   readonly start: number;

@@ -1,8 +1,13 @@
 import type { Awaitable } from '../model/awaitable.ts';
 import { isRecord, type JsonRecord, objectsIn, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
-import { type ToolsetAnswer, type ToolsetOptions, type ToolsetTool, toolset } from '../tools/toolset.ts';
-import { answered } from './answered.ts';
+import {
+  answered,
+  type ToolsetAnswer,
+  type ToolsetOptions,
+  type ToolsetTool,
+  toolset,
+} from '../tools/toolset.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
 /** A tool for the AI SDK, versions 6 and 7. */

@@ -2,6 +2,7 @@ import { fieldOf, isRecord, type JsonRecord, objectIn, objectsIn, stringIn } fro
 import type { Session } from '../model/session.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import {
+  answered,
   type Toolset,
   type ToolsetAnswer,
   type ToolsetOptions,
@@ -9,7 +10,6 @@ import {
   toolset,
   toolsetBeside,
 } from '../tools/toolset.ts';
-import { answered } from './answered.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
 /** A block of a tool result. */

@@ -6,13 +6,13 @@ import type { Session } from '../model/session.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 import { LOOKFIRST_TOOLS, type ToolNames } from '../report/tool-names.ts';
 import {
+  answered,
   type ToolsetAnswer,
   type ToolsetOptions,
   type ToolsetTool,
   toolset,
   toolsetBeside,
 } from '../tools/toolset.ts';
-import { answered } from './answered.ts';
 
 /** The name of the server; Claude Code calls its tools `mcp__lookfirst__read_file` and so on. */
 const SERVER = 'lookfirst';

@@ -11,13 +11,14 @@ import type { ToolNames } from '../report/tool-names.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { type PathNames, pathNames } from '../session/path-names.ts';
 import {
+  answered,
+  flaggedFault,
   gatedSession,
   type ToolsetAnswer,
   type ToolsetOptions,
   type ToolsetTool,
   toolset,
 } from '../tools/toolset.ts';
-import { answered, flaggedFault } from './answered.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
 /** The options that LangChain passes to a tool besides its arguments. */

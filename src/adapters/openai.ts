@@ -3,6 +3,7 @@ import { HOSTS } from '../dialect/calls/hosts/hosts.ts';
 import { isRecord, type JsonRecord, parseJson, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import {
+  answered,
   gatedSession,
   type Toolset,
   type ToolsetAnswer,
@@ -11,7 +12,6 @@ import {
   toolset,
   toolsetBeside,
 } from '../tools/toolset.ts';
-import { answered } from './answered.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
 /**

@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import type { Policy } from '../model/policy.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { RunProxy } from '../tools/proxy-plan.ts';
@@ -33,3 +34,32 @@ export type RunViewer = (plan: {
   readonly log: (line: string) => void;
   readonly listening: (address: { readonly url: string; once(): string }) => void;
 }) => Promise<void>;
+
+/** The exit codes. They are part of the contract, because scripts depend on them. */
+export const EXIT = {
+  /** Done; also "nothing to do". */
+  done: 0,
+  /** The command failed, or a check found something broken. */
+  fault: 1,
+  /** Refused; nothing was changed. */
+  refused: 2,
+  /** The command line is invalid. */
+  usage: 64,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** One command of `lookfirst`. */
+export interface CommandEntry {
+  readonly name: string;
+  /** The command with its arguments, for the list of commands. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly load: () => Promise<(cli: Cli) => Command>;
+  /** True if a protocol uses its stdout. Such a command notices a closed stdout itself. */
+  readonly ownsStdout?: true;
+  /** True if its answer may be long and is only read: on a terminal it is shown page by page. */
+  readonly isPaged?: true;
+  /** True if another entry point runs it, without the argument parser. `load` is only for its help. */
+  readonly runsElsewhere?: true;
+}

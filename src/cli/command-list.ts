@@ -1,4 +1,4 @@
-import type { CommandEntry } from './command-entry.ts';
+import type { CommandEntry } from './cli.ts';
 
 /** Every command, in the order of the help. A command's code is loaded only when it runs. */
 export const COMMANDS: readonly CommandEntry[] = [

@@ -1,6 +1,6 @@
 import { type Argument, type Command, Option } from 'commander';
 import { harmless } from '../report/bounded.ts';
-import type { CommandEntry } from './command-entry.ts';
+import type { CommandEntry } from './cli.ts';
 import type { Terminal } from './terminal.ts';
 import { version } from './version.ts';
 import { usageText } from './words.ts';

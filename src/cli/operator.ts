@@ -1,7 +1,6 @@
 import { Records } from '../records/records.ts';
 import { placesOf, type StateFlags } from '../session/configured.ts';
-import type { Cli } from './cli.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { type Cli, EXIT, type ExitCode } from './cli.ts';
 import { tellRefusal } from './refusal-text.ts';
 
 /** Variables that coding agents set for the commands they run. */

@@ -1,10 +1,9 @@
 import { Fault } from '../model/fault.ts';
 import { harmless, phrase } from '../report/bounded.ts';
 import type { RunProxy } from '../tools/proxy-plan.ts';
-import type { Cli, RunViewer } from './cli.ts';
+import { type Cli, EXIT, type ExitCode, type RunViewer } from './cli.ts';
 import { COMMANDS } from './command-list.ts';
 import { conventional } from './conventions.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
 import { colourChoice, Terminal, type TerminalStreams } from './terminal.ts';
 import { Times } from './times.ts';
 import { version } from './version.ts';

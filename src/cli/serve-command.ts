@@ -6,14 +6,14 @@ import type { Readable, Writable } from 'node:stream';
 import { DIALECT_NAMES, type DialectName } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
-import { isSessionId } from '../model/record.ts';
+import { isSessionId } from '../model/session-record.ts';
 import { harmless } from '../report/bounded.ts';
-import { placesOf, policyOf, policyTextOf } from '../session/configured.ts';
+import { accessibleFolders, placesOf, policyOf, policyTextOf } from '../session/configured.ts';
 import type { WorkspaceOptions } from '../session/opening.ts';
+import { keepPolicyOutOfReach } from '../session/out-of-reach.ts';
 import type { Sessions } from '../session/sessions.ts';
-import { EXIT } from './exit-code.ts';
+import { EXIT } from './cli.ts';
 import { givenToken, tokenLine } from './given-token.ts';
-import { keepOutOfReach } from './policy-place.ts';
 import { version } from './version.ts';
 import { didYouMean, unknownChoice } from './words.ts';
 
@@ -191,7 +191,8 @@ async function planOf(
     output: process.stdout,
     signals: process,
     opened: (sessions) => {
-      if (request.policy !== undefined) keepOutOfReach(sessions, resolve(surroundings.cwd, request.policy));
+      if (request.policy !== undefined)
+        keepPolicyOutOfReach(sessions.world, resolve(surroundings.cwd, request.policy));
       for (const warning of sessions.world.store.warnings) log(warning);
       if (request.http !== undefined) return;
       log(OPENED[dialect](sessions.world.workspace.roots));
@@ -207,7 +208,6 @@ async function rootsOf(
   log: ServePlan['log'],
 ): Promise<readonly string[]> {
   if (dialect !== 'filesystem') return folders;
-  const { accessibleFolders } = await import('../session/accessible-folders.ts');
   return accessibleFolders(folders, log);
 }
 

@@ -8,8 +8,7 @@ import { type AnnouncedShell, announcedShell, commandRoot } from '../session/com
 import { openWorkspace, placesOf, policyOf, type StateFlags } from '../session/configured.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import type { Sessions } from '../session/sessions.ts';
-import type { Cli } from './cli.ts';
-import { EXIT } from './exit-code.ts';
+import { type Cli, EXIT } from './cli.ts';
 
 /**
  * The script for `CLAUDE_CODE_SHELL_PREFIX`. Claude Code starts it with one argument, the whole line. A line of its

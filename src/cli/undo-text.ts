@@ -3,9 +3,9 @@ import type { Entry } from '../model/entry.ts';
 import { whatOf } from '../records/entry-words.ts';
 import type { TakenBack } from '../records/take-back.ts';
 import { harmless, pathText, phrase } from '../report/bounded.ts';
+import { paintDiff } from '../report/human.ts';
 import type { Cli } from './cli.ts';
 import { entryPath, typeable } from './entry-row.ts';
-import { paintDiff } from './paint-diff.ts';
 import { countOf } from './words.ts';
 
 const MAX_LISTED = 20;

@@ -4,8 +4,8 @@ import { commandText } from '../report/command-words.ts';
 import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
 import { plainEdit, plainWrite, rowsText } from './render.ts';
+import { linesIn, VIEW_RANGE, VIEW_STYLE } from './text-editor.ts';
 import { DESTROYS, type Dialect, given, problem, READS, type Tool, tool } from './tool.ts';
-import { linesIn, VIEW_RANGE, VIEW_STYLE } from './view-range.ts';
 
 const FILE = {
   type: 'string',

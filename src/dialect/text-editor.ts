@@ -1,13 +1,24 @@
+import type { ReadResult } from '../model/results.ts';
 import { objectOf } from '../model/shape.ts';
 import { listAnswer } from './lookfirst/looking-text.ts';
-import { plainEdit, plainInsert, plainWrite } from './render.ts';
+import { notText } from './lookfirst/looking-tools.ts';
+import { plainEdit, plainInsert, plainWrite, type ReadStyle } from './render.ts';
 import { type Call, DESTROYS, type Dialect, type Problem, problem, tool } from './tool.ts';
-import { linesIn, VIEW_RANGE, VIEW_STYLE } from './view-range.ts';
 
 const NAME = 'str_replace_based_edit_tool';
+
 /** Depth of a folder view: its entries and those of its sub-folders. */
 const VIEW_DEPTH = 2;
+
 const MAX_ENTRIES = 2000;
+
+/** The argument of Anthropic's tools that names lines. */
+export const VIEW_RANGE = {
+  type: 'array',
+  items: { type: 'integer' },
+  minItems: 2,
+  description: 'First and last line, counted from 1; -1 as the last: to the end.',
+} as const;
 
 const EDITOR = tool({
   name: NAME,
@@ -102,3 +113,25 @@ export const TEXT_EDITOR: Dialect = {
     'Files here change only after you have looked. View a file before str_replace or insert, and all of it before create overwrites it; a new file needs no view. ' +
     'A refusal says what changed and names the next call: make that call, do not repeat the same one. Paths are relative to the workspace.',
 };
+
+/** Numbered lines, and which part of the file they are if they are not all of it. */
+export const VIEW_STYLE: ReadStyle = {
+  lines: 'numbered',
+  foot: ({ from, to, totalLines }: ReadResult) => {
+    if (to === 0) return '(the file is empty)';
+    if (from === 1 && to === totalLines) return '\n';
+    return `\n[lines ${from}-${to}${totalLines === undefined ? '' : ` of ${totalLines}`}]`;
+  },
+  other: notText,
+};
+
+/** The lines that a view range requests. */
+export function linesIn(
+  range: readonly number[] | undefined,
+): { readonly offset?: number; readonly limit?: number } | Problem {
+  if (range === undefined) return {};
+  const [from = 1, to = -1, more] = range;
+  if (more !== undefined || from < 1 || (to !== -1 && to < from))
+    return problem('view_range must be [first, last], counted from 1, or [first, -1]');
+  return { offset: from, limit: to === -1 ? Number.MAX_SAFE_INTEGER : to - from + 1 };
+}

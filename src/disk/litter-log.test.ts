@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
-import { LitterLog } from './context.ts';
+import { LitterLog } from './litter-log.ts';
 
 describe('the litter log', () => {
   it('names each folder once, before the first temporary name in it exists', () => {

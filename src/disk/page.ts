@@ -3,7 +3,8 @@ import { closeSync, fstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type Stamp, sameStamp } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
-import { type FileSystemClock, openRegular, stampOf, type Unreadable } from './read.ts';
+import type { FileSystemClock } from './clock.ts';
+import { openRegular, stampOf, type Unreadable } from './read.ts';
 
 const readAsync = promisify(read);
 const CHUNK_BYTES = 1 << 18;

@@ -10,8 +10,6 @@ import {
   openSync,
   read,
   readSync,
-  statfsSync,
-  writeSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setImmediate } from 'node:timers/promises';
@@ -20,22 +18,29 @@ import { errnoOf } from '../model/errno.ts';
 import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import { at, type FileKind, type Place } from '../model/path.ts';
 import { type LegacyCodecs, provideLegacyCodecs } from '../text/decode.ts';
+import type { FileSystemClock } from './clock.ts';
 
 const readAsync = promisify(read);
+
 const closeAsync = promisify(close);
 
 /** O_NONBLOCK: opening does not hang if the file becomes a FIFO after its type was checked. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+
 /** Opens a handle to a file without opening its content (Linux). */
 const O_PATH = 0o10000000;
+
 /** Below this a read costs less than a trip to the thread pool. */
 const SYNC_BYTES = 1 << 20;
+
 /** The most that one read call accepts, on every Node version. */
 const MAX_BYTES = 2 ** 31 - 1;
+
 /** After this many reads during which the file changed, the last read is returned and marked racy. */
 const MAX_TRIES = 4;
 
 const require = createRequire(import.meta.url);
+
 // Every text is read here before it is decoded, so the codecs are provided here. Node caches the
 // modules.
 provideLegacyCodecs(() => ({
@@ -302,69 +307,4 @@ export function modeOf(stats: BigIntStats): number {
  */
 export function isReadOnly(stats: BigIntStats): boolean {
   return (Number(stats.mode) & 0o222) === 0;
-}
-
-/**
- * The coarsest timestamp of a local file system (FAT: two seconds), plus a margin. Used for file
- * systems without a probe.
- */
-const MARGIN_NS = 2_100_000_000n;
-/**
- * Magic numbers of file systems whose times come from another machine or from user code: nfs, smb,
- * cifs, smb2, fuse, 9p, ceph, afs.
- */
-const FOREIGN_CLOCK = new Set([
-  0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x65735546, 0x01021997, 0x00c36400, 0x5346414f,
-]);
-
-/**
- * Decides whether an equal stamp proves equal bytes (git's racy rule). A file changed in the clock
- * tick in which it was read keeps its stamp. So a stamp counts only if the file system's clock has
- * advanced since the file's last change.
- */
-export class FileSystemClock {
-  readonly #probe: { readonly fd: number; readonly dev: bigint } | undefined;
-  readonly #foreign = new Map<bigint, boolean>();
-
-  /**
-   * `probe`: a private file to write to in order to read the file system's clock. Works for files
-   * on the same file system.
-   */
-  constructor(probe?: string) {
-    if (probe === undefined) return;
-    const fd = openSync(probe, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
-    this.#probe = { fd, dev: fstatSync(fd, { bigint: true }).dev };
-  }
-
-  /**
-   * True if the stamp does not prove the bytes. Call before reading the bytes, with stats that are
-   * still valid after reading. A later call may see a clock that advanced after a change with the
-   * old time. `path`: any path on the same file system.
-   */
-  isRacy(stats: BigIntStats, path: string): boolean {
-    if (this.#isForeign(stats.dev, path)) return true;
-    const settledNs = BigInt(Date.now()) * 1_000_000n - MARGIN_NS;
-    if (stats.mtimeNs < settledNs && stats.ctimeNs < settledNs) return false;
-    if (this.#probe?.dev !== stats.dev) return true;
-    const nowNs = this.#probeNs(this.#probe.fd);
-    return stats.mtimeNs >= nowNs || stats.ctimeNs >= nowNs;
-  }
-
-  close(): void {
-    if (this.#probe !== undefined) closeSync(this.#probe.fd);
-  }
-
-  #probeNs(fd: number): bigint {
-    writeSync(fd, '.', 0);
-    return fstatSync(fd, { bigint: true }).mtimeNs;
-  }
-
-  #isForeign(dev: bigint, path: string): boolean {
-    let foreign = this.#foreign.get(dev);
-    if (foreign === undefined) {
-      foreign = FOREIGN_CLOCK.has(statfsSync(path).type);
-      this.#foreign.set(dev, foreign);
-    }
-    return foreign;
-  }
 }

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { type Bench, bench } from '../../test/support/disk.ts';
 import { recoverAll } from '../../test/support/recovery.ts';
 import { makeTree, treeOf } from '../../test/support/tree.ts';
-import { LitterLog } from './context.ts';
-import type { Recovered } from './retained.ts';
+import { LitterLog } from './litter-log.ts';
+import type { Recovered } from './recover.ts';
 
 /** Simulates a killed process: its log stays, and `leave` creates the files it left behind. */
 function killed(disk: Bench, owner: string, leave: (log: LitterLog) => void): void {

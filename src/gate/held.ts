@@ -2,7 +2,8 @@ import { listUnsorted } from '../disk/list.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { bypassFacts, guardOf } from './look.ts';
+import { bypassFacts } from './bypass.ts';
+import { guardOf } from './look.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
 

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { containsAt } from '../disk/content.ts';
 import {
@@ -10,24 +9,25 @@ import {
   type Snapshot,
   type Unreadable,
 } from '../disk/read.ts';
-import { grantCovers } from '../journal/grants.ts';
 import { type Facts, isStub, type JudgedAction, type Target } from '../judge/facts.ts';
 import { toolGuard } from '../judge/guarded-configuration.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
-import type { BypassRule, Policy } from '../model/policy.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { Outcome, Writer } from '../model/verdict.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { viewOf as bufferOf, countLines, sliceLineBytes } from '../text/lines.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
+import { bypassFacts } from './bypass.ts';
 import type { World } from './world.ts';
 
 /** A file that became empty within this time may be in the middle of a save by another program. */
 const JUST_MS = 500;
+
 const LOOK_AGAIN_MS = 10;
+
 const MAX_LOOKS = 15;
 
 /** The present state of a path, and the session's sighting of it. The owner must close `located.place.dir`. */
@@ -50,12 +50,6 @@ export interface LookRequest {
   readonly links?: 'all' | 'parents';
   /** `glance`: a trustworthy stamp is enough. `bytes`: read the bytes, because a change follows. */
   readonly depth: 'glance' | 'bytes';
-}
-
-/** Input for bypass rules: a file, a session, and the called tool if known. */
-interface BypassSubject {
-  readonly relative: string;
-  readonly session: string;
 }
 
 /**
@@ -154,19 +148,6 @@ export function glanceFacts(
     freshness: fresh ? 'same' : undefined,
     otherTime: known?.stamp && located.exists ? located.stats.mtimeNs !== known.stamp.mtimeNs : undefined,
   };
-}
-
-const NO_BYPASS = { bypassedBy: undefined } as const;
-
-export function bypassFacts(
-  { policy, granted }: World,
-  { key, relative }: { readonly key: string; readonly relative: string },
-  session: string,
-): Pick<Facts, 'bypassedBy' | 'grant'> {
-  if (policy.bypass.length === 0 && granted === undefined) return NO_BYPASS;
-  const grant = granted?.find((each) => grantCovers(each, key));
-  if (grant !== undefined) return { bypassedBy: `${relative} (${grant.id})`, grant: grant.id };
-  return { bypassedBy: bypassFor(policy.bypass, { relative, session }) };
 }
 
 const NO_TARGET: Target = { exists: false };
@@ -306,30 +287,6 @@ function whyUnread(problem: Unreadable): string {
   return problem.problem === 'denied' ? problem.errno : problem.problem;
 }
 
-/** The text of the operator's bypass rule that exempts a file from having been read, or undefined if there is none. */
-function bypassFor(rules: Policy['bypass'], subject: BypassSubject): string | undefined {
-  for (const rule of rules) {
-    const found = typeof rule === 'string' ? matchingGlob([rule], subject.relative) : wordsFor(rule, subject);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-/** The text of a matching rule. Every part given in the rule must match; an omitted part matches everything. */
-function wordsFor({ paths, tools, sessions }: BypassRule, subject: BypassSubject): string | undefined {
-  const tool = tools === undefined ? undefined : callingTool();
-  const path = paths && matchingGlob(paths, subject.relative);
-  const byTool = tools && tool !== undefined ? matchingGlob(tools, tool) : undefined;
-  const session =
-    sessions?.find((each) => each === subject.session) ?? matchingGlob(sessions ?? [], subject.session);
-  const isMissing =
-    (paths && path === undefined) || (tools && byTool === undefined) || (sessions && session === undefined);
-  if (isMissing) return undefined;
-  return [path, byTool && `the tool ${byTool}`, session && `the session ${session}`]
-    .filter(Boolean)
-    .join(', ');
-}
-
 /** The other session whose recorded change left the present bytes, or undefined if no recorded change did. */
 export async function siblingOf(
   world: World,
@@ -371,20 +328,4 @@ export function guardOf({ policy }: World, { dir, name, path }: NamedEntry): str
   if (guard === 'always') return `${relative}, because it decides which programs run`;
   const isOurs = containsAt({ dir, name }, OWN_NAME, policy.maxEditBytes);
   return isOurs ? `${relative}, because it holds the configuration of Lookfirst` : undefined;
-}
-
-const calling = new AsyncLocalStorage<string>();
-
-/**
- * Runs a call so that the policy's bypass rules know its tool. Without a rule about tools it only runs the call: from its
- * first use on, the storage makes every promise of the process slower, by a tenth of a change.
- */
-export function runAsTool<T>({ bypass }: Pick<Policy, 'bypass'>, tool: string, call: () => T): T {
-  const isAsked = bypass.some((rule) => typeof rule !== 'string' && rule.tools !== undefined);
-  return isAsked ? calling.run(tool, call) : call();
-}
-
-/** The tool whose call is running. Undefined for library calls and for adapters that name no tool. */
-function callingTool(): string | undefined {
-  return calling.getStore();
 }

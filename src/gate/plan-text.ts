@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { LineChange } from '../ledger/merge-sighting.ts';
+import type { LineChange } from '../ledger/carry-coverage.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { Edit } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';

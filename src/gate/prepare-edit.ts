@@ -1,7 +1,7 @@
 import { fingerprintOf } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
+import { carryCoverage } from '../ledger/carry-coverage.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { carryCoverage } from '../ledger/merge-sighting.ts';
 import { type Coverage, covers, type LineRange, mergeRanges, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';

@@ -1,10 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { fingerprintOfRetained, listRetained } from '../disk/retained.ts';
 import { type Begun, recoverChange } from '../journal/recovery.ts';
-import { sameContent } from '../journal/side.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import { Ledger } from '../ledger/ledger.ts';
-import type { Effect, PendingChange } from '../model/entry.ts';
+import { type Effect, type PendingChange, sameContent } from '../model/entry.ts';
 import { errnoOf } from '../model/errno.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';

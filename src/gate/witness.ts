@@ -1,6 +1,6 @@
 import { fingerprintOf, readSnapshot, type Snapshot, stampOf } from '../disk/read.ts';
+import { carryCoverage } from '../ledger/carry-coverage.ts';
 import { type Ledger, movedSightings, sightingsBelow } from '../ledger/ledger.ts';
-import { carryCoverage } from '../ledger/merge-sighting.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';

@@ -5,7 +5,7 @@ import type { Awaitable } from '../model/awaitable.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Processes } from '../process/processes.ts';
 import type { Images } from '../store/images.ts';
-import type { RevisionOf } from '../store/state.ts';
+import type { RevisionOf } from '../store/revisions.ts';
 import type { Store } from '../store/store.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';

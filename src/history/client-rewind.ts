@@ -1,5 +1,4 @@
-import { integerIn, isRecord, type JsonRecord, objectIn, objectsIn } from '../model/record.ts';
-import { timeIn } from './json-value.ts';
+import { integerIn, isRecord, type JsonRecord, objectIn, objectsIn, timeIn } from '../model/record.ts';
 
 /**
  * The part of a conversation that its client has cut off. The model no longer has in its context what it saw in this

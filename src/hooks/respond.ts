@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
 import { answerFor } from '../dialect/calls/hosts/answers.ts';
 import { searchedLines } from '../dialect/calls/shown/output-lines.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
@@ -6,9 +7,11 @@ import { looksOf } from '../dialect/calls/touch.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { pathText } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
+import type { GatedSession } from '../session/gated-session.ts';
 import { before, strayWrites } from './before.ts';
 import { afterCommand } from './command.ts';
-import type { HookEvent, HookReply } from './event.ts';
+import type { HookEvent, HookReply, HostName } from './event.ts';
+import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
 import { callId, isOwnTool, meaningOf, noticeText, pathOf, type Scene, unjudged } from './scene.ts';
 
 export async function respond(scene: Scene, event: HookEvent): Promise<HookReply> {
@@ -194,6 +197,7 @@ const MAX_NAMED = 20;
  * prompt a little later.
  */
 const MAX_FOLLOWED = 3;
+
 /** The number of calls of this turn that have read the transcript. */
 const followed = new WeakMap<object, number>();
 
@@ -207,4 +211,13 @@ async function followTranscript({ session }: Scene, event: HookEvent): Promise<v
   if (event.transcript === undefined || event.session.includes('/') || calls >= MAX_FOLLOWED) return;
   followed.set(session, calls + 1);
   await session.followTranscript(event.transcript);
+}
+
+/** The hooks of a program that holds the session itself. They need no process, socket or configuration. */
+export function respondIn(session: GatedSession, host: HostName): (event: HookEvent) => Promise<HookReply> {
+  return (event) => {
+    const { policy, roots, home } = session;
+    const cwd = resolve(roots[0] ?? '/', event.cwd ?? '.');
+    return respond({ host: HOOK_HOSTS[host], session, policy, roots, cwd, home, shell: 'plain' }, event);
+  };
 }

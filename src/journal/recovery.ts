@@ -1,6 +1,12 @@
-import type { Effect, NewEntry, PendingChange, Side } from '../model/entry.ts';
+import {
+  type Effect,
+  type NewEntry,
+  type PendingChange,
+  type Side,
+  sameContent,
+  sameSide,
+} from '../model/entry.ts';
 import type { Store } from '../store/store.ts';
-import { sameContent, sameSide } from './side.ts';
 
 /**
  * The result of recovery. `done` and `partly` are now in the journal and can be undone; `partly`

@@ -1,6 +1,5 @@
-import type { Effect, Entry, Side, Undone } from '../model/entry.ts';
+import { type Effect, type Entry, type Side, sameSide, type Undone } from '../model/entry.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
-import { sameSide } from './side.ts';
 
 /** Changes in the order they were made, with their undone effects. */
 export class UndoHistory {

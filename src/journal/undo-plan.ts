@@ -1,6 +1,5 @@
-import type { Effect, Entry, Side, Undone } from '../model/entry.ts';
+import { type Effect, type Entry, type Side, sameSide, type Undone } from '../model/entry.ts';
 import { type Outcome, type Refused, refused, type UndoCall } from '../model/verdict.ts';
-import { sameSide } from './side.ts';
 import {
   eventsOf,
   eventsSince,

@@ -1,5 +1,4 @@
-import type { Effect, Side } from '../model/entry.ts';
-import { sameContent, sameSide } from './side.ts';
+import { type Effect, type Side, sameContent, sameSide } from '../model/entry.ts';
 import { isUnder, type UndoEvent } from './undo-events.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Policy } from '../model/policy.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { type Facts, type JudgeRule, knowledgeOf } from './facts.ts';
+import { type Facts, knowledgeOf } from './facts.ts';
 import { contain } from './rules/contain.ts';
 import { content } from './rules/content.ts';
 import { covered } from './rules/covered.ts';
@@ -12,6 +12,7 @@ import { kind } from './rules/kind.ts';
 import { revision } from './rules/revision.ts';
 import { seen } from './rules/seen.ts';
 import { size } from './rules/size.ts';
+import type { JudgeRule } from './ruling.ts';
 
 /** The reason why a change is allowed. `carry`: the gate must still find the anchor unchanged, or refuse as STALE. */
 type Licence = 'new' | 'empty' | 'append' | 'revision' | 'seen' | 'carry' | 'bypass' | 'not-required';

@@ -5,7 +5,7 @@ import type { NewEntry } from '../model/entry.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { Store, Writes } from '../store/store.ts';
+import { joinWrites, type Store, type Writes } from '../store/store.ts';
 import {
   EarlierSightings,
   evict,
@@ -17,7 +17,8 @@ import {
   tombstoneOf,
   withoutContext,
 } from './memory.ts';
-import { exportSightings, joinWrites, mergeSighting, parseSightings } from './merge-sighting.ts';
+import { mergeSighting } from './merge-sighting.ts';
+import { exportSightings, parseSightings } from './sighting-json.ts';
 
 interface LedgerOptions {
   readonly store: Store;

@@ -2,29 +2,23 @@ import {
   type Coverage,
   covers,
   type LineRange,
-  mergeRanges,
   NOTHING,
   rangesOf,
   unionCoverage,
 } from '../model/coverage.ts';
-import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
-import { isRecord } from '../model/record.ts';
 import {
   coverageOfPages,
-  type How,
   NO_FLAGS,
   type SeenPage,
   type Sighting,
   type SightingFlags,
   showsAll,
 } from '../model/sighting.ts';
-import type { Writes } from '../store/store.ts';
-import { carryRanges } from '../text/carry.ts';
-import type { Hunk } from '../text/diff.ts';
 
 /** Maximum earlier states of one file that are remembered. */
 const MAX_SEEN_BEFORE = 8;
+
 /** Pages of 2000 lines each: 400,000 lines. */
 const MAX_PAGES = 200;
 
@@ -171,190 +165,4 @@ function carriedOver(old: Sighting, next: Sighting): Sighting {
   const refused = next.refusedContent ?? (reread ? undefined : old.refusedContent);
   const stamped = next.stamp === undefined ? { stamp: old.stamp, racy: old.racy } : {};
   return { ...next, ...stamped, ...(refused === undefined ? {} : { refusedContent: refused }) };
-}
-
-/**
- * Joins several writes into one transaction. Lists are concatenated in order; for single-valued
- * fields the last one wins. A store deletes before it records, so a part must not forget a sighting
- * that an earlier part records.
- */
-export function joinWrites(...parts: readonly Writes[]): Writes {
-  const given = parts.filter(hasAny);
-  // Fast path for nearly every call: at most one part is not empty.
-  if (given.length < 2) return given[0] ?? {};
-  const joined: { -readonly [K in keyof Writes]: Writes[K] } = {};
-  for (const part of given) {
-    const { sightings, forget, entries, settle } = joined;
-    Object.assign(joined, part);
-    if (sightings !== undefined) joined.sightings = both(sightings, part.sightings);
-    if (forget !== undefined) joined.forget = both(forget, part.forget);
-    if (entries !== undefined) joined.entries = both(entries, part.entries);
-    if (settle !== undefined) joined.settle = both(settle, part.settle);
-  }
-  return joined;
-}
-
-function both<T>(first: readonly T[], second: readonly T[] | undefined): readonly T[] {
-  return second === undefined ? first : [...first, ...second];
-}
-
-function hasAny(writes: Writes): boolean {
-  for (const _ in writes) return true;
-  return false;
-}
-
-const VERSION = 1;
-const HOWS: ReadonlySet<string> = new Set<How>([
-  'read',
-  'write',
-  'edit',
-  'search',
-  'cure',
-  'listing',
-  'history',
-  'witness',
-]);
-
-/** Exports sightings that have a fingerprint as JSON text; an import could not confirm the others. */
-export function exportSightings(session: string, sightings: readonly Sighting[]): string {
-  const exported = sightings
-    .filter((sighting) => sighting.fingerprint !== undefined)
-    .map(({ key, fingerprint, coverage, totalLines, flags, how, atMs, lost }) => ({
-      key,
-      fingerprint,
-      coverage,
-      totalLines,
-      flags,
-      how,
-      atMs,
-      lost,
-    }));
-  return JSON.stringify({ lookfirst: 'sightings', version: VERSION, session, sightings: exported });
-}
-
-/**
- * Parses the output of {@link exportSightings}; throws a Fault MISUSE for anything else. Stamps are
- * not exported: an equal stamp would skip the hash, which an import must check.
- */
-export function parseSightings(text: string): Sighting[] {
-  const value = parse(text);
-  if (!isRecord(value) || value['lookfirst'] !== 'sightings') throw wrong('it is no export of sightings');
-  if (value['version'] !== VERSION) throw wrong(`its version is not ${VERSION}`);
-  if (!Array.isArray(value['sightings'])) throw wrong('it has no list of sightings');
-  return value['sightings'].map((item: unknown, index) => {
-    const sighting = sightingOf(item);
-    if (sighting === undefined) throw wrong(`its sighting ${index} is malformed`);
-    return sighting;
-  });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw wrong('it is not JSON', cause);
-  }
-}
-
-function sightingOf(value: unknown): Sighting | undefined {
-  if (!isRecord(value)) return undefined;
-  const { key, fingerprint, totalLines, how, atMs, lost } = value;
-  const coverage = coverageOf(value['coverage']);
-  const flags = flagsOf(value['flags']);
-  if (typeof key !== 'string' || coverage === undefined || flags === undefined) return undefined;
-  if (!isRecord(fingerprint) || typeof fingerprint['sha256'] !== 'string') return undefined;
-  if (!isCount(fingerprint['size']) || !isHow(how) || typeof atMs !== 'number') return undefined;
-  if (totalLines !== undefined && !isCount(totalLines)) return undefined;
-  if (lost !== undefined && lost !== 'compacted') return undefined;
-  return {
-    key,
-    fingerprint: { sha256: fingerprint['sha256'], size: fingerprint['size'] },
-    stamp: undefined,
-    racy: false,
-    coverage,
-    totalLines,
-    flags,
-    how,
-    atMs,
-    ...(lost === undefined ? {} : { lost }),
-  };
-}
-
-function coverageOf(value: unknown): Coverage | undefined {
-  if (!isRecord(value)) return undefined;
-  if (value['kind'] === 'whole' || value['kind'] === 'none') return { kind: value['kind'] };
-  const ranges: unknown = value['ranges'];
-  if (value['kind'] !== 'lines' || !Array.isArray(ranges) || !ranges.every(isRange)) return undefined;
-  return { kind: 'lines', ranges: ranges.map(({ from, to }) => ({ from, to })) };
-}
-
-function flagsOf(value: unknown): SightingFlags | undefined {
-  if (!isRecord(value)) return undefined;
-  const { clamped, redacted, notText, unverified } = value;
-  if (typeof clamped !== 'boolean' || typeof redacted !== 'boolean') return undefined;
-  if (typeof notText !== 'boolean' || typeof unverified !== 'boolean') return undefined;
-  return { clamped, redacted, notText, unverified };
-}
-
-function isRange(value: unknown): value is LineRange {
-  return isRecord(value) && isCount(value['from']) && isCount(value['to']) && value['from'] <= value['to'];
-}
-
-function isHow(value: unknown): value is How {
-  return typeof value === 'string' && HOWS.has(value);
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}
-
-function wrong(why: string, cause?: unknown): Fault {
-  return new Fault('MISUSE', `the sightings cannot be imported: ${why}`, { cause });
-}
-
-/** Replaced lines: `removed` lines starting at `from` became `added` lines. */
-export interface LineChange {
-  /** 1-based, in the old numbering. For an insert: the line it is inserted before. */
-  readonly from: number;
-  readonly removed: number;
-  readonly added: number;
-}
-
-interface Carry {
-  /** The changes, sorted and without overlaps. */
-  readonly changes: readonly LineChange[];
-  /** `seen` if the session wrote the new lines or was shown them. */
-  readonly addedAre: 'seen' | 'unseen';
-  /** The number of lines before the changes. */
-  readonly totalLines: number;
-}
-
-/**
- * The coverage after changes to lines. Seen lines stay seen under their new numbers; removed lines
- * are dropped. A partial view stays partial, even if only seen lines remain.
- */
-export function carryCoverage(coverage: Coverage, carry: Carry): Coverage {
-  if (coverage.kind === 'none') return coverage;
-  const nothingUnseen = carry.addedAre === 'seen' || carry.changes.every((change) => change.added === 0);
-  if (coverage.kind === 'whole' && nothingUnseen) return coverage;
-  const hunks = hunksOf(carry.changes);
-  const kept = carryRanges(rangesOf(coverage, carry.totalLines), hunks);
-  const ranges = carry.addedAre === 'seen' ? mergeRanges([...kept, ...hunks.map(addedLines)]) : kept;
-  return ranges.length === 0 ? NOTHING : { kind: 'lines', ranges };
-}
-
-/** Converts line changes to diff hunks: 0-based, end-exclusive, with both numberings. */
-function hunksOf(changes: readonly LineChange[]): Hunk[] {
-  let shift = 0;
-  return changes.map(({ from, removed, added }) => {
-    const beforeStart = from - 1;
-    const afterStart = beforeStart + shift;
-    shift += added - removed;
-    return { beforeStart, beforeEnd: beforeStart + removed, afterStart, afterEnd: afterStart + added };
-  });
-}
-
-/** The added lines of a hunk. The range is empty if none were added; `mergeRanges` drops it. */
-function addedLines({ afterStart, afterEnd }: Hunk): LineRange {
-  return { from: afterStart + 1, to: afterEnd };
 }

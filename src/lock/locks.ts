@@ -1,19 +1,9 @@
 import { hash } from 'node:crypto';
-import {
-  closeSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isMissing, isTaken } from '../model/errno.ts';
-import { nativeExtensions } from './native-package.ts';
+import { KeyedMutex, type Sharing } from '../model/keyed-mutex.ts';
+import { openProcessLock, type ProcessLock } from './process-lock.ts';
 
 interface LockOptions {
   /** Our state folder; processes with the same folder exclude each other. */
@@ -25,6 +15,7 @@ interface LockOptions {
 }
 
 const FIRST_WAIT_MS = 1;
+
 const LONGEST_WAIT_MS = 25;
 
 /**
@@ -121,6 +112,7 @@ export class LocalLocks implements Locks {
 }
 
 const MAX_KNOWN = 10_000;
+
 const known = new Map<string, Slots>();
 
 /** The slots of the keys and of the folders above them, in the order in which all processes acquire them. */
@@ -150,251 +142,4 @@ function computeSlots(keys: readonly string[]): Slots {
 /** The lock number of a key. A collision would only cause needless waiting, and is negligible with 48 bits. */
 function slotOf(key: string): number {
   return Number.parseInt(hash('sha256', key, 'hex').slice(0, 12), 16);
-}
-
-/** `alone`: an exclusive lock. `together`: a shared lock. */
-type Sharing = 'alone' | 'together';
-
-/** A lock per key inside one process, first come, first served. */
-export class KeyedMutex<Key> {
-  readonly #doors = new Map<Key, Door>();
-
-  /**
-   * Waits at most `timeoutMs` for the lock; undefined on timeout. Call the returned function
-   * exactly once to release it.
-   */
-  async acquire(key: Key, sharing: Sharing, timeoutMs: number): Promise<(() => void) | undefined> {
-    const door = this.#doorTo(key);
-    if (!door.tryEnter(sharing) && !(await door.wait(sharing, timeoutMs))) return undefined;
-    return () => this.#leave(key, door);
-  }
-
-  /** Like `acquire`, without waiting: undefined if the lock is not free. */
-  tryAcquire(key: Key, sharing: Sharing): (() => void) | undefined {
-    const door = this.#doorTo(key);
-    return door.tryEnter(sharing) ? () => this.#leave(key, door) : undefined;
-  }
-
-  #doorTo(key: Key): Door {
-    const door = this.#doors.get(key) ?? new Door();
-    this.#doors.set(key, door);
-    return door;
-  }
-
-  #leave(key: Key, door: Door): void {
-    if (door.leave()) this.#doors.delete(key);
-  }
-}
-
-interface Waiting {
-  readonly sharing: Sharing;
-  readonly enter: () => void;
-}
-
-/** The lock of one key. Grants waiting requests in order; consecutive shared requests are granted together. */
-class Door {
-  #waiting: readonly Waiting[] = [];
-  #inside = 0;
-  #sharing: Sharing = 'together';
-
-  tryEnter(sharing: Sharing): boolean {
-    if (this.#waiting.length > 0 || !this.#admits(sharing)) return false;
-    this.#letIn(sharing);
-    return true;
-  }
-
-  /** Resolves to true when the lock is granted, to false on timeout. */
-  wait(sharing: Sharing, timeoutMs: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const waiting = { sharing, enter };
-      const timer = setTimeout(() => {
-        this.#waiting = this.#waiting.filter((other) => other !== waiting);
-        // Others may have waited only for this request.
-        this.#admitNext();
-        resolve(false);
-      }, timeoutMs);
-      function enter(): void {
-        clearTimeout(timer);
-        resolve(true);
-      }
-      this.#waiting = [...this.#waiting, waiting];
-    });
-  }
-
-  /** Releases one holder. True if no holder is left. */
-  leave(): boolean {
-    this.#inside -= 1;
-    this.#admitNext();
-    return this.#inside === 0;
-  }
-
-  #admitNext(): void {
-    for (
-      let [next] = this.#waiting;
-      next !== undefined && this.#admits(next.sharing);
-      [next] = this.#waiting
-    ) {
-      this.#waiting = this.#waiting.slice(1);
-      this.#letIn(next.sharing);
-      next.enter();
-    }
-  }
-
-  #admits(sharing: Sharing): boolean {
-    return this.#inside === 0 || (sharing === 'together' && this.#sharing === 'together');
-  }
-
-  #letIn(sharing: Sharing): void {
-    this.#inside += 1;
-    this.#sharing = sharing;
-  }
-}
-
-/**
- * A lock between processes, by slot. A killed process's locks are released by the kernel or
- * detected as dead.
- */
-export interface ProcessLock {
-  /**
-   * False if another process holds a conflicting lock. Callers never request a slot that this
-   * process already holds. Default: alone.
-   */
-  tryAcquire(slot: number, sharing?: Sharing): boolean;
-  release(slot: number, sharing?: Sharing): void;
-  close(): void;
-}
-
-interface NativeLocks {
-  tryLock(fd: number, offset: number, length: number, options?: { readonly shared: boolean }): boolean;
-  unlock(fd: number, offset: number, length: number): void;
-}
-
-const SHARED = { shared: true } as const;
-
-/**
- * Locks one byte of a file per slot in the kernel. Uses open-file-description locks on Linux, which
- * the kernel releases however the process ends. Undefined if the native helper has no build, or the
- * system can lock only whole files.
- */
-export function openRangeLock(file: string): ProcessLock | undefined {
-  const native = process.platform === 'linux' ? loadNative() : undefined;
-  if (native === undefined) return undefined;
-  const fd = openSync(file, 'a+', 0o600);
-  return {
-    tryAcquire: (slot, sharing = 'alone') =>
-      sharing === 'alone' ? native.tryLock(fd, slot, 1) : native.tryLock(fd, slot, 1, SHARED),
-    release: (slot) => native.unlock(fd, slot, 1),
-    close: () => closeSync(fd),
-  };
-}
-
-function loadNative(): NativeLocks | undefined {
-  try {
-    // The package has no types; `NativeLocks` declares the part we use.
-    return nativeExtensions() as NativeLocks;
-  } catch {
-    return undefined;
-  }
-}
-
-interface ProcessLockOptions {
-  /** The file for kernel locks, if available. */
-  readonly file: string;
-  /** The folder with one file per lock, if kernel locks are not available. */
-  readonly folder: string;
-  readonly owner: string;
-  isAlive(owner: string): boolean;
-  /** `owner` disables kernel locks, for tests of the weaker kind. */
-  readonly use?: 'owner' | undefined;
-}
-
-/** Opens the best lock between processes that this machine supports. */
-export function openProcessLock({ file, folder, owner, isAlive, use }: ProcessLockOptions): ProcessLock {
-  const range = use === 'owner' ? undefined : openRangeLock(file);
-  return range ?? openOwnerLock(folder, owner, isAlive);
-}
-
-/**
- * Locks with one file per slot that names its owner; shared locks use one file per slot and owner.
- * A dead owner's file is renamed away, which only one process can do. Used if kernel locks are not
- * available. Owners include the process start time, which distinguishes reused process ids.
- */
-function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) => boolean): ProcessLock {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const own = join(folder, `${owner}.owner`);
-  writeFileSync(own, owner, { mode: 0o600 });
-  const fileOf = (slot: number): string => join(folder, slot.toString(36));
-  const markOf = (slot: number): string => `${fileOf(slot)}~${owner}`;
-  const isHeld = (file: string): boolean => {
-    const holder = holderOf(file);
-    if (holder === undefined) return false;
-    if (holder === owner || isAlive(holder)) return true;
-    evict(file, holder);
-    return holderOf(file) !== undefined;
-  };
-  const isShared = (slot: number): boolean =>
-    readdirSync(folder).some(
-      (name) => name.startsWith(`${slot.toString(36)}~`) && isHeld(join(folder, name)),
-    );
-
-  // Each kind creates its file before it checks for the other: of two concurrent attempts one sees the other.
-  const takeAlone = (slot: number): boolean => {
-    if (!linked(own, fileOf(slot))) {
-      isHeld(fileOf(slot));
-      return false;
-    }
-    if (!isShared(slot)) return true;
-    unlinkSync(fileOf(slot));
-    return false;
-  };
-  const takeTogether = (slot: number): boolean => {
-    linked(own, markOf(slot));
-    if (!isHeld(fileOf(slot))) return true;
-    unlinkSync(markOf(slot));
-    return false;
-  };
-  return {
-    tryAcquire: (slot, sharing = 'alone') => (sharing === 'alone' ? takeAlone(slot) : takeTogether(slot)),
-    release: (slot, sharing = 'alone') => unlinkSync(sharing === 'alone' ? fileOf(slot) : markOf(slot)),
-    close: () => unlinkSync(own),
-  };
-}
-
-/**
- * Creates a lock file by linking a complete one, so that it never lacks its owner's name. False if
- * it exists.
- */
-function linked(from: string, to: string): boolean {
-  try {
-    linkSync(from, to);
-    return true;
-  } catch (error) {
-    if (isTaken(error)) return false;
-    throw error;
-  }
-}
-
-function holderOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-/**
- * Removes a dead owner's lock file. Two processes may see the same dead owner, so after the rename
- * check the owner again and put a live one's file back.
- */
-function evict(file: string, dead: string): void {
-  const aside = `${file}.${process.pid}.evicted`;
-  try {
-    renameSync(file, aside);
-  } catch (error) {
-    if (isMissing(error)) return;
-    throw error;
-  }
-  if (holderOf(aside) !== dead) linked(aside, file);
-  unlinkSync(aside);
 }

@@ -19,13 +19,14 @@ import {
 import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelcontextprotocol/server';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
-import { isRecord, isSessionId, type JsonRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord } from '../model/record.ts';
+import { isSessionId } from '../model/session-record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, SESSION_KEY, TURN_KEY } from '../tools/session-choice.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
-import { type Rejection, rejectRequest } from '../wire/http.ts';
+import { checkToken, type Rejection, readJson, rejectRequest } from '../wire/http.ts';
 import { HeldCalls } from './approval.ts';
 import { metaOf } from './protocol.ts';
-import { checkToken, readJson, type SdkServerOptions, sdkServer } from './sdk-server.ts';
+import { type SdkServerOptions, sdkServer } from './sdk-server.ts';
 
 const METHODS: readonly string[] = ['POST', 'GET', 'DELETE'];
 const MAX_BODY_BYTES = 64 << 20;

@@ -1,6 +1,6 @@
 import type { ClaimMark } from './claim.ts';
 import type { LineRange } from './coverage.ts';
-import type { Fingerprint } from './fingerprint.ts';
+import { type Fingerprint, sameFingerprint } from './fingerprint.ts';
 import type { Notice } from './results.ts';
 import type { GitPosition, TurnMark } from './turn.ts';
 import type { Action, NextStep, RefusalCode } from './verdict.ts';
@@ -247,4 +247,20 @@ export interface TreeSnapshot {
 export interface ForeignWrite {
   readonly key: string;
   readonly text: 'whole' | 'parts' | 'unknown' | 'command';
+}
+
+/** Same kind and same content. Ignores permissions and whether the bytes are kept. */
+export function sameContent(a: Side, b: Side): boolean {
+  if (a.kind === 'file' && b.kind === 'file') return sameFingerprint(a.fingerprint, b.fingerprint);
+  if (a.kind === 'link' && b.kind === 'link') return a.target === b.target;
+  return a.kind === b.kind;
+}
+
+/** Same content and same permissions. */
+export function sameSide(a: Side, b: Side): boolean {
+  return sameContent(a, b) && modeOf(a) === modeOf(b);
+}
+
+function modeOf(side: Side): number | undefined {
+  return side.kind === 'file' || side.kind === 'directory' ? side.mode : undefined;
 }

@@ -54,14 +54,26 @@ export function parseJson(text: string): unknown {
   }
 }
 
-export const MAX_SESSION_ID_CHARS = 200;
+/** A time in milliseconds since 1970, given as a number or as ISO 8601. */
+export function timeIn(value: JsonRecord, key: string): number | undefined {
+  return timeOf(value[key]);
+}
 
-/** True if a value can be a session id: printable characters on one line. */
-export function isSessionId(value: unknown): value is string {
-  return (
-    typeof value === 'string' &&
-    value !== '' &&
-    value.length <= MAX_SESSION_ID_CHARS &&
-    !/[\p{C}\p{Zl}\p{Zp}]/u.test(value)
-  );
+function timeOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  if (typeof value !== 'string') return undefined;
+  const parsed = Date.parse(value);
+  return Number.isNaN(parsed) ? undefined : parsed;
+}
+
+/**
+ * The text of a tool result: a string, one text block, or the text blocks of an array, one per line.
+ * Undefined if there is no text; an empty array is an emptied result and gives ''.
+ */
+export function textOf(content: unknown): string | undefined {
+  if (typeof content === 'string') return content;
+  if (isRecord(content)) return stringIn(content, 'text');
+  if (!Array.isArray(content)) return undefined;
+  const texts = content.filter(isRecord).flatMap((block) => stringIn(block, 'text') ?? []);
+  return texts.length > 0 || content.length === 0 ? texts.join('\n') : undefined;
 }

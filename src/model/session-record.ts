@@ -18,3 +18,15 @@ export interface SessionRecord {
   /** The processes that have the session open, or had it open when they died. */
   readonly openIn?: readonly string[];
 }
+
+export const MAX_SESSION_ID_CHARS = 200;
+
+/** True if a value can be a session id: printable characters on one line. */
+export function isSessionId(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value !== '' &&
+    value.length <= MAX_SESSION_ID_CHARS &&
+    !/[\p{C}\p{Zl}\p{Zp}]/u.test(value)
+  );
+}

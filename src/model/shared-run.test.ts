@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SharedRun } from './awaitable.ts';
+import { SharedRun } from './shared-run.ts';
 
 /** Work that ends when the test says so. */
 function manual(): { readonly work: () => Promise<void>; readonly ends: ((error?: Error) => void)[] } {

@@ -1,5 +1,5 @@
 import { Fault } from './fault.ts';
-import { isSessionId, MAX_SESSION_ID_CHARS } from './record.ts';
+import { isSessionId, MAX_SESSION_ID_CHARS } from './session-record.ts';
 
 /** The beginning of a turn: the time between two user prompts, or since an explicit checkpoint. */
 export interface TurnMark {

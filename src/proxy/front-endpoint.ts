@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isSessionId } from '../model/record.ts';
+import { isSessionId } from '../model/session-record.ts';
 import { SESSION_KEY } from '../tools/session-choice.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { Pump } from './pump.ts';

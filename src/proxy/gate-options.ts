@@ -4,7 +4,8 @@ import type { ForeignSession } from '../model/foreign-session.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
 import { Catalogue } from './catalogue.ts';
-import { type InterceptOptions, ProxyTurns, Witnesses } from './intercept-options.ts';
+import { type InterceptOptions, Witnesses } from './intercept-options.ts';
+import { ProxyTurns } from './turns.ts';
 import { AskedOnce, type UnknownTools } from './unknown-refusal.ts';
 
 /** The options that concern the gate. */

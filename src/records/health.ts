@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { FileSystemClock } from '../disk/clock.ts';
 import { loadNative } from '../disk/context.ts';
-import { FileSystemClock } from '../disk/read.ts';
 import { findRipgrep } from '../disk/ripgrep.ts';
 import { type ChainReport, verifyChain } from '../journal/verify.ts';
-import { openRangeLock } from '../lock/locks.ts';
+import { openRangeLock } from '../lock/process-lock.ts';
 import { isFleetUrl, openRecordedState } from '../store/open-state.ts';
 import type { FleetHealth } from '../store/postgres/inspect.ts';
 import { inspectHome } from '../store/prepare-home.ts';

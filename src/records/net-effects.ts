@@ -1,5 +1,4 @@
-import { sameSide } from '../journal/side.ts';
-import type { Entry, Side } from '../model/entry.ts';
+import { type Entry, type Side, sameSide } from '../model/entry.ts';
 
 /** The combined effect of several changes on one path. */
 export interface NetEffect {

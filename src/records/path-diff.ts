@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
-import { FileSystemClock, readSnapshot } from '../disk/read.ts';
+import { FileSystemClock } from '../disk/clock.ts';
+import { readSnapshot } from '../disk/read.ts';
 import type { Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';

@@ -36,7 +36,9 @@ export interface TableOptions {
 }
 
 const GAP = '  ';
+
 const MIN_CUT_WIDTH = 8;
+
 const MAX_CELL_CHARS = 2000;
 
 /**
@@ -121,4 +123,17 @@ function lengthOf(text: string): number {
 
 function oneLine(text: string): string {
   return clip(text, MAX_CELL_CHARS).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
+}
+
+/** Colours the added and removed lines of a unified diff. */
+export function paintDiff(text: string, colours: Colours): string {
+  return text
+    .split('\n')
+    .map((line) => {
+      if (/^(---|\+\+\+) /.test(line)) return colours.bold(line);
+      if (line.startsWith('@@')) return colours.dim(line);
+      if (line.startsWith('+')) return colours.green(line);
+      return line.startsWith('-') ? colours.red(line) : line;
+    })
+    .join('\n');
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { policyFilePath, stateFolder } from '../config/home.ts';
 import { GIT_FOLDERS } from '../config/protected.ts';
 import { loadNative, openDisk } from '../disk/context.ts';
-import { recover } from '../disk/retained.ts';
+import { recover } from '../disk/recover.ts';
 import { Baselines } from '../gate/baselines.ts';
 import { Claims } from '../gate/claims.ts';
 import { noteOwnLateWrites } from '../gate/late-writes.ts';
@@ -92,7 +92,7 @@ async function assemble(
   });
   opened.push(() => workspace.close());
   keepStateOutOfReach(workspace.roots, options.givenHome);
-  keepPolicyOutOfReach(workspace.roots, policyFilePath(home, process.platform), home);
+  keepPolicyOutOfReach({ workspace, home }, policyFilePath(home, process.platform));
   const { durability } = policy;
   const state = await openState(url, {
     home,

@@ -23,7 +23,13 @@ export function keepStateOutOfReach(roots: readonly string[], given: string): vo
  * Like `keepStateOutOfReach`, for a policy file. It may be in a root only inside the state folder, where it is
  * protected.
  */
-export function keepPolicyOutOfReach(roots: readonly string[], file: string, home: string): void {
+export function keepPolicyOutOfReach(
+  {
+    workspace: { roots },
+    home,
+  }: { readonly workspace: { readonly roots: readonly string[] }; readonly home: string },
+  file: string,
+): void {
   const { target } = mustNotPassThrough(roots, 'policy file', file);
   if (!isWithin(target, home) && roots.some((root) => isWithin(target, root)))
     throw invalid(

@@ -7,8 +7,10 @@ import type { Durability } from '../model/policy.ts';
 import { FileImages } from './images/file-images.ts';
 import type { Images } from './images.ts';
 import { MemoryImages, MemoryStore } from './memory/memory-store.ts';
+import { localOwner } from './owner.ts';
+import { openRevisions } from './revisions.ts';
 import type { OpenOptions } from './sqlite/connection.ts';
-import { type FleetOptions, type FleetView, localOwner, openRevisions, type State } from './state.ts';
+import type { FleetOptions, FleetView, State } from './state.ts';
 import type { Store } from './store.ts';
 
 interface StateOptions {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { isAlive, ownerOfThisProcess } from './state.ts';
+import { isAlive, ownerOfThisProcess } from './owner.ts';
 
 describe('the owner of a change', () => {
   it('is this process, always the same, and alive', () => {

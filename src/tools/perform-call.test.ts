@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { RENDER_CONTEXT } from '../../test/support/render-context.ts';
 import { written } from '../../test/support/written.ts';
 import { RAW_STYLE } from '../dialect/filesystem/shapes.ts';
-import { READ_STYLE } from '../dialect/lace/tools.ts';
+import { READ_STYLE } from '../dialect/lace/dialect.ts';
 import { RECEIPT_STYLE } from '../dialect/lookfirst/looking-tools.ts';
 import { type ReadStyle, styledText } from '../dialect/render.ts';
 import type { ReadResult } from '../model/results.ts';

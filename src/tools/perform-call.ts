@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url';
 import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
 import { type ReadStyle, type RenderContext, type Rendered, styledText } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
-import { runAsTool } from '../gate/look.ts';
+import { runAsTool } from '../gate/bypass.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileStatus, ReadResult, RunResult } from '../model/results.ts';

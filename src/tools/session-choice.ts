@@ -1,6 +1,7 @@
 import type { Awaitable } from '../model/awaitable.ts';
-import { isSessionId, type JsonRecord, MAX_SESSION_ID_CHARS } from '../model/record.ts';
+import type { JsonRecord } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
+import { isSessionId, MAX_SESSION_ID_CHARS } from '../model/session-record.ts';
 import { isTurnId } from '../model/turn.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import type { Sessions } from '../session/sessions.ts';

@@ -36,6 +36,7 @@ import type { RefusalOutcome, SuccessOutcome } from '../report/json.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import { GatedSession } from '../session/gated-session.ts';
 import { type PathNames, pathNames } from '../session/path-names.ts';
+import { failureAnswer } from './failure.ts';
 import type { FaultOutcome, ToolAnswer } from './tool-answer.ts';
 import {
   callTool,
@@ -341,4 +342,29 @@ function strictMember(shape: Shape): JsonRecord {
 function orNull(schema: JsonRecord): JsonRecord {
   const { type, enum: values } = schema;
   return { ...schema, type: [type, 'null'], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
+}
+
+/**
+ * Runs a tool for a framework. A refusal or a Fault becomes an answer with `ok: false`, which the
+ * adapter flags as its framework flags errors. An abort is thrown, so that the framework sees its
+ * own signal.
+ */
+export async function answered(
+  tool: ToolsetTool,
+  args: unknown,
+  options: ToolCallOptions = {},
+): Promise<ToolsetAnswer> {
+  try {
+    return await tool.call(args, options);
+  } catch (error) {
+    if (options.signal?.aborted === true || !(error instanceof Fault)) throw error;
+    return flaggedFault(tool.name, error);
+  }
+}
+
+/** Converts a Fault to an answer, which tells the model what failed and whether anything changed. */
+export function flaggedFault(tool: string, fault: Fault): ToolsetAnswer {
+  const answer = failureAnswer(tool, fault);
+  if (answer.ok) throw new TypeError('a failure is not an answer of success');
+  return answer;
 }

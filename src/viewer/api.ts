@@ -14,14 +14,8 @@ import {
   type Viewing,
 } from '../records/view/entry-views.ts';
 import { feedPage, feedRow } from '../records/view/feed.ts';
-import {
-  conflictView,
-  filePicture,
-  rewindJobFor,
-  takenView,
-  turnAt,
-  undoJobFor,
-} from '../records/view/file-picture.ts';
+import { filePicture } from '../records/view/file-picture.ts';
+import { conflictView, rewindJobFor, takenView, turnAt, undoJobFor } from '../records/view/undo-views.ts';
 import type { FeedFilter, LiveView, StartView, UndoView } from '../records/view/view-data.ts';
 import type { Sessions } from '../session/sessions.ts';
 

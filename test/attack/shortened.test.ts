@@ -1,5 +1,5 @@
 // Tests that `npm test` runs with fewer rounds or cases, here at full length.
-import '../../src/session/search-race.test.ts';
+import '../../src/session/search.race.test.ts';
 import '../../src/text/merge.test.ts';
 import '../e2e/conformance.test.ts';
 import '../race/all-or-none.test.ts';

@@ -2,7 +2,7 @@
 // logged.
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LitterLog, logFolder, readLitter } from '../../src/disk/context.ts';
+import { LitterLog, logFolder, readLitter } from '../../src/disk/litter-log.ts';
 
 const { home } = JSON.parse(process.argv[2] ?? '') as { readonly home: string };
 const filler = join(home, 'filler');

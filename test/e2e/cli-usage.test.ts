@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { EXIT } from '../../src/cli/cli.ts';
 import { COMMANDS } from '../../src/cli/command-list.ts';
-import { EXIT } from '../../src/cli/exit-code.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { desk, ok } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';

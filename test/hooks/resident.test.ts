@@ -15,7 +15,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hookScript } from '../../src/cli/clients/hook-files.ts';
-import { ownerOfThisProcess } from '../../src/store/state.ts';
+import { ownerOfThisProcess } from '../../src/store/owner.ts';
 
 const PROGRAM = new URL('../../dist/bin/lookfirst.js', import.meta.url).pathname;
 

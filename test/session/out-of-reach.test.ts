@@ -72,7 +72,9 @@ describe('a policy file', () => {
   ])('%s is refused', (_what, fileOf) => {
     const places = scratch();
     const file = fileOf(places);
-    expect(() => keepPolicyOutOfReach([places.root], file, places.home)).toThrow(INVALID);
+    expect(() =>
+      keepPolicyOutOfReach({ workspace: { roots: [places.root] }, home: places.home }, file),
+    ).toThrow(INVALID);
   });
 
   it('beside the state that is a link into a root is refused at the start', async () => {
@@ -85,7 +87,8 @@ describe('a policy file', () => {
   it('of its own, or one that is not there, is fine', () => {
     const { root, home, outside } = scratch();
     writeFileSync(join(outside, 'p.json'), '{}');
-    keepPolicyOutOfReach([root], join(outside, 'p.json'), home);
-    keepPolicyOutOfReach([root], join(home, 'lookfirst.json'), home);
+    const workspace = { roots: [root] };
+    keepPolicyOutOfReach({ workspace, home }, join(outside, 'p.json'));
+    keepPolicyOutOfReach({ workspace, home }, join(home, 'lookfirst.json'));
   });
 });

@@ -6,7 +6,7 @@ import { noteLateWrites, oldLeftovers } from '../../src/gate/late-writes.ts';
 import { collectGarbage, planGc } from '../../src/journal/gc.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { Sessions } from '../../src/session/sessions.ts';
-import { openRevisions } from '../../src/store/state.ts';
+import { openRevisions } from '../../src/store/revisions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { IN_MEMORY, scratch } from '../support/tree.ts';
 

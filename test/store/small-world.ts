@@ -1,7 +1,6 @@
-import { sameContent } from '../../src/journal/side.ts';
 import type { UndoPlan } from '../../src/journal/undo-plan.ts';
 import type { UndoStep } from '../../src/journal/undo-steps.ts';
-import type { Effect, Entry, NewEntry, Side } from '../../src/model/entry.ts';
+import { type Effect, type Entry, type NewEntry, type Side, sameContent } from '../../src/model/entry.ts';
 import { ABSENT, FOLDER, file, ROOT } from './samples.ts';
 
 type Op =

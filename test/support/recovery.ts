@@ -1,5 +1,5 @@
 import type { DiskContext } from '../../src/disk/context.ts';
-import { type Recovered, type Recovery, recover } from '../../src/disk/retained.ts';
+import { type Recovered, type Recovery, recover } from '../../src/disk/recover.ts';
 import type { Workspace } from '../../src/workspace/workspace.ts';
 
 /** Recovers as the next start does when all other processes are dead. */

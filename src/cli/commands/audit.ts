@@ -8,9 +8,8 @@ import {
 } from '../../records/transcripts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
-import type { Cli } from '../cli.ts';
+import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
 import { Progress } from '../progress.ts';
 import { countOf } from '../words.ts';
 

@@ -1,6 +1,5 @@
 import { Argument, Command } from 'commander';
-import type { Cli } from '../cli.ts';
-import type { CommandEntry } from '../command-entry.ts';
+import type { Cli, CommandEntry } from '../cli.ts';
 import { conventional } from '../conventions.ts';
 
 type Shell = 'bash' | 'zsh' | 'fish' | 'pwsh';

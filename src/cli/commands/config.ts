@@ -4,8 +4,7 @@ import { policySettings, type Setting } from '../../config/settings.ts';
 import { jsonText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { placeSettings, policySourcesOf, type StateFlags } from '../../session/configured.ts';
-import type { Cli } from '../cli.ts';
-import { EXIT } from '../exit-code.ts';
+import { type Cli, EXIT } from '../cli.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
 import { didYouMean, missing } from '../words.ts';
 

@@ -1,8 +1,7 @@
 import { Command } from 'commander';
 import { Fault } from '../../model/fault.ts';
 import { jsonText } from '../../report/bounded.ts';
-import type { Cli } from '../cli.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { type ServerAnswer, ServerProcess } from '../server-process.ts';
 import { Stage } from '../stage.ts';
 

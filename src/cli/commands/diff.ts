@@ -4,11 +4,10 @@ import { EntryChoice } from '../../records/entry-choice.ts';
 import { type NetEffect, netEffects, withoutImplied } from '../../records/net-effects.ts';
 import type { PathDiff } from '../../records/path-diff.ts';
 import { Records } from '../../records/records.ts';
+import { paintDiff } from '../../report/human.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
-import type { Cli } from '../cli.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, addFilterFlags, entryRequest, type FilterFlags, linesOption } from '../flags.ts';
-import { paintDiff } from '../paint-diff.ts';
 import { tellRefusal } from '../refusal-text.ts';
 
 interface DiffFlags extends FilterFlags, StateFlags {

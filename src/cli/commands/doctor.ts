@@ -3,7 +3,7 @@ import { ripgrepVersion } from '../../records/health.ts';
 import { jsonText } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import type { StateFlags } from '../../session/configured.ts';
-import type { Cli } from '../cli.ts';
+import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { blindWriteProblem, checkClients } from '../doctor/clients.ts';
 import { checkHooks, checkUnjudged } from '../doctor/hooks.ts';
 import {
@@ -20,7 +20,6 @@ import {
   reasonOf,
   warn,
 } from '../doctor/state.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
 import { Stage } from '../stage.ts';
 

@@ -5,9 +5,8 @@ import { readTranscript, type TranscriptSightings } from '../../records/transcri
 import { formatRanges } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
-import type { Cli } from '../cli.ts';
+import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
 import { Progress } from '../progress.ts';
 import { countOf } from '../words.ts';
 

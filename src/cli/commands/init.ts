@@ -4,7 +4,7 @@ import { Argument, Command, Option } from 'commander';
 import { canonicalPath } from '../../records/canonical-path.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import { placesOf, policyOf } from '../../session/configured.ts';
-import type { Cli } from '../cli.ts';
+import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { CLIENT_NAMES, type ClientName, type ConfigScope } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
 import {
@@ -18,7 +18,6 @@ import { FormerFiles } from '../clients/former.ts';
 import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import type { Starter } from '../clients/launch.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
 import { refuseAgent } from '../operator.ts';
 
 interface Flags {

@@ -1,14 +1,13 @@
 import { Command } from 'commander';
 import type { Entry } from '../../model/entry.ts';
-import { changedLines } from '../../records/changed-lines.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
 import { detailOf, entryData } from '../../records/entry-words.ts';
+import { netEffects } from '../../records/net-effects.ts';
 import { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
-import type { Cli } from '../cli.ts';
+import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryColumns, entryRow } from '../entry-row.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
 import {
   addCommonFlags,
   addFilterFlags,
@@ -145,4 +144,28 @@ async function verify(cli: Cli, records: Records, flags: LogFlags): Promise<Exit
     );
   }
   return report.ok ? EXIT.done : EXIT.fault;
+}
+
+/** A change of more files, or of a larger file, is not counted: a list of entries must not read all of it. */
+const MAX_FILES = 20;
+
+const MAX_BYTES = 256 << 10;
+
+const MAX_LINES = 20_000;
+
+/** `+3 -1`: the lines that a change added and removed; empty if they cannot be counted. */
+export async function changedLines(records: Records, entry: Entry): Promise<string> {
+  const effects = entry.kind === 'change' && entry.action !== 'move' ? netEffects([entry]) : [];
+  const sides = effects.flatMap(({ before, after }) => [before, after]);
+  const isLarge = sides.some((side) => side.kind === 'file' && side.fingerprint.size > MAX_BYTES);
+  if (effects.length === 0 || effects.length > MAX_FILES || isLarge) return '';
+  let diff = '';
+  for (const effect of effects) {
+    const { text, truncated } = await records.diff(effect, { maxLines: MAX_LINES });
+    if (truncated) return '';
+    // The names of both sides come before the first hunk.
+    diff += text.slice(text.indexOf('\n@@'));
+  }
+  const count = (lines: RegExp): number => diff.match(lines)?.length ?? 0;
+  return `+${count(/^\+/gm)} -${count(/^-/gm)}`;
 }

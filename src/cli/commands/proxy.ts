@@ -3,15 +3,14 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { parsePolicyFile } from '../../config/policy-file.ts';
 import { completeTable } from '../../dialect/calls/user-table.ts';
 import { PRESET_NAMES } from '../../model/policy.ts';
-import { isSessionId } from '../../model/record.ts';
+import { isSessionId } from '../../model/session-record.ts';
 import { harmless } from '../../report/bounded.ts';
-import { accessibleFolders } from '../../session/accessible-folders.ts';
-import { placesOf, policyTextOf, type StateFlags } from '../../session/configured.ts';
+import { accessibleFolders, placesOf, policyTextOf, type StateFlags } from '../../session/configured.ts';
+import { keepPolicyOutOfReach } from '../../session/out-of-reach.ts';
 import type { ProxyPlan } from '../../tools/proxy-plan.ts';
 import type { Cli } from '../cli.ts';
 import { gather } from '../flags.ts';
 import { givenToken, tokenLine } from '../given-token.ts';
-import { keepOutOfReach } from '../policy-place.ts';
 
 interface ProxyFlags extends StateFlags {
   readonly root?: readonly string[];
@@ -58,7 +57,7 @@ export function defineProxy(cli: Cli): Command {
   return command.action(async (words: readonly string[], flags: ProxyFlags) => {
     const problem = problemOf(words, flags);
     if (problem !== undefined) command.error(`error: ${problem}`);
-    cli.end(await cli.runProxy(planOf(cli, words, flags)));
+    cli.end(await cli.runProxy(await planOf(cli, words, flags)));
   });
 }
 
@@ -86,14 +85,14 @@ function isWebAddress(text: string): boolean {
   return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
 }
 
-function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): ProxyPlan {
+async function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): Promise<ProxyPlan> {
   const policyFile = policyTextOf(cli, flags);
   const settings = policyFile === undefined ? undefined : parsePolicyFile(policyFile, flags.policy).proxy;
   const { url, preset, session, http } = flags;
   const log = (line: string): void => cli.terminal.tell(harmless(`lookfirst: ${line}`));
   return {
     workspace: {
-      roots: rootsOf(cli, flags, log),
+      roots: await rootsOf(cli, flags, log),
       ...placesOf(cli, flags),
       ...(preset === undefined ? {} : { preset }),
       ...(policyFile === undefined ? {} : { policyFile }),
@@ -103,7 +102,7 @@ function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): ProxyPla
         : { readOnlyRoots: flags.readOnlyRoot.map((dir) => resolve(cli.cwd, dir)) }),
     },
     opened: (sessions) => {
-      if (flags.policy !== undefined) keepOutOfReach(sessions, resolve(cli.cwd, flags.policy));
+      if (flags.policy !== undefined) keepPolicyOutOfReach(sessions.world, resolve(cli.cwd, flags.policy));
       for (const warning of sessions.world.store.warnings) log(warning);
     },
     command: words,
@@ -135,7 +134,7 @@ function frontOf(
 }
 
 /** Keeps the folders that can be opened. Files in the others then count as outside the workspace. */
-function rootsOf(cli: Cli, flags: ProxyFlags, log: (line: string) => void): readonly string[] {
+async function rootsOf(cli: Cli, flags: ProxyFlags, log: (line: string) => void): Promise<readonly string[]> {
   const roots = (flags.root ?? ['.']).map((root) => resolve(cli.cwd, root));
   return roots.length === 1 ? roots : accessibleFolders(roots, log);
 }

@@ -5,9 +5,8 @@ import { Scope } from '../../records/scope.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
-import type { Cli } from '../cli.ts';
+import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath } from '../entry-row.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
 import { countOf } from '../words.ts';
 

@@ -9,9 +9,8 @@ import {
 } from '../../records/session-views.ts';
 import { jsonText } from '../../report/bounded.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
-import type { Cli } from '../cli.ts';
+import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { sessionTable } from '../entry-row.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';

@@ -3,8 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { Fault } from '../../model/fault.ts';
 import { canonicalPath } from '../../records/canonical-path.ts';
 import { openWorkspace, placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
-import type { Cli } from '../cli.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
 import { startedByAgent } from '../operator.ts';
 

@@ -1,7 +1,6 @@
 import { inspect, linkTarget, listNames, listUnsorted, subfolderTest } from '../../disk/list.ts';
 import { fingerprintOf, isReadOnly, kindOf, modeOf, readSnapshot } from '../../disk/read.ts';
-import { sameSide } from '../../journal/side.ts';
-import type { Side } from '../../model/entry.ts';
+import { type Side, sameSide } from '../../model/entry.ts';
 import type { FileKind, PinnedDirectory, Place, ResolvedPath } from '../../model/path.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import { ignoredByGit, repositoryAround } from '../../process/git.ts';

@@ -1,13 +1,13 @@
 import { fingerprintOf, modeOf, stampOf } from '../../disk/read.ts';
-import { sameSide } from '../../journal/side.ts';
-import type {
-  AnnouncedCommand,
-  Effect,
-  ForeignWrite,
-  LayerExpectation,
-  PendingChange,
-  Side,
-  TreeSnapshot,
+import {
+  type AnnouncedCommand,
+  type Effect,
+  type ForeignWrite,
+  type LayerExpectation,
+  type PendingChange,
+  type Side,
+  sameSide,
+  type TreeSnapshot,
 } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../disk/read.ts';
-import { carryCoverage } from '../../ledger/merge-sighting.ts';
+import { carryCoverage } from '../../ledger/carry-coverage.ts';
 import { type Coverage, NOTHING, WHOLE } from '../../model/coverage.ts';
 import type { Effect, ForeignWrite } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';

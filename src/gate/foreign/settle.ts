@@ -1,5 +1,12 @@
-import { sameContent, sameSide } from '../../journal/side.ts';
-import type { Effect, ForeignWrite, NewEntry, PendingChange, Side } from '../../model/entry.ts';
+import {
+  type Effect,
+  type ForeignWrite,
+  type NewEntry,
+  type PendingChange,
+  type Side,
+  sameContent,
+  sameSide,
+} from '../../model/entry.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
 import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';

@@ -1,9 +1,8 @@
 import { fingerprintOf, type Snapshot } from '../../disk/read.ts';
-import { sameContent, sameSide } from '../../journal/side.ts';
 import { isUnder } from '../../journal/undo-events.ts';
 import { inOrder, type UndoStep } from '../../journal/undo-steps.ts';
 import { type Ledger, movedSightings, sightingsBelow } from '../../ledger/ledger.ts';
-import type { Side } from '../../model/entry.ts';
+import { type Side, sameContent, sameSide } from '../../model/entry.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';

@@ -1,9 +1,9 @@
 import { listNames } from '../../disk/list.ts';
-import { sameSide } from '../../journal/side.ts';
 import { entriesForUndo, newestSelected, type UndoTarget } from '../../journal/undo-history.ts';
 import { planUndo, type UndoPlan, type UndoPlans } from '../../journal/undo-plan.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import { asOf, type Ledger } from '../../ledger/ledger.ts';
+import { sameSide } from '../../model/entry.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
 import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';

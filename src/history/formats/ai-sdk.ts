@@ -1,7 +1,14 @@
-import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
+import {
+  isRecord,
+  type JsonRecord,
+  objectIn,
+  objectsIn,
+  stringIn,
+  textOf,
+  timeIn,
+} from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, FormatClaim } from '../format.ts';
-import { textOf, timeIn } from '../json-value.ts';
 import { outcomeIn, type RecordedResult } from '../tool-result.ts';
 import { messageFormat, type NamedMessages } from './message-format.ts';
 

@@ -1,7 +1,15 @@
-import { integerIn, isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
+import {
+  integerIn,
+  isRecord,
+  type JsonRecord,
+  objectIn,
+  objectsIn,
+  stringIn,
+  textOf,
+  timeIn,
+} from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import { type Format, type FormatClaim, type Reader, strongest } from '../format.ts';
-import { textOf, timeIn } from '../json-value.ts';
 import type { RecordedResult } from '../tool-result.ts';
 
 const BLOCKS = new Set([

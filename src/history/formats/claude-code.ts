@@ -1,13 +1,12 @@
 import type { RecordedPage } from '../../dialect/calls/answer.ts';
 import { claudePage } from '../../dialect/calls/hosts/answers.ts';
 import { pageShown } from '../../dialect/calls/shown/delivered.ts';
-import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
+import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn, timeIn } from '../../model/record.ts';
 import { lineCount } from '../../text/lines.ts';
 import { changeView } from '../edit-view.ts';
 import type { SeenEntry } from '../entry.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { timeIn } from '../json-value.ts';
 import {
   type Edited,
   type EditedSpan,

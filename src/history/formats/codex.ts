@@ -1,8 +1,15 @@
-import { integerIn, isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
+import {
+  integerIn,
+  isRecord,
+  type JsonRecord,
+  objectIn,
+  objectsIn,
+  stringIn,
+  timeIn,
+} from '../../model/record.ts';
 import { changeView, type FileChange } from '../edit-view.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { timeIn } from '../json-value.ts';
 import { enterDirectory } from '../paths.ts';
 import { readItem } from './openai-agents.ts';
 

@@ -1,8 +1,7 @@
 import { geminiOutput, geminiPage } from '../../dialect/calls/hosts/answers.ts';
-import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
+import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn, timeIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { timeIn } from '../json-value.ts';
 import { type Edited, editedBetween, type RecordedResult } from '../tool-result.ts';
 
 /** Chats of Gemini CLI: a log of messages in which a later line with the same id replaces the earlier one. */

@@ -1,7 +1,6 @@
-import { type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
+import { type JsonRecord, objectIn, objectsIn, stringIn, textOf } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, FormatClaim } from '../format.ts';
-import { textOf } from '../json-value.ts';
 import { messageFormat, type NamedMessages } from './message-format.ts';
 
 const REMOVE_ALL = '__remove_all__';

@@ -1,7 +1,6 @@
-import { type JsonRecord, objectIn, stringIn } from '../../model/record.ts';
+import { type JsonRecord, objectIn, stringIn, textOf, timeIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { textOf, timeIn } from '../json-value.ts';
 import { outcomeIn } from '../tool-result.ts';
 
 /**

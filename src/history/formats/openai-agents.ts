@@ -1,8 +1,15 @@
 import { codexOutput } from '../../dialect/calls/hosts/answers.ts';
-import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
+import {
+  isRecord,
+  type JsonRecord,
+  objectIn,
+  objectsIn,
+  stringIn,
+  textOf,
+  timeIn,
+} from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import { type Format, type FormatClaim, type Reader, strongest } from '../format.ts';
-import { textOf, timeIn } from '../json-value.ts';
 import { outcomeIn } from '../tool-result.ts';
 
 /** Items of the Responses API and the Agents SDK, and messages of Chat Completions, one by one or as whole lists. */

@@ -1,7 +1,6 @@
-import { type JsonRecord, objectIn, objectsIn, stringIn } from '../../model/record.ts';
+import { type JsonRecord, objectIn, objectsIn, stringIn, textOf, timeIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
-import { textOf, timeIn } from '../json-value.ts';
 
 const TYPES = new Set(['TOOL_CALL', 'TOOL_RESULT', 'COMPACTION', 'USER_MESSAGE', 'AGENT_MESSAGE']);
 /** A compaction's events may contain another compaction, up to this depth. */

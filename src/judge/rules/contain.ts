@@ -1,4 +1,4 @@
-import { type JudgeRule, no, PASS } from '../facts.ts';
+import { type JudgeRule, no, PASS } from '../ruling.ts';
 
 /**
  * Refuses every change in a read-only session, and changes to protected paths and to the root itself.

@@ -1,5 +1,6 @@
 import type { Policy } from '../../model/policy.ts';
-import { type Facts, type JudgeRule, no, PASS } from '../facts.ts';
+import type { Facts } from '../facts.ts';
+import { type JudgeRule, no, PASS } from '../ruling.ts';
 
 /**
  * Refuses text for a file that is not text, and text that contains Lookfirst's own read decorations or a stub

@@ -1,7 +1,8 @@
 import { type Coverage, type LineRange, mergeRanges, missingLines } from '../../model/coverage.ts';
 import type { Policy } from '../../model/policy.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { type Facts, type JudgeRule, knowledgeOf, no, note, PASS, type Ruling } from '../facts.ts';
+import { type Facts, knowledgeOf } from '../facts.ts';
+import { type JudgeRule, no, note, PASS, type Ruling } from '../ruling.ts';
 
 /**
  * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked. A delete needs every

@@ -1,5 +1,6 @@
 import type { Policy } from '../../model/policy.ts';
-import { type Facts, type JudgeRule, knowledgeOf, no, note, PASS, type Ruling } from '../facts.ts';
+import { type Facts, knowledgeOf } from '../facts.ts';
+import { type JudgeRule, no, note, PASS, type Ruling } from '../ruling.ts';
 
 /**
  * Requires that the path exists or does not exist, as the action demands. If a seen file has disappeared, an edit is

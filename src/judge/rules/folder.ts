@@ -1,4 +1,4 @@
-import { type JudgeRule, no, PASS } from '../facts.ts';
+import { type JudgeRule, no, PASS } from '../ruling.ts';
 
 /**
  * A non-empty folder may be deleted only if this session has listed it in full and it is unchanged

@@ -1,15 +1,7 @@
 import type { Policy } from '../../model/policy.ts';
 import { type Sighting, showsAll } from '../../model/sighting.ts';
-import {
-  bringsWhatIsThere,
-  type Facts,
-  type JudgeRule,
-  knowledgeOf,
-  no,
-  note,
-  PASS,
-  type Ruling,
-} from '../facts.ts';
+import { bringsWhatIsThere, type Facts, knowledgeOf } from '../facts.ts';
+import { type JudgeRule, no, note, PASS, type Ruling } from '../ruling.ts';
 
 /**
  * Requires that the file is unchanged since it was seen. Different bytes are always stale; equal bytes are not, except

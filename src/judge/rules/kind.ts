@@ -1,5 +1,6 @@
 import type { FileKind } from '../../model/path.ts';
-import { type JudgedAction, type JudgeRule, no, PASS } from '../facts.ts';
+import type { JudgedAction } from '../facts.ts';
+import { type JudgeRule, no, PASS } from '../ruling.ts';
 
 const SPECIAL: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
 /**

@@ -1,5 +1,6 @@
 import { showsAll } from '../../model/sighting.ts';
-import { bringsWhatIsThere, type Facts, type JudgeRule, knowledgeOf, no, PASS } from '../facts.ts';
+import { bringsWhatIsThere, type Facts, knowledgeOf } from '../facts.ts';
+import { type JudgeRule, no, PASS } from '../ruling.ts';
 
 /**
  * An `expected_revision` must match the current bytes, even if the session has seen them, because the caller named the

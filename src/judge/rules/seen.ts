@@ -1,6 +1,7 @@
 import type { Policy } from '../../model/policy.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { type Absence, type Facts, type JudgeRule, knowledgeOf, no, PASS, type Ruling } from '../facts.ts';
+import { type Absence, type Facts, knowledgeOf } from '../facts.ts';
+import { type JudgeRule, no, PASS, type Ruling } from '../ruling.ts';
 
 /**
  * This session must have seen the file, not too long ago, and the view must still be in the model's context. After a

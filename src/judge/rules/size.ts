@@ -1,4 +1,4 @@
-import { type JudgeRule, no, PASS } from '../facts.ts';
+import { type JudgeRule, no, PASS } from '../ruling.ts';
 
 /**
  * Refuses to load files over the limit for a change. Checked before `seen`, because the size is no secret and reading

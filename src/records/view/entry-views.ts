@@ -13,9 +13,10 @@ import { describeSide, findBytes } from '../path-diff.ts';
 import type { Records } from '../records.ts';
 import type { Scope } from '../scope.ts';
 import { type TurnView, turnViews } from '../turns.ts';
-import { falseAlarm, feedRow, fileRows, numbersOf } from './feed.ts';
+import { feedRow, fileRows } from './feed.ts';
 import { diffGroups } from './hunks.ts';
 import { durationWords } from './lanes.ts';
+import { falseAlarm, numbersOf } from './numbers.ts';
 import type {
   ChangeView,
   EntryView,

@@ -1,7 +1,6 @@
 import { type LineRange, mergeRanges, rangesOf } from '../../model/coverage.ts';
 import type { Entry } from '../../model/entry.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import type { Refusal } from '../../model/verdict.ts';
 import { byteSize } from '../../report/amounts.ts';
 import { plainKey } from '../../store/entry-columns.ts';
 import { carryRanges } from '../../text/carry.ts';
@@ -10,22 +9,21 @@ import { diffLines } from '../../text/diff.ts';
 import { lineCount } from '../../text/lines.ts';
 import { blame } from '../blame.ts';
 import { readLive } from '../path-diff.ts';
-import { rewindJob } from '../rewind.ts';
-import type { TakenBack } from '../take-back.ts';
-import { type TurnView, turnViews } from '../turns.ts';
-import { type UndoJob, undoJobs } from '../undo-jobs.ts';
 import { findTitle, type Viewing, viewText } from './entry-views.ts';
 import { feedRow } from './feed.ts';
-import { unifiedRows } from './hunks.ts';
-import type { FileDiff, FilePicture, Strip, UndoView } from './view-data.ts';
-import { WHY } from './view-words.ts';
+import type { FilePicture, Strip } from './view-data.ts';
 
 /** The maximum number of changes of the file that are read. Older lines count as written before them. */
 const MAX_CHANGES = 60;
+
 const MAX_REFUSALS = 40;
+
 const MAX_LINES = 5000;
+
 const MAX_LINE_CHARS = 400;
+
 const MAX_BYTES = 4 << 20;
+
 /** The number of entries in which reads of a session without sightings are searched for. */
 const MAX_DISTANCE = 20_000;
 
@@ -234,86 +232,4 @@ export function parseLines(lines: string, total: number): LineRange[] {
 
 function clippedTo(ranges: readonly LineRange[], total: number): LineRange[] {
   return ranges.flatMap(({ from, to }) => (from > total ? [] : [{ from, to: Math.min(to, total) }]));
-}
-
-/** The result or preview of an undo, for users. */
-export function takenView(viewing: Viewing, { result, root }: TakenBack): UndoView {
-  const { change, files, diff = '' } = result;
-  return {
-    ok: true,
-    ...(change === undefined ? {} : { change }),
-    files,
-    diffs: previewDiffs(viewing, { root, diff, paths: files.map(({ path }) => path) }),
-  };
-}
-
-/** A refused undo, with the changes that prevent it. */
-export function conflictView(viewing: Viewing, refusal: Refusal, root: string): UndoView {
-  const { code, path, detail } = refusal;
-  const reason = detail?.reason ?? WHY[code];
-  const isChanged = code === 'STALE' && detail?.diff !== undefined;
-  return {
-    ok: false,
-    code,
-    path,
-    reason,
-    canMerge: code === 'STALE',
-    diffs: isChanged ? [section(viewing, { root, path, text: detail.diff ?? '' })] : [],
-  };
-}
-
-/** The sections of a preview: each begins with the path of a file on a line of its own. */
-function previewDiffs(
-  viewing: Viewing,
-  { root, diff, paths }: { readonly root: string; readonly diff: string; readonly paths: readonly string[] },
-): FileDiff[] {
-  const names = new Set(paths);
-  const sections: { path: string; lines: string[] }[] = [];
-  const lines = diff.split('\n');
-  for (const [i, line] of lines.entries()) {
-    const isName = names.has(line) && /^(@@ |\()/.test(lines[i + 1] ?? '');
-    if (isName) sections.push({ path: line, lines: [] });
-    else sections.at(-1)?.lines.push(line);
-  }
-  return sections.map(({ path, lines: rows }) => section(viewing, { root, path, text: rows.join('\n') }));
-}
-
-function section(
-  viewing: Viewing,
-  { root, path, text }: { readonly root: string; readonly path: string; readonly text: string },
-): FileDiff {
-  const rows = unifiedRows(text, (line) => viewText(viewing, path, line));
-  const [note] = text.match(/^[(…].*$/m) ?? [];
-  return { root, path, ...rows, parts: false, ...(note === undefined ? {} : { note }) };
-}
-
-/** The undo of a change, or of its effect on one file; undefined if there is no such change here. */
-export async function undoJobFor(
-  { records, scope }: Viewing,
-  {
-    change,
-    root,
-    path,
-  }: { readonly change: string; readonly root?: string | undefined; readonly path?: string | undefined },
-): Promise<UndoJob | undefined> {
-  const entry = await records.change(change);
-  if (entry === undefined || !scope.includes(entry.root)) return undefined;
-  const [job] = await undoJobs(records, { cwd: root ?? entry.root, change, path });
-  return job;
-}
-
-/** The turn whose entry has this number. */
-export async function turnAt({ records, scope }: Viewing, seq: number): Promise<TurnView | undefined> {
-  const [mark] = await records.store.entries({ ...scope.filter, afterSeq: seq - 1, beforeSeq: seq + 1 });
-  if (mark?.kind !== 'turn' || mark.turn === undefined) return undefined;
-  const turns = await turnViews(records, { scope, session: mark.session, name: mark.turn });
-  return turns.find((turn) => turn.seq === seq);
-}
-
-export function rewindJobFor(
-  { records, scope }: Viewing,
-  turn: TurnView,
-  of: 'session' | 'everyone',
-): Promise<UndoJob | undefined> {
-  return rewindJob(records, { turn, scope, of });
 }

@@ -17,7 +17,7 @@ import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errnoOf, isMissing, isTaken } from '../../model/errno.ts';
 import type { Durability } from '../../model/policy.ts';
-import { isAlive, ownerOfThisProcess } from '../state.ts';
+import { isAlive, ownerOfThisProcess } from '../owner.ts';
 
 /** Mode of our own copies only; a displaced inode keeps its mode from the workspace. */
 export const COPY_MODE = 0o400;

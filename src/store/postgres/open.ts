@@ -5,14 +5,9 @@ import type { Durability } from '../../model/policy.ts';
 import { FileImages } from '../images/file-images.ts';
 import type { Images } from '../images.ts';
 import { LateNotes } from '../late-notes.ts';
-import {
-  type FleetOptions,
-  type FleetView,
-  localOwner,
-  type Owner,
-  revisionsUnder,
-  type State,
-} from '../state.ts';
+import { localOwner, type Owner } from '../owner.ts';
+import { revisionsUnder } from '../revisions.ts';
+import type { FleetOptions, FleetView, State } from '../state.ts';
 import type { Store } from '../store.ts';
 import { type ConnectionOptions, PostgresConnection } from './connection.ts';
 import { Heart, LeasedLocks } from './heart.ts';

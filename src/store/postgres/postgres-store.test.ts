@@ -19,7 +19,7 @@ import { scratch } from '../../../test/support/tree.ts';
 import { verifyChain } from '../../journal/verify.ts';
 import { LocalLocks, type Locks } from '../../lock/locks.ts';
 import { FileImages } from '../images/file-images.ts';
-import { localOwner } from '../state.ts';
+import { localOwner } from '../owner.ts';
 import type { Store } from '../store.ts';
 import { PostgresConnection } from './connection.ts';
 import { Heart, LeasedLocks } from './heart.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkToken } from './sdk-server.ts';
+import { checkToken } from './http.ts';
 
 describe('checkToken', () => {
   it.each(['Bearer s3cret', 'bearer s3cret', 'Bearer   s3cret '])('lets %j through', (authorization) => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { loadDialect } from '../mcp/serve.ts';
-import type { ObjectShape, Shape } from '../model/shape.ts';
-import type { OperationKind } from './operation.ts';
-import { checkArguments, DIALECT_NAMES, type Tool } from './tool.ts';
+import type { OperationKind } from '../../src/dialect/operation.ts';
+import { checkArguments, DIALECT_NAMES, type Tool } from '../../src/dialect/tool.ts';
+import { loadDialect } from '../../src/mcp/serve.ts';
+import type { ObjectShape, Shape } from '../../src/model/shape.ts';
 
 const DIALECTS = await Promise.all(DIALECT_NAMES.map(loadDialect));
 const TOOLS = DIALECTS.flatMap((dialect) =>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { sighting } from '../../test/support/judging.ts';
-import { joinWrites } from './merge-sighting.ts';
+import { joinWrites } from './store.ts';
 
 it('joins lists in order and keeps the last of what can stand only once', () => {
   const a = { session: 's', sighting: sighting({ key: 'a' }) };

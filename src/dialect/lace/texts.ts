@@ -1,5 +1,74 @@
-import type { ListedEntry } from '../../model/results.ts';
+import type { ListedEntry, ListResult, SearchResult } from '../../model/results.ts';
+import { relativeTime } from '../../report/amounts.ts';
+import { pathText } from '../../report/bounded.ts';
 import { wildcardMatcher } from '../../text/glob/segment.ts';
+import type { RenderContext } from '../render.ts';
+
+interface FindQuery {
+  readonly pattern: string;
+  /** The requested folder; shown paths are below it. */
+  readonly path: string;
+  readonly includeHidden: boolean;
+  readonly maxResults: number;
+}
+
+/** Sizes such as `5 bytes`, `1.5 KB`, in the original system's format. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1024) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
+  const units = ['KB', 'MB', 'GB'] as const;
+  const power = Math.min(Math.floor(Math.log(bytes) / Math.log(1024)), units.length);
+  return `${Number((bytes / 1024 ** power).toFixed(1))} ${units[power - 1]}`;
+}
+
+/**
+ * Entries whose name matches, newest first. Folders come last, because their times are not read.
+ */
+export function laceFindText(query: FindQuery, result: ListResult, context: RenderContext): string {
+  const matches = wildcardMatcher(query.pattern);
+  const found = result.entries
+    .filter(({ path }) => query.includeHidden || !path.split('/').some((name) => name.startsWith('.')))
+    .filter(({ path }) => matches(path.slice(path.lastIndexOf('/') + 1)))
+    .toSorted((a, b) => (b.mtimeMs ?? 0) - (a.mtimeMs ?? 0));
+  if (found.length === 0) return `No files found matching pattern: ${query.pattern}`;
+  const folder = query.path === '.' ? '' : `${query.path.replace(/\/+$/, '')}/`;
+  const rows = found.slice(0, query.maxResults).map(({ path, kind, sizeBytes, mtimeMs }) => {
+    const name = pathText(`${folder}${path}`);
+    if (kind === 'directory') return `${name}/`;
+    const when = mtimeMs === undefined ? '' : ` - ${relativeTime(mtimeMs, context.nowMs)}`;
+    return sizeBytes === undefined ? name : `${name} (${sizeText(sizeBytes)})${when}`;
+  });
+  if (found.length > query.maxResults)
+    rows.push(`\nResults limited to ${query.maxResults}. Use maxResults parameter to see more.`);
+  return rows.join('\n');
+}
+
+/** Matches grouped by file, with numbered lines. */
+export function laceSearchText(pattern: string, result: SearchResult): string {
+  if (result.hits.length === 0)
+    return `No matches found for pattern: ${pattern}${result.truncated ? ' in what could be searched' : ''}`;
+  const { matches } = result;
+  const rows = [`Found ${matches} match${matches === 1 ? '' : 'es'}:\n`];
+  if (result.truncated) rows.push('Results limited. Use maxResults parameter to see more.\n');
+  for (const [path, hits] of byFile(result)) {
+    const width = String(hits.at(-1)?.line ?? 1).length;
+    rows.push(
+      `${pathText(path)}:`,
+      ...hits.map(({ line, text }) => `${String(line).padStart(width)}\t${text}`),
+      '',
+    );
+  }
+  return rows.join('\n');
+}
+
+function byFile({ hits }: SearchResult): ReadonlyMap<string, SearchResult['hits']> {
+  const files = new Map<string, SearchResult['hits'][number][]>();
+  for (const hit of hits) {
+    const known = files.get(hit.path);
+    if (known === undefined) files.set(hit.path, [hit]);
+    else known.push(hit);
+  }
+  return files;
+}
 
 /** Folders whose content is only counted. */
 const SUMMARISED: ReadonlySet<string> = new Set([

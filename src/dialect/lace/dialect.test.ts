@@ -3,9 +3,8 @@ import { RENDER_CONTEXT as W } from '../../../test/support/render-context.ts';
 import type { ListedEntry, ReadResult } from '../../model/results.ts';
 import { wildcardMatcher } from '../../text/glob/segment.ts';
 import { styledText } from '../render.ts';
-import { LACE } from './dialect.ts';
-import { treeText } from './file-tree.ts';
-import { laceFindText, laceSearchText, READ_STYLE, sizeText } from './tools.ts';
+import { LACE, READ_STYLE } from './dialect.ts';
+import { laceFindText, laceSearchText, sizeText, treeText } from './texts.ts';
 
 function call(name: string, args: Record<string, unknown>) {
   const tool = LACE.tools.find((one) => one.name === name);

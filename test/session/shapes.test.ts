@@ -1,11 +1,11 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { scratch } from '../../test/support/tree.ts';
-import type { PolicyOverrides } from '../config/policy-file.ts';
-import type { ReadResult } from '../model/results.ts';
-import type { ReadOptions } from '../model/session.ts';
-import { openSession } from './sessions.ts';
+import type { PolicyOverrides } from '../../src/config/policy-file.ts';
+import type { ReadResult } from '../../src/model/results.ts';
+import type { ReadOptions } from '../../src/model/session.ts';
+import { openSession } from '../../src/session/sessions.ts';
+import { scratch } from '../support/tree.ts';
 
 async function open(policy: PolicyOverrides = {}) {
   const { root, home } = scratch();

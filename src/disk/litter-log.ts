@@ -1,0 +1,135 @@
+import {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { isMissing } from '../model/errno.ts';
+import type { Durability } from '../model/policy.ts';
+
+/** The prefix of all our temporary names; the owner follows it. */
+export const TEMP_PREFIX = '.lookfirst-';
+
+/**
+ * One line of a litter log: a folder in which this process creates temporary names, or a name it
+ * has claimed there.
+ */
+export type LitterLine =
+  | { readonly dir: string }
+  | { readonly dir: string; readonly claim: string; readonly name: string };
+
+interface Claiming {
+  readonly claim: string;
+  readonly name: string;
+  /** `none` inside a batch: after a power cut, the batch's announced change restores the file. */
+  readonly durability: Durability;
+}
+
+/**
+ * Records where a process may leave temporary names behind if it is killed. Each process has one
+ * file in our state folder, with a line per workspace folder it writes to. A later start reads the
+ * logs of dead processes.
+ */
+export class LitterLog {
+  readonly #path: string;
+  readonly #owner: string;
+  readonly #durability: Durability;
+  readonly #dirs = new Set<string>();
+  #fd: number | undefined;
+  #count = 0;
+  #doubtful = false;
+
+  constructor(home: string, owner: string, durability: Durability) {
+    const folder = logFolder(home);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#owner = owner;
+    this.#durability = durability;
+    this.#path = join(folder, `${owner}.log`);
+  }
+
+  /**
+   * A fresh temporary name in `dir`. The folder is logged before the name exists, so that it is
+   * never forgotten.
+   */
+  tempName(dir: string): string {
+    if (!this.#dirs.has(dir)) {
+      this.#append({ dir });
+      this.#dirs.add(dir);
+    }
+    this.#count += 1;
+    return `${TEMP_PREFIX}${this.#owner}-${this.#count.toString(36)}`;
+  }
+
+  /** Logs that temporary names will be created in these folders, with one sync for all of them. */
+  expect(dirs: readonly string[]): void {
+    const added = [...new Set(dirs)].filter((dir) => !this.#dirs.has(dir));
+    for (const [index, dir] of added.entries()) {
+      this.#append({ dir }, index === added.length - 1 ? this.#durability : 'none');
+      this.#dirs.add(dir);
+    }
+  }
+
+  /** Logs that `name` in `dir` is about to be renamed to `claim` for a moment. */
+  claiming(dir: string, { claim, name, durability }: Claiming): void {
+    this.#append({ dir, claim, name }, durability);
+  }
+
+  /** Keeps the log for a later start: a step failed, so a temporary name may remain. */
+  doubt(): void {
+    this.#doubtful = true;
+  }
+
+  /** Closes the log, and deletes it if everything this process created is published or removed. */
+  close(): void {
+    if (this.#fd === undefined) return;
+    closeSync(this.#fd);
+    this.#fd = undefined;
+    if (!this.#doubtful) unlinkIfThere(this.#path);
+  }
+
+  #append(line: LitterLine, durability: Durability = this.#durability): void {
+    this.#fd ??= openSync(this.#path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
+    // Begin a new line, in case a full disk cut the previous one short.
+    const text = Buffer.from(`\n${JSON.stringify(line)}\n`);
+    for (let done = 0; done < text.byteLength; ) done += writeSync(this.#fd, text, done);
+    // Sync, so that the line survives a power cut: once per folder, and for every claim.
+    if (durability !== 'none') fdatasyncSync(this.#fd);
+  }
+}
+
+export function logFolder(home: string): string {
+  return join(home, 'writers');
+}
+
+/** The lines of a log; empty if another start has already removed it. */
+export function readLitter(path: string): LitterLine[] {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+  return text.split('\n').flatMap((line) => {
+    try {
+      // `#append` wrote this format. A torn line belongs to a name that was never created.
+      return line === '' ? [] : [JSON.parse(line) as LitterLine];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Removes one of our own files. No error if another process has already removed it. */
+export function unlinkIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}

@@ -1,0 +1,137 @@
+import { lstatSync, readdirSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf, isMissing } from '../model/errno.ts';
+import type { PinnedDirectory } from '../model/path.ts';
+import type { DiskContext } from './context.ts';
+import { moveIfFree } from './free-name.ts';
+import { type LitterLine, logFolder, readLitter, TEMP_PREFIX, unlinkIfThere } from './litter-log.ts';
+import { retain, retainFolder } from './publication.ts';
+
+export interface Recovery {
+  readonly home: string;
+  isAlive(owner: string): boolean;
+  /** Pins a folder that a dead process wrote to. `elsewhere`: not in this workspace. */
+  enter(dir: string): PinnedDirectory | 'gone' | 'elsewhere';
+}
+
+export interface Recovered {
+  /** Files that were claimed when their process died and have their names again. */
+  readonly restored: readonly string[];
+  /** Temporary files moved out of the workspace into our own folder. */
+  readonly removed: readonly string[];
+}
+
+/**
+ * Cleans up after killed processes: restores claimed names and moves temporary files out of the
+ * workspace. Deletes only second names of files that are in place, because a temporary name may
+ * hold a displaced original. Several starts may run it concurrently. Anything that cannot be
+ * cleaned up now stays for a later start.
+ */
+export function recover(context: DiskContext, recovery: Recovery): Recovered {
+  const restored: string[] = [];
+  const removed: string[] = [];
+  for (const file of logsIn(logFolder(recovery.home))) {
+    const owner = file.replace(/\.log$/, '');
+    if (recovery.isAlive(owner)) continue;
+    const path = join(logFolder(recovery.home), file);
+    const lines = readLitter(path);
+    let left = false;
+    for (const dir of new Set(lines.map((line) => line.dir))) {
+      const cleaned = cleanFolder(context, recovery, { dir, owner, lines });
+      if (cleaned === 'left') left = true;
+      else {
+        restored.push(...cleaned.restored);
+        removed.push(...cleaned.removed);
+      }
+    }
+    if (!left) unlinkIfThere(path);
+  }
+  return { restored, removed };
+}
+
+function logsIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    // The folder is gone, or this process has too many open files. Neither may block the change about to begin.
+    if (errnoOf(error) === undefined) throw error;
+    return [];
+  }
+}
+
+interface Litter {
+  readonly dir: string;
+  readonly owner: string;
+  readonly lines: readonly LitterLine[];
+}
+
+function cleanFolder(context: DiskContext, recovery: Recovery, litter: Litter): Recovered | 'left' {
+  const { dir, owner } = litter;
+  const entered = recovery.enter(dir);
+  if (entered === 'elsewhere') return 'left';
+  if (entered === 'gone') return { restored: [], removed: [] };
+  try {
+    const own = litter.lines.filter((line) => line.dir === dir);
+    const restored = restoreClaims(entered, own).map((name) => join(dir, name));
+    const removed = removeTemps(context, entered, owner).map((name) => join(dir, name));
+    return { restored, removed };
+  } catch (error) {
+    // A full disk or a read-only folder must not prevent a session from starting.
+    if (errnoOf(error) === undefined) throw error;
+    return 'left';
+  } finally {
+    entered.close();
+  }
+}
+
+function restoreClaims(dir: PinnedDirectory, lines: readonly LitterLine[]): string[] {
+  const restored: string[] = [];
+  for (const line of lines) {
+    if (!('claim' in line)) continue;
+    const claim = `${dir.prefix}/${line.claim}`;
+    if (lstatSync(claim, { throwIfNoEntry: false }) === undefined) continue;
+    // A taken name means that the new file was published. `removeTemps` then retains the old one.
+    if (unlessMissing(() => moveIfFree(claim, `${dir.prefix}/${line.name}`))) restored.push(line.name);
+  }
+  return restored;
+}
+
+function removeTemps(context: DiskContext, dir: PinnedDirectory, owner: string): string[] {
+  const names = readdirSync(`${dir.prefix}/.`);
+  const temps = names.filter((name) => isTempOf(owner, name));
+  const others = names.filter((name) => !name.startsWith(TEMP_PREFIX));
+  return temps.filter((name) => unlessMissing(() => removeTemp(context, dir, { name, others })));
+}
+
+/** True for a temporary name of exactly this owner: another owner's id may begin with the same characters. */
+function isTempOf(owner: string, name: string): boolean {
+  const prefix = `${TEMP_PREFIX}${owner}-`;
+  return name.startsWith(prefix) && /^[0-9a-z]+$/.test(name.slice(prefix.length));
+}
+
+function removeTemp(
+  context: DiskContext,
+  dir: PinnedDirectory,
+  { name, others }: { readonly name: string; readonly others: readonly string[] },
+): boolean {
+  const path = `${dir.prefix}/${name}`;
+  const stats = lstatSync(path, { bigint: true });
+  const { ino, nlink } = stats;
+  const inPlace = (other: string): boolean =>
+    lstatSync(`${dir.prefix}/${other}`, { bigint: true, throwIfNoEntry: false })?.ino === ino;
+  // A second link to a file in place: the process died between linking the new name and removing the temporary one.
+  if (stats.isDirectory()) retainFolder(context, path);
+  else if (nlink > 1n && others.some(inPlace)) unlinkSync(path);
+  else retain(context, path);
+  return true;
+}
+
+/** False if the file is gone because another start was faster. */
+function unlessMissing(clean: () => boolean): boolean {
+  try {
+    return clean();
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}

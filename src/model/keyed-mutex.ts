@@ -1,0 +1,98 @@
+/** `alone`: an exclusive lock. `together`: a shared lock. */
+export type Sharing = 'alone' | 'together';
+
+/** A lock per key inside one process, first come, first served. */
+export class KeyedMutex<Key> {
+  readonly #doors = new Map<Key, Door>();
+
+  /**
+   * Waits at most `timeoutMs` for the lock (default: for ever); undefined on timeout. The request is queued before this
+   * returns its promise. Call the resolved function exactly once to release the lock.
+   */
+  async acquire(key: Key, sharing: Sharing, timeoutMs?: number): Promise<(() => void) | undefined> {
+    const door = this.#doorTo(key);
+    if (!door.tryEnter(sharing) && !(await door.wait(sharing, timeoutMs))) return undefined;
+    return () => this.#leave(key, door);
+  }
+
+  /** Like `acquire`, without waiting: undefined if the lock is not free. */
+  tryAcquire(key: Key, sharing: Sharing): (() => void) | undefined {
+    const door = this.#doorTo(key);
+    return door.tryEnter(sharing) ? () => this.#leave(key, door) : undefined;
+  }
+
+  #doorTo(key: Key): Door {
+    const door = this.#doors.get(key) ?? new Door();
+    this.#doors.set(key, door);
+    return door;
+  }
+
+  #leave(key: Key, door: Door): void {
+    if (door.leave()) this.#doors.delete(key);
+  }
+}
+
+interface Waiting {
+  readonly sharing: Sharing;
+  readonly enter: () => void;
+}
+
+/** The lock of one key. Grants waiting requests in order; consecutive shared requests are granted together. */
+class Door {
+  #waiting: readonly Waiting[] = [];
+  #inside = 0;
+  #sharing: Sharing = 'together';
+
+  tryEnter(sharing: Sharing): boolean {
+    if (this.#waiting.length > 0 || !this.#admits(sharing)) return false;
+    this.#letIn(sharing);
+    return true;
+  }
+
+  /** Resolves to true when the lock is granted, to false on timeout. */
+  wait(sharing: Sharing, timeoutMs?: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const waiting = { sharing, enter };
+      const giveUp = (): void => {
+        this.#waiting = this.#waiting.filter((other) => other !== waiting);
+        // Others may have waited only for this request.
+        this.#admitNext();
+        resolve(false);
+      };
+      const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
+      function enter(): void {
+        clearTimeout(timer);
+        resolve(true);
+      }
+      this.#waiting = [...this.#waiting, waiting];
+    });
+  }
+
+  /** Releases one holder. True if no holder is left. */
+  leave(): boolean {
+    this.#inside -= 1;
+    this.#admitNext();
+    return this.#inside === 0;
+  }
+
+  #admitNext(): void {
+    for (
+      let [next] = this.#waiting;
+      next !== undefined && this.#admits(next.sharing);
+      [next] = this.#waiting
+    ) {
+      this.#waiting = this.#waiting.slice(1);
+      this.#letIn(next.sharing);
+      next.enter();
+    }
+  }
+
+  #admits(sharing: Sharing): boolean {
+    return this.#inside === 0 || (sharing === 'together' && this.#sharing === 'together');
+  }
+
+  #letIn(sharing: Sharing): void {
+    this.#inside += 1;
+    this.#sharing = sharing;
+  }
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { carriedPicture, linesBy, parseLines } from './file-picture.ts';
+import { seenWords } from './view-words.ts';
+
+describe('the picture of a file', () => {
+  it('gives the lines of some changes as ranges', () => {
+    expect(linesBy([-1, -1, 0, -1, 1, 1], new Set([0, 1]))).toEqual([
+      { from: 3, to: 3 },
+      { from: 5, to: 6 },
+    ]);
+  });
+
+  it.each([
+    ['unchanged', [{ from: 1, to: 3 }], 'a\nb\nc\n', [[1, 3]], []],
+    [
+      'a changed line',
+      [{ from: 1, to: 3 }],
+      'a\nB\nc\n',
+      [
+        [1, 1],
+        [3, 3],
+      ],
+      [[2, 2]],
+    ],
+    ['a change outside of what was seen', [{ from: 3, to: 3 }], 'A\nb\nc\n', [[3, 3]], []],
+    ['a removed line', [{ from: 1, to: 3 }], 'a\nc\n', [[1, 2]], [[2, 2]]],
+    ['a removed end', [{ from: 1, to: 3 }], 'a\nb\n', [[1, 2]], [[2, 2]]],
+    ['everything removed', [{ from: 1, to: 3 }], '', [], [[1, 1]]],
+  ])('carries a view over %s', (_what, seen, now, still, stale) => {
+    const view = carriedPicture(seen, 'a\nb\nc\n', now);
+    expect(view.seen.map(({ from, to }) => [from, to])).toEqual(still);
+    expect(view.stale.map(({ from, to }) => [from, to])).toEqual(stale);
+  });
+
+  it.each([
+    ['whole', [[1, 9]]],
+    [
+      '1-3,5-20',
+      [
+        [1, 3],
+        [5, 9],
+      ],
+    ],
+    ['7', [[7, 7]]],
+    ['none', []],
+    ['20-30', []],
+  ])('reads the lines %s', (lines, ranges) => {
+    expect(parseLines(lines, 9).map(({ from, to }) => [from, to])).toEqual(ranges);
+  });
+
+  it.each([
+    ['whole', 'all lines'],
+    ['3-3', 'line 3'],
+    ['1-20,40-60', 'lines 1-20, 40-60'],
+  ])('says %s as "%s"', (lines, words) => {
+    expect(seenWords(lines)).toBe(words);
+  });
+});

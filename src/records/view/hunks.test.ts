@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { diffGroups, wordMarks } from './hunks.ts';
+
+describe('a diff', () => {
+  const lines = (count: number): string[] => Array.from({ length: count }, (_, i) => `${i + 1}`);
+  const text = (all: readonly string[]): string => all.map((line) => `${line}\n`).join('');
+
+  it('numbers rows on both sides and groups hunks with their surroundings', () => {
+    const before = lines(30);
+    const after = [...before.slice(0, 4), 'x', ...before.slice(5, 20), 'y', 'z', ...before.slice(20)];
+    const diff = diffGroups(text(before), text(after));
+    expect(diff).toMatchObject({ added: 3, removed: 1, cut: 0 });
+    expect(diff.groups).toHaveLength(2);
+    expect(diff.groups[0]?.map(({ sign, before: a, after: b, hunk }) => [sign, a, b, hunk])).toEqual([
+      [' ', 2, 2, undefined],
+      [' ', 3, 3, undefined],
+      [' ', 4, 4, undefined],
+      ['-', 5, undefined, 0],
+      ['+', undefined, 5, 0],
+      [' ', 6, 6, undefined],
+      [' ', 7, 7, undefined],
+      [' ', 8, 8, undefined],
+    ]);
+    expect(diff.groups[1]?.filter(({ hunk }) => hunk === 1).map(({ after: b }) => b)).toEqual([21, 22]);
+  });
+
+  it('keeps the numbers of hunks whose only difference is masked', () => {
+    const diff = diffGroups(
+      'KEY=one\n2\n3\n4\n5\n6\n7\n8\nend\n',
+      'KEY=two\n2\n3\n4\n5\n6\n7\n8\nEND\n',
+      (all) => all.replace(/KEY=.*/, 'KEY=[masked]'),
+    );
+    expect(diff.groups.flat().map(({ text: row }) => row)).not.toContain('KEY=one');
+    expect(diff.groups[1]?.find(({ sign }) => sign === '+')).toMatchObject({ text: 'END', hunk: 1 });
+  });
+
+  it.each([
+    ['a word', 'const a = one;', 'const a = two;', [[[10, 13]], [[10, 13]]]],
+    ['an added word', 'call(a)', 'call(a, b)', [[], [[6, 9]]]],
+    ['another line', 'completely other', 'nothing in common!', undefined],
+    ['no line', 'a', undefined, undefined],
+  ])('marks %s', (_what, old, fresh, marks) => {
+    expect(wordMarks(old, fresh)).toEqual(marks);
+  });
+
+  it('is bounded', () => {
+    const diff = diffGroups('', text(lines(5000)));
+    expect(diff).toMatchObject({ added: 5000, cut: 3000 });
+    expect(diff.groups.flat()).toHaveLength(2000);
+  });
+});

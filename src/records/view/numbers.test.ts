@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import type { Entry, Side } from '../../model/entry.ts';
+import { falseAlarm, numbersOf } from './numbers.ts';
+
+const file = (sha256: string, size = 10): Side => ({
+  kind: 'file',
+  fingerprint: { sha256, size },
+  mode: 0o644,
+  kept: true,
+});
+
+function entry(fields: Partial<Entry>): Entry {
+  return { seq: 1, hash: '', kind: 'change', atMs: 0, session: 'a', root: '/w', ...fields };
+}
+
+function changed(path: string, sides: readonly [string, string], fields: Partial<Entry> = {}): Entry {
+  const [before, after] = sides;
+  const effect = { key: `/w/${path}`, relative: path, before: file(before), after: file(after) };
+  return entry({ path, effects: [effect], ...fields });
+}
+
+describe('a refusal', () => {
+  const seen = { fingerprint: { sha256: 'old', size: 1 }, lines: 'whole', atMs: 0 };
+  const refusal = (fields: Partial<Entry>): Entry => entry({ kind: 'refusal', path: 'a.ts', ...fields });
+
+  it.each([
+    ['the bytes were the same', { code: 'STALE', sha256: 'old', seen }, undefined, 'unchanged-bytes'],
+    ['the bytes were others', { code: 'STALE', sha256: 'new', seen }, undefined, undefined],
+    ['it was not about bytes', { code: 'NO_MATCH', sha256: 'old', seen }, undefined, undefined],
+    [
+      'the same was written after a read',
+      { code: 'NOT_READ', sha256: 'now', content: 'mine' },
+      changed('a.ts', ['now', 'mine'], { seq: 2 }),
+      'same-content',
+    ],
+    [
+      'something else was written',
+      { code: 'NOT_READ', sha256: 'now', content: 'mine' },
+      changed('a.ts', ['now', 'other'], { seq: 2 }),
+      undefined,
+    ],
+    [
+      'the file changed in between',
+      { code: 'STALE', sha256: 'now', content: 'mine' },
+      changed('a.ts', ['later', 'mine'], { seq: 2 }),
+      undefined,
+    ],
+  ] satisfies [string, Partial<Entry>, Entry | undefined, string | undefined][])(
+    'is a false alarm or not: %s',
+    (_what, fields, next, alarm) => {
+      expect(falseAlarm(refusal(fields), next)).toBe(alarm);
+    },
+  );
+
+  it('is counted by code and day, with what diffs saved', () => {
+    const day = 86_400_000;
+    const numbers = numbersOf([
+      refusal({ seq: 3, code: 'STALE', atMs: day, sha256: 'old', seen, sizeBytes: 900, diffBytes: 100 }),
+      refusal({ seq: 1, code: 'NOT_READ', sha256: 'now', content: 'mine' }),
+      changed('a.ts', ['now', 'mine'], { seq: 2 }),
+      refusal({ seq: 4, code: 'STALE', atMs: day, sha256: 'x', seen }),
+      changed('a.ts', ['1', '2'], { seq: 5, diffBytes: 5 }),
+    ]);
+    expect(numbers).toMatchObject({
+      refusals: 3,
+      byCode: [
+        ['STALE', 2],
+        ['NOT_READ', 1],
+      ],
+      byDay: [
+        ['1970-01-01', 1],
+        ['1970-01-02', 2],
+      ],
+      saved: { times: 2, diffBytes: 105, rereadBytes: 910 },
+    });
+    expect(numbers.falseAlarms.map(({ seq }) => seq)).toEqual([3, 1]);
+  });
+});

@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Awaitable } from '../model/awaitable.ts';
+import { errnoOf, isMissing } from '../model/errno.ts';
+
+/** Identifies this process among all that share a state. */
+export interface Owner {
+  /** Identifies this process in announced changes. */
+  readonly id: string;
+  /** Identifies this opening of the state in file names: a process may open it several times. */
+  readonly tag: string;
+  /** True while the process with this id runs. */
+  isAlive(id: string): Awaitable<boolean>;
+  /** Like `isAlive`, for a tag. Only processes of the same machine see tags. */
+  isTagAlive(tag: string): boolean;
+}
+
+/** Identifies this process among those of one machine. */
+export function localOwner(): Owner {
+  const id = ownerOfThisProcess();
+  return {
+    id,
+    // Colons are not allowed in file names on every system.
+    tag: `${id.replace(':', '+')}+${randomBytes(3).toString('hex')}`,
+    isAlive,
+    isTagAlive: (tag) => isAlive(tag.split('+').slice(0, 2).join(':')),
+  };
+}
+
+/**
+ * Identity of this process, as `pid:start`. Process ids are reused, so the start time is part of it: in clock ticks
+ * since boot on Linux, in milliseconds since 1970 elsewhere.
+ */
+export function ownerOfThisProcess(): string {
+  return `${process.pid}:${startOfThisProcess()}`;
+}
+
+/**
+ * True while the process with this identity runs. Processes of other machines, and of containers with their own process
+ * ids, are invisible here and count as gone: give those a separate state folder. On systems other than Linux only the
+ * process id is compared, except for this process itself.
+ */
+export function isAlive(owner: string): boolean {
+  const [pid, start] = owner.split(':');
+  if (pid === undefined || start === undefined || !/^[1-9]\d*$/.test(pid)) return false;
+  if (Number(pid) === process.pid) return start === startOfThisProcess();
+  if (process.platform === 'linux') return start === linuxStart(pid);
+  return answersSignals(Number(pid));
+}
+
+function startOfThisProcess(): string {
+  const start = process.platform === 'linux' ? linuxStart('self') : undefined;
+  return start ?? String(Math.round(performance.timeOrigin));
+}
+
+/** Field 22 of /proc/PID/stat. Undefined for a process that is gone, or dead but not yet reaped. */
+function linuxStart(pid: string): string | undefined {
+  const stat = readStat(pid);
+  if (stat === undefined) return undefined;
+  // Field 2 is the program's name in parentheses and may itself contain spaces and parentheses. Field 3 is the state.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+}
+
+function readStat(pid: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch (error) {
+    // ESRCH: the process ended between opening and reading.
+    if (isMissing(error) || errnoOf(error) === 'ESRCH') return undefined;
+    throw error;
+  }
+}
+
+function answersSignals(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: the process exists and belongs to another user.
+    return errnoOf(error) === 'EPERM';
+  }
+}

@@ -1,0 +1,57 @@
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf } from '../model/errno.ts';
+import { Fault } from '../model/fault.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
+
+/** Computes the revision of exact bytes: a token that needs the state's key. */
+export type RevisionOf = (fingerprint: Fingerprint) => string;
+
+const KEY_BYTES = 32;
+
+const SHOWN_DIGITS = 12;
+
+/** Opens the revisions of this state folder. The first process makes the key, and all processes share it. */
+export function openRevisions(home: string): RevisionOf {
+  return revisionsUnder(readKey(join(home, 'lookfirst.key')));
+}
+
+/** Uses an HMAC, not a hash: otherwise `sha256sum` would permit overwriting a file that was never read. */
+export function revisionsUnder(key: KeyObject): RevisionOf {
+  return ({ sha256, size }) =>
+    createHmac('sha256', key).update(`${sha256}:${size}`).digest('hex').slice(0, SHOWN_DIGITS);
+}
+
+function readKey(file: string): KeyObject {
+  const key = readIfThere(file) ?? makeKey(file);
+  if (key.byteLength !== KEY_BYTES)
+    throw new Fault('STORE_FAILED', `the revision key is damaged: delete ${file}, then start again`, {
+      path: file,
+    });
+  return createSecretKey(key);
+}
+
+function readIfThere(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Makes the key. It appears complete under its name; if two processes make one, the first wins. */
+function makeKey(file: string): Buffer {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(draft, randomBytes(KEY_BYTES), { flag: 'wx', mode: 0o600 });
+    chmodSync(draft, 0o600);
+    linkSync(draft, file);
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return readFileSync(file);
+}

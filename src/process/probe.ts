@@ -3,7 +3,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { makeLayer, removeLayer, upperFolder } from './layer.ts';
 import { type AttributeReader, layerEntries } from './layer-entries.ts';
 import { runSandboxed } from './run-sandboxed.ts';
-import type { SandboxTools } from './sandbox.ts';
+import type { PerlTools, SandboxTools } from './sandbox.ts';
 
 /** The result of a test that commands can run here; if they cannot, what is missing and how to install it. */
 export type Probe =
@@ -15,6 +15,10 @@ interface ProbeOptions {
   readonly home: string;
   readonly platform: string;
   readonly path: string;
+  /** The processor, in Node's spelling. */
+  readonly arch: string;
+  /** Variables that commands get. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly uid: number;
   readonly gid: number;
   readonly attributes: AttributeReader | undefined;
@@ -43,14 +47,16 @@ export async function probe(options: ProbeOptions): Promise<Probe> {
       'install the optional package fs-native-extensions (npm install without --omit=optional)',
     );
   }
-  const programs = findAll(options.path);
+  const programs = findAll(options);
   if ('missing' in programs) return programs;
   const failures: string[] = [];
   for (const namespace of options.uid === 0 ? (['root', 'user'] as const) : (['user'] as const)) {
-    const tools = { ...programs, namespace, uid: options.uid, gid: options.gid };
-    const failure = await attempt(tools, options, attributes);
-    if (failure === undefined) return { ok: true, tools, attributes };
-    failures.push(failure);
+    for (const perl of programs.perl === undefined ? [undefined] : [programs.perl, undefined]) {
+      const tools = { ...programs, perl, namespace, uid: options.uid, gid: options.gid };
+      const failure = await attempt(tools, options, attributes);
+      if (failure === undefined) return { ok: true, tools, attributes };
+      failures.push(failure);
+    }
   }
   return explain([...new Set(failures)].join('; '), options.home);
 }
@@ -59,9 +65,9 @@ function no(missing: string, cure: string): Extract<Probe, { ok: false }> {
   return { ok: false, missing, cure };
 }
 
-type Programs = Pick<SandboxTools, 'unshare' | 'mount' | 'bwrap' | 'prlimit' | 'shell'>;
+type Programs = Pick<SandboxTools, 'unshare' | 'mount' | 'bwrap' | 'prlimit' | 'shell' | 'perl'>;
 
-function findAll(path: string): Programs | Extract<Probe, { ok: false }> {
+function findAll({ path, arch, env }: ProbeOptions): Programs | Extract<Probe, { ok: false }> {
   const bwrap = find('bwrap', path);
   if (bwrap === undefined) {
     return no(
@@ -72,7 +78,25 @@ function findAll(path: string): Programs | Extract<Probe, { ok: false }> {
   const [unshare, mount, prlimit] = ['unshare', 'mount', 'prlimit'].map((name) => find(name, path));
   if (unshare === undefined || mount === undefined || prlimit === undefined)
     return no('unshare, mount or prlimit is not installed', 'install util-linux');
-  return { bwrap, unshare, mount, prlimit, shell: find('bash', path) ?? '/bin/sh' };
+  return {
+    bwrap,
+    unshare,
+    mount,
+    prlimit,
+    shell: find('bash', path) ?? '/bin/sh',
+    perl: findPerl(arch, env),
+  };
+}
+
+const PERL = '/usr/bin/perl';
+const CALLS: Readonly<Record<string, PerlTools['calls']>> = { x64: [272, 165, 157], arm64: [97, 40, 167] };
+const PERL_VARIABLES = ['PERL5OPT', 'PERL5DB', 'PERL_UNICODE', 'PERLIO'];
+
+/** The system's Perl, unless a variable that the command must get would change how it starts. */
+function findPerl(arch: string, env: ProbeOptions['env']): PerlTools | undefined {
+  const calls = CALLS[arch];
+  if (calls === undefined || PERL_VARIABLES.some((name) => env[name] !== undefined)) return undefined;
+  return isExecutable(PERL) ? { program: PERL, calls } : undefined;
 }
 
 /** Also searches the folders of administrators' programs, which a user's PATH often lacks. */

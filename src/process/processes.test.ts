@@ -20,7 +20,7 @@ import { loadNative } from '../disk/context.ts';
 import { keepLayer, makeLayer, removeLayer, upperFolder } from './layer.ts';
 import { type LayerEntry, layerEntries } from './layer-entries.ts';
 import { type CommandRequest, type CommandRun, Processes } from './processes.ts';
-import type { Profile } from './sandbox.ts';
+import type { Profile, SandboxTools } from './sandbox.ts';
 
 const here = await sandboxHere();
 const attributes = loadNative();
@@ -50,10 +50,13 @@ function put(path: string, text = `${path}\n`): void {
 
 async function run(
   script: string,
-  more: Partial<CommandRequest> & { readonly processes?: Processes; readonly mount?: string } = {},
+  more: Partial<CommandRequest> & {
+    readonly processes?: Processes;
+    readonly tools?: Partial<SandboxTools> | undefined;
+  } = {},
 ): Promise<CommandRun> {
   if (here === undefined) throw new Error('no sandbox');
-  const { processes = new Processes({ home, env: process.env, attributes }), mount, ...request } = more;
+  const { processes = new Processes({ home, env: process.env, attributes }), tools, ...request } = more;
   count += 1;
   return processes.run(
     {
@@ -70,7 +73,7 @@ async function run(
       output: 'kept',
       ...request,
     },
-    mount === undefined ? here : { ...here, tools: { ...here.tools, mount } },
+    { ...here, tools: { ...here.tools, ...tools } },
   );
 }
 
@@ -132,13 +135,22 @@ describe.skipIf(here === undefined)('the entries of a layer', () => {
   });
 });
 
-describe.skipIf(here === undefined).each([
-  ['undo', UNDO],
-  ['confine', CONFINE],
-] as const)('a command in the profile %s', (_name, profile) => {
+/** Root's sandboxes in a user namespace are those of any other user. */
+const KINDS: readonly (readonly [string, { profile: Profile; tools?: Partial<SandboxTools> }])[] = [
+  ['undo', { profile: UNDO }],
+  ['undo in a user namespace', { profile: UNDO, tools: { namespace: 'user' } }],
+  ['undo by bubblewrap', { profile: UNDO, tools: { perl: undefined } }],
+  [
+    'undo by bubblewrap in a user namespace',
+    { profile: UNDO, tools: { perl: undefined, namespace: 'user' } },
+  ],
+  ['confine', { profile: CONFINE }],
+];
+
+describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (name, kind) => {
   it('changes nothing in the workspace', async () => {
     put('a');
-    const { end, output } = await run('echo x > a; cat a; echo bad >&2; exit 7', { profile });
+    const { end, output } = await run('echo x > a; cat a; echo bad >&2; exit 7', kind);
     expect(end).toEqual({ kind: 'exited', code: 7 });
     expect(output).toEqual({ head: 'x\nbad\n', bytes: 6, cutBytes: 0 });
     expect(readFileSync(join(workspace, 'a'), 'utf8')).toBe('a\n');
@@ -147,13 +159,13 @@ describe.skipIf(here === undefined).each([
   it('reports a program that does not exist as a shell does', async () => {
     // In a folder that may not be searched a program might exist: then the code is 126.
     const processes = new Processes({ home, env: { ...process.env, PATH: '/usr/bin:/bin' }, attributes });
-    const { end, output } = await run('', { profile, processes, command: ['no-such-program'] });
+    const { end, output } = await run('', { ...kind, processes, command: ['no-such-program'] });
     expect(end).toEqual({ kind: 'exited', code: 127 });
     expect(output.head).toContain('no-such-program');
   });
 
   it('is not started if the sandbox cannot be completed', async () => {
-    const { end } = await run('true', { profile, cwd: join(workspace, 'missing') });
+    const { end } = await run('true', { ...kind, cwd: join(workspace, 'missing') });
     expect(end).toEqual({ kind: 'not-started', reason: expect.stringContaining('missing') });
   });
 
@@ -163,33 +175,54 @@ describe.skipIf(here === undefined).each([
     writeFileSync(mount, `#!/bin/sh\necho 'mount: /w: wrong fs type.' >&2; echo '${hint}' >&2; exit 32\n`, {
       mode: 0o755,
     });
-    const { end } = await run('true', { profile, mount });
-    expect(end).toEqual({ kind: 'not-started', reason: 'mount: /w: wrong fs type.' });
+    const isPerl = kind.profile.kind === 'undo' && !name.includes('bubblewrap') && here?.tools.perl;
+    const perl = isPerl ? { ...isPerl, calls: [isPerl.calls[0], 9999, isPerl.calls[2]] as const } : undefined;
+    const { end } = await run('true', { ...kind, tools: { ...kind.tools, mount, perl } });
+    const reason = perl ? 'sandbox: mount /: Function not implemented' : 'mount: /w: wrong fs type.';
+    expect(end).toEqual({ kind: 'not-started', reason });
   });
 
   it('does not see the state folder', async () => {
     writeFileSync(join(home, 'lookfirst.db'), 'private');
-    const { output } = await run(`ls -A '${home}'; echo x > '${home}/y' || echo no`, { profile });
+    const { output } = await run(`ls -A '${home}'; echo x > '${home}/y' || echo no`, kind);
     expect(output.head).toMatch(/no\n$/);
     expect(output.head).not.toContain('lookfirst.db');
     expect(existsSync(join(home, 'y'))).toBe(false);
   });
 
   it('ends with everything it started', async () => {
-    const { end } = await run('(while :; do echo x >> tick; sleep 0.01; done) & exit 0', { profile });
+    const { end } = await run('(while :; do echo x >> tick; sleep 0.01; done) & exit 0', kind);
     expect(end).toEqual({ kind: 'exited', code: 0 });
     expect(readdirSync(workspace)).toEqual([]);
   });
 
+  it('keeps its user and has no descriptor of the sandbox', async () => {
+    const fds = "ls /proc/self/fd | grep '^.$' | tr '\\n' ' '";
+    const { output } = await run(`id -u; id -g; grep NoNewPrivs /proc/self/status; ${fds}`, kind);
+    // 3 is the folder that ls reads.
+    expect(output.head).toBe(`${process.getuid?.()}\n${process.getgid?.()}\nNoNewPrivs:\t1\n0 1 2 3 `);
+  });
+
+  it('has no capability in a user namespace', async () => {
+    const { output } = await run('grep Cap[EPB] /proc/self/status | cut -f2 | sort -u', kind);
+    const isRoot =
+      kind.profile.kind === 'undo' && (kind.tools?.namespace ?? here?.tools.namespace) === 'root';
+    expect(output.head === '0000000000000000\n').toBe(!isRoot);
+  });
+
+  it('ends with the code of its signal', async () => {
+    expect((await run('kill -TERM $$', kind)).end).toEqual({ kind: 'exited', code: 143 });
+  });
+
   it('is ended by its time limit', async () => {
-    const { end } = await run('echo begun; sleep 1000', { profile, timeoutMs: 300 });
+    const { end } = await run('echo begun; sleep 1000', { ...kind, timeoutMs: 300 });
     expect(end).toEqual({ kind: 'ended', why: 'timeout' });
   });
 
   it('is ended by its caller', async () => {
     const aborter = new AbortController();
     const { end, output } = await run('echo begun; sleep 1000', {
-      profile,
+      ...kind,
       signal: aborter.signal,
       onOutput: () => aborter.abort(),
     });
@@ -200,7 +233,7 @@ describe.skipIf(here === undefined).each([
   it('reaches the real folders that are bound through', async () => {
     put('node_modules/a');
     const { layer } = await run('echo x > node_modules/b; echo y > c', {
-      profile,
+      ...kind,
       boundThrough: [join(workspace, 'node_modules')],
     });
     expect(readdirSync(join(workspace, 'node_modules'))).toEqual(['a', 'b']);
@@ -210,7 +243,7 @@ describe.skipIf(here === undefined).each([
   it('has two layers where one folder lies in another', async () => {
     put('inner/a');
     const { layer } = await run('echo x > inner/b; echo y > c', {
-      profile,
+      ...kind,
       layered: [workspace, join(workspace, 'inner')],
     });
     expect(readdirSync(upperFolder(layer, 0))).toEqual(['c']);

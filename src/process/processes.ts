@@ -106,6 +106,8 @@ export class Processes {
       home,
       attributes,
       platform: process.platform,
+      arch: process.arch,
+      env,
       path: env['PATH'] ?? '',
       uid: process.getuid?.() ?? 0,
       gid: process.getgid?.() ?? 0,

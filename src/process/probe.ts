@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync, readFileSync, statfsSync } from 'node
 import { delimiter, isAbsolute, join } from 'node:path';
 import { makeLayer, removeLayer, upperFolder } from './layer.ts';
 import { type AttributeReader, layerEntries } from './layer-entries.ts';
-import { runSandboxed } from './run-sandboxed.ts';
+import { COMMAND_VARIABLE, runSandboxed } from './run-sandboxed.ts';
 import type { PerlTools, SandboxTools } from './sandbox.ts';
 
 /** The result of a test that commands can run here; if they cannot, what is missing and how to install it. */
@@ -24,6 +24,8 @@ interface ProbeOptions {
   readonly attributes: AttributeReader | undefined;
   /** The name of the temporary layer. */
   readonly id: string;
+  /** The tag of this process; see `abandonedLayers`. */
+  readonly owner: string | undefined;
 }
 
 const OVERLAY_MAGIC = 0x794c7630;
@@ -122,10 +124,10 @@ const TRIAL = 'mkdir d && echo x > d/f && rm -r gone && mkdir gone';
 /** Undefined if it works; otherwise the reason why it failed. */
 async function attempt(
   tools: SandboxTools,
-  { home, id }: ProbeOptions,
+  { home, id, owner }: ProbeOptions,
   attributes: AttributeReader,
 ): Promise<string | undefined> {
-  const trial = join(home, 'layers', `${id}${tools.namespace}`);
+  const { id: name, folder: trial } = makeLayer(home, `${id}${tools.namespace}`, [], owner);
   const workspace = join(trial, 'workspace');
   mkdirSync(join(workspace, 'gone', 'inner'), { recursive: true, mode: 0o700 });
   try {
@@ -142,7 +144,7 @@ async function attempt(
         command: ['/bin/sh', '-c', TRIAL],
         streams: 'one',
       },
-      { env: { PATH: '/usr/bin:/bin' }, timeoutMs: TIMEOUT_MS, output: () => {} },
+      { env: { PATH: '/usr/bin:/bin', [COMMAND_VARIABLE]: name }, timeoutMs: TIMEOUT_MS, output: () => {} },
     );
     if (end.kind === 'not-started') return end.reason;
     if (end.kind === 'ended') return 'a trial command did not end';

@@ -420,6 +420,31 @@ describe('a command whose sandbox is still starting', () => {
   });
 });
 
+it.skipIf(process.platform !== 'linux')(
+  'a probe whose process was killed is ended by the next clean-up',
+  async () => {
+    const programs = join(home, 'programs');
+    mkdirSync(programs);
+    writeFileSync(join(programs, 'unshare'), '#!/bin/sh\nexec sleep 100\n', { mode: 0o755 });
+    const owner = { tag: 'killed', isTagAlive: (tag: string) => tag === 'me' };
+    // Perl has no part in this: its sandbox ends with its parent.
+    const env = { PATH: `${programs}:/usr/bin:/bin`, PERL5OPT: '' };
+    const probing = new Processes({ home, env, attributes, owner }).probe();
+    const cleaning = new Processes({ home, env, attributes, owner: { ...owner, tag: 'me' } });
+    let isOver = false;
+    void probing.finally(() => {
+      isOver = true;
+    });
+    await expect
+      .poll(() => {
+        cleaning.expire({ nowMs: Date.now(), dryRun: false });
+        return isOver;
+      })
+      .toBe(true);
+    expect(await probing).toMatchObject({ ok: false });
+  },
+);
+
 it('a layer is removed with names that are not UTF-8', async () => {
   const layer = makeLayer(home, 'odd', []);
   writeFileSync(Buffer.concat([Buffer.from(`${layer.folder}/a`), Buffer.from([0xff])]), '');

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -101,7 +102,7 @@ export class Processes {
 
   /** Tests once that commands can run here. */
   probe(): Promise<Probe> {
-    const { home, env, attributes } = this.#options;
+    const { home, env, attributes, owner } = this.#options;
     this.#probe ??= probe({
       home,
       attributes,
@@ -111,7 +112,8 @@ export class Processes {
       path: env['PATH'] ?? '',
       uid: process.getuid?.() ?? 0,
       gid: process.getgid?.() ?? 0,
-      id: `probe${process.pid}`,
+      id: `probe${randomBytes(6).toString('hex')}`,
+      owner: owner?.tag,
     });
     return this.#probe;
   }

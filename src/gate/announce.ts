@@ -146,9 +146,16 @@ export async function syncImages(
   { images, disk }: World,
   kept: readonly Pick<Fingerprint, 'sha256'>[],
 ): Promise<void> {
-  const isMany = images.placeOf === undefined && kept.length >= BATCH_FILES;
-  if (isMany && (await disk.sync.works(disk.retained))) return disk.sync.sync([disk.retained]);
-  return images.sync(kept.map(({ sha256 }) => sha256));
+  const whole = {
+    from: BATCH_FILES,
+    sync: async () => {
+      if (!(await disk.sync.works(disk.retained))) return false;
+      await disk.sync.sync([disk.retained]);
+      return true;
+    },
+  };
+  const hashes = kept.map(({ sha256 }) => sha256);
+  return images.sync(hashes, images.placeOf === undefined ? whole : undefined);
 }
 
 /** Limit for the before-images in one announcement; larger sets are stored one by one before it. */

@@ -5,6 +5,13 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Durability } from '../model/policy.ts';
 import type { AnnouncedImages } from './store.ts';
 
+/** Syncs a whole file system. Faster than single files from a certain number on. */
+export interface WholeSync {
+  readonly from: number;
+  /** Returns false if the system cannot do it. */
+  sync(): Promise<boolean>;
+}
+
 /**
  * Stores earlier bytes of files by content. Equal contents are stored once. Announce the change first (Store.record):
  * only then does a concurrent clean-up know that the bytes are needed.
@@ -36,8 +43,11 @@ export interface Images {
    * free, and the file must have no other name. `adopt` then only syncs it. Absent if images are not local files.
    */
   freeName?(fingerprint: Fingerprint, stats: BigIntStats): string | undefined;
-  /** Syncs stored bytes and their names to the disk, so that they survive a power cut. Missing images are ignored. */
-  sync(hashes: readonly string[]): Promise<void>;
+  /**
+   * Syncs stored bytes and their names to the disk, so that they survive a power cut. Ignores missing images, and those
+   * that this process has synced before. `whole` replaces the syncs of many single files.
+   */
+  sync(hashes: readonly string[], whole?: WholeSync): Promise<void>;
   /**
    * Restricts adopted files to their owner (0600). Call it after their change is settled: until then a failure restores
    * the same file, with its original mode.

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -10,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ForeignIntent } from '../../model/intent.ts';
 import type { WorkspaceOptions } from '../../session/opening.ts';
 import { Sessions } from '../../session/sessions.ts';
@@ -174,6 +175,18 @@ describe('a foreign change', () => {
         join(root, 'c.txt'),
       ]);
     expect(readFileSync(path, 'utf8')).toBe(TEXT);
+  });
+
+  it('is announced only when its before-image is on disk, also one stored earlier as a baseline', async () => {
+    const { session, sessions, saw, path } = await open({ store: undefined });
+    await saw({ content: TEXT });
+    const { world } = sessions;
+    await world.baselines.settled();
+    const sha256 = createHash('sha256').update(TEXT).digest('hex');
+    expect(await world.images.has(sha256)).toBe(true);
+    const synced = vi.spyOn(world.images, 'sync');
+    expect(await session.announce([{ kind: 'write', path, content: 'x' }])).toMatchObject({ ok: true });
+    expect(synced.mock.calls.map(([hashes]) => hashes)).toEqual([[sha256]]);
   });
 
   it('keeps our other sessions out until it is settled', async () => {

@@ -204,10 +204,13 @@ export async function keepBefore(world: World, effects: readonly Effect[]): Prom
   if (world.policy.durability !== 'none' && kept.length > 0) await syncImages(world, kept);
 }
 
-/** The fingerprint of bytes that are stored now and were not before. */
+/**
+ * The fingerprint of the bytes that a change would destroy. They may have been stored before as a baseline, which is
+ * not synced.
+ */
 async function storeBefore(world: World, { key, before, movedTo }: Effect): Promise<Fingerprint | undefined> {
   if (before.kind !== 'file' || movedTo !== undefined) return undefined;
-  if (await world.images.has(before.fingerprint.sha256)) return undefined;
+  if (await world.images.has(before.fingerprint.sha256)) return before.fingerprint;
   const snapshot = await snapshotAt(world, key);
   if (snapshot === undefined)
     throw new Fault('IO_FAILED', `cannot keep the present bytes of ${key}`, { path: key });

@@ -52,6 +52,22 @@ function setting(): Setting {
   return { images: new FileImages(home, { durability: 'none' }), root, file, image };
 }
 
+it('an image is synced again only if another file has its name', async () => {
+  const { images, image } = setting();
+  const counts: number[] = [];
+  const whole = { from: 1, sync: async () => counts.push(1) > 0 };
+  await images.sync([PRINT.sha256], whole);
+  expect(counts).toHaveLength(0);
+  await images.keepBytes(Buffer.from(OLD), PRINT, 'none');
+  await images.sync([PRINT.sha256], whole);
+  await images.sync([PRINT.sha256], whole);
+  expect(counts).toHaveLength(1);
+  rmSync(image);
+  await images.keepBytes(Buffer.from(OLD), PRINT, 'none');
+  await images.sync([PRINT.sha256], whole);
+  expect(counts).toHaveLength(2);
+});
+
 describe('a retained inode', () => {
   it.each(['keepLink', 'adopt'] as const)('is the file itself, not a copy of it (%s)', async (way) => {
     const { images, file, image } = setting();

@@ -19,6 +19,7 @@ import {
   missingImage,
   notKeepable,
   type PackRequest,
+  type WholeSync,
 } from '../images.ts';
 import { beginsWith, chunksOf, openImage, readStart, SMALL_BYTES, startChunks } from './bytes.ts';
 import {
@@ -99,8 +100,8 @@ export class FileImages implements Images {
     });
   }
 
-  sync(hashes: readonly string[]): Promise<void> {
-    return this.#attempt('sync', hashes[0] ?? '', () => this.#folder.syncAll(hashes));
+  sync(hashes: readonly string[], whole?: WholeSync): Promise<void> {
+    return this.#attempt('sync', hashes[0] ?? '', () => this.#folder.syncAll(hashes, whole));
   }
 
   makePrivate(hashes: readonly string[]): void {

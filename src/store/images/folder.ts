@@ -17,6 +17,7 @@ import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errnoOf, isMissing, isTaken } from '../../model/errno.ts';
 import type { Durability } from '../../model/policy.ts';
+import type { WholeSync } from '../images.ts';
 import { isAlive, ownerOfThisProcess } from '../owner.ts';
 
 /** Mode of our own copies only; a displaced inode keeps its mode from the workspace. */
@@ -41,6 +42,8 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
  * An inode arrives here within moments after its last comparison. If it was last written long before, it is unchanged.
  */
 const MOMENT_MS = 2000;
+/** Number of synced images to remember: about 200 bytes each. */
+const MAX_DURABLE = 10_000;
 /** Limit of twins per image and process; a new one replaces the oldest. */
 const MAX_TWINS = 16;
 
@@ -62,6 +65,8 @@ export class ImageFolder {
   readonly path: string;
   readonly #owner = ownerOfThisProcess();
   readonly #synced = new Set<string>();
+  /** The versions of images whose bytes and name are known to be on disk. */
+  readonly #durable = new Map<string, string>();
   #twins = 0;
 
   constructor(path: string) {
@@ -124,9 +129,27 @@ export class ImageFolder {
     this.#synced.add(shard);
   }
 
-  /** Syncs files first, then the folders that name them: several in parallel, and each folder once. */
-  async syncAll(hashes: readonly string[]): Promise<void> {
-    const images = [...new Set(hashes)].map((sha256) => this.image(sha256));
+  /**
+   * Syncs files first, then the folders that name them: several in parallel, and each folder once. Files that this
+   * process has synced are not synced again: a session that has seen many files would wait for all of them before
+   * every command.
+   */
+  async syncAll(hashes: readonly string[], whole?: WholeSync): Promise<void> {
+    const found = [...new Set(hashes)].map((sha256) => {
+      const image = this.image(sha256);
+      return { image, version: versionOf(image) };
+    });
+    const unsynced = found.filter(
+      ({ image, version }) => version !== undefined && this.#durable.get(image) !== version,
+    );
+    if (unsynced.length === 0) return;
+    if (whole === undefined || unsynced.length < whole.from || !(await whole.sync()))
+      await this.#syncEach(unsynced.map(({ image }) => image));
+    if (this.#durable.size > MAX_DURABLE) this.#durable.clear();
+    for (const { image, version } of unsynced) this.#durable.set(image, version ?? '');
+  }
+
+  async #syncEach(images: readonly string[]): Promise<void> {
     const shards = [...new Set(images.map(dirname))];
     await syncAll(images);
     await syncAll(shards);
@@ -299,6 +322,12 @@ function namesIn(folder: string): string[] {
     if (isMissing(error)) return [];
     throw error;
   }
+}
+
+/** Differs for every file that has ever had this name, and after every write to it. Undefined if there is no file. */
+function versionOf(path: string): string | undefined {
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats && `${stats.ino}:${stats.mtimeNs}`;
 }
 
 /** Syncs a file's bytes, or a folder's list of names, to the disk. */

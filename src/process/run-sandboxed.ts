@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { errnoOf } from '../model/errno.ts';
@@ -66,8 +67,13 @@ export async function runSandboxed(
   let status = '';
   let reason = '';
   const statusPipe = child.stdio[STATUS_FD] as Readable;
-  statusPipe.on('data', (chunk: Buffer) => {
-    status += chunk.toString('utf8');
+  const done = new Promise<readonly [number, null]>((resolve) => {
+    statusPipe.on('data', (chunk: Buffer) => {
+      status += chunk.toString('utf8');
+      const code = /^done (\d+)$/m.exec(status)?.[1];
+      if (code !== undefined)
+        void ended([child.stdout, child.stderr]).then(() => resolve([Number(code), null]));
+    });
   });
   if (options.output !== 'inherit') child.stdout?.on('data', options.output);
   for (const each of [child.stdout, child.stderr]) {
@@ -81,10 +87,10 @@ export async function runSandboxed(
     const start = child.stdio[START_FD] as Writable;
     start.once('error', () => {});
     start.end('.');
-    const [code, signal] = await closed(child);
+    const [code, signal] = await Promise.race([done, closed(child)]);
     if (why !== undefined) return { kind: 'ended', why };
-    // Bubblewrap reports an exit code only for a command that it has started.
-    if (signal === null && !status.includes('exit-code'))
+    // An exit code is reported only for a command that was started.
+    if (signal === null && !/exit-code|^done /m.test(status))
       return { kind: 'not-started', reason: reasonOf(reason, code) };
     return { kind: 'exited', code: code ?? 128 + (signal === null ? 0 : 9) };
   } finally {
@@ -131,6 +137,15 @@ function closed(child: ReturnType<typeof spawn>): Promise<readonly [number | nul
     // Wait for `close`, not `exit`: the pipes end with the last process that holds them.
     child.once('close', (code, signal) => resolve([code, signal]));
   });
+}
+
+/** Resolves when all of these streams have ended. */
+async function ended(streams: readonly (Readable | null)[]): Promise<void> {
+  await Promise.all(
+    streams.map(
+      (stream) => stream === null || stream.readableEnded || stream.closed || once(stream, 'close'),
+    ),
+  );
 }
 
 function reasonOf(text: string, code: number | null): string {

@@ -62,7 +62,10 @@ export interface SandboxPlan {
   readonly locale: string | undefined;
 }
 
-/** The descriptor on which the sandbox reports the exit code of its command. */
+/**
+ * The descriptor on which the sandbox reports the exit code of its command: Perl as `done CODE` when no process of the
+ * command is left, bubblewrap as `exit-code` earlier than that.
+ */
 export const STATUS_FD = 3;
 /** The descriptor on which the sandbox waits for a byte before it starts the command. */
 export const START_FD = 4;
@@ -81,7 +84,8 @@ export function sandboxArgv(tools: SandboxTools, plan: SandboxPlan): readonly st
  * lists `boundThrough`, `layered`, `folders to hide` and `files to hide` with their lengths, the folder, the command.
  * The first process dies with its parent, the second with the first, and all others with the second, which is the
  * first of the process namespace. If the first has died before the second could ask for its signal, the pipe has
- * ended.
+ * ended. Only processes of the command keep its output open, and the second reports when all of them are gone: the
+ * caller need not wait until the kernel has dismantled the mounts.
  */
 const PERL_SANDBOX: string = `
 my ($unshare, $mount, $prctl, $uid, $gid) = map { $_ + 0 } splice @ARGV, 0, 5;
@@ -93,7 +97,7 @@ sub fail { syswrite STDERR, "sandbox: $_[0]: $!\n"; exit 1 }
 sub process { syscall $prctl, $_[0], $_[1], $zero, $zero, $zero }
 sub mounted { my ($from, $to, $kind, $flags, $data) = @_; syscall($mount, $from, $to, $kind, $flags, $data) == 0 or fail "mount $to" }
 sub identity { my ($into, $text) = @_; open my $file, '>', "/proc/self/$into" or fail $into; defined syswrite $file, $text or fail $into }
-sub left { exit($? & 127 ? 128 + ($? & 127) : $? >> 8) }
+sub left { $? & 127 ? 128 + ($? & 127) : $? >> 8 }
 process 1, 9;
 syscall($unshare, 0x20020000 | ($uid < 0 ? 0 : 0x10000000)) == 0 or fail 'unshare';
 if ($uid >= 0) {
@@ -103,7 +107,7 @@ if ($uid >= 0) {
 }
 pipe my $alive, my $held or fail 'pipe';
 defined(my $first = fork) or fail 'fork';
-if ($first) { close $alive; waitpid $first, 0; left }
+if ($first) { close $_ for $alive, STDOUT, STDERR; waitpid $first, 0; exit left }
 close $held;
 process 1, 9;
 vec(my $ended = '', fileno $alive, 1) = 1;
@@ -121,9 +125,13 @@ open my $status, '>&=', ${STATUS_FD} or fail 'status';
 sysread $start, my $byte, 1 or exit 1;
 defined(my $command = fork) or fail 'fork';
 if ($command) {
+  close $_ for STDOUT, STDERR;
   1 until waitpid(-1, 0) == $command;
-  syswrite $status, 'exit-code';
-  left;
+  my $code = left;
+  kill 'KILL', -1;
+  1 while waitpid(-1, 0) > 0;
+  syswrite $status, "done $code\\n";
+  exit $code;
 }
 close $start;
 close $status;

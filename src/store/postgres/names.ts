@@ -105,8 +105,13 @@ function mappedValue(value: unknown, path: (path: string) => string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((each) => mappedValue(each, path));
   const copy: Record<string, unknown> = {};
-  for (const [name, member] of Object.entries(value))
-    copy[name] = PATH_FIELDS.has(name) ? mappedPaths(member, path) : mappedValue(member, path);
+  // The cast is safe: any object has string names and unknown values.
+  const source = value as Record<string, unknown>;
+  for (const name of Object.keys(source)) {
+    const member = source[name];
+    if (PATH_FIELDS.has(name)) copy[name] = mappedPaths(member, path);
+    else copy[name] = typeof member === 'object' ? mappedValue(member, path) : member;
+  }
   return copy;
 }
 

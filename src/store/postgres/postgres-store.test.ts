@@ -27,7 +27,7 @@ import { Names } from './names.ts';
 import { openPostgresStore } from './open.ts';
 import { PostgresImages } from './postgres-images.ts';
 import { PostgresStore } from './postgres-store.ts';
-import { makePartitions, migratePostgres } from './schema.ts';
+import { makePartitions, migratePostgres, schemaVersions } from './schema.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -110,6 +110,23 @@ function schemaTests(server: PostgresServer, connect: Connect): void {
     const db = await connect(url);
     await db.query(`update ${db.schema}.meta set version = 99`);
     await expect(openPostgresStore(url)).rejects.toMatchObject({ code: 'STORE_FAILED', reason: 'newer' });
+  });
+
+  it('of an older version is updated, however many processes start at the same time', async () => {
+    const url = server.url();
+    const db = await connect(url);
+    const before = await openPostgresStore(url);
+    await before.record({ entries: [readEntry()] });
+    await before.close();
+    await db.query(`alter table ${db.schema}.chains drop column hour`);
+    await db.query(`create index on ${db.schema}.chains (seq)`);
+    await db.query(`drop function ${db.schema}.lf_record`);
+    await db.query(`update ${db.schema}.meta set version = 2`);
+    const [one, other] = await Promise.all([openPostgresStore(url), openPostgresStore(url)]);
+    for (const store of [one, other]) await store.record({ entries: [readEntry()] });
+    expect(await verifyChain(one)).toMatchObject({ ok: true, entries: 3 });
+    expect(await schemaVersions(db)).toEqual({ version: 3, newest: 3 });
+    await Promise.all([one, other].map((store) => store.close()));
   });
 
   it('has a table for the entries of each day, which a clean-up drops whole', async () => {
@@ -268,7 +285,7 @@ function journalTests(server: PostgresServer, connect: Connect): void {
 }
 
 function row(path: string): object {
-  return { a: 1, k: 'read', s: 's', r: '/w', p: path, c: null, t: '{}', j: '{}', o: [] };
+  return { a: 1, k: 'read', s: 's', r: '/w', p: path, c: null, t: '{}', j: '{}' };
 }
 
 function imageTests(connect: Connect): void {

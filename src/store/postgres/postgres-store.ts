@@ -6,6 +6,7 @@ import type { Sighting } from '../../model/sighting.ts';
 import { CHAIN_START } from '../chain.ts';
 import { column, entryFrom, fromColumn, matchesPending, sightingFrom } from '../entry-columns.ts';
 import type {
+  AnnouncedImages,
   ChainState,
   EntryFilter,
   Notes,
@@ -94,18 +95,11 @@ export class PostgresStore implements Store {
   async record(writes: Writes): Promise<void> {
     if (this.#closed) throw closedFault();
     const { images } = writes;
-    const body = this.#writer.body(writes);
-    const hashes = images?.shared.map(({ fingerprint }) => fingerprint.sha256);
-    const bodies = images?.shared.map(({ bytes }) =>
-      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-    );
+    const prepared = this.#writer.prepare(writes);
     this.#seen.apply(writes);
     try {
-      const [row] = await this.#query(
-        `select ${this.#s}.lf_record($1::text::jsonb, $2::text[], $3::bytea[]) as n`,
-        [body, hashes ?? null, bodies ?? null],
-      );
-      this.#writer.done(writes, Number(row?.['n']));
+      const number = await this.#send(prepared.text, images?.shared ?? []);
+      this.#writer.done(prepared, number);
       // The server does not report whether a conditional record was applied. Such a record settles a dead process's
       // change.
       if (writes.ifPending === undefined) this.#recent.recorded(writes.entries ?? []);
@@ -117,6 +111,21 @@ export class PostgresStore implements Store {
       throw error;
     }
     this.#makeRoomForTomorrow();
+  }
+
+  /** Calls the server function and returns the number of the last entry. */
+  async #send(record: string, images: AnnouncedImages['shared']): Promise<number> {
+    const s = this.#s;
+    const sent =
+      images.length === 0
+        ? this.#query(`select ${s}.lf_record($1) as n`, [record])
+        : this.#query(`select ${s}.lf_record($1, $2, $3) as n`, [
+            record,
+            images.map(({ fingerprint }) => fingerprint.sha256),
+            images.map(({ bytes }) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)),
+          ]);
+    const [row] = await sent;
+    return Number(row?.['n']);
   }
 
   note(notes: Notes): Promise<void> {

@@ -19,6 +19,8 @@ import type { Names } from './names.ts';
 
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
+/** An owner lasts 20 seconds in the store. The heart renews it every 5 seconds while changes are in progress. */
+const OWNER_MS = 5000;
 
 /** The data about the process that a store needs. */
 export interface StoreContext {
@@ -43,6 +45,14 @@ export interface StoreContext {
   readonly chain?: string;
 }
 
+/** A record ready to be sent. */
+export interface PreparedRecord {
+  readonly writes: Writes;
+  readonly text: string;
+  /** Present if it renews the owner: when it was built. */
+  readonly ownerMs: number | undefined;
+}
+
 /** Serialises records for the server function, and numbers them. */
 export class RecordWriter {
   readonly chain: string;
@@ -53,6 +63,7 @@ export class RecordWriter {
   readonly #summarised = new Map<string, number>();
   #records = 0;
   #acknowledged = 0;
+  #ownerMs = 0;
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -65,11 +76,12 @@ export class RecordWriter {
   }
 
   /** Records that the server has answered. */
-  done(writes: Writes, number: number): void {
+  done({ writes, ownerMs }: PreparedRecord, number: number): void {
     const { announce, settle = [] } = writes;
     // Records that are not durable may be lost with the server, so their loss does not indicate a restored backup.
     if (isDurable(writes, this.#context.durability))
       this.#acknowledged = Math.max(this.#acknowledged, number);
+    if (ownerMs !== undefined) this.#ownerMs = ownerMs;
     if (announce !== undefined) this.#context.heart?.announced(announce.change);
     for (const change of settle) {
       this.#fences.delete(change);
@@ -77,60 +89,67 @@ export class RecordWriter {
     }
   }
 
-  /** The JSON text of a record. Throws if the writes are not JSON. */
-  body(writes: Writes): string {
-    return JSON.stringify(this.#recordOf(writes));
+  /** Builds the JSON text that `lf_record` takes. Throws if the writes are not JSON. */
+  prepare(writes: Writes): PreparedRecord {
+    const now = Date.now();
+    // Between announcements the heart renews the entry, so that a change need not write it each time.
+    const ownerMs = writes.announce !== undefined && now - this.#ownerMs > OWNER_MS ? now : undefined;
+    const { entries, reads } = this.#entriesOf(writes.entries ?? []);
+    const record: Record<string, unknown> = {
+      chain: this.chain,
+      machine: this.#context.names.here,
+      now,
+      acknowledged: entries.length === 0 ? 0 : this.#acknowledged,
+      entries,
+    };
+    if (!isDurable(writes, this.#context.durability)) record['lazy'] = true;
+    if (entries.length + reads.length > 0) record['record'] = ++this.#records;
+    if (reads.length > 0) record['reads'] = reads;
+    if (ownerMs !== undefined) record['owner'] = this.#context.owner;
+    this.#addConditions(record, writes);
+    this.#addViews(record, writes);
+    this.#addChanges(record, writes);
+    return { writes, text: JSON.stringify(record), ownerMs };
   }
 
-  /** Builds the object that `lf_record` takes. */
-  #recordOf(writes: Writes): object {
-    const {
-      ifPending,
-      basis,
-      dropSession,
-      forget = [],
-      sightings = [],
-      settle = [],
-      announce,
-      session,
-      images,
-    } = writes;
-    const { names } = this.#context;
-    const { entries, reads } = this.#entriesOf(writes.entries ?? []);
-    const newest = new Map(
-      sightings.map(({ session: by, sighting }) => [`${by}\0${sighting.key}`, { by, sighting }]),
-    );
+  /** Adds the conditions that the server checks first. */
+  #addConditions(record: Record<string, unknown>, writes: Writes): void {
+    const { ifPending, basis } = writes;
     const fences = this.#fencesFor(writes);
-    const seenBy = [...sightings, ...forget].map(({ session: by }) => column(by));
-    return {
-      chain: this.chain,
-      machine: names.here,
-      owner: this.#context.owner,
-      now: Date.now(),
-      acknowledged: entries.length === 0 ? 0 : this.#acknowledged,
-      ...(isDurable(writes, this.#context.durability) ? {} : { lazy: true }),
-      ...(entries.length + reads.length === 0 ? {} : { record: ++this.#records }),
-      entries,
-      ...given('reads', reads, (entry) => entry),
-      ...(ifPending === undefined ? {} : { ifPending: column(ifPending) }),
-      ...(basis === undefined ? {} : { basis: this.#basisOf(basis) }),
-      ...(fences.length === 0 ? {} : { fences }),
-      ...(dropSession === undefined ? {} : { dropSession: column(dropSession) }),
-      ...given('forget', forget, ({ session: by, key }) => ({
-        s: column(by),
+    if (ifPending !== undefined) record['ifPending'] = column(ifPending);
+    if (basis !== undefined) record['basis'] = this.#basisOf(basis);
+    if (fences.length > 0) record['fences'] = fences;
+  }
+
+  /** Adds sightings to write and to forget, and the sessions they belong to. */
+  #addViews(record: Record<string, unknown>, { sightings = [], forget = [] }: Writes): void {
+    const { names } = this.#context;
+    const seenBy = new Set<string>();
+    const newest = new Map<string, object>();
+    for (const { session, sighting } of sightings) {
+      const s = column(session);
+      seenBy.add(s);
+      const k = column(names.stored(sighting.key));
+      newest.set(`${s}\0${k}`, { s, k, v: sightingText(sighting) });
+    }
+    for (const { session } of forget) seenBy.add(column(session));
+    if (newest.size > 0) record['sightings'] = [...newest.values()];
+    if (seenBy.size > 0) record['seenBy'] = [...seenBy];
+    if (forget.length > 0)
+      record['forget'] = forget.map(({ session, key }) => ({
+        s: column(session),
         ...(key === undefined ? {} : { k: column(names.stored(key)) }),
-      })),
-      ...given('sightings', [...newest.values()], ({ by, sighting }) => ({
-        s: column(by),
-        k: column(names.stored(sighting.key)),
-        v: sightingText(sighting),
-      })),
-      ...given('seenBy', [...new Set(seenBy)], (id) => id),
-      ...given('settle', settle, column),
-      ...(announce === undefined ? {} : { announce: this.#announceOf(announce) }),
-      ...(session === undefined ? {} : { session: this.#sessionOf(session) }),
-      ...given('here', images?.here ?? [], ({ sha256, size }) => ({ h: sha256, z: size })),
-    };
+      }));
+  }
+
+  #addChanges(record: Record<string, unknown>, writes: Writes): void {
+    const { dropSession, settle = [], announce, session, images } = writes;
+    if (dropSession !== undefined) record['dropSession'] = column(dropSession);
+    if (settle.length > 0) record['settle'] = settle.map(column);
+    if (announce !== undefined) record['announce'] = this.#announceOf(announce);
+    if (session !== undefined) record['session'] = this.#sessionOf(session);
+    const here = images?.here ?? [];
+    if (here.length > 0) record['here'] = here.map(({ sha256, size }) => ({ h: sha256, z: size }));
   }
 
   /** The fences to check. They matter when a change enters the journal: until then it can be reverted. */
@@ -172,14 +191,15 @@ export class RecordWriter {
   #entryOf(entry: NewEntry): object {
     const stored = this.#storedEntry(entry);
     const [, a, k, s, r, p, c, t] = entryValues(stored, CHAIN_START);
-    return { a, k, s, r, p, c, t, j: canonicalJson(stored), o: touchedKeys(stored) };
+    const o = touchedKeys(stored);
+    return { a, k, s, r, p, c, t, j: canonicalJson(stored), ...(o.length === 0 ? {} : { o }) };
   }
 
   #announceOf(announce: PendingChange): object {
     const text = JSON.stringify(this.#context.names.storedIn(announce));
     return {
       c: column(announce.change),
-      r: [column(this.#context.names.stored(announce.entry.root))],
+      r: column(this.#context.names.stored(announce.entry.root)),
       k: concernedKeys(announce).map((key) => column(this.#context.names.stored(key))),
       t: text,
     };
@@ -216,10 +236,6 @@ function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
 /** True for entries about shown content: nearly all entries of a journal. */
 function isShown({ kind }: NewEntry): boolean {
   return kind === 'read' || kind === 'look';
-}
-
-function given<T, U>(name: string, list: readonly T[], map: (each: T) => U): Record<string, readonly U[]> {
-  return list.length === 0 ? {} : { [name]: list.map((each) => map(each)) };
 }
 
 const COLUMNS = 'at_ms, kind, session, root, path, change, rest, hash';

@@ -18,7 +18,7 @@ const DAYS_AHEAD = 3;
  *   text.
  * - Functions run with the rights of the schema's owner: a writer needs no right to change or delete rows.
  */
-const MIGRATIONS: readonly ((schema: string) => string)[] = [tables, serverFunctions];
+const MIGRATIONS: readonly ((schema: string) => string)[] = [tables, onlyFunctions, chainsByHour];
 
 function tables(s: string): string {
   return `
@@ -72,6 +72,22 @@ create table ${s}.leases (
 insert into ${s}.meta values (1, 1, '\\x${randomBytes(32).toString('hex')}');`;
 }
 
+/** A version that only changed functions. They are replaced after every update. */
+function onlyFunctions(): string {
+  return '';
+}
+
+/**
+ * Every record updates its chain's row. An index over a number that changes with each record made that update write to
+ * all indexes of the table; the hour rarely changes.
+ */
+function chainsByHour(s: string): string {
+  return `
+drop index ${s}.chains_seq_idx;
+alter table ${s}.chains add column hour bigint not null generated always as (last_ms / 3600000) stored;
+create index on ${s}.chains (hour);`;
+}
+
 /** Updates the schema to the newest version. A newer schema, or missing rights to create one, is a Fault. */
 export async function migratePostgres(db: PostgresConnection): Promise<void> {
   const version = await versionOf(db);
@@ -81,13 +97,15 @@ export async function migratePostgres(db: PostgresConnection): Promise<void> {
   const steps = MIGRATIONS.slice(version).map((make) => make(s));
   // One statement block is one transaction. It checks the version again under the lock, because another process may
   // have migrated first.
-  const script = `do $migration$ declare at int := 0; begin
+  const script = `do $migration$ declare at int := 0; had int; begin
     perform pg_advisory_xact_lock(${MIGRATION_LOCK});
     create schema if not exists ${s};
     if to_regclass('${s}.meta') is not null then select version into at from ${s}.meta; end if;
+    had := at;
     ${steps
       .map((step, index) => `if at = ${version + index} then ${executed(step)} at := at + 1; end if;`)
       .join('\n')}
+    if at > had then ${executed(serverFunctions(s))} end if;
     update ${s}.meta set version = at;
   end $migration$`;
   await db.query(script);
@@ -143,11 +161,11 @@ const DAY_MS = 86_400_000;
  */
 function serverFunctions(s: string): string {
   return `
-create function ${s}.lf_chain_start(this text, at_machine text) returns ${s}.chains language plpgsql set search_path = ${s}, pg_temp as $f$
-declare made chains%rowtype; ends text;
+create or replace function ${s}.lf_chain_start(this text, at_machine text) returns ${s}.chains language plpgsql as $f$
+declare made ${s}.chains%rowtype; ends text;
 begin
   select coalesce(json_agg(json_build_array(x.chain, x.n, x.hash))::text, '[]') into ends
-    from (select chain, n, hash from chains where n > 0 order by seq desc limit 64) x;
+    from (select chain, n, hash from chains where n > 0 order by hour desc, seq desc limit 64) x;
   insert into chains values (
     this, at_machine, 0,
     case when ends = '[]' then '${CHAIN_START.hash}' else encode(sha256(convert_to(ends, 'UTF8')), 'hex') end,
@@ -158,7 +176,7 @@ begin
   return made;
 end $f$;
 
-create function ${s}.lf_check_fences(w jsonb) returns void language plpgsql set search_path = ${s}, pg_temp as $f$
+create or replace function ${s}.lf_check_fences(w jsonb) returns void language plpgsql as $f$
 declare held int;
 begin
   select count(*) into held from (
@@ -169,23 +187,33 @@ begin
   end if;
 end $f$;
 
-create function ${s}.lf_append(c ${s}.chains, w jsonb, list jsonb) returns bigint language plpgsql set search_path = ${s}, pg_temp as $f$
-declare e jsonb; s bigint;
+create or replace function ${s}.lf_append(c ${s}.chains, w jsonb, list jsonb) returns bigint language plpgsql as $f$
+declare e jsonb; seqs bigint[]; hashes text[]; before bigint := c.n; touched boolean := false;
 begin
-  for e in select * from jsonb_array_elements(list) loop
+  for i in 0 .. jsonb_array_length(list) - 1 loop
+    e := list->i;
     c.n := c.n + 1;
     c.hash := encode(sha256(convert_to(c.hash || (e->>'j') || c.n, 'UTF8')), 'hex');
-    s := nextval('entry_numbers');
-    insert into entries values (s, (e->>'a')::bigint, e->>'k', e->>'s', e->>'r', e->>'p', e->>'c', e->>'t', c.hash, c.chain, c.n);
-    insert into touches select k, s, (e->>'a')::bigint from jsonb_array_elements_text(e->'o') as k;
+    c.seq := nextval('entry_numbers');
+    hashes[i + 1] := c.hash;
+    seqs[i + 1] := c.seq;
+    touched := touched or e ? 'o';
   end loop;
-  update chains set n = c.n, hash = c.hash, record = (w->>'record')::bigint, seq = s, last_ms = (w->>'now')::bigint
+  insert into entries
+    select seqs[x.i], x.a, x.k, x.s, x.r, x.p, x.c, x.t, hashes[x.i], c.chain, before + x.i
+    from rows from (jsonb_to_recordset(list) as (a bigint, k text, s text, r text, p text, c text, t text))
+      with ordinality as x(a, k, s, r, p, c, t, i);
+  if touched then
+    insert into touches select o.k, seqs[x.i], (x.e->>'a')::bigint
+      from jsonb_array_elements(list) with ordinality as x(e, i), jsonb_array_elements_text(x.e->'o') as o(k);
+  end if;
+  update chains set n = c.n, hash = c.hash, record = (w->>'record')::bigint, seq = c.seq, last_ms = (w->>'now')::bigint
     where chain = c.chain;
   return c.n;
 end $f$;
 
 -- A change was judged by what its process remembers: that is still so, and no announced change is in the way.
-create function ${s}.lf_check_basis(w jsonb) returns void language plpgsql set search_path = ${s}, pg_temp as $f$
+create or replace function ${s}.lf_check_basis(w jsonb) returns void language plpgsql as $f$
 declare b jsonb := w->'basis';
 begin
   if not exists (select 1 from sessions where id = b->>'s' and writer = w->>'chain' and version = (b->>'v')::bigint)
@@ -199,10 +227,10 @@ begin
   end if;
 end $f$;
 
-create function ${s}.lf_record(w jsonb, hashes text[], bodies bytea[]) returns bigint language plpgsql
+create or replace function ${s}.lf_record(w jsonb, hashes text[] default null, bodies bytea[] default null) returns bigint language plpgsql
   security definer set search_path = ${s}, pg_temp as $f$
 declare
-  c chains%rowtype; n bigint := 0; this text := w->>'chain'; reads text := this || '/reads'; here text := w->>'machine';
+  c chains%rowtype; n bigint := 0; a jsonb; keys text[] := '{}'; this text := w->>'chain'; reads text := this || '/reads'; here text := w->>'machine';
   appends boolean := jsonb_array_length(w->'entries') > 0;
 begin
   perform set_config('lock_timeout', '5s', true);
@@ -234,17 +262,22 @@ begin
       order by 1, 2 on conflict (session, key) do update set seen = excluded.seen, machine = excluded.machine;
   end if;
   if w ? 'seenBy' then
-    update sessions set writer = this, version = nextval('versions')
-      where id in (select jsonb_array_elements_text(w->'seenBy')) and writer <> this;
+    for i in 0 .. jsonb_array_length(w->'seenBy') - 1 loop
+      update sessions set writer = this, version = nextval('versions') where id = w->'seenBy'->>i and writer <> this;
+    end loop;
   end if;
   if w ? 'settle' then
-    delete from pending where change in (select jsonb_array_elements_text(w->'settle'));
+    for i in 0 .. jsonb_array_length(w->'settle') - 1 loop
+      delete from pending where change = w->'settle'->>i;
+    end loop;
   end if;
   if w ? 'announce' then
-    insert into pending (change, machine, roots, keys, announced)
-      values (w->'announce'->>'c', here, array(select jsonb_array_elements_text(w->'announce'->'r')),
-        array(select jsonb_array_elements_text(w->'announce'->'k')), w->'announce'->>'t')
+    a := w->'announce';
+    for i in 0 .. jsonb_array_length(a->'k') - 1 loop keys[i + 1] := a->'k'->>i; end loop;
+    insert into pending (change, machine, roots, keys, announced) values (a->>'c', here, array[a->>'r'], keys, a->>'t')
       on conflict (change) do update set announced = excluded.announced;
+  end if;
+  if w ? 'owner' then
     insert into owners values (w->>'owner', here, clock_timestamp() + interval '20 seconds')
       on conflict (id) do update set until = excluded.until;
   end if;
@@ -274,19 +307,19 @@ begin
   return n;
 end $f$;
 
-create function ${s}.lf_close(this text) returns void language sql
+create or replace function ${s}.lf_close(this text) returns void language sql
   security definer set search_path = ${s}, pg_temp as $f$
   update chains set closed = true where chain in (this, this || '/reads');
 $f$;
 
-create function ${s}.lf_place(w jsonb) returns void language plpgsql
+create or replace function ${s}.lf_place(w jsonb) returns void language plpgsql
   security definer set search_path = ${s}, pg_temp as $f$
 begin
   insert into places select w->>'machine', x.r, x.n from jsonb_to_recordset(w->'places') as x(r text, n text) order by 2
     on conflict (machine, root) do update set workspace = excluded.workspace;
 end $f$;
 
-create function ${s}.lf_beat(w jsonb) returns bigint language plpgsql
+create or replace function ${s}.lf_beat(w jsonb) returns bigint language plpgsql
   security definer set search_path = ${s}, pg_temp as $f$
 declare renewed bigint := 0;
 begin
@@ -300,7 +333,7 @@ begin
   return renewed;
 end $f$;
 
-create function ${s}.lf_lease(w jsonb) returns bigint language plpgsql
+create or replace function ${s}.lf_lease(w jsonb) returns bigint language plpgsql
   security definer set search_path = ${s}, pg_temp as $f$
 declare x record; token bigint;
 begin
@@ -319,13 +352,13 @@ begin
   return token;
 end $f$;
 
-create function ${s}.lf_release(w jsonb) returns void language sql
+create or replace function ${s}.lf_release(w jsonb) returns void language sql
   security definer set search_path = ${s}, pg_temp as $f$
   delete from leases l using jsonb_to_recordset(w->'fences') as f(slot bigint, fence bigint)
     where l.slot = f.slot and l.fence = f.fence;
 $f$;
 
-create function ${s}.lf_partitions(from_day bigint, days int) returns void language plpgsql
+create or replace function ${s}.lf_partitions(from_day bigint, days int) returns void language plpgsql
   security definer set search_path = ${s}, pg_temp as $f$
 declare d bigint; name text; part text;
 begin
@@ -345,7 +378,7 @@ begin
   end loop;
 end $f$;
 
-create function ${s}.lf_checkpoint(from_table text, through bigint) returns void language plpgsql
+create or replace function ${s}.lf_checkpoint(from_table text, through bigint) returns void language plpgsql
   set search_path = ${s}, pg_temp as $f$
 begin
   execute format('update chains c set checkpoint_n = x.n, checkpoint_hash = x.hash, checkpoint_seq = x.seq
@@ -353,7 +386,7 @@ begin
     where c.chain = x.chain and c.checkpoint_n < x.n', from_table, through);
 end $f$;
 
-create function ${s}.lf_prune(through bigint, today bigint, step int) returns bigint language plpgsql
+create or replace function ${s}.lf_prune(through bigint, today bigint, step int) returns bigint language plpgsql
   set search_path = ${s}, pg_temp as $f$
 declare part record; gone bigint := 0; newest bigint; d text; cut bigint;
 begin
@@ -377,7 +410,7 @@ begin
   return gone + newest;
 end $f$;
 
-create function ${s}.lf_prune_reads(before_ms bigint) returns bigint language plpgsql
+create or replace function ${s}.lf_prune_reads(before_ms bigint) returns bigint language plpgsql
   set search_path = ${s}, pg_temp as $f$
 declare gone bigint;
 begin

@@ -10,5 +10,5 @@ export interface Relay {
   close(): Promise<void>;
 }
 
-/** `delayMs`: how much longer every round trip takes. */
-export function startRelay(socket: string, delayMs?: number): Promise<Relay>;
+/** `delayMs`: how much longer every round trip takes. A `pooler` hides which process of the server answers. */
+export function startRelay(socket: string, delayMs?: number, kind?: 'network' | 'pooler'): Promise<Relay>;

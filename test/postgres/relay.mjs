@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, connect as dial } from 'node:net';
 
-export async function startRelay(socket, delayMs = 0) {
+export async function startRelay(socket, delayMs = 0, kind = 'network') {
   const open = new Set();
   const server = createServer({ noDelay: true }, (client) => {
     const upstream = dial(socket);
@@ -19,6 +19,7 @@ export async function startRelay(socket, delayMs = 0) {
     upstream.on('data', () => {
       last = 'answered';
     });
+    if (kind === 'pooler') upstream.once('data', hideProcess);
     pass(client, upstream, { relay, delayMs });
     pass(upstream, client, { relay, delayMs: 0 });
   });
@@ -38,6 +39,13 @@ export async function startRelay(socket, delayMs = 0) {
     },
   };
   return relay;
+}
+
+/** Changes the process id of BackendKeyData, as a pooler does, which has an id of its own for each client. */
+function hideProcess(bytes) {
+  const at = bytes.indexOf(Buffer.from([0x4b, 0, 0, 0, 12]));
+  if (at < 0) throw new Error('the first answer has no process id');
+  bytes[at + 8] ^= 1;
 }
 
 function pass(from, to, { relay, delayMs }) {

@@ -1,5 +1,5 @@
 import { Fault } from '../../model/fault.ts';
-import { loadPostgres, type PgClient, type PgValue, type Row } from './driver.ts';
+import { loadPostgres, type PgClient, type PgQuery, type PgValue, type Row } from './driver.ts';
 
 /** Every call ends within this time, whatever the network does. */
 const DEADLINE_MS = 5000;
@@ -36,6 +36,8 @@ export class PostgresConnection {
   #closed = false;
   #away = false;
   #generation = 0;
+  /** The client whose connection has no pooler in between, once that is known. */
+  #direct: PgClient | undefined;
 
   private constructor(
     url: string,
@@ -68,14 +70,26 @@ export class PostgresConnection {
    * Runs one statement and returns its rows. If the connection is lost before the answer, the statement is sent once
    * more. So it must be safe to run twice.
    */
-  async query(text: string, values: readonly PgValue[] = []): Promise<readonly Row[]> {
+  query(text: string, values: readonly PgValue[] = []): Promise<readonly Row[]> {
+    return this.#run({ text, values });
+  }
+
+  /**
+   * Like `query`, for a statement that is sent again and again: the server parses and plans it once. `name` identifies
+   * the text.
+   */
+  repeat(name: string, text: string, values: readonly PgValue[]): Promise<readonly Row[]> {
+    return this.#run({ name, text, values });
+  }
+
+  async #run(query: PgQuery): Promise<readonly Row[]> {
     if (this.#closed) throw closedFault();
     const deadline = Date.now() + this.#deadlineMs;
     try {
-      return await this.#send(text, values);
+      return await this.#send(query);
     } catch (error) {
       if (!isLost(error) || Date.now() >= deadline) throw error;
-      const again = this.#send(text, values).catch((second: unknown) => {
+      const again = this.#send(query).catch((second: unknown) => {
         // If the second try was not sent, report the first error: the first try may have run.
         throw lossOf(error) === 'unanswered' && lossOf(second) === 'unsent' ? error : second;
       });
@@ -99,20 +113,21 @@ export class PostgresConnection {
     return this.#away;
   }
 
-  async #send(text: string, values: readonly PgValue[]): Promise<readonly Row[]> {
+  async #send({ name, text, values }: PgQuery): Promise<readonly Row[]> {
     const client = await this.#connected();
     clearTimeout(this.#idle);
     this.#running += 1;
     this.#onQuery(text);
     try {
-      const { rows } = await client.query(text, values);
+      const isNamed = name !== undefined && this.#direct === client;
+      const { rows } = await client.query(isNamed ? { name, text, values } : { text, values });
       this.#away = false;
       return rows;
     } catch (error) {
       if (!isServerError(error)) {
         this.#away = true;
         this.#drop(client);
-      }
+      } else if (STATEMENT_NAMES.has(error.code)) this.#direct = undefined;
       throw faultOf(error, 'unanswered');
     } finally {
       this.#running -= 1;
@@ -140,6 +155,7 @@ export class PostgresConnection {
       await client.connect();
       this.#generation += 1;
       this.#failure = undefined;
+      this.#findPooler(client);
       return client;
     } catch (cause) {
       const error = faultOf(cause, 'unsent');
@@ -148,6 +164,19 @@ export class PostgresConnection {
       void client.end().catch(() => undefined);
       throw error;
     }
+  }
+
+  /**
+   * Allows named statements if the process that answers is the one that accepted the connection. A pooler gives each
+   * transaction to any process, which may not know the name. Not waited for: until then statements are unnamed.
+   */
+  #findPooler(client: PgClient): void {
+    client.query({ text: 'select pg_backend_pid() as pid', values: [] }).then(
+      ({ rows: [row] }) => {
+        if (row?.['pid'] === client.processID) this.#direct = client;
+      },
+      () => undefined,
+    );
   }
 
   /** Drops a connection. The next query opens a new one. */
@@ -193,6 +222,9 @@ export function closedFault(): Fault {
 function isServerError(error: unknown): error is Error & { readonly code: string } {
   return error instanceof Error && 'severity' in error && 'code' in error && !isShutdown(String(error.code));
 }
+
+/** Unknown or duplicate names of statements: a pooler is in between that could not be recognised. */
+const STATEMENT_NAMES: ReadonlySet<string> = new Set(['26000', '42P05']);
 
 /** Class 57P: the server is shutting down, or ended this connection. */
 function isShutdown(code: string): boolean {

@@ -5,10 +5,19 @@ export type Row = Readonly<Record<string, unknown>>;
 
 export type PgValue = string | number | null | Uint8Array | readonly string[] | readonly Uint8Array[];
 
+export interface PgQuery {
+  readonly text: string;
+  readonly values: readonly PgValue[];
+  /** The server parses and plans a named statement once per connection. */
+  readonly name?: string;
+}
+
 /** The part of the `pg` client that we use. */
 export interface PgClient {
+  /** The server process, as reported when the connection was made. */
+  readonly processID?: number | null;
   connect(): Promise<unknown>;
-  query(text: string, values: readonly PgValue[]): Promise<{ readonly rows: readonly Row[] }>;
+  query(query: PgQuery): Promise<{ readonly rows: readonly Row[] }>;
   end(): Promise<unknown>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end', listener: () => void): unknown;

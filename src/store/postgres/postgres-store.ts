@@ -71,7 +71,8 @@ export class PostgresStore implements Store {
   /** Never answers from the cache, because every change is judged by this result. */
   async recallMany(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
     if (keys.length === 0) return new Map();
-    const rows = await this.#query(
+    const rows = await this.#repeat(
+      'lf_recall',
       `select key, seen, machine from ${this.#s}.sightings where session = $1 and key = any($2::text[])`,
       [column(session), keys.map((key) => column(this.#names.stored(key)))],
     );
@@ -118,7 +119,7 @@ export class PostgresStore implements Store {
     const s = this.#s;
     const sent =
       images.length === 0
-        ? this.#query(`select ${s}.lf_record($1) as n`, [record])
+        ? this.#repeat('lf_record', `select ${s}.lf_record($1) as n`, [record])
         : this.#query(`select ${s}.lf_record($1, $2, $3) as n`, [
             record,
             images.map(({ fingerprint }) => fingerprint.sha256),
@@ -238,6 +239,11 @@ export class PostgresStore implements Store {
   #query(...query: Parameters<PostgresConnection['query']>): Promise<readonly Row[]> {
     if (this.#closed) return Promise.reject(closedFault());
     return this.#db.query(...query);
+  }
+
+  #repeat(...query: Parameters<PostgresConnection['repeat']>): Promise<readonly Row[]> {
+    if (this.#closed) return Promise.reject(closedFault());
+    return this.#db.repeat(...query);
   }
 
   /** Loads all sightings of a session; later reads then need no round trip. */

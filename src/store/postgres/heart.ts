@@ -198,3 +198,46 @@ export class LeasedLocks implements Locks {
     );
   }
 }
+
+/** The server's side: heartbeats and leases. Their times are the server's, because clocks of machines differ. */
+export function leaseFunctions(s: string): string {
+  return `
+create or replace function ${s}.lf_beat(w jsonb) returns bigint language plpgsql
+  security definer set search_path = ${s}, pg_temp as $f$
+declare renewed bigint := 0;
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  insert into owners values (w->>'owner', w->>'machine', clock_timestamp() + interval '20 seconds')
+    on conflict (id) do update set until = excluded.until;
+  update leases l set until = clock_timestamp() + interval '30 seconds'
+    from jsonb_to_recordset(w->'fences') as f(slot bigint, fence bigint)
+    where l.slot = f.slot and l.fence = f.fence;
+  get diagnostics renewed = row_count;
+  return renewed;
+end $f$;
+
+create or replace function ${s}.lf_lease(w jsonb) returns bigint language plpgsql
+  security definer set search_path = ${s}, pg_temp as $f$
+declare x record; token bigint;
+begin
+  perform set_config('lock_timeout', '5s', true);
+  perform set_config('synchronous_commit', 'off', true);
+  for x in select f.slot, f.sharing from jsonb_to_recordset(w->'slots') as f(slot bigint, sharing text) order by f.slot loop
+    perform pg_advisory_xact_lock(7710232, (x.slot % 2147483647)::int);
+    delete from leases where slot = x.slot and until < clock_timestamp();
+    if exists (select 1 from leases l where l.slot = x.slot and (x.sharing = 'alone' or l.sharing = 'alone')) then
+      return null;
+    end if;
+  end loop;
+  token := nextval('fences');
+  insert into leases select f.slot, w->>'holder', f.sharing, token, clock_timestamp() + interval '30 seconds'
+    from jsonb_to_recordset(w->'slots') as f(slot bigint, sharing text) order by 1;
+  return token;
+end $f$;
+
+create or replace function ${s}.lf_release(w jsonb) returns void language sql
+  security definer set search_path = ${s}, pg_temp as $f$
+  delete from leases l using jsonb_to_recordset(w->'fences') as f(slot bigint, fence bigint)
+    where l.slot = f.slot and l.fence = f.fence;
+$f$;`;
+}

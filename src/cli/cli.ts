@@ -1,9 +1,10 @@
+import { createRequire } from 'node:module';
 import type { Command } from 'commander';
 import type { Policy } from '../model/policy.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { RunProxy } from '../tools/proxy-plan.ts';
 import type { Terminal } from './terminal.ts';
-import type { Times } from './times.ts';
+import type { Times } from './words.ts';
 
 /** The context of every command. Commands do not use `process` directly. */
 export interface Cli {
@@ -62,4 +63,11 @@ export interface CommandEntry {
   readonly isPaged?: true;
   /** True if another entry point runs it, without the argument parser. `load` is only for its help. */
   readonly runsElsewhere?: true;
+}
+
+/** The version of this package. Source, compiled and bundled files are equally deep below its manifest. */
+export function version(): string {
+  // A package.json without a version cannot be published; the shape is npm's.
+  const manifest = createRequire(import.meta.url)('../../package.json') as { version: string };
+  return manifest.version;
 }

@@ -1,8 +1,7 @@
 import { type Argument, type Command, Option } from 'commander';
 import { harmless } from '../report/bounded.ts';
-import type { CommandEntry } from './cli.ts';
+import { type CommandEntry, version } from './cli.ts';
 import type { Terminal } from './terminal.ts';
-import { version } from './version.ts';
 import { usageText } from './words.ts';
 
 /** Shown last in every help, in this order; a command's own options come first. */

@@ -4,7 +4,7 @@ import { absolutePathOf, detailOf, whatOf } from '../records/entry-words.ts';
 import type { FleetEntry, Records } from '../records/records.ts';
 import type { PlacedSession } from '../records/session-views.ts';
 import type { Colours, Column } from '../report/human.ts';
-import type { Times } from './times.ts';
+import type { Times } from './words.ts';
 
 /** The folder and the time relative to which an entry is shown. */
 interface Viewpoint {

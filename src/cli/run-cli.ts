@@ -1,13 +1,11 @@
 import { Fault } from '../model/fault.ts';
 import { harmless, phrase } from '../report/bounded.ts';
 import type { RunProxy } from '../tools/proxy-plan.ts';
-import { type Cli, EXIT, type ExitCode, type RunViewer } from './cli.ts';
+import { type Cli, EXIT, type ExitCode, type RunViewer, version } from './cli.ts';
 import { COMMANDS } from './command-list.ts';
 import { conventional } from './conventions.ts';
 import { colourChoice, Terminal, type TerminalStreams } from './terminal.ts';
-import { Times } from './times.ts';
-import { version } from './version.ts';
-import { didYouMean } from './words.ts';
+import { didYouMean, Times } from './words.ts';
 
 interface CliOptions {
   /** Everything after the program's own name. */

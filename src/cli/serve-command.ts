@@ -12,9 +12,8 @@ import { accessibleFolders, placesOf, policyOf, policyTextOf } from '../session/
 import type { WorkspaceOptions } from '../session/opening.ts';
 import { keepPolicyOutOfReach } from '../session/out-of-reach.ts';
 import type { Sessions } from '../session/sessions.ts';
-import { EXIT } from './cli.ts';
-import { givenToken, tokenLine } from './given-token.ts';
-import { version } from './version.ts';
+import { givenToken, tokenLine } from '../wire/http.ts';
+import { EXIT, version } from './cli.ts';
 import { didYouMean, unknownChoice } from './words.ts';
 
 /** The parts of a process that a server uses. */

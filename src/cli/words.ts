@@ -1,4 +1,5 @@
 import { nearestName } from '../model/nearest-name.ts';
+import { relativeTime, shortTime } from '../report/amounts.ts';
 
 /** Formats an amount with its noun: `1 file`, `3 files`, `2 entries`. */
 export function countOf(amount: number, word: string): string {
@@ -19,6 +20,7 @@ export function unknownChoice(what: string, word: string, known: readonly string
 
 const WRONG_ARGUMENT =
   /^error: command-argument value '(?<word>.*)' is invalid for argument '(?<what>.*)'\. Allowed choices are (?<list>.*)\.$/s;
+
 const WRONG_OPTION =
   /^error: option '(?<what>[^ ']*).*' argument '(?<word>.*)' is invalid\. Allowed choices are (?<list>.*)\.$/s;
 
@@ -36,4 +38,36 @@ export function usageText(text: string): string {
 /** The error for an argument that the command needs, under its name in the help. */
 export function missing(name: string): string {
   return `error: ${name} is missing`;
+}
+
+/** Formats times as `--date` says: as an age, or as ISO 8601. */
+export class Times {
+  readonly #isIso: boolean;
+  readonly #nowMs: number;
+
+  /** `args`: the command line. The parser reports a wrong value; until then it counts as absent. */
+  constructor(args: readonly string[], nowMs: number) {
+    const at = args.findLastIndex((arg) => arg === '--date' || arg.startsWith('--date='));
+    this.#isIso = args[at] === '--date=iso' || (args[at] === '--date' && args[at + 1] === 'iso');
+    this.#nowMs = nowMs;
+  }
+
+  /** Formats a time as an age such as `3 hours ago`, or as ISO 8601. */
+  age(ms: number): string {
+    return this.#isIso ? iso(ms) : relativeTime(ms, this.#nowMs);
+  }
+
+  /**
+   * Formats a time for tables: `3h ago`, or ISO 8601. A command that keeps running passes its
+   * current time.
+   */
+  shortAge(ms: number, nowMs: number = this.#nowMs): string {
+    return this.#isIso ? iso(ms) : shortTime(ms, nowMs);
+  }
+}
+
+/** Times come from journals and transcripts, which may hold any number. */
+function iso(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString();
 }

@@ -4,7 +4,6 @@ import { isMissing } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
 import { holds } from './content.ts';
 import type { DiskContext } from './context.ts';
-import { syncFolder } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
 import {
   letOwnerRead,
@@ -14,6 +13,7 @@ import {
   retainOrDrop,
   withdraw,
 } from './publication.ts';
+import { syncFolder } from './sync.ts';
 
 /**
  * Publishes without an atomic exchange. Renames the old file away, verifies it, then links the new

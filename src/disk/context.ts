@@ -1,16 +1,13 @@
-import { execFile } from 'node:child_process';
-import { type BigIntStats, closeSync, fstatSync, fsync, mkdirSync, openSync, statSync } from 'node:fs';
+import { type BigIntStats, closeSync, mkdirSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { nativeExtensions } from '../lock/native-package.ts';
-import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Durability } from '../model/policy.ts';
-import { SharedRun } from '../model/shared-run.ts';
 import { FileSystemClock } from './clock.ts';
 import { HeldFiles } from './held-files.ts';
 import { LitterLog } from './litter-log.ts';
+import { FileSystemSync, FolderSyncs } from './sync.ts';
 
 /** The steps of a commit, in order; a test can fail or kill the process at each of them. */
 export type CommitStep =
@@ -60,8 +57,6 @@ export interface DiskOptions {
   readonly trace?: (step: CommitStep) => void;
 }
 
-const fsyncAsync = promisify(fsync);
-
 export function openDisk(options: DiskOptions): DiskContext {
   const retained = join(options.home, 'retained');
   mkdirSync(retained, { recursive: true, mode: 0o700 });
@@ -85,58 +80,6 @@ export function openDisk(options: DiskOptions): DiskContext {
       litter.close();
     },
   };
-}
-
-/**
- * Syncs whole file systems with `sync -f`, which Node has no call for. A thousand files written
- * first and synced together cost one flush instead of two thousand.
- */
-class FileSystemSync {
-  #works: Promise<boolean> | undefined;
-
-  /** True if `sync -f` works on this machine. `path`: any path on the file system to try. */
-  works(path: string): Promise<boolean> {
-    this.#works ??= process.platform === 'linux' ? succeeds(path) : Promise.resolve(false);
-    return this.#works;
-  }
-
-  /** Makes everything written so far on the file systems of these paths durable. */
-  async sync(paths: readonly string[]): Promise<void> {
-    const byDevice = new Map(paths.map((path) => [statSync(path).dev, path]));
-    for (const path of byDevice.values()) {
-      if (await succeeds(path)) continue;
-      const message = `the file system of ${path} could not be synced`;
-      throw new Fault('IO_FAILED', message, { path, reason: 'EIO' });
-    }
-  }
-}
-
-/** Syncs folders without blocking other work. Changes in one folder that wait at the same time share a sync. */
-class FolderSyncs {
-  readonly #runs = new Map<string, SharedRun>();
-
-  /** `fd`: the open folder. It must stay open until this resolves. */
-  async sync(fd: number): Promise<void> {
-    const { dev, ino } = fstatSync(fd, { bigint: true });
-    const key = `${dev}:${ino}`;
-    const run = this.#runs.get(key) ?? new SharedRun();
-    this.#runs.set(key, run);
-    try {
-      await run.run(() => fsyncAsync(fd));
-    } finally {
-      if (run.isIdle && this.#runs.get(key) === run) this.#runs.delete(key);
-    }
-  }
-}
-
-async function succeeds(path: string): Promise<boolean> {
-  try {
-    await promisify(execFile)('sync', ['-f', path]);
-    return true;
-  } catch {
-    // The program is missing, does not support the option, or the device failed.
-    return false;
-  }
 }
 
 /** The functions we use of fs-native-extensions: atomic exchange of two names, and extended attributes. */

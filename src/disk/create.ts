@@ -3,7 +3,7 @@ import { isTaken } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
 import { openStaged, type Staged, stageLink, stageTemp, writeTemp } from './content.ts';
 import type { DiskContext } from './context.ts';
-import { changeFailed, syncFolder } from './folders.ts';
+import { changeFailed } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
 import {
   type Committed,
@@ -15,6 +15,7 @@ import {
   withdraw,
 } from './publication.ts';
 import { type Conflict, conflict, type NewStaged } from './replace.ts';
+import { syncFolder } from './sync.ts';
 
 type NewFile = NewContent & {
   /** Default: 0666 minus the process's umask. */

@@ -1,20 +1,10 @@
-import { chmodSync, closeSync, constants, mkdirSync, openSync, rmdirSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { errnoOf, isMissing, isTaken } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 import { modeOf } from './read.ts';
-
-/** Makes a folder's entries durable, without blocking other work. */
-export async function syncFolder(context: DiskContext, dir: PinnedDirectory): Promise<void> {
-  if (context.durability !== 'full' || process.platform === 'win32') return;
-  const fd = openSync(`${dir.prefix}/.`, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await context.folders.sync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
+import { syncFolder } from './sync.ts';
 
 /**
  * Folders created on the way to a file. `dir` is the last one; `undo` removes the new ones that are

@@ -3,11 +3,12 @@ import { isMissing } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
 import { claimName, putBack, reserveClaim, takeName } from './claim.ts';
 import type { DiskContext } from './context.ts';
-import { changeFailed, syncFolder } from './folders.ts';
+import { changeFailed } from './folders.ts';
 import { linkIfFree, moveFolderIfFree, moveIfFree } from './free-name.ts';
 import { retain } from './publication.ts';
 import { isReadOnly } from './read.ts';
 import { type Conflict, conflict } from './replace.ts';
+import { syncFolder } from './sync.ts';
 
 type Moved = { readonly ok: true } | Conflict;
 

@@ -4,11 +4,12 @@ import type { Place } from '../model/path.ts';
 import { claimName, putBack, takeOurs } from './claim.ts';
 import { type Expected, holds } from './content.ts';
 import type { DiskContext } from './context.ts';
-import { changeFailed, syncFolder } from './folders.ts';
+import { changeFailed } from './folders.ts';
 import { inspect, linkTarget } from './list.ts';
 import { retain, retainOrDrop } from './publication.ts';
 import { isReadOnly, modeOf, openRegular } from './read.ts';
 import { type Conflict, conflict, unreadable } from './replace.ts';
+import { syncFolder } from './sync.ts';
 
 export interface Removed {
   readonly ok: true;

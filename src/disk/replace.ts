@@ -17,7 +17,7 @@ import {
   writeTemp,
 } from './content.ts';
 import type { DiskContext, NativeFiles } from './context.ts';
-import { changeFailed, syncFolder } from './folders.ts';
+import { changeFailed } from './folders.ts';
 import { moveIfFree } from './free-name.ts';
 import {
   type Committed,
@@ -34,6 +34,7 @@ import {
   retainOrDrop,
 } from './publication.ts';
 import { isReadOnly, type Opened, openLooked, openRegular, readAllSync, type Unreadable } from './read.ts';
+import { syncFolder } from './sync.ts';
 
 /**
  * Nothing of ours was published. `retained`: files that were displaced for a moment and whose names

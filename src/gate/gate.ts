@@ -1,6 +1,7 @@
 import { toolGuard } from '../judge/guarded-configuration.ts';
 import { judge } from '../judge/judge.ts';
 import { asOf, type Ledger } from '../ledger/ledger.ts';
+import { notLocked } from '../lock/locks.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
@@ -16,11 +17,10 @@ import { type Approved, approvalRefusal, askUser, type MissingApproval } from '.
 import { runAsTool } from './bypass.ts';
 import { carryOutTold } from './carry-out.ts';
 import { Announcements } from './foreign/announcements.ts';
-import { isRelocation, keysOf, notLocked, pathsOf, trafficOf } from './keys.ts';
+import { type Held, isRelocation, keysOf, lockLooked, lockRemembered, pathsOf, trafficOf } from './keys.ts';
 import { glanceFacts, type LookRequest } from './look.ts';
 import { prepare, prepareAll } from './prepare.ts';
 import { type Denied, type Prepared, Refusals } from './prepared.ts';
-import { type Held, lockLooked, lockRemembered } from './recover.ts';
 import { type CallSettings, type Step, withSettings, worldFor } from './step.ts';
 import { validateAnnouncement, validateEnding, validateEvent, validateIntent } from './validate.ts';
 import { witness } from './witness.ts';

@@ -1,6 +1,12 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import type { PendingChange } from '../model/entry.ts';
+import { nothingChanged } from '../model/fault.ts';
 import type { FileIntent } from '../model/intent.ts';
+import type { Sighting } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import type { Basis } from '../store/store.ts';
 import type { Located } from '../workspace/workspace.ts';
+import { settleLeft } from './recover.ts';
 import type { World } from './world.ts';
 
 /** A change that gives a file another path, other permissions, or both, and perhaps other text. */
@@ -119,8 +125,11 @@ function insideAnother(touched: readonly Touched[]): Refusal | undefined {
 }
 
 const TWICE = 'the batch changes this file twice; join the changes into one, or send two batches';
+
 const GOES = 'the batch moves or deletes the folder that contains it; send two batches';
+
 const BECOMES_A_FILE = 'the batch replaces the folder that contains it by a file';
+
 const INSIDE: Readonly<Record<Exclude<FileIntent['kind'], 'mkdir'>, string>> = {
   move: GOES,
   delete: GOES,
@@ -156,25 +165,93 @@ export function missingFolder(located: Located): string | undefined {
     .join('/');
 }
 
-/** The keys that are neither locked nor in a locked folder. */
-export function notLocked(keys: readonly string[], locked: readonly string[]): readonly string[] {
-  const all = new Set(locked);
-  return keys.filter((key) => !all.has(key) && !isBelowOne(key, all));
-}
-
-/** Keys that are not inside another of these keys: the lock of a folder covers its contents. */
-export function outermostKeys(keys: readonly string[]): readonly string[] {
-  const all = new Set(keys);
-  return [...all].filter((key) => !isBelowOne(key, all));
-}
-
-function isBelowOne(key: string, folders: ReadonlySet<string>): boolean {
-  for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1))
-    if (folders.has(key.slice(0, end))) return true;
-  return false;
-}
-
 function twice({ path, change }: Pick<Touched, 'path' | 'change'>, reason: string): Refusal {
   const action = change.kind === 'write' ? 'overwrite' : change.kind;
   return { code: 'INVALID_ARGUMENT', action, path, next: 'fix_argument', detail: { reason } };
+}
+
+/**
+ * Locks keys for a change. First settles changes that a dead process left there, so that the journal keeps the order of
+ * events. A pending change whose lock we now hold is no longer running. With a ledger, the sightings of these keys are
+ * fetched in the same round trip and cached while the lock is held.
+ */
+export async function lockKeys(
+  world: World,
+  keys: readonly string[],
+  ledger?: Ledger,
+): Promise<(() => void) | undefined> {
+  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  return release && lookUnder(world, keys, { release, ledger });
+}
+
+/** The release of locks, and what the change judged under them must confirm when it is announced. */
+export interface Held {
+  readonly basis?: Basis;
+  release(): void;
+}
+
+/**
+ * Like `lockKeys`, without a round trip if the store remembers what the session has seen. Then nothing is known of
+ * pending changes: the announcement must confirm the basis.
+ */
+export async function lockRemembered(
+  world: World,
+  keys: readonly string[],
+  ledger: Ledger,
+): Promise<Held | undefined> {
+  const locked = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  if (locked === undefined) return undefined;
+  const remembered = ledger.fetched.remembered(keys);
+  if (remembered === undefined) return heldBy(await lookUnder(world, keys, { release: locked, ledger }));
+  const unhold = ledger.fetched.hold(keys, remembered.sightings);
+  const release = (): void => {
+    unhold();
+    locked();
+  };
+  return { basis: remembered.basis, release };
+}
+
+/** Like `lockRemembered`, always by what the store says. */
+export async function lockLooked(
+  world: World,
+  keys: readonly string[],
+  ledger: Ledger,
+): Promise<Held | undefined> {
+  return heldBy(await lockKeys(world, keys, ledger));
+}
+
+function heldBy(release: (() => void) | undefined): Held | undefined {
+  return release && { release };
+}
+
+/** Settles pending changes at locked keys and fetches what the session has seen of them. Returns the release. */
+async function lookUnder(
+  world: World,
+  keys: readonly string[],
+  { release, ledger }: { release(): void; readonly ledger: Ledger | undefined },
+): Promise<(() => void) | undefined> {
+  let left: readonly PendingChange[];
+  let seen: ReadonlyMap<string, Sighting> | undefined;
+  try {
+    [left, seen] = await Promise.all([world.store.pending({ keys, here: true }), ledger?.recallMany(keys)]);
+  } catch (error) {
+    release();
+    throw nothingChanged(error);
+  }
+  if (left.length === 0) {
+    const unhold = seen && ledger?.fetched.hold(keys, seen);
+    return () => {
+      unhold?.();
+      release();
+    };
+  }
+  release();
+  await settleLeft(world, left);
+  const again = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  if (again === undefined) return undefined;
+  return () => {
+    again();
+    // A program announced without a lock may overwrite the bytes just written: store them immediately.
+    if (left.some(({ foreign }) => foreign?.hold === 'none')) void world.baselines.settled();
+  };
 }

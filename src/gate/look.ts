@@ -17,8 +17,10 @@ import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerpri
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { Outcome, Writer } from '../model/verdict.ts';
+import { decodeText } from '../text/decode.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { viewOf as bufferOf, countLines, sliceLineBytes } from '../text/lines.ts';
+import { findPlaceholder, suspectLines } from '../text/placeholder.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { bypassFacts } from './bypass.ts';
 import type { World } from './world.ts';
@@ -328,4 +330,14 @@ export function guardOf({ policy }: World, { dir, name, path }: NamedEntry): str
   if (guard === 'always') return `${relative}, because it decides which programs run`;
   const isOurs = containsAt({ dir, name }, OWN_NAME, policy.maxEditBytes);
   return isOurs ? `${relative}, because it holds the configuration of Lookfirst` : undefined;
+}
+
+/** Decodes the replaced file only if the new text looks suspicious, so that ordinary writes do not pay for it. */
+export function placeholderIn(text: string | undefined, view: LookedFile, at?: number): string | undefined {
+  // A new file has no text that a placeholder could leave out.
+  if (text === undefined || !view.located.exists || suspectLines(text).length === 0) return undefined;
+  const existing = view.snapshot === undefined ? undefined : decodeText(view.snapshot.bytes)?.text;
+  const found = findPlaceholder(text, existing, at === undefined ? {} : { at });
+  if (found === undefined) return undefined;
+  return `${found.kind === 'line-numbers' ? 'line numbers, ' : ''}line ${found.line}: ${found.text}`;
 }

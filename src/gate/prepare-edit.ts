@@ -10,7 +10,7 @@ import type { Action, Refusal, RefusalDetail } from '../model/verdict.ts';
 import { countLines, sliceLineBytes } from '../text/lines.ts';
 import type { Nearest } from '../text/nearest.ts';
 import { maskedDiff } from '../text/unified.ts';
-import { type LookedFile, look } from './look.ts';
+import { type LookedFile, look, placeholderIn } from './look.ts';
 import { touchesMasked, withMasks } from './masking.ts';
 import {
   type PlanFailure,
@@ -20,7 +20,6 @@ import {
   totalAfter,
   touchedLines,
 } from './plan-text.ts';
-import { placeholderIn, unverifiable } from './prepare-write.ts';
 import {
   closedUnlessOk,
   creditFor,
@@ -29,6 +28,7 @@ import {
   type OutsideChange,
   outsideChange,
   type Prepared,
+  unverifiable,
 } from './prepared.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';

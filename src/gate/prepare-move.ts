@@ -16,8 +16,7 @@ import type { Found, Located } from '../workspace/workspace.ts';
 import { makeFolderStep, nothingStep } from './folder-step.ts';
 import { type Going, heldInside, heldRefusal, told } from './held.ts';
 import { type LookedFile, look } from './look.ts';
-import { unverifiable } from './prepare-write.ts';
-import { closedUnlessOk, cure, notPrepared, type Prepared } from './prepared.ts';
+import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
 import {
   ABSENT,
   type Displaced,

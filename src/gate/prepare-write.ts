@@ -6,12 +6,11 @@ import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { bytesInFormOf, decodeText, looksBinary } from '../text/decode.ts';
+import { bytesInFormOf, looksBinary } from '../text/decode.ts';
 import { countLines, lineCount } from '../text/lines.ts';
-import { findPlaceholder, suspectLines } from '../text/placeholder.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
-import { type LookedFile, look } from './look.ts';
-import { closedUnlessOk, cure, notPrepared, type Prepared } from './prepared.ts';
+import { type LookedFile, look, placeholderIn } from './look.ts';
+import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
 import type { World } from './world.ts';
 import { type NewBytes, writeStep } from './write-step.ts';
 
@@ -136,20 +135,4 @@ function malformed({ facts: { path }, located }: LookedFile): Refusal {
   const action = located.exists ? 'overwrite' : 'create';
   const detail = { reason: 'the content contains half of a surrogate pair' };
   return { code: 'INVALID_ARGUMENT', action, path, next: 'fix_argument', detail };
-}
-
-/** Decodes the replaced file only if the new text looks suspicious, so that ordinary writes do not pay for it. */
-export function placeholderIn(text: string | undefined, view: LookedFile, at?: number): string | undefined {
-  // A new file has no text that a placeholder could leave out.
-  if (text === undefined || !view.located.exists || suspectLines(text).length === 0) return undefined;
-  const existing = view.snapshot === undefined ? undefined : decodeText(view.snapshot.bytes)?.text;
-  const found = findPlaceholder(text, existing, at === undefined ? {} : { at });
-  if (found === undefined) return undefined;
-  return `${found.kind === 'line-numbers' ? 'line numbers, ' : ''}line ${found.line}: ${found.text}`;
-}
-
-/** The refusal for a file whose bytes could not be read, so that nothing about them is known. */
-export function unverifiable(path: string, errno?: string): Refusal {
-  const refusal: Refusal = { code: 'UNVERIFIABLE', action: 'overwrite', path, next: 'read_again' };
-  return errno === undefined ? refusal : { ...refusal, detail: { errno } };
 }

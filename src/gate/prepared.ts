@@ -32,6 +32,7 @@ import type { World } from './world.ts';
  * lines, as git has, half of such a diff is context.
  */
 const CONTEXT_LINES = 1;
+
 /** A larger file that the verdict did not read is not hashed for the journal either. */
 const MAX_HASHED_BYTES = 8 << 20;
 
@@ -248,6 +249,7 @@ function seenAfter(sighting: Sighting, hunks: readonly Hunk[], totalBefore: numb
 
 /** A refused path is cut to this length. No system has longer paths, but callers may send anything. */
 const MAX_PATH_CHARS = 4096;
+
 /** Number of files whose refusals are counted. A forgotten count only delays the explanation. */
 const MAX_STREAKS = 1000;
 
@@ -330,4 +332,10 @@ function textOf({ path, detail: { reason, kept = [] } = {} }: Refusal): { readon
     return { text: `needs approval: lookfirst allow ${JSON.stringify(clip(path, MAX_PATH_CHARS))} --once` };
   if (kept.length === 0) return reason === undefined ? {} : { text: reason };
   return { text: `${reason === undefined ? '' : `${reason}. `}${keptWords(kept)}` };
+}
+
+/** The refusal for a file whose bytes could not be read, so that nothing about them is known. */
+export function unverifiable(path: string, errno?: string): Refusal {
+  const refusal: Refusal = { code: 'UNVERIFIABLE', action: 'overwrite', path, next: 'read_again' };
+  return errno === undefined ? refusal : { ...refusal, detail: { errno } };
 }

@@ -143,3 +143,21 @@ function computeSlots(keys: readonly string[]): Slots {
 function slotOf(key: string): number {
   return Number.parseInt(hash('sha256', key, 'hex').slice(0, 12), 16);
 }
+
+/** The keys that are neither locked nor in a locked folder. */
+export function notLocked(keys: readonly string[], locked: readonly string[]): readonly string[] {
+  const all = new Set(locked);
+  return keys.filter((key) => !all.has(key) && !isBelowOne(key, all));
+}
+
+/** Keys that are not inside another of these keys: the lock of a folder covers its contents. */
+export function outermostKeys(keys: readonly string[]): readonly string[] {
+  const all = new Set(keys);
+  return [...all].filter((key) => !isBelowOne(key, all));
+}
+
+function isBelowOne(key: string, folders: ReadonlySet<string>): boolean {
+  for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1))
+    if (folders.has(key.slice(0, end))) return true;
+  return false;
+}

@@ -3,8 +3,8 @@ import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
-import { storeCause } from '../report/fault-cause.ts';
 import { OUTCOME_KEY, refusalOutcome, successOutcome } from '../report/json.ts';
+import { storeCause } from '../tools/failure.ts';
 import { isModern, resultLine } from './rpc.ts';
 
 /** A request that can be answered: its message, and the JSON text of its id. */

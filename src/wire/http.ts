@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Fault } from '../model/fault.ts';
 
 /** The HTTP status and JSON-RPC error that end a request. */
 export interface Rejection {
@@ -113,4 +114,20 @@ function isDeep(value: unknown): boolean {
     level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []));
   }
   return false;
+}
+
+/**
+ * The token in `LOOKFIRST_TOKEN`, if it is set. It must be printable ASCII, because a header
+ * carries no other characters unchanged.
+ */
+export function givenToken(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const token = env['LOOKFIRST_TOKEN'] || undefined;
+  if (token !== undefined && !/^[!-~]+$/.test(token))
+    throw new Fault('CONFIG_INVALID', 'LOOKFIRST_TOKEN must be ASCII without blanks');
+  return token;
+}
+
+/** The line about a given token. It does not contain the token: the user knows it, and logs are no place for secrets. */
+export function tokenLine(token: string, given: string | undefined): string {
+  return `token: ${given === undefined ? token : 'that of LOOKFIRST_TOKEN'}`;
 }

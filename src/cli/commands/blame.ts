@@ -4,11 +4,10 @@ import { type Blame, type BlamedLine, blame } from '../../records/blame.ts';
 import { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
+import { type Cli, EXIT, type ExitCode, version } from '../cli.ts';
 import { addCommonFlags } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import type { Times } from '../times.ts';
-import { version } from '../version.ts';
+import type { Times } from '../words.ts';
 
 interface BlameFlags extends StateFlags {
   readonly json?: boolean;

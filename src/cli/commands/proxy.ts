@@ -8,9 +8,9 @@ import { harmless } from '../../report/bounded.ts';
 import { accessibleFolders, placesOf, policyTextOf, type StateFlags } from '../../session/configured.ts';
 import { keepPolicyOutOfReach } from '../../session/out-of-reach.ts';
 import type { ProxyPlan } from '../../tools/proxy-plan.ts';
+import { givenToken, tokenLine } from '../../wire/http.ts';
 import type { Cli } from '../cli.ts';
 import { gather } from '../flags.ts';
-import { givenToken, tokenLine } from '../given-token.ts';
 
 interface ProxyFlags extends StateFlags {
   readonly root?: readonly string[];

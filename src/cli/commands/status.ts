@@ -28,8 +28,7 @@ import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath, sessionTable, writerWords } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import type { Times } from '../times.ts';
-import { countOf } from '../words.ts';
+import { countOf, type Times } from '../words.ts';
 
 interface StatusFlags extends ScopeFlags, StateFlags {
   readonly json?: boolean;

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
-import type { Cli } from '../cli.ts';
-import { version } from '../version.ts';
+import { type Cli, version } from '../cli.ts';
 
 /** `lookfirst version`: prints the version. */
 export function defineVersion(cli: Cli): Command {

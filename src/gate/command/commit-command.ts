@@ -14,7 +14,7 @@ import { carryRanges } from '../../text/carry.ts';
 import { lineCount } from '../../text/lines.ts';
 import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
 import { carryOut } from '../carry-out.ts';
-import { lockKeys } from '../recover.ts';
+import { lockKeys } from '../keys.ts';
 import { type RestorePlace, restoreSteps } from '../restore-steps.ts';
 import { worldFor } from '../step.ts';
 import type { World } from '../world.ts';

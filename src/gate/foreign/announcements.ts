@@ -1,4 +1,5 @@
 import { asOf } from '../../ledger/ledger.ts';
+import { notLocked } from '../../lock/locks.ts';
 import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
@@ -10,9 +11,8 @@ import { type Outcome, type Refusal, type RefusalCode, refused } from '../../mod
 import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type Telling, withClaimNotices } from '../claims.ts';
-import { keysOf, notLocked } from '../keys.ts';
+import { keysOf, lockKeys } from '../keys.ts';
 import type { Denied, Refusals } from '../prepared.ts';
-import { lockKeys } from '../recover.ts';
 import { isOwnWork, keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, judgeAll } from './judge-all.ts';
 import { type Opening, pendingCommand, pendingObserved, pendingOf } from './pending.ts';

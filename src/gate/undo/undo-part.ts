@@ -11,7 +11,7 @@ import { splitLines } from '../../text/lines.ts';
 import { merge3 } from '../../text/merge.ts';
 import { type MaskedDiffOptions, maskedDiff } from '../../text/unified.ts';
 import { carryOut } from '../carry-out.ts';
-import { lockKeys } from '../recover.ts';
+import { lockKeys } from '../keys.ts';
 import { foundAt } from '../step.ts';
 import type { World } from '../world.ts';
 import type { FoundChange } from './check.ts';

@@ -3,14 +3,14 @@ import { entriesForUndo, newestSelected, type UndoTarget } from '../../journal/u
 import { planUndo, type UndoPlan, type UndoPlans } from '../../journal/undo-plan.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import { asOf, type Ledger } from '../../ledger/ledger.ts';
+import { notLocked, outermostKeys } from '../../lock/locks.ts';
 import { sameSide } from '../../model/entry.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
 import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import { carryOut } from '../carry-out.ts';
-import { missingFolder, notLocked, outermostKeys } from '../keys.ts';
-import { lockKeys } from '../recover.ts';
+import { lockKeys, missingFolder } from '../keys.ts';
 import { areIndependent, type RestorePlace, restoreSteps } from '../restore-steps.ts';
 import { type Step, sideAt, worldFor } from '../step.ts';
 import { listingFingerprint } from '../tree-step.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Fault } from '../model/fault.ts';
-import { storeCause } from './fault-cause.ts';
+import { storeCause } from './failure.ts';
 
 it.each([
   ['STORE_FAILED', 'full', 'the disk of the state folder is full'],

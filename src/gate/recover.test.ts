@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ABSENT, changeEntry, effect, FOLDER, file, pendingChange, ROOT } from '../../test/store/samples.ts';
 import type { Effect, PendingChange, Side } from '../model/entry.ts';
 import { MemoryStore } from '../store/memory/memory-store.ts';
-import { type Begun, type RecoveredChange, recoverChange } from './recovery.ts';
+import { type Begun, type RecoveredChange, recoverChange } from './recover.ts';
 
 const LINK: Side = { kind: 'link', target: 'a' };
 const EDIT = effect('a', file('old'), file('new'));

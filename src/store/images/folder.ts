@@ -14,7 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { errnoOf, isMissing, isTaken } from '../../model/errno.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { WholeSync } from '../images.ts';
@@ -73,8 +73,9 @@ export class ImageFolder {
     this.path = path;
   }
 
+  /** Path of an image. Every change asks for it several times, and `join` would examine every character. */
   image(sha256: string): string {
-    return join(this.path, shardOf(sha256), sha256);
+    return `${this.path}${sep}${shardOf(sha256)}${sep}${sha256}`;
   }
 
   gone(sha256: string): string {

@@ -159,7 +159,7 @@ export class Connection {
     this.#guard.check();
   }
 
-  /** Records the state of the files after a commit, for later checks. */
+  /** Records the size of the log after a commit, for later checks. */
   noteInPlace(): void {
     this.#guard.note();
   }

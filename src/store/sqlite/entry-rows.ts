@@ -104,12 +104,20 @@ const SELECT_RECENT = `${SELECT_ENTRY} where seq > ? and kind in (${KINDS}) orde
 /** Selects explicit claims older than the range that is searched; a partial index finds them. */
 const SELECT_CLAIMS = `${SELECT_ENTRY} where kind = 'claim' and seq <= ? order by seq`;
 
-/** Finds new entries by number. While no process writes, an answer needs only the query of the version number. */
+/** `RecentRows` keeps this many entries, and none with more effects than this: the entry of a command takes megabytes. */
+const [MAX_OWN, MAX_EFFECTS] = [64, 100];
+
+/**
+ * Finds new entries by number. The entries that this connection appended itself are kept, so that the database is
+ * queried only after another connection has written.
+ */
 export class RecentRows {
   readonly #db: Pick<Connection, 'sql'>;
   readonly #versionNow: () => number;
   /** Number of the newest entry that this connection knows. */
   #newest = 0;
+  /** The newest entries, numbered without a gap, all appended by this connection. */
+  #own: Entry[] = [];
   /** The database version for which `#newest` is valid. */
   #version = -1;
 
@@ -119,8 +127,13 @@ export class RecentRows {
   }
 
   /** Records entries appended by this connection, because its own writes do not change the version number. */
-  appended({ seq }: ChainLink): void {
-    this.#newest = seq;
+  appended(entries: readonly Entry[]): void {
+    const [first] = entries;
+    if (first === undefined) return;
+    const isLarge = entries.some(({ effects = [] }) => effects.length > MAX_EFFECTS);
+    const before = this.#own.at(-1)?.seq === first.seq - 1 ? this.#own : [];
+    this.#own = isLarge ? [] : [...before, ...entries].slice(-MAX_OWN);
+    this.#newest = first.seq + entries.length - 1;
   }
 
   /** The entries after a cursor, which is the number of the last returned entry. */
@@ -129,11 +142,18 @@ export class RecentRows {
     if (version !== this.#version) this.#newest = (this.#db.sql(SELECT_HEAD).get() as ChainLink).seq;
     this.#version = version;
     if (cursor === this.#newest) return { entries: [], cursor };
+    const [first] = this.#own;
+    if (first !== undefined && first.seq <= cursor + 1 && this.#own.at(-1)?.seq === this.#newest)
+      return { entries: this.#own.slice(cursor + 1 - first.seq).filter(isOfClaims), cursor: this.#newest };
     const after = cursor === 0 ? Math.max(0, this.#newest - RECENT_ENTRIES) : cursor;
     const older = cursor === 0 && after > 0 ? this.#db.sql(SELECT_CLAIMS).all(after) : [];
     const entries = [...older, ...this.#db.sql(SELECT_RECENT).all(after)].map(entryFrom);
     return { entries, cursor: Math.max(this.#newest, entries.at(-1)?.seq ?? 0) };
   }
+}
+
+function isOfClaims({ kind }: Entry): boolean {
+  return CLAIM_KINDS.includes(kind);
 }
 
 /** Separators between the rows of a page and the fields of a row. A value that contains one is not confirmed here. */

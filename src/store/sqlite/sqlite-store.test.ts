@@ -48,6 +48,38 @@ describe('queries of a long journal', () => {
   });
 });
 
+describe('recent entries', () => {
+  it('are each found once and in order while two connections write', async () => {
+    const path = join(scratch().home, 'state.db');
+    const stores = [await openSqliteStore(path), await openSqliteStore(path)];
+    const followed = stores.map(() => ({ cursor: 0, turns: [] as (string | undefined)[] }));
+    const written: string[] = [];
+    const follow = (): void => {
+      for (const [at, follower] of followed.entries()) {
+        const { entries, cursor } = stores[at]?.recent(follower.cursor) ?? expect.unreachable();
+        follower.cursor = cursor;
+        follower.turns.push(...entries.map(({ turn }) => turn));
+      }
+    };
+    // All orders of writes by the two connections in five steps, with and without a look in between.
+    for (let order = 0; order < 4 ** 5; order += 7) {
+      for (let step = 0; step < 5; step += 1) {
+        const what = Math.floor(order / 4 ** step) % 4;
+        const turn = `${order}-${step}`;
+        written.push(turn);
+        await stores[what % 2]?.record({
+          entries: [{ kind: 'turn', atMs: 1, session: 's', root: ROOT, turn }],
+        });
+        await new Promise((resolve) => setImmediate(resolve));
+        if (what > 1) follow();
+      }
+    }
+    follow();
+    expect(followed.map(({ turns }) => turns)).toEqual([written, written]);
+    for (const store of stores) await store.close();
+  });
+});
+
 describe('the last change of a file', () => {
   it('is the newest one, also if an older one was read before', async () => {
     const path = join(scratch().home, 'state.db');

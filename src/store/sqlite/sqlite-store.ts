@@ -37,6 +37,7 @@ import {
   SELECT_HEAD,
   SELECT_SEQ,
 } from './entry-rows.ts';
+import { Recalled } from './recalled.ts';
 
 /** Number of entries pruned per transaction: few enough that other processes do not wait long for the lock. */
 const PRUNE_STEP = 2000;
@@ -44,9 +45,6 @@ const PRUNE_STEP = 2000;
 /** Overwrites in place. `insert or replace` would delete first and cost twice as much. */
 const UPSERT_SIGHTING =
   'insert into sightings values (?, ?, ?) on conflict do update set seen = excluded.seen';
-
-/** Number of cached sightings. */
-const MAX_RECALLED = 1000;
 
 /**
  * Opens the database file, creating it if missing. All processes that open the same file see the same data immediately.
@@ -83,6 +81,8 @@ class SqliteStore implements Store {
   readonly #durability: Durability;
   readonly #recalled: Recalled;
   readonly #recent: RecentRows;
+  /** The change that was announced last: the files of the database were in place then. */
+  #announced: string | undefined;
   /** The entry that was last read alone. Weak, because the entry of a large command takes megabytes. */
   #lastRead: WeakRef<Entry> | undefined;
 
@@ -139,22 +139,27 @@ class SqliteStore implements Store {
 
   async record(writes: Writes): Promise<void> {
     if (changesSightings(writes)) this.#recalled.forget();
-    const isChange = writes.announce !== undefined || writes.settle !== undefined;
-    const head = this.#db.transaction(() => {
-      if (isChange) this.#db.mustBeInPlace();
+    const { announce, settle } = writes;
+    const isNew = announce !== undefined || settle?.some((change) => change !== this.#announced) === true;
+    const appended = this.#db.transaction(() => {
+      if (isNew) this.#db.mustBeInPlace();
       if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending)) return undefined;
       this.#drop(writes);
       this.#note(writes);
       return this.#append(writes);
     });
-    if (isChange) this.#db.noteInPlace();
+    if (announce !== undefined || settle !== undefined) this.#db.noteInPlace();
+    if (appended === undefined) return;
+    this.#announced = announce?.change;
+    for (const { session, sighting } of writes.sightings ?? []) this.#recalled.set(session, sighting);
+    const head = appended.at(-1);
     if (head !== undefined) {
       this.#db.head.write(head);
-      this.#recent.appended(head);
+      this.#recent.appended(appended);
     }
     // Sync only announcements: with them and the before-images, a change made before a power cut can be settled after
     // it.
-    if (writes.announce !== undefined && this.#durability === 'full') await this.#syncLog();
+    if (announce !== undefined && this.#durability === 'full') await this.#syncLog();
   }
 
   note(notes: Notes): Promise<void> {
@@ -293,18 +298,20 @@ class SqliteStore implements Store {
         .run(column(session.id), JSON.stringify(session));
   }
 
-  #append({ entries }: Writes): ChainLink | undefined {
-    if (entries === undefined || entries.length === 0) return undefined;
+  #append({ entries = [] }: Writes): readonly Entry[] {
+    if (entries.length === 0) return [];
     const insert = this.#db.sql(INSERT_ENTRY);
     let head = this.#link(SELECT_HEAD);
+    const appended: Entry[] = [];
     for (const entry of entries) {
       head = linkAfter(head, entry);
       insert.run(...entryValues(entry, head));
       for (const key of touchedKeys(entry))
         this.#db.sql('insert into touches values (?, ?)').run(key, head.seq);
+      appended.push({ ...entry, ...head });
     }
     this.#db.sql('update chain set head_seq = ?, head_hash = ?').run(head.seq, head.hash);
-    return head;
+    return appended;
   }
 
   #link(select: string): ChainLink {
@@ -344,57 +351,4 @@ function damageWarning(aside: string): string {
 
 function changesSightings({ sightings = [], forget = [], dropSession }: Writes): boolean {
   return sightings.length > 0 || forget.length > 0 || dropSession !== undefined;
-}
-
-/**
- * A cache of sightings read from the store. It is valid until a write: this connection's writes clear it, and other
- * connections' writes change a version number. For calls that arrive together, the number is read once.
- */
-class Recalled {
-  readonly #versionNow: () => number;
-  readonly #known = new Map<string, Sighting>();
-  #version = -1;
-  #asked = false;
-  #latest = -1;
-
-  constructor(versionNow: () => number) {
-    this.#versionNow = versionNow;
-  }
-
-  get(session: string, key: string): Sighting | undefined {
-    this.#forgetIfOthersWrote();
-    return this.#known.get(nameOf(session, key));
-  }
-
-  set(session: string, sighting: Sighting): void {
-    if (this.#known.size >= MAX_RECALLED) this.#known.clear();
-    this.#known.set(nameOf(session, sighting.key), sighting);
-  }
-
-  forget(): void {
-    this.#known.clear();
-  }
-
-  /** The version number, read once for calls that arrive together. */
-  version(): number {
-    if (this.#asked) return this.#latest;
-    this.#latest = this.#versionNow();
-    this.#asked = true;
-    setImmediate(() => {
-      this.#asked = false;
-    });
-    return this.#latest;
-  }
-
-  #forgetIfOthersWrote(): void {
-    if (this.#asked && this.#version === this.#latest) return;
-    const version = this.version();
-    if (version === this.#version) return;
-    this.#version = version;
-    this.#known.clear();
-  }
-}
-
-function nameOf(session: string, key: string): string {
-  return `${session}\0${key}`;
 }

@@ -12,8 +12,8 @@ import { isOutputPath } from '../model/path.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
-import { sniffMedia } from '../text/decode.ts';
 import { clampLines, countLines } from '../text/lines.ts';
+import { sniffMedia } from '../text/sniff-media.ts';
 import type { Located } from '../workspace/workspace.ts';
 import {
   EAGER_BYTES,

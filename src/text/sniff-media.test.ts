@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sniffMedia } from './decode.ts';
+import { sniffMedia } from './sniff-media.ts';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const withNul = (text: string) => Buffer.from(`${text}\0\0`, 'latin1');

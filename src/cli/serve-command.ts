@@ -14,6 +14,7 @@ import { keepPolicyOutOfReach } from '../session/out-of-reach.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { givenToken, tokenLine } from '../wire/http.ts';
 import { EXIT, version } from './cli.ts';
+import { LateCompiler } from './late-compiler.ts';
 import { didYouMean, unknownChoice } from './words.ts';
 
 /** The parts of a process that a server uses. */
@@ -49,6 +50,7 @@ interface ServePlan {
   readonly output: Writable;
   readonly signals: EventEmitter;
   readonly opened: (sessions: Sessions) => void;
+  readonly called?: () => void;
 }
 
 /** The viewer beside a server: its request handler, and its address with the token. */
@@ -116,7 +118,8 @@ async function serve(
   const { log, env } = plan;
   const { readyConfigurations } = showConfig ? await import('./clients/clients.ts') : {};
   if (http === undefined) {
-    await serveStdio(plan);
+    const compiler = new LateCompiler();
+    await serveStdio({ ...plan, called: () => compiler.count() }).finally(() => compiler.reset());
     return;
   }
   const given = givenToken(env);

@@ -35,6 +35,8 @@ export interface ServeOptions {
   readonly claims?: boolean | undefined;
   /** Called with the open workspace before the first call; an error it throws ends the server. */
   readonly opened?: (sessions: Sessions) => void;
+  /** Called before each tool call over stdio. */
+  readonly called?: () => void;
 }
 
 /**
@@ -83,9 +85,14 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
     setImmediate(() => workspace.begin());
     return host.tools();
   };
+  const { called } = options;
+  const call: ToolHost['call'] = (name, args, context) => {
+    called?.();
+    return host.call(name, args, context);
+  };
   const latest = setTimeout(() => workspace.begin(), OPEN_AT_LATEST_MS);
   try {
-    const served = serveStreams({ host: { ...host, tools }, input, output, signals, log, roots });
+    const served = serveStreams({ host: { ...host, tools, call }, input, output, signals, log, roots });
     const end = await Promise.race([served, onceAnswered(workspace.failed)]);
     roots?.none();
     // No call needed the workspace, but report an error in its options.

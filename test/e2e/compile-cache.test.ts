@@ -139,6 +139,32 @@ describe.skipIf(isKeptByNode)('the code that the program keeps compiled', () => 
     expect(start(home)).toBe('poison');
   });
 
+  it('is accepted after a server that answered many calls and set a flag of V8', () => {
+    const { home, root } = scratch();
+    chmodSync(home, 0o700);
+    writeFileSync(join(root, 'a.txt'), 'text\n');
+    const serve = (): void => {
+      const calls = Array.from({ length: 150 }, (_, id) => ({
+        method: 'tools/call',
+        id: id + 1,
+        params: { name: 'read_file', arguments: { path: 'a.txt' } },
+      }));
+      const opened = {
+        method: 'initialize',
+        id: 0,
+        params: { protocolVersion: '2025-06-18', capabilities: {} },
+      };
+      const input = [opened, ...calls]
+        .map((each) => `${JSON.stringify({ jsonrpc: '2.0', ...each })}\n`)
+        .join('');
+      execFileSync(node, [program, 'serve', root], { env: environment(home), input, stdio: 'pipe' });
+    };
+    serve();
+    const { ino } = statSync(codeFile(home));
+    serve();
+    expect(statSync(codeFile(home)).ino).toBe(ino);
+  });
+
   it('is replaced if V8 rejects it or it is cut short', () => {
     const home = stateFolder();
     start(home);

@@ -10,6 +10,7 @@ import { keepCompiledCode } from './process/compile-cache.ts';
 /** A hash of the bundled code. The build puts it in. */
 declare const BUILD: string;
 
+restoreCertificates(process.env);
 const sources = join(dirname(fileURLToPath(import.meta.url)), '..', 'chunks');
 const save = keepCompiled();
 // The build makes this module from main.ts.
@@ -18,6 +19,14 @@ void main().then((code) => {
   save();
   process.exit(code);
 });
+
+/** The scripts of hooks hide this variable from Node; see `WITHOUT_CERTIFICATES`. */
+function restoreCertificates(env: NodeJS.ProcessEnv): void {
+  const hidden = env['LOOKFIRST_EXTRA_CA_CERTS'];
+  if (hidden === undefined) return;
+  env['NODE_EXTRA_CA_CERTS'] = hidden;
+  delete env['LOOKFIRST_EXTRA_CA_CERTS'];
+}
 
 /** Starts without a cache if the state folder cannot be found; what is wrong with it is reported where it is used. */
 function keepCompiled(): () => void {

@@ -11,6 +11,15 @@ import type { Sessions } from '../session/sessions.ts';
 import { type Cli, EXIT } from './cli.ts';
 
 /**
+ * Shell lines that keep Node from reading additional certificates, which takes longer than the rest of its start. The
+ * program uses TLS only for a Postgres store. `bin.ts` restores the variable for everything that the program starts.
+ */
+export const WITHOUT_CERTIFICATES = `  case "$NODE_EXTRA_CA_CERTS:$LOOKFIRST_STORE $*" in
+    :* | *:postgres* | *--store*) ;;
+    *) export LOOKFIRST_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS"; unset NODE_EXTRA_CA_CERTS ;;
+  esac`;
+
+/**
  * The script for `CLAUDE_CODE_SHELL_PREFIX`. Claude Code starts it with one argument, the whole line. A line of its
  * Bash tool ends with a command that saves the working folder; only such a line runs on a layer. All other lines (MCP
  * servers, hooks) run unchanged. `self` is the start of this program: an executable and its first arguments, all
@@ -26,6 +35,7 @@ case \${1-} in
   *) exec "\${SHELL:-/bin/sh}" -c "\${1-}" ;;
 esac
 if ${checks}; then
+${WITHOUT_CERTIFICATES}
   exec ${program} run --prefix "$1"
 fi
 echo 'lookfirst: not found any more; this command runs without undo. Remove CLAUDE_CODE_SHELL_PREFIX from the settings.' >&2

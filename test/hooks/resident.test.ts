@@ -233,6 +233,18 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     expect(stdout).toContain('"deny"');
   });
 
+  it('starts Node without additional certificates, unless the store is Postgres', async () => {
+    // Node warns about a file that it cannot read.
+    const certificates = { NODE_EXTRA_CA_CERTS: '/nonexistent/certificates' };
+    const call = (more = {}): Promise<{ stderr: string }> =>
+      callScript(event('SessionStart'), ['claude-code'], { ...env(), ...certificates, ...more });
+    expect((await call()).stderr).not.toContain('extra certs');
+    expect((await call({ LOOKFIRST_STORE: 'postgres://127.0.0.1:1/none' })).stderr).toContain('extra certs');
+    await expect.poll(residents).toHaveLength(1);
+    const around = residents().map((pid) => textOf(pid, 'environ').split('\0'));
+    expect(around).toEqual([expect.arrayContaining(['NODE_EXTRA_CA_CERTS=/nonexistent/certificates'])]);
+  });
+
   it('denies a change and lets other events pass when the package is gone', async () => {
     writeScript({ program: '/nonexistent/lookfirst.js' });
     const change = await callScript(blindWrite(), ['claude-code', '--event', 'PreToolUse'], env());

@@ -108,6 +108,12 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     expect([text('a.txt'), existsSync(join(places.root, 'd'))]).toEqual(['one\ntwo\nthree\n', false]);
   });
 
+  it('Node reads no additional certificates, and the command gets the variable that names them', async () => {
+    const line = `eval 'echo $NODE_EXTRA_CA_CERTS $LOOKFIRST_EXTRA_CA_CERTS' && pwd -P >| ${join(places.base, 'cwd')}`;
+    const ran = await start(shell, [line], '', { NODE_EXTRA_CA_CERTS: '/nonexistent/certificates' });
+    expect(ran).toEqual({ code: 0, stdout: '/nonexistent/certificates\n', stderr: '' });
+  });
+
   it("a sub-agent's command is the sub-agent's change", async () => {
     await bash({ command: 'echo x > new.txt', agent: 'worker' });
     expect(await changes()).toMatchObject([{ session: 's/worker', turn: 'turn-1' }]);

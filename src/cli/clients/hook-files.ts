@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isMissing } from '../../model/errno.ts';
-import { shellPrefixScript } from '../shell-prefix.ts';
+import { shellPrefixScript, WITHOUT_CERTIFICATES } from '../shell-prefix.ts';
 import type { HookFiles } from './hook-settings.ts';
 
 /** The paths of the files that hooks run. */
@@ -116,6 +116,7 @@ if [ -n "$fast" ] && [ -n "$curl" ] && [ -O "$home/run" ]; then
   fi
 fi
 if [ -x "$node" ] && [ -f "$program" ]; then
+${WITHOUT_CERTIFICATES}
   # Node 22 and later keep compiled code there; older ones ignore the variable.
   printf '%s' "$input" | NODE_COMPILE_CACHE="$home/compiled" "$node" "$program" hook "$client" "$@"
   code=$?

@@ -62,29 +62,34 @@ function filesBelow(folder: string, name: string): readonly string[] {
 }
 
 const HEADER_BYTES = 12;
+/** The name of the extension of a split index. */
+const SPLIT = 'link';
 /** The number of bytes of an entry before its mode: stat fields that a mere `git status` renews. */
 const STAT_BYTES = 24;
 /** The number of bytes from the mode to the flags: mode, owner, group, size, hash. */
 const OBJECT_BYTES = 20;
 
-/**
- * A digest of the staged content, without the stat fields. Indexes in version 4 are compressed, so
- * they are digested whole.
- */
 function stagedDigest(path: string): string {
-  let bytes: Buffer;
   try {
-    bytes = readFileSync(path);
+    return stagedContent(readFileSync(path));
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     return '';
   }
+}
+
+/**
+ * A digest of what an index stages, without the stat fields. Indexes in version 4 are compressed, and a split index has
+ * the rest of its entries in another file, so both are digested whole.
+ */
+export function stagedContent(bytes: Buffer): string {
   const isPlain =
     bytes.length >= HEADER_BYTES && bytes.toString('latin1', 0, 4) === 'DIRC' && bytes.readUInt32BE(4) < 4;
   if (!isPlain) return digest(bytes);
   const hash = createHash('sha256');
   const count = bytes.readUInt32BE(8);
-  for (let at = HEADER_BYTES, seen = 0; seen < count && at + 62 < bytes.length; seen += 1) {
+  let at = HEADER_BYTES;
+  for (let seen = 0; seen < count && at + 62 < bytes.length; seen += 1) {
     const flagsAt = at + STAT_BYTES + 4 + 12 + OBJECT_BYTES;
     const isExtended = (bytes.readUInt16BE(flagsAt) & 0x4000) !== 0;
     const nameAt = flagsAt + (isExtended ? 4 : 2);
@@ -94,6 +99,8 @@ function stagedDigest(path: string): string {
     // Entries are padded with 1 to 8 zero bytes to a multiple of 8.
     at += (end - at + 8) & ~7;
   }
+  for (; at + 8 < bytes.length; at += 8 + bytes.readUInt32BE(at + 4))
+    if (bytes.toString('latin1', at, at + 4) === SPLIT) return digest(bytes);
   return hash.digest('hex').slice(0, 16);
 }
 

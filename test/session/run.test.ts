@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -10,6 +11,7 @@ import {
   realpathSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -352,6 +354,23 @@ describe.skipIf(here === undefined)('git', () => {
     expect(await session.undo({ change: result.change ?? '' })).toMatchObject({ ok: true });
     expect(treeOf(root)).toEqual(before);
     expect((await ran('git log --oneline | wc -l; git status --short')).output.head.trim()).toBe('1');
+  });
+
+  it('a commit is undone also after `git status` has renewed the times in the index', async () => {
+    const git = 'git -c user.name=a -c user.email=a@b -c init.defaultBranch=main';
+    await ran(`${git} init -q . && echo 1 > a && echo 1 > b && git add . && ${git} commit -qm one`);
+    await ran(`echo 2 > a && ${git} commit -qam two`);
+    const index = readFileSync(join(root, '.git/index'));
+    const renew = (): string => {
+      utimesSync(join(root, 'b'), 1, 1);
+      return execFileSync('git', ['status', '--short'], { cwd: root, encoding: 'utf8' });
+    };
+    expect(renew()).toBe('');
+    expect(readFileSync(join(root, '.git/index')).equals(index)).toBe(false);
+    expect(await session.undo()).toMatchObject({ ok: true });
+    expect((await ran('git log --oneline | wc -l; git status --short')).output.head.trim()).toBe('1');
+    execFileSync('git', ['rm', '-q', '--cached', 'b'], { cwd: root });
+    expect(await session.undo()).toMatchObject({ ok: false, refusal: { code: 'STALE' } });
   });
 });
 

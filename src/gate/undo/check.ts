@@ -7,6 +7,7 @@ import type { Stamp } from '../../model/fingerprint.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, refused, type UndoCall } from '../../model/verdict.ts';
+import { stagedContent } from '../../process/git-position.ts';
 import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
 import { maskedDiff } from '../../text/unified.ts';
@@ -80,10 +81,23 @@ async function check(
   // The path already has its earlier state: the user or another program has reverted the change.
   if (sameContent(side, step.restore)) return { ok: true, step: { ...step, expect: side }, snapshot };
   const { world } = rehearsal;
+  if (await isRenewedIndex(world, step, state))
+    return { ok: true, step: { ...step, expect: side }, snapshot };
   const merged = selection.merge === true ? await merge(world, step, state) : undefined;
   return merged === undefined
     ? refused(await changedSince(world, step, { state, selection }))
     : { ok: true, ...merged };
+}
+
+/**
+ * True for a git index that stages the same as the change left: a mere `git status` renews the times in it, and most
+ * editors and prompts run one all the time.
+ */
+async function isRenewedIndex(world: World, { expect, relative }: UndoStep, state: State): Promise<boolean> {
+  if (!/(^|\/)\.git\/(worktrees\/[^/]+\/)?index$/.test(relative) || expect.kind !== 'file') return false;
+  const [left, now] = [await world.baselines.recall(expect.fingerprint), await bytesOf(world, state)];
+  if (left === undefined || now === undefined) return false;
+  return stagedContent(Buffer.from(left)) === stagedContent(Buffer.from(now));
 }
 
 async function canRestore(

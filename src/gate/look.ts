@@ -166,8 +166,10 @@ function targetOf(found: Found): Target {
   };
 }
 
+/** A tombstone counts only for the bytes that the session had seen: they may come back. */
 function countingSighting(sighting: Sighting | undefined): Sighting | undefined {
-  return sighting === undefined || isStub(sighting) || sighting.tombstone === true ? undefined : sighting;
+  if (sighting === undefined || isStub(sighting)) return undefined;
+  return sighting.tombstone === true && sighting.seenBefore === undefined ? undefined : sighting;
 }
 
 /**
@@ -213,12 +215,12 @@ async function readBytes(
   if (known === undefined) return { snapshot, facts: current };
   const still = stillSeen(known, snapshot);
   if (still !== undefined) {
-    const cameBack = !sameFingerprint(
-      still.fingerprint ?? snapshot.fingerprint,
-      known.fingerprint ?? snapshot.fingerprint,
-    );
+    const cameBack =
+      known.tombstone === true ||
+      !sameFingerprint(still.fingerprint ?? snapshot.fingerprint, known.fingerprint ?? snapshot.fingerprint);
     return { snapshot, facts: { ...current, sighting: still, cameBack, freshness: 'same' } };
   }
+  if (known.tombstone === true) return { snapshot: undefined, facts: {} };
   const writer = await siblingOf(world, session, { key: located.place.path.key, now: snapshot.fingerprint });
   return { snapshot, facts: { ...current, freshness: 'changed', writer } };
 }
@@ -268,7 +270,10 @@ function stillSeen(known: Sighting, snapshot: Snapshot): Sighting | undefined {
  * The sighting of earlier bytes that are back in the file: the session saw them whole, so the model's context still has
  * them.
  */
-function seenWhole({ refusedContent: _, ...known }: Sighting, snapshot: Snapshot): Sighting {
+function seenWhole(
+  { refusedContent: _refused, tombstone: _gone, ...known }: Sighting,
+  snapshot: Snapshot,
+): Sighting {
   const { fingerprint, stamp, racy } = snapshot;
   const totalLines = countLines(snapshot.bytes);
   return { ...known, fingerprint, stamp, racy, coverage: WHOLE, totalLines, flags: NO_FLAGS };

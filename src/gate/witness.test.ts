@@ -91,7 +91,7 @@ describe('a witnessed move', () => {
     await ok(t.session.write('new/in/b.txt', 'two\n'));
     await ok(t.session.write('older.txt', 'two\n'));
     mkdirSync(join(t.root, 'old/in'), { recursive: true });
-    writeFileSync(join(t.root, 'old/in/b.txt'), 'one\n');
+    writeFileSync(join(t.root, 'old/in/b.txt'), 'other\n');
     await refusal(t.session.write('old/in/b.txt', 'x'), 'NOT_READ');
   });
 

@@ -16,8 +16,9 @@ import {
   stubOf,
   tombstoneOf,
   withoutContext,
+  withoutStates,
 } from './memory.ts';
-import { mergeSighting } from './merge-sighting.ts';
+import { bytesSeenWhole, mergeSighting } from './merge-sighting.ts';
 import { exportSightings, parseSightings } from './sighting-json.ts';
 
 interface LedgerOptions {
@@ -166,7 +167,12 @@ export class Ledger {
     }
     // So many tombstones would push out the sightings of files that the session works with.
     const noted = keys.length < MANY_GONE ? keys : keys.filter((key) => seen.has(key));
-    return this.#write(noted.map((key) => tombstoneOf(key, atMs)));
+    return this.#write(
+      noted.map((key) => {
+        const old = seen.get(key);
+        return tombstoneOf(key, atMs, old && bytesSeenWhole(old));
+      }),
+    );
   }
 
   /** The writes that copy this session's sightings to a new session. */
@@ -192,9 +198,10 @@ export class Ledger {
     const { compaction } = this.#policy;
     if (compaction === 'keep') return Promise.resolve();
     const change = compaction === 'clear' ? stubOf : withoutContext;
-    return this.#inTurn(async () =>
-      this.#rewrite(await this.all(), (sighting) => change(sighting, 'compacted')),
-    );
+    return this.#inTurn(async () => {
+      const all = (await this.#store.sightings(this.session)).filter(licenses);
+      await this.#rewrite(all, (sighting) => withoutStates(sighting) ?? change(sighting, 'compacted'));
+    });
   }
 
   /**
@@ -204,9 +211,10 @@ export class Ledger {
    */
   rewound(toMs: number, untilMs: number = Number.POSITIVE_INFINITY): Promise<number> {
     return this.#inTurn(async () => {
-      const cut = (await this.all()).filter(({ atMs }) => atMs > toMs && atMs <= untilMs);
-      await this.#rewrite(cut, (sighting) => stubOf(sighting, 'rewound'));
-      return cut.length;
+      const all = (await this.#store.sightings(this.session)).filter(licenses);
+      const cut = all.filter(({ atMs }) => atMs > toMs && atMs <= untilMs);
+      await this.#rewrite(cut, (sighting) => withoutStates(sighting) ?? stubOf(sighting, 'rewound'));
+      return cut.filter(counts).length;
     });
   }
 
@@ -325,6 +333,11 @@ export class Ledger {
 
 function counts(sighting: Sighting): boolean {
   return sighting.tombstone !== true && !isStub(sighting);
+}
+
+/** True of live sightings, and of tombstones whose file may come back with bytes that were seen. */
+function licenses(sighting: Sighting): boolean {
+  return counts(sighting) || (sighting.tombstone === true && sighting.seenBefore !== undefined);
 }
 
 /** True if `next` adds one live sighting. */

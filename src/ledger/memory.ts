@@ -273,9 +273,18 @@ export function stubOf(sighting: Sighting, lost: LostReason): Sighting {
   return { ...EMPTY, key: sighting.key, how: sighting.how, atMs: sighting.atMs, lost };
 }
 
-/** Records that this session deleted the file. Creating it again then needs no read. */
-export function tombstoneOf(key: string, atMs: number): Sighting {
-  return { ...EMPTY, key, how: 'write', atMs, tombstone: true };
+/**
+ * Records that this session deleted the file. Creating it again then needs no read. `seenBefore`: the bytes that the
+ * session has seen there, which count as seen if another program brings them back.
+ */
+export function tombstoneOf(key: string, atMs: number, seenBefore?: Sighting['seenBefore']): Sighting {
+  const gone: Sighting = { ...EMPTY, key, how: 'write', atMs, tombstone: true };
+  return seenBefore === undefined ? gone : { ...gone, seenBefore };
+}
+
+/** A tombstone without the bytes that were seen; undefined for a sighting of another kind. */
+export function withoutStates({ tombstone, key, atMs }: Sighting): Sighting | undefined {
+  return tombstone === true ? tombstoneOf(key, atMs) : undefined;
 }
 
 /**

@@ -29,9 +29,9 @@ const MAX_PAGES = 200;
  * a rewind before it drops the whole sighting.
  */
 export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighting {
-  if (old === undefined || old.tombstone === true) return next;
+  if (old === undefined) return next;
   const seenBefore = bytesSeenBefore(old, next);
-  const merged = addView(old, next);
+  const merged = old.tombstone === true ? next : addView(old, next);
   return seenBefore === undefined ? merged : { ...merged, seenBefore };
 }
 
@@ -41,12 +41,20 @@ export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighti
  */
 function bytesSeenBefore(old: Sighting, next: Sighting): readonly Fingerprint[] | undefined {
   if (next.tombstone === true || old.lost !== undefined) return undefined;
-  const before = old.seenBefore ?? [];
-  const { fingerprint } = old;
-  if (fingerprint === undefined || old.coverage.kind !== 'whole' || !showsAll(old.flags))
-    return old.seenBefore;
-  if (next.fingerprint === undefined || sameFingerprint(fingerprint, next.fingerprint)) return old.seenBefore;
-  const others = before.filter((each) => !sameFingerprint(each, fingerprint));
+  const { fingerprint: now } = next;
+  const seen = bytesSeenWhole(old);
+  if (now === undefined || seen === undefined) return old.seenBefore;
+  const others = seen.filter((each) => !sameFingerprint(each, now));
+  return others.length === 0 ? undefined : others;
+}
+
+/** The states of a file that a sighting has shown whole, oldest first; undefined if there are none. */
+export function bytesSeenWhole(sighting: Sighting): readonly Fingerprint[] | undefined {
+  const { fingerprint, seenBefore = [] } = sighting;
+  if (sighting.lost !== undefined || sighting.how === 'listing') return undefined;
+  if (fingerprint === undefined || sighting.coverage.kind !== 'whole' || !showsAll(sighting.flags))
+    return sighting.seenBefore;
+  const others = seenBefore.filter((each) => !sameFingerprint(each, fingerprint));
   return [...others, fingerprint].slice(-MAX_SEEN_BEFORE);
 }
 

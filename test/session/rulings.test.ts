@@ -462,6 +462,27 @@ describe('bytes that come back', () => {
     await ok(t.session.delete('a'));
   });
 
+  it('count as seen where the session had deleted or moved the file, and others do not', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    await ok(t.session.delete('a'));
+    await t.put('a', 'one\n');
+    const { notices } = await ok(t.session.write('a', 'two\n'));
+    expect(notices).toEqual([{ kind: 'came-back' }]);
+    await ok(t.session.move('a', 'b'));
+    await t.put('a', 'one\n');
+    await ok(t.session.edit('a', [{ oldString: 'one', newString: 'three' }]));
+    await ok(t.session.delete('a'));
+    await t.put('a', 'other\n');
+    await refusal(t.session.write('a', 'x\n'), 'NOT_READ');
+    await ok(t.session.read('a'));
+    await ok(t.session.delete('a'));
+    await t.session.compacted();
+    await t.put('a', 'other\n');
+    await refusal(t.session.write('a', 'x\n'), 'NOT_READ');
+  });
+
   it('count as seen after a refusal in between has shown other bytes', async () => {
     const t = await desk();
     await t.put('a', 'one\n');

@@ -24,7 +24,7 @@ const DOORS: [string, (places: Scratch, args: readonly string[]) => Promise<Serv
   ],
 ];
 
-describe.each(DOORS)('issue 14, point 31: through the %s', (_, start) => {
+describe.each(DOORS)('31. answers are bounded in bytes and time through the %s', (_, start) => {
   it('a read of 60 MB is bounded in bytes under a small heap, and says so', async () => {
     const places = scratch();
     const path = join(places.root, 'large.txt');
@@ -58,7 +58,7 @@ describe.each(DOORS)('issue 14, point 31: through the %s', (_, start) => {
   );
 });
 
-it('issue 14, point 31: a sparse file of 1 TB is not read to its end', async () => {
+it('31. a sparse file of 1 TB is not read to its end', async () => {
   const places = scratch();
   const path = join(places.root, 'sparse');
   writeFileSync(path, 'one\n');

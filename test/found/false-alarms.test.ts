@@ -113,6 +113,15 @@ it('21. bytes that come back and were seen whole count as seen', async () => {
   // `git checkout` of the branch before, and back
   t.put('a.txt', 'two\n');
   done(await t.call('edit_file', { path: 'a.txt', old_string: 'two', new_string: 'four' }));
+  // `git checkout` of a file that the session has deleted, and `git revert`
+  done(await t.call('delete_path', { path: 'a.txt' }));
+  t.put('a.txt', 'four\n');
+  done(await t.call('write_file', { path: 'a.txt', content: 'five\n' }));
+  done(await t.call('move_path', { source: 'a.txt', destination: 'b.txt' }));
+  t.put('a.txt', 'two\n');
+  done(await t.call('delete_path', { path: 'a.txt' }));
+  t.put('a.txt', 'never seen\n');
+  refused(await t.call('write_file', { path: 'a.txt', content: 'six\n' }), 'NOT_READ');
 });
 
 describe('22. pasted line numbers', () => {

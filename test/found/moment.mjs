@@ -1,6 +1,7 @@
 // Loaded into the program under test before its own code (`moment` in table.ts). Acts as another program, or as a
 // failing disk, at an exact moment of a change, so that a race does not depend on timing.
 import fs from 'node:fs';
+import http from 'node:http';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 
 const [name, file] = JSON.parse(process.env['LOOKFIRST_MOMENT']);
@@ -32,6 +33,16 @@ const moments = {
       if (exchanges === 1 || exchanges === 3) fs.appendFileSync(file, 'appended\n');
       exchange(from, to);
     };
+  },
+  // Prints how long a client may take to send one HTTP request.
+  'request limit': () => {
+    const { createServer } = http;
+    http.createServer = (...args) => {
+      const server = createServer(...args);
+      process.stderr.write(`request limit: ${server.requestTimeout} ms\n`);
+      return server;
+    };
+    syncBuiltinESMExports();
   },
   'failing unlink': () => {
     const unlink = fs.unlinkSync;

@@ -254,13 +254,13 @@ class Run {
       const truth = seen === undefined ? 'must not' : editTruth(seen, live, sent);
       const first = await this.#judged(path, { truth, at: 'place' }, call(sent));
       if (first.ok) {
-        await this.#learnt(path, first);
+        await this.#learnt(path, first, live);
         continue;
       }
       await this.#recover(path, first.refusal, { live, by: 'diff' });
       const again = await this.#judged(path, { truth: 'must', at: 'place' }, call(edit));
       if (!again.ok) return this.#gaveUp(change, next, again.refusal);
-      await this.#learnt(path, again);
+      await this.#learnt(path, again, live);
     }
     if (this.#text(path) !== next) await this.#overwrite(change, this.#text(path) ?? '', next);
   }
@@ -327,12 +327,16 @@ class Run {
     this.#saw(path);
   }
 
-  /** The agent knows the file from the answer, or reads it if the answer shows only a part of what changed. */
-  async #learnt(path: string, result: object): Promise<void> {
+  /**
+   * The agent knows the file from the answer, and also as it was just before its edit; or reads it, if the answer shows
+   * only a part of what changed.
+   */
+  async #learnt(path: string, result: object, before: string): Promise<void> {
     const notices = 'notices' in result && Array.isArray(result.notices) ? result.notices : [];
     const isCut = notices.some((notice: { truncated?: boolean }) => notice.truncated === true);
-    if (isCut) await this.#read(path);
-    else this.#saw(path);
+    if (isCut) return this.#read(path);
+    this.#earlier.add(`${path}\0${before}`);
+    this.#saw(path);
   }
 
   /** Notes that the agent knows the file as it is now. */

@@ -1,3 +1,5 @@
+import { homedir } from 'node:os';
+
 /**
  * Picks an entry point and loads only that: `serve` for servers and folders, the command line for everything else.
  * Returns the exit code.
@@ -16,7 +18,14 @@ export async function main(): Promise<number> {
     const { runServe } = await import('./cli/serve-command.ts');
     const args = word === 'serve' ? rest : process.argv.slice(2);
     const help = (): Promise<number> => commandLine(['serve', '--help']);
-    return runServe({ args, process, servers: () => import('./mcp/serve.ts'), viewer, help });
+    return runServe({
+      args,
+      process,
+      homeFolder: homedir(),
+      servers: () => import('./mcp/serve.ts'),
+      viewer,
+      help,
+    });
   }
   return commandLine(process.argv.slice(2));
 }
@@ -30,6 +39,7 @@ async function commandLine(args: readonly string[]): Promise<number> {
     env,
     cwd: process.cwd(),
     platform,
+    homeFolder: homedir(),
     self: [execPath, argv[1] ?? ''],
     runProxy: async (plan) => (await import('./proxy/open-proxy.ts')).openProxy(plan),
     runViewer: async (plan) =>

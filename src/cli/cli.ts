@@ -12,6 +12,8 @@ export interface Cli {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly platform: NodeJS.Platform;
+  /** The user's home folder, in which clients keep their configuration. */
+  readonly homeFolder: string;
   /** The moment the command began. */
   readonly nowMs: number;
   readonly times: Times;

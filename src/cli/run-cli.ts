@@ -14,6 +14,8 @@ interface CliOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly platform: NodeJS.Platform;
+  /** The user's home folder. */
+  readonly homeFolder: string;
   /** The start of this program: an executable and its first arguments. */
   readonly self: readonly string[];
   readonly runProxy: RunProxy;

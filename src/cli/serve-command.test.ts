@@ -26,6 +26,7 @@ async function said(isTTY: boolean): Promise<string> {
   const ended = await runServe({
     args: [],
     process: fake as never,
+    homeFolder: home,
     servers: async () => servers,
     viewer: () => expect.fail('no viewer over stdio'),
     help: () => expect.fail('no help'),

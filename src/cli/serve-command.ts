@@ -1,6 +1,5 @@
 import type { EventEmitter } from 'node:events';
 import type { RequestListener } from 'node:http';
-import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { DIALECT_NAMES, type DialectName } from '../dialect/tool.ts';
@@ -21,6 +20,8 @@ import { didYouMean, unknownChoice } from './words.ts';
 interface ServeProcess {
   readonly args: readonly string[];
   readonly process: NodeJS.Process;
+  /** The user's home folder, which `~` means. */
+  readonly homeFolder: string;
   readonly servers: () => Promise<Servers>;
   readonly viewer: ViewerBeside;
   /** Prints the help and returns the exit code. */
@@ -86,7 +87,8 @@ export interface Servers {
  * Serves until the client disconnects or a signal arrives; returns the exit code. stdout belongs to
  * the protocol.
  */
-export async function runServe({ args, process, servers, viewer, help }: ServeProcess): Promise<number> {
+export async function runServe(server: ServeProcess): Promise<number> {
+  const { args, process, servers, viewer, help } = server;
   const request = parseServe(args);
   if ('help' in request) return help();
   if ('version' in request) {
@@ -99,7 +101,7 @@ export async function runServe({ args, process, servers, viewer, help }: ServePr
   }
   const log = (line: string): void => void process.stderr.write(`lookfirst: ${harmless(line)}\n`);
   try {
-    await serve({ ...(await servers()), viewer }, request, await planOf(request, process, log));
+    await serve({ ...(await servers()), viewer }, request, await planOf(request, server, log));
     return EXIT.done;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -152,12 +154,12 @@ function whyReadOnly(
 
 async function planOf(
   request: ServeRequest,
-  process: NodeJS.Process,
+  { process, homeFolder }: ServeProcess,
   log: ServePlan['log'],
 ): Promise<ServePlan> {
   const { dialect, session, preset } = request;
   const { env, platform } = process;
-  const surroundings = { env, platform, cwd: process.cwd() };
+  const surroundings = { env, platform, cwd: process.cwd(), homeFolder };
   if (env['LOOKFIRST_SESSION'] && !isSessionId(env['LOOKFIRST_SESSION']))
     throw new Fault('CONFIG_INVALID', 'LOOKFIRST_SESSION must be up to 200 printable characters');
   const places = placesOf(surroundings, request);
@@ -166,7 +168,7 @@ async function planOf(
   const folders = request.folders.length === 0 ? ['.'] : request.folders;
   const roots = await rootsOf(
     dialect,
-    folders.map((folder) => resolve(surroundings.cwd, expandHome(folder))),
+    folders.map((folder) => resolve(surroundings.cwd, expandHome(folder, homeFolder))),
     log,
   );
   return {
@@ -178,7 +180,11 @@ async function planOf(
       ...(request.readOnly ? { policy: { readOnly: true } } : {}),
       ...(request.readOnlyRoots === undefined
         ? {}
-        : { readOnlyRoots: request.readOnlyRoots.map((dir) => resolve(surroundings.cwd, expandHome(dir))) }),
+        : {
+            readOnlyRoots: request.readOnlyRoots.map((dir) =>
+              resolve(surroundings.cwd, expandHome(dir, homeFolder)),
+            ),
+          }),
     },
     rootsFrom: request.folders.length === 0 ? 'client' : 'workspace',
     dialect,
@@ -214,8 +220,8 @@ async function rootsOf(
 }
 
 /** A client starts us without a shell, so we expand `~` ourselves. */
-function expandHome(folder: string): string {
-  return folder === '~' || folder.startsWith('~/') ? homedir() + folder.slice(1) : folder;
+function expandHome(folder: string, homeFolder: string): string {
+  return folder === '~' || folder.startsWith('~/') ? homeFolder + folder.slice(1) : folder;
 }
 
 const ready = (roots: readonly string[]): string => `serving ${roots.join(', ')} over stdio`;
@@ -310,6 +316,15 @@ const SWITCHES: Readonly<
   '--shared-workspace': 'sharedWorkspace',
 };
 
+/** The values of flags that were not given. */
+const DEFAULTS = {
+  dialect: 'lookfirst',
+  readOnly: false,
+  allowCommands: false,
+  allowUndo: false,
+  showConfig: false,
+} as const;
+
 // The most frequent flags come first: they win when two names are equally near.
 export const SERVE_FLAGS: readonly string[] = [
   '--help',
@@ -338,20 +353,8 @@ export function parseServe(args: readonly string[]): ServeRequest | ServeProblem
     const problem = takeFlag(word, rest, values);
     if (problem !== undefined) return { problem };
   }
-  const {
-    dialect = 'lookfirst',
-    readOnly = false,
-    allowCommands = false,
-    allowUndo = false,
-    showConfig = false,
-    ...more
-  } = values;
-  // Absent values are left out, because the types distinguish absent from undefined.
-  const given = more as Omit<
-    ServeRequest,
-    'folders' | 'dialect' | 'readOnly' | 'allowCommands' | 'allowUndo' | 'showConfig'
-  >;
-  return { folders, dialect, readOnly, allowCommands, allowUndo, showConfig, ...given };
+  // The cast is safe: no member of `values` is undefined, because a wrong value was returned as a problem.
+  return { ...DEFAULTS, ...values, folders } as ServeRequest;
 }
 
 function takeFlag(word: string, rest: string[], values: Values): string | undefined {

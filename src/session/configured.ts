@@ -35,12 +35,14 @@ export interface ConfigSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
   readonly cwd: string;
+  /** The user's home folder; default: that of this process. */
+  readonly homeFolder?: string | undefined;
 }
 
 /** The state folder and the store. Flags override the environment, which overrides the platform's default. */
 export function placesOf(around: ConfigSources, flags: StateFlags): Places {
-  const { env, platform } = around;
-  const home = stateFolder({ platform, env, homeFolder: homedir() });
+  const { env, platform, homeFolder = homedir() } = around;
+  const home = stateFolder({ platform, env, homeFolder });
   const workspace = flags.workspace || env['LOOKFIRST_WORKSPACE'];
   const isShared = flags.sharedWorkspace ?? env['LOOKFIRST_SHARED_WORKSPACE'] === '1';
   return {

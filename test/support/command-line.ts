@@ -81,6 +81,7 @@ export async function lookfirst(
         ...shared,
         args,
         streams: { stdin, stdout, stderr },
+        homeFolder: shared.env['HOME'] ?? places.base,
         runProxy: () => Promise.reject(new Error('runs as a process')),
         runViewer: () => Promise.reject(new Error('runs as a process')),
       });

@@ -117,6 +117,7 @@ function servingHere(places: Scratch, args: readonly string[]): ChildProcessWith
     args,
     // The server uses these parts of a process, and its signals, which never come.
     process: Object.assign(new EventEmitter(), around) as unknown as NodeJS.Process,
+    homeFolder: places.base,
     servers: () => import('../../src/mcp/serve.ts'),
     viewer: unused,
     help: unused,

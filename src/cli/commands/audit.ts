@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import {
@@ -41,7 +40,7 @@ Examples:
   lookfirst audit ~/project --json`;
 
 function auditAll(cli: Cli, root: string): Promise<readonly AuditedTranscript[]> {
-  const places = { home: cli.env['HOME'] ?? homedir(), env: cli.env };
+  const places = { home: cli.homeFolder, env: cli.env };
   return auditTranscripts(places, root, (path, reason) =>
     cli.terminal.tell(`left out ${pathText(path)}: ${reason}`),
   );

@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { Argument, Command, Option } from 'commander';
 import { canonicalPath } from '../../records/canonical-path.ts';
@@ -111,12 +110,12 @@ async function configure(
   action: ConfigureRequest['action'],
   { name, flags }: { readonly name: ClientName; readonly flags: Flags },
 ): Promise<ExitCode> {
-  const { platform, env, cwd } = cli;
+  const { platform, env, cwd, homeFolder } = cli;
   const { home } = placesOf(cli, {});
   const request: ConfigureRequest = {
     action,
     client: CLIENTS[name],
-    places: { platform, env, home: homedir(), project: cwd },
+    places: { platform, env, home: homeFolder, project: cwd },
     dir: resolve(cwd, flags.root ?? '.'),
     ...(flags.scope === undefined ? {} : { scope: flags.scope }),
     ...(flags.proxy === undefined ? {} : { proxy: flags.proxy }),

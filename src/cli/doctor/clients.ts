@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { stateFolder } from '../../config/home.ts';
 import { canonicalPath } from '../../records/canonical-path.ts';
@@ -52,8 +51,8 @@ const PROXY_RACE =
  * a blind write, and what is not enforced there.
  */
 export async function* checkClients(cli: Cli, stage: Stage): AsyncGenerator<DoctorCheck> {
-  const { platform, env, cwd } = cli;
-  const places: ClientPlaces = { platform, env, home: homedir(), project: cwd };
+  const { platform, env, cwd, homeFolder } = cli;
+  const places: ClientPlaces = { platform, env, home: homeFolder, project: cwd };
   let count = 0;
   for (const client of Object.values(CLIENTS))
     for (const scope of ['project', 'user'] as const)

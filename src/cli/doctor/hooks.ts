@@ -1,5 +1,4 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { homedir } from 'node:os';
 import { Records } from '../../records/records.ts';
 import { unjudgedCalls } from '../../records/status-views.ts';
 import { placesOf } from '../../session/configured.ts';
@@ -71,8 +70,8 @@ function before(cwd: string, tool_name: string, tool_input: object): BlindWrite 
 
 /** Checks for every client with our hooks whether the configured hook denies a blind write. */
 export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<DoctorCheck> {
-  const { platform, env, cwd } = cli;
-  const places: ClientPlaces = { platform, env, home: homedir(), project: cwd };
+  const { platform, env, cwd, homeFolder } = cli;
+  const places: ClientPlaces = { platform, env, home: homeFolder, project: cwd };
   const home = stateHome(cli);
   if (home === undefined) return;
   for (const name of CLIENT_NAMES) {

@@ -80,6 +80,12 @@ export function sinceOption(cli: Cli): Option {
   return new Option('--since <time>', 'not before: 30m, 2h, 3d or ISO 8601').argParser(momentParser(cli));
 }
 
+/** Ends with a usage error if the period is empty. */
+export function checkPeriod(command: Command, { since, until }: FilterFlags): void {
+  if (since !== undefined && until !== undefined && since > until)
+    command.error('error: --since is later than --until');
+}
+
 export function kindOption(): Option {
   const known = Object.keys(ENTRY_KINDS);
   return new Option('--kind <kinds>', `only these, separated by commas: ${known.join(', ')}`).argParser(

@@ -11,7 +11,7 @@ import { accessibleFolders, placesOf, policyOf, policyTextOf } from '../session/
 import type { WorkspaceOptions } from '../session/opening.ts';
 import { keepPolicyOutOfReach } from '../session/out-of-reach.ts';
 import type { Sessions } from '../session/sessions.ts';
-import { givenToken, tokenLine } from '../wire/http.ts';
+import { givenToken, shownToken, tokenLine } from '../wire/http.ts';
 import { EXIT, version } from './cli.ts';
 import { LateCompiler } from './late-compiler.ts';
 import { didYouMean, unknownChoice } from './words.ts';
@@ -83,10 +83,7 @@ export interface Servers {
   ): Promise<unknown>;
 }
 
-/**
- * Serves until the client disconnects or a signal arrives; returns the exit code. stdout belongs to
- * the protocol.
- */
+/** Serves until the client disconnects or a signal arrives; returns the exit code. stdout belongs to the protocol. */
 export async function runServe(server: ServeProcess): Promise<number> {
   const { args, process, servers, viewer, help } = server;
   const request = parseServe(args);
@@ -133,7 +130,8 @@ async function serve(
     listening: ({ url, token, viewer: page }) => {
       const dir = plan.workspace.roots[0] ?? '.';
       // The last lines are those the user needs next, so the long text comes first.
-      if (readyConfigurations !== undefined) log(readyConfigurations({ dir, http: { url, token } }));
+      const http = { url, token: shownToken(token, given) };
+      if (readyConfigurations !== undefined) log(readyConfigurations({ dir, http }));
       log(`serving at ${url}`);
       log(tokenLine(token, given));
       if (page !== undefined) log(`viewer: ${page}`);
@@ -203,7 +201,7 @@ async function planOf(
         keepPolicyOutOfReach(sessions.world, resolve(surroundings.cwd, request.policy));
       for (const warning of sessions.world.store.warnings) log(warning);
       if (request.http !== undefined) return;
-      log(OPENED[dialect](sessions.world.workspace.roots));
+      log(readyText(dialect, sessions.world.workspace.roots));
       if (process.stdin.isTTY) log(FOR_A_PERSON);
     },
   };
@@ -224,18 +222,11 @@ function expandHome(folder: string, homeFolder: string): string {
   return folder === '~' || folder.startsWith('~/') ? homeFolder + folder.slice(1) : folder;
 }
 
-const ready = (roots: readonly string[]): string => `serving ${roots.join(', ')} over stdio`;
-
-/** The message of a ready server; it is the official server's own where programs may wait for it. */
-const OPENED: Readonly<Record<ServeRequest['dialect'], (roots: readonly string[]) => string>> = {
-  lookfirst: ready,
-  sandbox: ready,
-  lace: ready,
-  'apply-patch': ready,
-  'text-editor': ready,
-  anthropic: ready,
-  filesystem: (roots) => `Secure MCP Filesystem Server running on stdio (${ready(roots)})`,
-};
+/** The message of a ready server: the official server's own where programs may wait for it. */
+function readyText(dialect: ServeRequest['dialect'], roots: readonly string[]): string {
+  const ready = `serving ${roots.join(', ')} over stdio`;
+  return dialect === 'filesystem' ? `Secure MCP Filesystem Server running on stdio (${ready})` : ready;
+}
 
 const COLOURS = ['auto', 'always', 'never'] as const;
 
@@ -353,6 +344,13 @@ export function parseServe(args: readonly string[]): ServeRequest | ServeProblem
     const problem = takeFlag(word, rest, values);
     if (problem !== undefined) return { problem };
   }
+  return requestOf(values, folders);
+}
+
+function requestOf(values: Values, folders: readonly string[]): ServeRequest | ServeProblem {
+  const { http, showConfig, allowUndo } = values;
+  if (http === undefined && showConfig === true) return { problem: '--show-config needs --http' };
+  if (http === undefined && allowUndo === true) return { problem: '--allow-undo needs --http' };
   // The cast is safe: no member of `values` is undefined, because a wrong value was returned as a problem.
   return { ...DEFAULTS, ...values, folders } as ServeRequest;
 }

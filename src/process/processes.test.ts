@@ -156,12 +156,12 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
     expect(readFileSync(join(workspace, 'a'), 'utf8')).toBe('a\n');
   });
 
-  it('reports a program that does not exist as a shell does', async () => {
+  it.each(['no-such-program', '/no/such/program'])('reports %s as a shell does', async (program) => {
     // In a folder that may not be searched a program might exist: then the code is 126.
     const processes = new Processes({ home, env: { ...process.env, PATH: '/usr/bin:/bin' }, attributes });
-    const { end, output } = await run('', { ...kind, processes, command: ['no-such-program'] });
+    const { end, output } = await run('', { ...kind, processes, command: [program] });
     expect(end).toEqual({ kind: 'exited', code: 127 });
-    expect(output.head).toContain('no-such-program');
+    expect(output.head).toContain(program);
   });
 
   it('is not started if the sandbox cannot be completed', async () => {

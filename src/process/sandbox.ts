@@ -262,7 +262,7 @@ function hiding({ path, kind }: HiddenPath): string[] {
 function limited(tools: SandboxTools, { profile, command }: SandboxPlan): readonly string[] {
   // For a program that does not exist, a shell gives the usual message and exit code; bubblewrap
   // ends with 1.
-  const found = command[0]?.startsWith('/') ? command : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];
+  const found = command[0] === tools.shell ? command : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];
   if (profile.kind === 'undo') return found;
   const { maxProcesses, memoryBytes, fileBytes } = profile.limits;
   return [

@@ -131,3 +131,8 @@ export function givenToken(env: Readonly<Record<string, string | undefined>>): s
 export function tokenLine(token: string, given: string | undefined): string {
   return `token: ${given === undefined ? token : 'that of LOOKFIRST_TOKEN'}`;
 }
+
+/** The token for configurations to paste; a word in its place if the user gave it, because it is never printed then. */
+export function shownToken(token: string, given: string | undefined): string {
+  return given === undefined ? token : 'THE_VALUE_OF_LOOKFIRST_TOKEN';
+}

@@ -47,6 +47,14 @@ describe('lookfirst allow', () => {
     await ok(other.write('a.txt', 'two\n'));
   });
 
+  it('says so if there is nothing at the path yet', async () => {
+    const t = await desk();
+    expect(await lookfirst(t, ['allow', 'typo.txt'])).toMatchObject({
+      code: 0,
+      stderr: 'there is nothing at typo.txt yet\n',
+    });
+  });
+
   it('refuses an agent, and journals that it tried', async () => {
     const t = await desk({ session: 'agent-7' });
     await t.put('a.txt', 'one\n');

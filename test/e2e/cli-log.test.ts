@@ -133,6 +133,10 @@ describe('lookfirst log', () => {
     const ran = await lookfirst(places, ['log'], { env: { LOOKFIRST_HOME: join(places.base, 'none') } });
     expect(ran).toMatchObject({ code: 0, stdout: '' });
     expect(ran.stderr).toContain('nothing recorded here yet');
+    for (const filter of ['--session=none', '--since=1h', '--path=a.txt', '--kind=read'])
+      expect((await lookfirst(places, ['log', filter])).stderr).toBe(
+        'no entry here matches (--all searches every workspace)\n',
+      );
     expect(existsSync(join(places.base, 'none'))).toBe(false);
   });
 

@@ -205,7 +205,10 @@ describe('over HTTP', () => {
     await proxy.client.said('token: ');
     proxy.client.child.kill('SIGTERM');
     await proxy.client.exit();
-    for (const given of [await serve([], { LOOKFIRST_TOKEN: 'sesame' }), proxy.client.errors]) {
+    const sesame = { LOOKFIRST_TOKEN: 'sesame' };
+    const configured = await serve(['--show-config'], sesame);
+    expect(configured.match(/Bearer THE_VALUE_OF_LOOKFIRST_TOKEN/g)).toHaveLength(6);
+    for (const given of [await serve([], sesame), configured, proxy.client.errors]) {
       expect(given).toMatch(/^lookfirst: token: that of LOOKFIRST_TOKEN$/m);
       expect(given).not.toContain('sesame');
     }

@@ -41,8 +41,9 @@ describe('lookfirst audit', () => {
   it('says so when there is nothing', async () => {
     const places = scratch();
     const env = { HOME: withRollout(places) };
-    const { code, stdout } = await lookfirst(places, ['audit', 'elsewhere'], { env });
+    const { code, stdout, stderr } = await lookfirst(places, ['audit', 'elsewhere'], { env });
     expect(code).toBe(0);
     expect(stdout).toContain('0 conversations changed files in');
+    expect(stderr).toMatch(/^there is no folder .*elsewhere now/);
   });
 });

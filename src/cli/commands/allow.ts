@@ -68,6 +68,8 @@ async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Pro
       return await revoked(cli, await revokeGrants(records, request), { path, flags });
     const grant = await giveGrant(records, { ...request, once });
     await print(cli, [grant], { flags, text: allowedText(cli, grant) });
+    if (canonicalPath(cli.cwd, path).kind === 'missing')
+      cli.terminal.tell(`there is nothing at ${pathText(path)} yet`);
     return EXIT.done;
   } finally {
     await records.close();

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
+import { canonicalPath } from '../../records/canonical-path.ts';
 import {
   type AuditedTranscript,
   auditTranscripts,
@@ -23,6 +24,8 @@ export function defineAudit(cli: Cli): Command {
     .addHelpText('after', NOTES)
     .action(async (dir: string | undefined, flags: { readonly json?: boolean }) => {
       const root = resolve(cli.cwd, dir ?? '.');
+      if (canonicalPath(cli.cwd, root).kind !== 'folder')
+        cli.terminal.tell(`there is no folder ${pathText(root)} now; its transcripts may still exist`);
       const audited = await new Progress(cli.terminal).during('reading transcripts', auditAll(cli, root));
       await (flags.json === true ? printJson(cli, audited) : printTable(cli, audited, root));
       cli.end(EXIT.done satisfies ExitCode);

@@ -7,7 +7,14 @@ import { Records } from '../../records/records.ts';
 import { paintDiff } from '../../report/human.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import { addCommonFlags, addFilterFlags, entryRequest, type FilterFlags, linesOption } from '../flags.ts';
+import {
+  addCommonFlags,
+  addFilterFlags,
+  checkPeriod,
+  entryRequest,
+  type FilterFlags,
+  linesOption,
+} from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
 
 interface DiffFlags extends FilterFlags, StateFlags {
@@ -24,7 +31,10 @@ export function defineDiff(cli: Cli): Command {
     .argument('[change]', 'id of a change, from lookfirst log; default: the newest here');
   return addCommonFlags(addFilterFlags(command, cli).addOption(linesOption(1000)))
     .addHelpText('after', EXAMPLES)
-    .action(async (change: string | undefined, flags: DiffFlags) => cli.end(await diff(cli, change, flags)));
+    .action(async (change: string | undefined, flags: DiffFlags) => {
+      checkPeriod(command, flags);
+      cli.end(await diff(cli, change, flags));
+    });
 }
 
 const EXAMPLES = `

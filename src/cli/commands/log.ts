@@ -11,6 +11,7 @@ import { entryColumns, entryRow } from '../entry-row.ts';
 import {
   addCommonFlags,
   addFilterFlags,
+  checkPeriod,
   entryRequest,
   type FilterFlags,
   kindOption,
@@ -37,7 +38,12 @@ export function defineLog(cli: Cli): Command {
     .option('--verify', 'check that no entry of the journal was removed or altered; ends with 1 if one was')
     .option('--follow', 'keep printing new entries until interrupted; the newest last')
     .addHelpText('after', EXAMPLES)
-    .action(async (flags: LogFlags) => cli.end(await log(cli, flags)));
+    .action(async (flags: LogFlags) => {
+      if (flags.verify === true && flags.follow === true)
+        command.error('error: --verify cannot be combined with --follow');
+      checkPeriod(command, flags);
+      cli.end(await log(cli, flags));
+    });
 }
 
 const EXAMPLES = `
@@ -64,7 +70,7 @@ async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
     const entries = records.entries(new EntryChoice(request), newest);
     const print = flags.json === true ? printJson : printTable;
     // New entries are printed below, so print the existing ones oldest first.
-    await print(cli, isFollowing ? oldestFirst(entries) : entries, records);
+    await print(cli, isFollowing ? oldestFirst(entries) : entries, { records, flags });
     if (!isFollowing) return EXIT.done;
     // The limit applies only to the entries that existed before.
     const choice = new EntryChoice({ ...request, limit: 0 });
@@ -85,11 +91,22 @@ async function printJson({ terminal }: Cli, entries: AsyncIterable<Entry>): Prom
   for await (const entry of entries) await terminal.printJson(entryData(entry));
 }
 
-async function printTable(cli: Cli, entries: AsyncIterable<Entry>, records: Records): Promise<void> {
+const NOTHING = 'nothing recorded here yet (--all shows every workspace)';
+const NO_MATCH = 'no entry here matches (--all searches every workspace)';
+
+function isFiltered({ path, session, since, until, kind }: LogFlags): boolean {
+  return [path, session, since, until, kind].some((filter) => filter !== undefined);
+}
+
+async function printTable(
+  cli: Cli,
+  entries: AsyncIterable<Entry>,
+  { records, flags }: { readonly records: Records; readonly flags: LogFlags },
+): Promise<void> {
   const { terminal } = cli;
   const shown: Entry[] = [];
   for await (const entry of entries) shown.push(entry);
-  if (shown.length === 0) return terminal.tell('nothing recorded here yet (--all shows every workspace)');
+  if (shown.length === 0) return terminal.tell(isFiltered(flags) ? NO_MATCH : NOTHING);
   const clients = await records.clientsOf(shown.map(({ session }) => session));
   const rows: string[][] = [];
   for (const entry of shown)

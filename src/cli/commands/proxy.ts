@@ -50,7 +50,7 @@ export function defineProxy(cli: Cli): Command {
     .option('--receipts', 'add a receipt with the revision to every read')
     .addOption(new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES))
     .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)')
-    .option('--store <url>', 'memory: or sqlite:/absolute/file.db (LOOKFIRST_STORE)')
+    .option('--store <url>', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)')
     .option('--read-only', 'refuse every change')
     .option('--read-only-root <dir>', 'a folder that may be read and not changed (repeatable)', gather)
     .addHelpText('after', EXAMPLES);

@@ -65,6 +65,9 @@ export function defineRun(cli: Cli): Command {
       if (flags.prefixScript === true) return cli.terminal.print(shellPrefixScript(cli.self).trimEnd());
       if (words.length === 0 && flags.apply === undefined && flags.prefix === undefined)
         command.error(`${missing('COMMAND')}: put -- and the command at the end`);
+      if (words.length > 0 && flags.apply !== undefined)
+        command.error('error: either a command or --apply, not both');
+      if (flags.network === true && flags.confine !== true) command.error('error: --network needs --confine');
       cli.end(
         flags.prefix === undefined
           ? await run(cli, words, flags)

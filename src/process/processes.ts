@@ -138,6 +138,7 @@ export class Processes {
             ...(confined ? confinedEnvironment(env, request.env) : env),
             [COMMAND_VARIABLE]: request.id,
           },
+          id: request.id,
           timeoutMs: request.timeoutMs,
           signal: request.signal,
           output:

@@ -16,6 +16,8 @@ export type CommandEnd =
 
 interface SandboxOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The value of `COMMAND_VARIABLE` in the environment of the command's processes. */
+  readonly id?: string;
   /** Undefined means no limit. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -28,6 +30,8 @@ type SandboxRun = Omit<SandboxPlan, 'layer' | 'locale'> & {
   readonly layer: Pick<Layer, 'folder' | 'beganNs'>;
 };
 
+/** Interval at which the end of a command is tried again. */
+const END_AGAIN_MS = 500;
 /** The maximum length of error text kept from bubblewrap and mount, which report a failure in one line. */
 const MAX_REASON_CHARS = 2000;
 
@@ -54,11 +58,15 @@ export async function runSandboxed(
     detached: stream === 'pipe',
   });
   let why: 'timeout' | 'cancelled' | undefined;
+  let again: NodeJS.Timeout | undefined;
   const end = (reason: 'timeout' | 'cancelled'): void => {
     why ??= reason;
     // The death of bubblewrap ends the namespace's first process and all others in it. While bubblewrap is still
     // starting, that process does not notice, and would wait for ever.
     if (stream === 'inherit' || !isGroupKilled(child.pid)) child.kill('SIGKILL');
+    // A confined command may have left the group a moment before, while bubblewrap did not yet watch it.
+    const { id } = options;
+    if (id !== undefined) again ??= setInterval(() => endCommands([id]), END_AGAIN_MS);
   };
   const cancel = (): void => end('cancelled');
   options.signal?.addEventListener('abort', cancel, { once: true });
@@ -95,6 +103,7 @@ export async function runSandboxed(
     return { kind: 'exited', code: code ?? 128 + (signal === null ? 0 : 9) };
   } finally {
     clearTimeout(timer);
+    clearInterval(again);
     options.signal?.removeEventListener('abort', cancel);
   }
 }

@@ -107,6 +107,15 @@ const SELECT_CLAIMS = `${SELECT_ENTRY} where kind = 'claim' and seq <= ? order b
 /** `RecentRows` keeps this many entries, and none with more effects than this: the entry of a command takes megabytes. */
 const [MAX_OWN, MAX_EFFECTS] = [64, 100];
 
+/** Entries that a connection appended in one transaction. */
+export interface Appended {
+  /** Number of the entry before them. */
+  readonly after: number;
+  readonly head: ChainLink;
+  /** Those of {@link CLAIM_KINDS}. */
+  readonly recent: readonly Entry[];
+}
+
 /**
  * Finds new entries by number. The entries that this connection appended itself are kept, so that the database is
  * queried only after another connection has written.
@@ -116,10 +125,10 @@ export class RecentRows {
   readonly #versionNow: () => number;
   /** Number of the newest entry that this connection knows. */
   #newest = 0;
-  /** The newest entries, numbered without a gap, all appended by this connection. */
-  #own: Entry[] = [];
   /** The database version for which `#newest` is valid. */
   #version = -1;
+  /** All entries of {@link CLAIM_KINDS} with numbers above `after`, up to `through`. */
+  #own: { after: number; through: number; entries: Entry[] } = { after: 0, through: -1, entries: [] };
 
   constructor(db: Pick<Connection, 'sql'>, versionNow: () => number) {
     this.#db = db;
@@ -127,13 +136,16 @@ export class RecentRows {
   }
 
   /** Records entries appended by this connection, because its own writes do not change the version number. */
-  appended(entries: readonly Entry[]): void {
-    const [first] = entries;
-    if (first === undefined) return;
-    const isLarge = entries.some(({ effects = [] }) => effects.length > MAX_EFFECTS);
-    const before = this.#own.at(-1)?.seq === first.seq - 1 ? this.#own : [];
-    this.#own = isLarge ? [] : [...before, ...entries].slice(-MAX_OWN);
-    this.#newest = first.seq + entries.length - 1;
+  appended({ after, head, recent }: Appended): void {
+    this.#newest = head.seq;
+    if (this.#own.through !== after) this.#own = { after, through: after, entries: [] };
+    const own = this.#own;
+    own.through = head.seq;
+    own.entries.push(...recent);
+    const last = recent.at(-1);
+    const isLarge = recent.some(({ effects = [] }) => effects.length > MAX_EFFECTS);
+    if (last !== undefined && (isLarge || own.entries.length > MAX_OWN))
+      this.#own = { after: last.seq, through: head.seq, entries: [] };
   }
 
   /** The entries after a cursor, which is the number of the last returned entry. */
@@ -142,18 +154,14 @@ export class RecentRows {
     if (version !== this.#version) this.#newest = (this.#db.sql(SELECT_HEAD).get() as ChainLink).seq;
     this.#version = version;
     if (cursor === this.#newest) return { entries: [], cursor };
-    const [first] = this.#own;
-    if (first !== undefined && first.seq <= cursor + 1 && this.#own.at(-1)?.seq === this.#newest)
-      return { entries: this.#own.slice(cursor + 1 - first.seq).filter(isOfClaims), cursor: this.#newest };
+    const { after: known, through, entries: own } = this.#own;
+    if (cursor >= known && through === this.#newest)
+      return { entries: own.filter(({ seq }) => seq > cursor), cursor: through };
     const after = cursor === 0 ? Math.max(0, this.#newest - RECENT_ENTRIES) : cursor;
     const older = cursor === 0 && after > 0 ? this.#db.sql(SELECT_CLAIMS).all(after) : [];
     const entries = [...older, ...this.#db.sql(SELECT_RECENT).all(after)].map(entryFrom);
     return { entries, cursor: Math.max(this.#newest, entries.at(-1)?.seq ?? 0) };
   }
-}
-
-function isOfClaims({ kind }: Entry): boolean {
-  return CLAIM_KINDS.includes(kind);
 }
 
 /** Separators between the rows of a page and the fields of a row. A value that contains one is not confirmed here. */

@@ -14,20 +14,22 @@ import {
   touchedKeys,
 } from '../entry-columns.ts';
 import { LateNotes } from '../late-notes.ts';
-import type {
-  ChainLink,
-  EntryFilter,
-  Notes,
-  PendingFilter,
-  RecentEntries,
-  SessionFilter,
-  Store,
-  StoreState,
-  Writes,
+import {
+  type ChainLink,
+  CLAIM_KINDS,
+  type EntryFilter,
+  type Notes,
+  type PendingFilter,
+  type RecentEntries,
+  type SessionFilter,
+  type Store,
+  type StoreState,
+  type Writes,
 } from '../store.ts';
 import { type Connection, type OpenOptions, openConnection } from './connection.ts';
 import { storeFault } from './driver.ts';
 import {
+  type Appended,
   confirmPage,
   entriesQuery,
   INSERT_ENTRY,
@@ -143,18 +145,17 @@ class SqliteStore implements Store {
     const isNew = announce !== undefined || settle?.some((change) => change !== this.#announced) === true;
     const appended = this.#db.transaction(() => {
       if (isNew) this.#db.mustBeInPlace();
-      if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending)) return undefined;
+      if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending)) return 'not pending';
       this.#drop(writes);
       this.#note(writes);
       return this.#append(writes);
     });
     if (announce !== undefined || settle !== undefined) this.#db.noteInPlace();
-    if (appended === undefined) return;
+    if (appended === 'not pending') return;
     this.#announced = announce?.change;
     for (const { session, sighting } of writes.sightings ?? []) this.#recalled.set(session, sighting);
-    const head = appended.at(-1);
-    if (head !== undefined) {
-      this.#db.head.write(head);
+    if (appended !== undefined) {
+      this.#db.head.write(appended.head);
       this.#recent.appended(appended);
     }
     // Sync only announcements: with them and the before-images, a change made before a power cut can be settled after
@@ -298,20 +299,21 @@ class SqliteStore implements Store {
         .run(column(session.id), JSON.stringify(session));
   }
 
-  #append({ entries = [] }: Writes): readonly Entry[] {
-    if (entries.length === 0) return [];
+  #append({ entries = [] }: Writes): Appended | undefined {
+    if (entries.length === 0) return undefined;
     const insert = this.#db.sql(INSERT_ENTRY);
     let head = this.#link(SELECT_HEAD);
-    const appended: Entry[] = [];
+    const after = head.seq;
+    const recent: Entry[] = [];
     for (const entry of entries) {
       head = linkAfter(head, entry);
       insert.run(...entryValues(entry, head));
       for (const key of touchedKeys(entry))
         this.#db.sql('insert into touches values (?, ?)').run(key, head.seq);
-      appended.push({ ...entry, ...head });
+      if (CLAIM_KINDS.includes(entry.kind)) recent.push({ ...entry, ...head });
     }
     this.#db.sql('update chain set head_seq = ?, head_hash = ?').run(head.seq, head.hash);
-    return appended;
+    return { after, head, recent };
   }
 
   #link(select: string): ChainLink {

@@ -12,6 +12,9 @@ const KEY_BYTES = 32;
 
 const SHOWN_DIGITS = 12;
 
+/** Number of kept revisions. Files are read repeatedly, and an HMAC takes 5 to 20 µs. */
+const MAX_KEPT = 1000;
+
 /** Opens the revisions of this state folder. The first process makes the key, and all processes share it. */
 export function openRevisions(home: string): RevisionOf {
   return revisionsUnder(readKey(join(home, 'lookfirst.key')));
@@ -19,8 +22,16 @@ export function openRevisions(home: string): RevisionOf {
 
 /** Uses an HMAC, not a hash: otherwise `sha256sum` would permit overwriting a file that was never read. */
 export function revisionsUnder(key: KeyObject): RevisionOf {
-  return ({ sha256, size }) =>
-    createHmac('sha256', key).update(`${sha256}:${size}`).digest('hex').slice(0, SHOWN_DIGITS);
+  const kept = new Map<string, string>();
+  return ({ sha256, size }) => {
+    const bytes = `${sha256}:${size}`;
+    const known = kept.get(bytes);
+    if (known !== undefined) return known;
+    const revision = createHmac('sha256', key).update(bytes).digest('hex').slice(0, SHOWN_DIGITS);
+    if (kept.size >= MAX_KEPT) kept.clear();
+    kept.set(bytes, revision);
+    return revision;
+  };
 }
 
 function readKey(file: string): KeyObject {

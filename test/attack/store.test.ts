@@ -1,3 +1,4 @@
-import { killedWriters } from '../store/writers.ts';
+import { interleavedWriters, killedWriters } from '../store/writers.ts';
 
+interleavedWriters({ records: 2000, writers: 4 });
 killedWriters({ rounds: 200, writers: 3 });

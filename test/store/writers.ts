@@ -40,6 +40,30 @@ export function killedWriters({ rounds, writers }: { rounds: number; writers: nu
   });
 }
 
+/** Lets writers record at the same time on one database, each building on its own last record. */
+export function interleavedWriters({ records, writers }: { records: number; writers: number }): void {
+  it(`${writers} × ${records} records interleaved: none is lost, doubled or out of the chain`, async () => {
+    const file = join(scratch().home, 'state.db');
+    const children = await startWriters(file, writers, { records, tellEvery: records });
+    const ends = await Promise.all(children.map((child) => child.message<Told>()));
+    await Promise.all(children.map((child) => child.exit()));
+
+    const all = writers * records;
+    const store = await openSqliteStore(file);
+    const entries = await chainOf(store);
+    expect(entries).toHaveLength(all);
+    expect(new Set(entries.map((entry) => entry.change)).size).toBe(all);
+    expect(Math.max(...ends.map((end) => end.seq))).toBe(all);
+    expect(entries.slice(0, all / 2).some((entry) => entry.session !== entries[0]?.session)).toBe(true);
+    for (let i = 0; i < writers; i++) {
+      const counted = (await store.sightings(`w${i}`)).reduce((sum, each) => sum + (each.totalLines ?? 0), 0);
+      expect(counted, 'each record builds on the sighting before it').toBe(records);
+    }
+    expect(await store.pending()).toEqual([]);
+    await store.close();
+  });
+}
+
 /** Starts writers and releases them at the same moment. */
 export async function startWriters(
   file: string,

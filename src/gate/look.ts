@@ -52,6 +52,8 @@ export interface LookRequest {
   readonly links?: 'all' | 'parents';
   /** `glance`: a trustworthy stamp is enough. `bytes`: read the bytes, because a change follows. */
   readonly depth: 'glance' | 'bytes';
+  /** `skip`: the caller does not need the session that made the present bytes. */
+  readonly writer?: 'skip';
 }
 
 /**
@@ -221,6 +223,7 @@ async function readBytes(
     return { snapshot, facts: { ...current, sighting: still, cameBack, freshness: 'same' } };
   }
   if (known.tombstone === true) return { snapshot: undefined, facts: {} };
+  if (request.writer === 'skip') return { snapshot, facts: { ...current, freshness: 'changed' } };
   const writer = await siblingOf(world, session, { key: located.place.path.key, now: snapshot.fingerprint });
   return { snapshot, facts: { ...current, freshness: 'changed', writer } };
 }

@@ -2,6 +2,7 @@ import { fingerprintOf, readSnapshot, type Snapshot, stampOf } from '../disk/rea
 import { carryCoverage } from '../ledger/carry-coverage.ts';
 import { type Ledger, movedSightings, sightingsBelow } from '../ledger/ledger.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
+import type { Entry, NewEntry } from '../model/entry.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
@@ -261,25 +262,34 @@ const MAX_NOTICES = 1000;
  * run by other hooks after a change are such programs.
  */
 export async function noteOutsideChanges(world: World, ledger: Ledger): Promise<void> {
-  for (const file of await changedFiles(world, ledger)) {
-    if ((await isOwn(world, ledger, file)) || (await isNoted(world, ledger, file))) continue;
-    const root = world.workspace.roots[0] ?? '';
-    const about = { ...ledger.author, root, ...file, text: CHANGED_OUTSIDE };
-    await world.store.record({ entries: [{ kind: 'notice', atMs: world.now(), ...about }] });
-  }
+  const { session } = ledger;
+  const files = await changedFiles(world, ledger);
+  if (files.length === 0) return;
+  const keys = files.map(({ key }) => key);
+  const last = await world.store.lastChanges(keys);
+  const limit = keys.length * MAX_NOTICES;
+  const notices = await world.store.entries({ session, keys, kinds: ['notice'], limit });
+  const root = world.workspace.roots[0] ?? '';
+  const entries = files
+    .filter((file) => !isOwn(last.get(file.key), ledger, file) && !isNoted(notices, file))
+    .map((file): NewEntry => {
+      const about = { ...ledger.author, root, ...file, text: CHANGED_OUTSIDE };
+      return { kind: 'notice', atMs: world.now(), ...about };
+    });
+  if (entries.length > 0) await world.store.record({ entries });
 }
 
 /** True if the session itself made the last change of the file, for example by a command, without reading it since. */
-async function isOwn(world: World, { session }: Ledger, { key, sha256 }: ChangedFile): Promise<boolean> {
-  const last = await world.store.lastChange(key);
+function isOwn(last: Entry | undefined, { session }: Ledger, { key, sha256 }: ChangedFile): boolean {
   if (last?.session !== session) return false;
   const left = last.effects?.findLast((effect) => effect.key === key)?.after;
   return (left?.kind === 'file' ? left.fingerprint.sha256 : '') === sha256;
 }
 
-async function isNoted(world: World, { session }: Ledger, { key, sha256 }: ChangedFile): Promise<boolean> {
-  const notices = await world.store.entries({ session, key, kinds: ['notice'], limit: MAX_NOTICES });
-  return notices.some((notice) => notice.text === CHANGED_OUTSIDE && notice.sha256 === sha256);
+function isNoted(notices: readonly Entry[], { key, sha256 }: ChangedFile): boolean {
+  return notices.some(
+    (notice) => notice.text === CHANGED_OUTSIDE && notice.key === key && notice.sha256 === sha256,
+  );
 }
 
 /**

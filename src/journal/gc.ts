@@ -1,5 +1,6 @@
 import type { Effect, NewEntry, PendingChange } from '../model/entry.ts';
 import type { SessionRecord } from '../model/session-record.ts';
+import type { Sighting } from '../model/sighting.ts';
 import type { Images, ImageUsage, KeptImage } from '../store/images.ts';
 import type { EntryFilter, SessionFilter, Store } from '../store/store.ts';
 import { isSecretPath } from '../text/secrets.ts';
@@ -230,10 +231,25 @@ export function imagesOfPending(pending: readonly PendingChange[]): ReadonlySet<
 /** The hashes of bytes that sessions were shown. Used to show differences, not needed by any undo. */
 async function imagesSeen(store: Store): Promise<ReadonlySet<string>> {
   const seen = new Set<string>();
-  for (const { id } of await store.sessions())
-    for (const { fingerprint } of await store.sightings(id))
-      if (fingerprint !== undefined) seen.add(fingerprint.sha256);
+  for await (const { sightings } of sightingsOf(store, await store.sessions()))
+    for (const { fingerprint } of sightings) if (fingerprint !== undefined) seen.add(fingerprint.sha256);
   return seen;
+}
+
+/** Queries under way at once: a fleet has thousands of sessions, and each query is a round trip. */
+const AT_ONCE = 64;
+
+/** Sessions with everything they have seen. */
+async function* sightingsOf(
+  store: Store,
+  records: readonly SessionRecord[],
+): AsyncGenerator<{ readonly record: SessionRecord; readonly sightings: readonly Sighting[] }> {
+  for (let at = 0; at < records.length; at += AT_ONCE) {
+    const some = records.slice(at, at + AT_ONCE);
+    yield* await Promise.all(
+      some.map(async (record) => ({ record, sightings: await store.sightings(record.id) })),
+    );
+  }
 }
 
 /**
@@ -246,11 +262,9 @@ export async function idleSessions(
   filter: SessionFilter = {},
 ): Promise<readonly SessionRecord[]> {
   const idle: SessionRecord[] = [];
-  for (const record of await store.sessions(filter)) {
-    if (record.lastMs >= sinceMs) continue;
-    const seen = await store.sightings(record.id);
-    if (seen.every((sighting) => sighting.atMs < sinceMs)) idle.push(record);
-  }
+  const unused = (await store.sessions(filter)).filter(({ lastMs }) => lastMs < sinceMs);
+  for await (const { record, sightings } of sightingsOf(store, unused))
+    if (sightings.every((sighting) => sighting.atMs < sinceMs)) idle.push(record);
   return idle;
 }
 
@@ -290,10 +304,8 @@ async function hashesOf(store: Store, purged: string | undefined): Promise<Reado
   for await (const { effects = [] } of walkEntries(store, { kinds: ['change'] }))
     for (const sha256 of effects.filter((effect) => isPurged(effect.key)).flatMap(sidesOf))
       hashes.add(sha256);
-  for (const { id } of await store.sessions()) {
-    const seen = (await store.sightings(id)).filter((sighting) => isPurged(sighting.key));
-    for (const { fingerprint } of seen) hashes.add(fingerprint?.sha256 ?? '');
-  }
+  for await (const { sightings } of sightingsOf(store, await store.sessions()))
+    for (const { key, fingerprint } of sightings) if (isPurged(key)) hashes.add(fingerprint?.sha256 ?? '');
   const reads = { ...(purged === undefined ? {} : { key: purged }), kinds: ['read'] } as const;
   for await (const { sha256 = '', path } of walkEntries(store, reads))
     if (purged !== undefined || isPurged(path)) hashes.add(sha256);

@@ -66,18 +66,24 @@ async function walkChains(
     done += 1;
     if (done % PROGRESS_STEP === 0) options.onProgress?.(done, total);
   };
+  const ends = endsKnownTo(chains);
+  const missed = missedEnd(chains, ends);
   for (const chain of chains) {
-    const broken = await walkOne(store, chain, step);
+    const broken = await walkOne(store, chain, { ends: ends.get(chain.chain), step });
     if (broken !== undefined) return broken;
   }
-  const missed = await missedEnd(store, chains);
   if (missed !== undefined) return missed;
   options.onProgress?.(total, total);
   return { ok: true, entries: total, checkpoint, head };
 }
 
-async function walkOne(store: Store, state: ChainState, step: () => void): Promise<ChainReport | undefined> {
+async function walkOne(
+  store: Store,
+  state: ChainState,
+  { ends, step }: { readonly ends: Ends | undefined; readonly step: () => void },
+): Promise<ChainReport | undefined> {
   const { chain, head } = state;
+  const isAsKnown = ({ seq, hash: found }: ChainLink): boolean => (ends?.get(seq) ?? found) === found;
   const broken = (seq: number, problem: 'removed' | 'altered'): ChainReport => ({
     ok: false,
     chain,
@@ -86,10 +92,12 @@ async function walkOne(store: Store, state: ChainState, step: () => void): Promi
   });
   let previous: ChainLink = state.checkpoint;
   if (previous.seq === 0 && previous.hash !== startOf(state)) return broken(0, 'altered');
+  if (!isAsKnown(previous)) return broken(previous.seq, 'altered');
+  if (previous.seq === head.seq) return previous.hash === head.hash ? undefined : broken(head.seq, 'altered');
   const inOrder = { chain, order: 'oldest', afterSeq: previous.seq, beforeSeq: head.seq + 1 } as const;
   for await (const entry of walkEntries(store, inOrder)) {
     if (entry.seq !== previous.seq + 1) return broken(previous.seq + 1, 'removed');
-    if (!follows(previous, entry)) return broken(entry.seq, 'altered');
+    if (!follows(previous, entry) || !isAsKnown(entry)) return broken(entry.seq, 'altered');
     previous = entry;
     step();
   }
@@ -101,33 +109,28 @@ function startOf({ known }: ChainState): string {
   return known === '[]' ? CHAIN_START.hash : hash('sha256', known);
 }
 
-/** The first chain end that another chain recorded at its beginning and that no longer exists. */
-async function missedEnd(store: Store, chains: readonly ChainState[]): Promise<ChainReport | undefined> {
-  const byName = new Map(chains.map((state) => [state.chain, state]));
-  const told = new Map<string, ChainLink & { readonly chain: string }>();
+/** The ends of one chain that other chains recorded at their beginning: hashes by number. */
+type Ends = ReadonlyMap<number, string>;
+
+function endsKnownTo(chains: readonly ChainState[]): ReadonlyMap<string, Ends> {
+  const ends = new Map<string, Map<number, string>>();
   for (const { known } of chains) {
     // The server wrote this when the chain began; the chain's first hash covers it.
-    for (const [chain, seq, end] of JSON.parse(known) as [string, number, string][])
-      told.set(`${chain}\0${seq}`, { chain, seq, hash: end });
+    for (const [chain, seq, end] of JSON.parse(known) as [string, number, string][]) {
+      const those = ends.get(chain) ?? new Map<number, string>();
+      ends.set(chain, those.set(seq, end));
+    }
   }
-  for (const { chain, seq, hash: end } of told.values()) {
-    const state = byName.get(chain);
-    if (state === undefined || state.head.seq < seq) return { ok: false, chain, seq, problem: 'removed' };
-    if (seq < state.checkpoint.seq) continue;
-    const there = await linkAt(store, state, seq);
-    if (there !== end) return { ok: false, chain, seq, problem: 'altered' };
-  }
-  return undefined;
+  return ends;
 }
 
-async function linkAt(
-  store: Store,
-  { chain, head, checkpoint }: ChainState,
-  seq: number,
-): Promise<string | undefined> {
-  for (const end of [head, checkpoint]) if (end.seq === seq) return end.hash;
-  const [entry] = await store.entries({ chain, afterSeq: seq - 1, beforeSeq: seq + 1, limit: 1 });
-  return entry?.hash;
+/** The first end that another chain recorded and that no longer exists. */
+function missedEnd(chains: readonly ChainState[], ends: ReadonlyMap<string, Ends>): ChainReport | undefined {
+  const heads = new Map(chains.map(({ chain, head }) => [chain, head.seq]));
+  for (const [chain, those] of ends)
+    for (const seq of those.keys())
+      if (seq > (heads.get(chain) ?? -1)) return { ok: false, chain, seq, problem: 'removed' };
+  return undefined;
 }
 
 async function walk(store: Store, options: VerifyOptions): Promise<ChainReport> {

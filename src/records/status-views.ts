@@ -127,9 +127,9 @@ async function viewersOf(
   key: string,
 ): Promise<string[]> {
   if (session) return [session];
-  const found: string[] = [];
-  for (const { id } of sessions) if ((await world.store.recall(id, key)) !== undefined) found.push(id);
-  return found;
+  // All at once: each is a small query, and one after the other they would be as many round trips.
+  const seen = await Promise.all(sessions.map(({ id }) => world.store.recallMany(id, [key])));
+  return sessions.map(({ id }) => id).filter((_, index) => seen[index]?.has(key) === true);
 }
 
 /** Calls of hosts that passed without being judged. */

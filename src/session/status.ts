@@ -16,42 +16,54 @@ export async function status(
   path: string | undefined,
 ): Promise<Outcome<StatusResult>> {
   if (path !== undefined) {
-    const file = await fileStatus(world, ledger, path);
-    return file.ok ? { ok: true, files: [{ ...file.file, ...revisionSeen(world, file.sighting) }] } : file;
+    const found = await viewAt(world, ledger, path);
+    if (!found.ok) return found;
+    const [file] = await statusOf(world, [found.view]);
+    const { sighting } = found.view;
+    return { ok: true, files: file === undefined ? [] : [{ ...file, ...revisionSeen(world, sighting) }] };
   }
   const seen = [...(await ledger.all())].sort((a, b) => b.atMs - a.atMs).slice(0, MAX_FILES);
-  const files: FileStatus[] = [];
+  const views: StatusView[] = [];
   for (const sighting of seen) {
     if (sighting.how === 'listing') continue;
-    const file = await fileStatus(world, ledger, sighting.key);
-    if (file.ok) files.push(file.file);
+    const found = await viewAt(world, ledger, sighting.key);
+    if (found.ok) views.push(found.view);
   }
-  return { ok: true, files };
+  return { ok: true, files: await statusOf(world, views) };
 }
 
-async function fileStatus(
+/** A file as it is now and as the session saw it, under the path to show. */
+type StatusView = Pick<LookedFile, 'path' | 'sighting' | 'facts'> & { readonly shown: string };
+
+async function viewAt(
   world: World,
   ledger: Ledger,
   path: string,
-): Promise<Outcome<{ file: FileStatus; sighting: Sighting | undefined }>> {
-  const outcome = await look(world, ledger, { path, action: 'edit', depth: 'glance' });
+): Promise<Outcome<{ readonly view: StatusView }>> {
+  const outcome = await look(world, ledger, { path, action: 'edit', depth: 'glance', writer: 'skip' });
   if (!outcome.ok)
     return outcome.refusal.action === 'edit'
       ? { ...outcome, refusal: { ...outcome.refusal, action: 'status' } }
       : outcome;
   const { view } = outcome;
   view.located.place.dir.close();
-  const last = await world.store.lastChange(view.path.key);
-  const shown = path === view.path.absolute ? view.path.relative : path;
-  const file: FileStatus = {
-    path: shown,
-    freshness: freshness(view),
-    ...seenOf(view.sighting),
-    ...(last?.change === undefined
-      ? {}
-      : { lastChange: { change: last.change, session: last.session, atMs: last.atMs } }),
-  };
-  return { ok: true, file, sighting: view.sighting };
+  return { ok: true, view: { ...view, shown: path === view.path.absolute ? view.path.relative : path } };
+}
+
+/** The status of files, with the last change of each. */
+async function statusOf(world: World, views: readonly StatusView[]): Promise<readonly FileStatus[]> {
+  const changes = await world.store.lastChanges(views.map(({ path }) => path.key));
+  return views.map((view) => {
+    const last = changes.get(view.path.key);
+    return {
+      path: view.shown,
+      freshness: freshness(view),
+      ...seenOf(view.sighting),
+      ...(last?.change === undefined
+        ? {}
+        : { lastChange: { change: last.change, session: last.session, atMs: last.atMs } }),
+    };
+  });
 }
 
 function freshness({ sighting, facts }: Pick<LookedFile, 'sighting' | 'facts'>): Freshness {

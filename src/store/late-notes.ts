@@ -153,6 +153,11 @@ export class LateNotes implements Store {
     return this.#store.lastChange(key);
   }
 
+  async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
+    await this.#allWritten();
+    return this.#store.lastChanges(keys);
+  }
+
   /** Leaves out waiting notes: they are this process's own. */
   recent(cursor: number): RecentEntries {
     return this.#store.recent(cursor);

@@ -39,6 +39,8 @@ export interface Store {
   entries(filter: EntryFilter): Promise<readonly Entry[]>;
   /** The newest settled change that touched this path, made by any session. */
   lastChange(key: string): Promise<Entry | undefined>;
+  /** `lastChange` of several paths in one round trip. Paths without one are absent. */
+  lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>>;
   /**
    * The entries that determine claims: those of {@link CLAIM_KINDS} recorded since the cursor of an earlier answer,
    * oldest first. With cursor 0, those of the last minutes. Synchronous, because every read and change calls it and

@@ -2,9 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
+import { verifyChain } from '../../src/journal/verify.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import type { Store } from '../../src/store/store.ts';
 import { startRelay } from '../postgres/relay.mjs';
+import { readEntry } from '../store/samples.ts';
 import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';
@@ -34,6 +38,7 @@ await describePostgres('round trips to PostgreSQL', (server) => {
       (session) => ok(session.apply(TEN.map((path) => ({ kind: 'edit', path, edits: EDIT })))),
     ],
     ['an undo', 5, (session) => ok(session.undo())],
+    ['the status of eleven files', 2, (session) => ok(session.status())],
     // The store also polls in the background, about once a second. One more trip of the operation itself fails every try.
   ])('that %s waits for are at most %i', { retry: 4 }, async (_what, most, run) => {
     const { root, home } = scratch();
@@ -52,5 +57,24 @@ await describePostgres('round trips to PostgreSQL', (server) => {
     const before = relay.trips;
     await run(session);
     expect(relay.trips - before).toBeLessThanOrEqual(most);
+  });
+
+  it('of a check of the journal do not grow with the chains that a chain knew', async () => {
+    const relay = await startRelay(server.socket);
+    onTestFinished(() => relay.close());
+    const schema = new URL(server.url()).searchParams.get('schema');
+    const url = `postgres://lookfirst@127.0.0.1:${relay.port}/postgres?schema=${schema}`;
+    const stores: Store[] = [];
+    for (let n = 0; n < 8; n++) {
+      const store = await openPostgresStore(url);
+      onTestFinished(() => store.close());
+      stores.push(store);
+      // Every store appends once more each time, so that each new chain knows another end of every earlier one.
+      for (const each of stores) await each.record({ entries: [readEntry()] });
+    }
+    const [first] = stores;
+    const before = relay.trips;
+    expect(first && (await verifyChain(first))).toMatchObject({ ok: true, entries: 36 });
+    expect(relay.trips - before).toBeLessThanOrEqual(8 + 3);
   });
 });

@@ -233,6 +233,13 @@ function filters(store: () => Store): void {
       ],
     });
     expect((await store().lastChange(`${ROOT}/a.ts`))?.session).toBe('sibling');
+    const keys = ['none.ts', 'a.ts', 'b.ts', 'a.ts'].map((path) => `${ROOT}/${path}`);
+    const last = [...(await store().lastChanges(keys))].map(([key, { change }]) => [key, change]);
+    expect(last.sort()).toEqual([
+      [`${ROOT}/a.ts`, 'c2'],
+      [`${ROOT}/b.ts`, 'c2'],
+    ]);
+    expect((await store().lastChanges([])).size).toBe(0);
   });
 }
 

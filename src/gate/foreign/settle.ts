@@ -213,11 +213,14 @@ async function overtakenAt(
   turnouts: readonly Turnout[],
 ): Promise<ReadonlyMap<string, Overtaking>> {
   const found = new Map<string, Overtaking>();
-  for (const { effect, now } of turnouts) {
+  // A command names many files but changes few, so skip the unchanged ones.
+  const concerned = turnouts.filter(
+    ({ effect, now }) => entry.action !== 'run' || !sameSide(effect.before, now.side),
+  );
+  const changes = await world.store.lastChanges(concerned.map(({ effect }) => effect.key));
+  for (const { effect } of concerned) {
     const { key, relative, before } = effect;
-    // A command names many files but changes few, so skip the unchanged ones.
-    if (entry.action === 'run' && sameSide(before, now.side)) continue;
-    const last = await world.store.lastChange(key);
+    const last = changes.get(key);
     if (last?.change === undefined || last.change === change || last.atMs < entry.atMs) continue;
     const left = last.effects?.findLast((effect) => effect.key === key)?.after;
     if (left === undefined || sameSide(left, before)) continue;

@@ -116,6 +116,15 @@ export class MemoryStore implements Store {
     return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
   }
 
+  async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
+    const found = new Map<string, Entry>();
+    for (const key of keys) {
+      const last = await this.lastChange(key);
+      if (last !== undefined) found.set(key, last);
+    }
+    return found;
+  }
+
   async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
     this.#mustBeOpen();
     return [...this.#pending.values()].filter((pending) => matchesPending(pending, filter));

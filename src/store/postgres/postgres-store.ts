@@ -145,7 +145,23 @@ export class PostgresStore implements Store {
   }
 
   async lastChange(key: string): Promise<Entry | undefined> {
-    return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
+    return (await this.lastChanges([key])).get(key);
+  }
+
+  async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
+    if (keys.length === 0) return new Map();
+    const rows = await this.#query(
+      `select k.at as place, e.* from unnest($1::text[]) with ordinality as k(key, at) cross join lateral (
+         select c.seq, c.at_ms, c.kind, c.session, c.root, c.path, c.change, c.rest, c.hash
+         from ${this.#s}.touches t join ${this.#s}.entries c on c.seq = t.seq and c.at_ms = t.at_ms
+         where t.key = k.key and c.kind = 'change' order by t.seq desc limit 1) e`,
+      [keys.map((key) => column(this.#names.stored(key)))],
+    );
+    const found = rows.map(({ place, ...row }) => {
+      const entry = this.#localEntry(entryFrom(row));
+      return [keys[Number(place) - 1] ?? '', entry] as const;
+    });
+    return new Map(found);
   }
 
   async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {

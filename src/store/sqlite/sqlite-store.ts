@@ -202,6 +202,15 @@ class SqliteStore implements Store {
     return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
   }
 
+  async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
+    const found = new Map<string, Entry>();
+    for (const key of keys) {
+      const last = await this.lastChange(key);
+      if (last !== undefined) found.set(key, last);
+    }
+    return found;
+  }
+
   /**
    * Filters here, not in SQL: few changes are pending at a time, and an index would cost every change two more rows.
    */

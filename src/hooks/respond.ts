@@ -23,6 +23,7 @@ export async function respond(scene: Scene, event: HookEvent): Promise<HookReply
       return before(scene, event);
     case 'after':
     case 'failed':
+      await session.continueTurn();
       await followTranscript(scene, event);
       return after(scene, event);
     case 'prompt':
@@ -57,9 +58,13 @@ export async function respond(scene: Scene, event: HookEvent): Promise<HookReply
   return { verdict: 'pass' };
 }
 
-/** Hosts name the turn in every event, and a prompt may have been submitted before the hooks were configured. */
+/**
+ * Most hosts name the turn in every event, and a prompt may have been submitted before the hooks were configured. Of the
+ * others, another process may have received the prompt.
+ */
 async function continueTurn({ session }: Scene, { turn }: HookEvent): Promise<void> {
   if (turn !== undefined) await session.beginTurn({ turn });
+  else await session.continueTurn();
 }
 
 type AfterEvent = Extract<HookEvent, { kind: 'after' | 'failed' }>;

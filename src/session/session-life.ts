@@ -79,6 +79,11 @@ export class SessionLife {
     });
   }
 
+  /** Continues the last turn of this session, if another process began it. */
+  continueTurn(): Promise<void> {
+    return this.during(() => this.#conversation.continueTurn());
+  }
+
   checkpoint(label: string, options: SignalOption = {}): Promise<{ readonly turn: string }> {
     return this.#unlessAborted(options, () => this.#conversation.checkpoint(label));
   }
@@ -265,6 +270,13 @@ class Conversation {
       if (this.#begun?.turn === turn) this.#begun = undefined;
       throw error;
     }
+  }
+
+  async continueTurn(): Promise<void> {
+    if (this.#ledger.turn !== undefined) return;
+    const { session } = this.#ledger;
+    const [last] = await this.#world.store.entries({ session, kinds: ['turn'], limit: 1 });
+    this.#ledger.turn = last?.turn;
   }
 
   async checkpoint(label: string): Promise<{ readonly turn: string }> {

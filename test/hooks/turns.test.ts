@@ -24,6 +24,19 @@ beforeEach(() => {
   put('b.txt', 'bee\n');
 });
 
+it('a change belongs to the turn of the last prompt, also if the client names no turns and another process began it', async () => {
+  await agent.prompt('first');
+  await agent.prompt('second');
+  const other = new Hooked(places);
+  await other.change('write', { path: 'new.ts', content: 'a' }, () => put('new.ts', 'a'));
+  const sessions = await Sessions.open({ roots: [places.root], home: places.home });
+  const [turn] = await sessions.world.store.entries({ session: 's', kinds: ['turn'], limit: 1 });
+  const changes = await sessions.world.store.entries({ session: 's', kinds: ['change'] });
+  await sessions.close();
+  expect(turn).toMatchObject({ prompt: 'second' });
+  expect(changes).toMatchObject([{ path: 'new.ts', turn: turn?.turn }]);
+});
+
 describe('files that others change', () => {
   it('are named once, in the first prompt after the change', async () => {
     await agent.prompt('first');

@@ -13,6 +13,7 @@ import {
   toolset,
   toolsetBeside,
 } from '../tools/toolset.ts';
+import { INTERNAL_ERROR, METHOD_NOT_FOUND } from '../wire/rpc.ts';
 
 /** The name of the server; Claude Code calls its tools `mcp__lookfirst__read_file` and so on. */
 const SERVER = 'lookfirst';
@@ -102,9 +103,6 @@ interface Transport {
   close(): Promise<void>;
 }
 
-const UNKNOWN_METHOD = -32601;
-const INTERNAL_ERROR = -32603;
-
 /**
  * A minimal MCP server for a client in the same process. It loads no SDK, and passes arguments to
  * the tools unchanged.
@@ -156,7 +154,7 @@ class InProcessServer {
       case 'tools/call':
         return { result: await this.#call(id, params) };
       default:
-        return { error: { code: UNKNOWN_METHOD, message: `no method ${method}` } };
+        return { error: { code: METHOD_NOT_FOUND, message: `no method ${method}` } };
     }
   }
 

@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Fault } from '../model/fault.ts';
+import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 
 /** The answer of a tool. */
@@ -13,11 +14,9 @@ export interface ServerAnswer {
 }
 
 interface Waiting {
-  readonly resolve: (result: Json) => void;
+  readonly resolve: (result: JsonRecord) => void;
   readonly reject: (error: Fault) => void;
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 const TIMEOUT_MS = 20_000;
 const PROTOCOL_VERSION = '2025-11-25';
@@ -57,12 +56,12 @@ export class ServerProcess {
   /** The names of the server's tools. */
   async toolNames(): Promise<readonly string[]> {
     const { tools } = await this.#request('tools/list', {});
-    return (Array.isArray(tools) ? (tools as readonly Json[]) : []).map((tool) => String(tool['name']));
+    return (Array.isArray(tools) ? tools : []).map((tool) => String(asRecord(tool)['name']));
   }
 
-  async call(name: string, args: Json): Promise<ServerAnswer> {
+  async call(name: string, args: JsonRecord): Promise<ServerAnswer> {
     const result = await this.#request('tools/call', { name, arguments: args });
-    const blocks = Array.isArray(result['content']) ? (result['content'] as readonly Json[]) : [];
+    const blocks = Array.isArray(result['content']) ? (result['content'] as readonly JsonRecord[]) : [];
     const meta = asRecord(result['_meta']);
     const { code, change } = asRecord(meta[OUTCOME_KEY]);
     return {
@@ -83,10 +82,10 @@ export class ServerProcess {
     clearTimeout(timer);
   }
 
-  #request(method: string, params: Json): Promise<Json> {
+  #request(method: string, params: JsonRecord): Promise<JsonRecord> {
     this.#lastId += 1;
     const id = this.#lastId;
-    return new Promise<Json>((resolve, reject) => {
+    return new Promise<JsonRecord>((resolve, reject) => {
       const timer = setTimeout(() => this.#fail(`no answer to ${method}`), TIMEOUT_MS);
       const settled =
         <T>(settle: (value: T) => void) =>
@@ -99,12 +98,12 @@ export class ServerProcess {
     });
   }
 
-  #send(message: Json): void {
+  #send(message: JsonRecord): void {
     this.#child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   }
 
   #take(line: string): void {
-    const { id, result, error } = asRecord(parsed(line));
+    const { id, result, error } = asRecord(parseJson(line));
     const waiting = typeof id === 'number' ? this.#waiting.get(id) : undefined;
     if (waiting === undefined || typeof id !== 'number') return;
     this.#waiting.delete(id);
@@ -118,16 +117,6 @@ export class ServerProcess {
   }
 }
 
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    // Not a protocol message, so no request waits for it.
-    return undefined;
-  }
-}
-
-function asRecord(value: unknown): Json {
-  // Every JSON object has this shape.
-  return typeof value === 'object' && value !== null ? (value as Json) : {};
+function asRecord(value: unknown): JsonRecord {
+  return isRecord(value) ? value : {};
 }

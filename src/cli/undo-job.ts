@@ -1,13 +1,13 @@
 import type { Refusal } from '../model/verdict.ts';
 import { type TakenBack, takeBack } from '../records/take-back.ts';
 import type { UndoJob } from '../records/undo-jobs.ts';
+import { countOf } from '../report/amounts.ts';
 import { jsonText } from '../report/bounded.ts';
 import { openWorkspace, type StateFlags } from '../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
 import { Progress } from './progress.ts';
 import { tellRefusal } from './refusal-text.ts';
 import { previewText } from './undo-text.ts';
-import { countOf } from './words.ts';
 
 /** Flags of the commands that take changes back. */
 export interface UndoFlags extends StateFlags {

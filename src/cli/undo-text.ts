@@ -2,11 +2,11 @@ import { resolve } from 'node:path';
 import type { Entry } from '../model/entry.ts';
 import { whatOf } from '../records/entry-words.ts';
 import type { TakenBack } from '../records/take-back.ts';
+import { countOf } from '../report/amounts.ts';
 import { harmless, pathText, phrase } from '../report/bounded.ts';
 import { paintDiff } from '../report/human.ts';
 import type { Cli } from './cli.ts';
 import { entryPath, typeable } from './entry-row.ts';
-import { countOf } from './words.ts';
 
 const MAX_LISTED = 20;
 

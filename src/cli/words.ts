@@ -1,12 +1,6 @@
 import { nearestName } from '../model/nearest-name.ts';
 import { relativeTime, shortTime } from '../report/amounts.ts';
 
-/** Formats an amount with its noun: `1 file`, `3 files`, `2 entries`. */
-export function countOf(amount: number, word: string): string {
-  if (amount === 1) return `1 ${word}`;
-  return `${amount} ${word.endsWith('y') ? `${word.slice(0, -1)}ies` : `${word}s`}`;
-}
-
 /** Returns ` Did you mean log?`, or an empty text if no known word is similar. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const meant = nearestName(word, known);

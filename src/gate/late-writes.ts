@@ -1,6 +1,5 @@
 import { fingerprintOfRetained, listRetained, type RetainedFile } from '../disk/retained.ts';
 import { imagesOfPending } from '../journal/gc.ts';
-import { walkEntries } from '../journal/journal.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
@@ -8,7 +7,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import { pathText } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import type { LateImage } from '../store/images.ts';
-import type { EntryFilter } from '../store/store.ts';
+import { type EntryFilter, walkEntries } from '../store/store.ts';
 import type { World } from './world.ts';
 
 /** A file into which another program wrote after a change had displaced it. */

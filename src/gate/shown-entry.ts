@@ -32,8 +32,3 @@ export async function recordLook(world: World, ledger: Ledger, look: Look): Prom
   };
   await world.store.record({ entries: [entry] });
 }
-
-/** Formats a count, such as `1 file`, `2 files`, `2 entries`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}

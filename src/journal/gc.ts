@@ -1,10 +1,10 @@
 import type { Effect, NewEntry, PendingChange } from '../model/entry.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
+import { countOf } from '../report/amounts.ts';
 import type { Images, ImageUsage, KeptImage } from '../store/images.ts';
-import type { EntryFilter, SessionFilter, Store } from '../store/store.ts';
+import { type EntryFilter, type SessionFilter, type Store, walkEntries } from '../store/store.ts';
 import { isSecretPath } from '../text/secrets.ts';
-import { walkEntries } from './journal.ts';
 
 export interface GcProgress {
   readonly phase: 'entries' | 'images' | 'sessions';
@@ -288,7 +288,7 @@ export async function purgeImages({ store, images }: GcSetting, request: PurgeRe
   if (request.dryRun) return usageAmong(images, hashes);
   const removed = await images.remove([...hashes], async () => imagesOfPending(await store.pending()));
   const whose = request.key === undefined ? ' of secret files' : '';
-  const text = `purged ${removed.count} kept ${removed.count === 1 ? 'image' : 'images'}${whose}: earlier changes cannot be undone`;
+  const text = `purged ${countOf(removed.count, 'kept image')}${whose}: earlier changes cannot be undone`;
   // The root `/` contains every workspace, so that every log of the file shows the entry.
   const about =
     request.key === undefined ? { root: '/' } : { root: '/', path: request.key.replace(/^\//, '') };

@@ -1,7 +1,6 @@
 import type { Entry } from '../model/entry.ts';
 import { ancestorsOf } from '../store/entry-columns.ts';
-import type { EntryFilter, Store } from '../store/store.ts';
-import { walkEntries } from './journal.ts';
+import { type EntryFilter, type Store, walkEntries } from '../store/store.ts';
 
 /** The operator's permission to change a path without having read it. */
 export interface ActiveGrant {

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { CHAIN_START, follows } from '../store/chain.ts';
-import type { ChainLink, ChainState, Store } from '../store/store.ts';
-import { walkEntries } from './journal.ts';
+import { type ChainLink, type ChainState, type Store, walkEntries } from '../store/store.ts';
 
 /** The result of a chain check: success, or the first entry that is not as written. */
 export type ChainReport =

@@ -2,6 +2,7 @@ import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-choice.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
+import { INTERNAL_ERROR } from '../wire/rpc.ts';
 
 import { type Caller, Calls, type CallsOptions } from './calls.ts';
 import { type ClientRoots, RootsDialogue } from './client-roots.ts';
@@ -270,7 +271,7 @@ export class ClientConnection {
     if (!isRecord(params['notifications']))
       throw invalidParams('Invalid params: notifications must be an object');
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
-      throw new RpcError(-32603, `more than ${MAX_SUBSCRIPTIONS} open subscriptions`);
+      throw new RpcError(INTERNAL_ERROR, `more than ${MAX_SUBSCRIPTIONS} open subscriptions`);
     this.#subscriptions.add(id);
     const acknowledged = { notifications: {}, _meta: { [SUBSCRIPTION_ID_KEY]: id } };
     return notificationMessage('notifications/subscriptions/acknowledged', acknowledged);

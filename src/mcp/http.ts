@@ -23,7 +23,8 @@ import { isRecord, type JsonRecord } from '../model/record.ts';
 import { isSessionId } from '../model/session-record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, SESSION_KEY, TURN_KEY } from '../tools/session-choice.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
-import { checkToken, type Rejection, readJson, rejectRequest } from '../wire/http.ts';
+import { checkToken, decodedName, type Rejection, readJson, rejectRequest } from '../wire/http.ts';
+import { INTERNAL_ERROR, SERVER_ERROR, SESSION_NOT_FOUND } from '../wire/rpc.ts';
 import { HeldCalls } from './approval.ts';
 import { metaOf } from './protocol.ts';
 import { type SdkServerOptions, sdkServer } from './sdk-server.ts';
@@ -84,8 +85,8 @@ interface Session {
   usedMs: number;
 }
 
-const NOT_FOUND: Rejection = { status: 404, code: -32001, message: 'Session not found' };
-const NO_ROOM: Rejection = { status: 503, code: -32000, message: 'Too many sessions in use' };
+const NOT_FOUND: Rejection = { status: 404, code: SESSION_NOT_FOUND, message: 'Session not found' };
+const NO_ROOM: Rejection = { status: 503, code: SERVER_ERROR, message: 'Too many sessions in use' };
 
 /** One HTTP request, its response, and its body if it was read. */
 interface Exchange {
@@ -111,7 +112,8 @@ export async function listenHttp(options: HttpOptions): Promise<HttpServer> {
   const server = createServer(limits, (req, res) => {
     endpoint.serve(req, res).catch((error: unknown) => {
       options.log(`${req.method} ${MCP_PATH} failed: ${String(error)}`);
-      if (!res.headersSent) rejectRequest(res, { status: 500, code: -32603, message: 'Internal error' });
+      if (!res.headersSent)
+        rejectRequest(res, { status: 500, code: INTERNAL_ERROR, message: 'Internal error' });
       else res.destroy();
     });
   });
@@ -182,7 +184,7 @@ class Endpoint {
       else
         rejectRequest(res, {
           status: 404,
-          code: -32000,
+          code: SERVER_ERROR,
           message: `Not found: the server is at ${MCP_PATH}, or ${MCP_PATH}/NAME`,
         });
       return;
@@ -192,7 +194,7 @@ class Endpoint {
     else if (!METHODS.includes(req.method ?? ''))
       rejectRequest(res, {
         status: 405,
-        code: -32000,
+        code: SERVER_ERROR,
         message: `Method not allowed: use ${METHODS.join(', ')}`,
         headers: { allow: METHODS.join(', ') },
       });
@@ -222,7 +224,7 @@ class Endpoint {
     else if (req.method === 'POST' && (await isLegacy(req, body)))
       rejectRequest(res, {
         status: 400,
-        code: -32000,
+        code: SERVER_ERROR,
         message: 'Bad Request: Mcp-Session-Id header is required',
       });
     // The cast is safe: the types differ only in how they express an absent header.
@@ -252,16 +254,8 @@ function addressOf(url: string | undefined): Address {
   const [path = '/'] = (url ?? '/').split('?');
   if (path === MCP_PATH) return { kind: 'mcp', session: undefined };
   if (!path.startsWith(`${MCP_PATH}/`)) return { kind: 'other' };
-  const name = decoded(path.slice(MCP_PATH.length + 1));
+  const name = decodedName(path.slice(MCP_PATH.length + 1));
   return isSessionId(name) ? { kind: 'mcp', session: name } : { kind: 'other' };
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Adds the session from the address to the messages of a POST; a message that names its own keeps it. */

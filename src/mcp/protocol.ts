@@ -3,6 +3,13 @@ import { isRecord, type JsonRecord } from '../model/record.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 import type { ToolAnswer } from '../tools/tool-answer.ts';
 import type { Escaped, JsonText } from '../wire/json-text.ts';
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  METHOD_NOT_FOUND,
+  PARSE_ERROR,
+} from '../wire/rpc.ts';
 
 /** Constants and errors of the Model Context Protocol that both transports need. */
 
@@ -58,11 +65,13 @@ export class RpcError extends Error {
   }
 }
 
-const parseError = (why: string): RpcError => new RpcError(-32700, `Parse error: ${why}`);
-export const invalidRequest = (why: string): RpcError => new RpcError(-32600, `Invalid request: ${why}`);
-export const methodNotFound = (): RpcError => new RpcError(-32601, 'Method not found');
-export const invalidParams = (why: string, data?: unknown): RpcError => new RpcError(-32602, why, data);
-export const internalError = (): RpcError => new RpcError(-32603, 'Internal error');
+const parseError = (why: string): RpcError => new RpcError(PARSE_ERROR, `Parse error: ${why}`);
+export const invalidRequest = (why: string): RpcError =>
+  new RpcError(INVALID_REQUEST, `Invalid request: ${why}`);
+export const methodNotFound = (): RpcError => new RpcError(METHOD_NOT_FOUND, 'Method not found');
+export const invalidParams = (why: string, data?: unknown): RpcError =>
+  new RpcError(INVALID_PARAMS, why, data);
+export const internalError = (): RpcError => new RpcError(INTERNAL_ERROR, 'Internal error');
 export const unsupportedVersion = (requested: string): RpcError =>
   new RpcError(-32022, `Unsupported protocol version: ${requested}`, {
     supported: MODERN_VERSIONS,

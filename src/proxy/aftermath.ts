@@ -4,11 +4,11 @@ import { looksOf } from '../dialect/calls/touch.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
+import { parseLine, resultLine } from '../wire/rpc.ts';
 import { answerEnding, withNotices } from './answers.ts';
 import type { ProxyCall } from './call.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import type { Received, Wire } from './received.ts';
-import { parseLine, resultLine } from './rpc.ts';
 import { changes, commandOf, reads, type Understanding } from './understand.ts';
 
 const QUOTE = 0x22;

@@ -5,7 +5,7 @@ import type { Refusal } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { OUTCOME_KEY, refusalOutcome, successOutcome } from '../report/json.ts';
 import { storeCause } from '../tools/failure.ts';
-import { isModern, resultLine } from './rpc.ts';
+import { isModern, resultLine } from '../wire/rpc.ts';
 
 /** A request that can be answered: its message, and the JSON text of its id. */
 export interface Answerable {

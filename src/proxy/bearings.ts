@@ -3,7 +3,7 @@ import { basename, isAbsolute, join, normalize, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ServerTable } from '../dialect/calls/table.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
-import { paramsOf, rpcMeta } from './rpc.ts';
+import { paramsOf, rpcMeta } from '../wire/rpc.ts';
 
 /** The facts that determine where the upstream's relative paths start. */
 export interface Whereabouts {

@@ -3,8 +3,8 @@ import type { CallTimes, ForeignPlace, ForeignSession } from '../model/foreign-s
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { idIn, idKey, paramsOf } from '../wire/rpc.ts';
 import type { Answerable } from './answers.ts';
-import { idIn, idKey, paramsOf } from './rpc.ts';
 import type { Understanding } from './understand.ts';
 
 /** One `tools/call` on its way through the gate. */

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isSessionId } from '../model/session-record.ts';
 import { SESSION_KEY } from '../tools/session-choice.ts';
+import { decodedName, readBody, rejectRequest } from '../wire/http.ts';
+import { INVALID_REQUEST } from '../wire/rpc.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { Pump } from './pump.ts';
 import type { Upstream } from './upstream.ts';
@@ -37,17 +39,9 @@ export function namedIn(
   const { path } = addressOf(req);
   if (path === ENDPOINT_PATH) return { kind: 'none' };
   const name = path.startsWith(`${ENDPOINT_PATH}/`)
-    ? decoded(path.slice(ENDPOINT_PATH.length + 1))
+    ? decodedName(path.slice(ENDPOINT_PATH.length + 1))
     : undefined;
   return isSessionId(name) ? { kind: 'name', name } : { kind: 'other' };
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**
@@ -92,4 +86,16 @@ export class FrontConnection {
     }
     await this.ended();
   }
+}
+
+/** The body of a request. Undefined if it was too large or broken off; the request is rejected then. */
+export async function receivedBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  const body = await readBody(req, maxBytes).catch(() => undefined);
+  if (body === undefined)
+    rejectRequest(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
+  return body;
 }

@@ -5,6 +5,7 @@ import type { Writable } from 'node:stream';
 import { localhostHostValidation, localhostOriginValidation } from '@modelcontextprotocol/node';
 import { Fault } from '../model/fault.ts';
 import { carriesToken, rejectRequest } from '../wire/http.ts';
+import { INTERNAL_ERROR, SESSION_NOT_FOUND } from '../wire/rpc.ts';
 import { ENDPOINT_PATH, type Endpoint, namedIn } from './front-endpoint.ts';
 import { ProcessEndpoint } from './front-process.ts';
 import { RelayEndpoint } from './front-relay.ts';
@@ -46,13 +47,13 @@ export async function serveProxy(options: FrontOptions): Promise<Front> {
     if (!letIn(req, res)) return;
     if (namedIn(req).kind === 'other') {
       const message = `Not found: this serves ${ENDPOINT_PATH} and ${ENDPOINT_PATH}/NAME`;
-      rejectRequest(res, { status: 404, code: -32001, message });
+      rejectRequest(res, { status: 404, code: SESSION_NOT_FOUND, message });
       return;
     }
     endpoint.handle(req, res).catch((error: unknown) => {
       log(`${req.method} failed: ${String(error)}`);
       if (res.headersSent) res.destroy();
-      else rejectRequest(res, { status: 500, code: -32603, message: 'Internal error' });
+      else rejectRequest(res, { status: 500, code: INTERNAL_ERROR, message: 'Internal error' });
     });
   });
   // No timeout: a tool may take any time, and a stream has no end.
@@ -105,7 +106,7 @@ function guard(token: string | undefined): (req: IncomingMessage, res: ServerRes
     if (token === undefined || carriesToken(req.headers.authorization, token)) return true;
     rejectRequest(res, {
       status: 401,
-      code: -32001,
+      code: SESSION_NOT_FOUND,
       message: 'Unauthorized',
       headers: { 'www-authenticate': 'Bearer realm="lookfirst"' },
     });

@@ -1,8 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
-import type { FrontConnection } from './front-endpoint.ts';
-import { Reply } from './front-reply.ts';
-import { type HeaderParameter, headerMismatch, headerParameters } from './http-headers.ts';
 import {
   errorLine,
   INTERNAL_ERROR,
@@ -12,7 +9,10 @@ import {
   paramsOf,
   parseLine,
   rpcMeta,
-} from './rpc.ts';
+} from '../wire/rpc.ts';
+import type { FrontConnection } from './front-endpoint.ts';
+import { Reply } from './front-reply.ts';
+import { type HeaderParameter, headerMismatch, learnParameters } from './http-headers.ts';
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
 
@@ -159,12 +159,7 @@ class ModernCheck {
   learn(result: unknown): void {
     const versions = fieldOf(result, 'supportedVersions');
     if (Array.isArray(versions)) this.#versions = versions.filter((version) => typeof version === 'string');
-    const tools = fieldOf(result, 'tools');
-    for (const tool of Array.isArray(tools) ? tools : []) {
-      const name = fieldOf(tool, 'name');
-      if (typeof name === 'string')
-        this.#parameters.set(name, headerParameters(fieldOf(tool, 'inputSchema')));
-    }
+    learnParameters(this.#parameters, fieldOf(result, 'tools'));
   }
 
   /** The problem with a request; undefined if there is none. */

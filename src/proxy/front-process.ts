@@ -2,12 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { SESSION_KEY } from '../tools/session-choice.ts';
-import { readBody, rejectRequest } from '../wire/http.ts';
-import { onOneLine, openStream, writeMessage } from '../wire/sse.ts';
-import { type Endpoint, FrontConnection, HTTP_SESSION, namedGate, namedIn } from './front-endpoint.ts';
-import { ModernClients } from './front-modern.ts';
-import { Reply } from './front-reply.ts';
-import type { InterceptOptions } from './intercept-options.ts';
+import { rejectRequest } from '../wire/http.ts';
 import {
   errorLine,
   INTERNAL_ERROR,
@@ -18,7 +13,21 @@ import {
   paramsOf,
   parseLine,
   rpcMeta,
-} from './rpc.ts';
+  SERVER_ERROR,
+  SESSION_NOT_FOUND,
+} from '../wire/rpc.ts';
+import { onOneLine, openStream, writeMessage } from '../wire/sse.ts';
+import {
+  type Endpoint,
+  FrontConnection,
+  HTTP_SESSION,
+  namedGate,
+  namedIn,
+  receivedBody,
+} from './front-endpoint.ts';
+import { ModernClients } from './front-modern.ts';
+import { Reply } from './front-reply.ts';
+import type { InterceptOptions } from './intercept-options.ts';
 import { StdioUpstream, type StdioUpstreamOptions } from './upstream-stdio.ts';
 
 interface ProcessEndpointOptions {
@@ -57,7 +66,7 @@ export class ProcessEndpoint implements Endpoint {
     } else
       rejectRequest(res, {
         status: 405,
-        code: -32000,
+        code: SERVER_ERROR,
         message: 'Method not allowed',
         headers: { allow: 'GET, POST, DELETE' },
       });
@@ -69,11 +78,8 @@ export class ProcessEndpoint implements Endpoint {
   }
 
   async #post(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const body = await readBody(req, this.#options.maxBytes).catch(() => undefined);
-    if (body === undefined) {
-      rejectRequest(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
-      return;
-    }
+    const body = await receivedBody(req, res, this.#options.maxBytes);
+    if (body === undefined) return;
     const message = parseLine(body);
     if (!isRecord(message)) {
       const code = Array.isArray(message) ? INVALID_REQUEST : PARSE_ERROR;
@@ -103,7 +109,7 @@ export class ProcessEndpoint implements Endpoint {
   #newClient(req: IncomingMessage, res: ServerResponse): LegacyClient | undefined {
     if (this.#clients.size >= MAX_CLIENTS) this.#endIdle();
     if (this.#clients.size >= MAX_CLIENTS) {
-      rejectRequest(res, { status: 503, code: -32000, message: 'too many sessions' });
+      rejectRequest(res, { status: 503, code: SERVER_ERROR, message: 'too many sessions' });
       return undefined;
     }
     const id = randomUUID();
@@ -123,13 +129,14 @@ export class ProcessEndpoint implements Endpoint {
     if (typeof id !== 'string') {
       rejectRequest(res, {
         status: 400,
-        code: -32000,
+        code: SERVER_ERROR,
         message: 'Bad Request: the header Mcp-Session-Id is missing',
       });
       return undefined;
     }
     const client = this.#clients.get(id);
-    if (client === undefined) rejectRequest(res, { status: 404, code: -32001, message: 'Session not found' });
+    if (client === undefined)
+      rejectRequest(res, { status: 404, code: SESSION_NOT_FOUND, message: 'Session not found' });
     return client;
   }
 
@@ -224,7 +231,11 @@ class LegacyClient {
   listen(response: ServerResponse): void {
     this.lastUsedMs = Date.now();
     if (this.#stream !== undefined) {
-      rejectRequest(response, { status: 409, code: -32000, message: 'Conflict: one stream per session' });
+      rejectRequest(response, {
+        status: 409,
+        code: SERVER_ERROR,
+        message: 'Conflict: one stream per session',
+      });
       return;
     }
     this.#stream = response;

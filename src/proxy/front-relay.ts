@@ -1,7 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { eventsIn } from '../tools/session-choice.ts';
-import { mediaType, readBody, rejectRequest } from '../wire/http.ts';
+import { mediaType, rejectRequest } from '../wire/http.ts';
+import { INTERNAL_ERROR, idKey, isModern, paramsOf, parseLine, rpcMeta } from '../wire/rpc.ts';
 import {
   EVENT_STREAM,
   EventParser,
@@ -10,13 +11,12 @@ import {
   type ServerEvent,
   writeEvent,
 } from '../wire/sse.ts';
-import { addressOf, type Endpoint, HTTP_SESSION, namedGate } from './front-endpoint.ts';
+import { addressOf, type Endpoint, HTTP_SESSION, namedGate, receivedBody } from './front-endpoint.ts';
 import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
 import { type Headers, headersAfter } from './http-headers.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { JUDGED_METHODS } from './intercept-options.ts';
 import { Pump } from './pump.ts';
-import { INVALID_REQUEST, idKey, isModern, paramsOf, parseLine, rpcMeta } from './rpc.ts';
 
 interface RelayOptions {
   readonly url: string;
@@ -48,11 +48,8 @@ export class RelayEndpoint implements Endpoint {
 
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (req.method !== 'POST') return this.#pass(req, res, undefined);
-    const body = await readBody(req, this.#options.maxBytes).catch(() => undefined);
-    if (body === undefined) {
-      rejectRequest(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
-      return;
-    }
+    const body = await receivedBody(req, res, this.#options.maxBytes);
+    if (body === undefined) return;
     const message = parseLine(body);
     const method = isRecord(message) ? message['method'] : undefined;
     if (isRecord(message) && method === 'notifications/cancelled') this.#cancelled(req, message);
@@ -75,7 +72,7 @@ export class RelayEndpoint implements Endpoint {
     const response = await exchange.response.catch(() => undefined);
     if (response === undefined) {
       if (!res.destroyed)
-        rejectRequest(res, { status: 502, code: -32603, message: 'the server cannot be reached' });
+        rejectRequest(res, { status: 502, code: INTERNAL_ERROR, message: 'the server cannot be reached' });
       return;
     }
     res.writeHead(response.statusCode ?? 502, headersBack(response));
@@ -213,7 +210,7 @@ class RelayedPost {
       this.#options.gate.log(`the server cannot be reached: ${String(error)}`);
       const { res } = this.#options;
       if (!res.headersSent && !res.destroyed)
-        rejectRequest(res, { status: 502, code: -32603, message: 'the server cannot be reached' });
+        rejectRequest(res, { status: 502, code: INTERNAL_ERROR, message: 'the server cannot be reached' });
     }
   }
 

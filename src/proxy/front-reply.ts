@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { fieldOf } from '../model/record.ts';
+import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, parseLine } from '../wire/rpc.ts';
 import { openStream, writeMessage } from '../wire/sse.ts';
-import { parseLine } from './rpc.ts';
 
 /**
  * After this time the headers are sent, so that the client does not time out, and the answer
@@ -11,9 +11,9 @@ const HEADERS_AFTER_MS = 5000;
 
 /** The HTTP status for JSON-RPC errors; every other answer is a 200. */
 const STATUS: Readonly<Record<number, number>> = {
-  [-32700]: 400,
-  [-32600]: 400,
-  [-32601]: 404,
+  [PARSE_ERROR]: 400,
+  [INVALID_REQUEST]: 400,
+  [METHOD_NOT_FOUND]: 404,
   [-32020]: 400,
   [-32021]: 400,
   [-32022]: 400,

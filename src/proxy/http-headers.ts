@@ -1,5 +1,5 @@
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
-import { paramsOf, rpcMeta } from './rpc.ts';
+import { paramsOf, rpcMeta } from '../wire/rpc.ts';
 
 export type Headers = Record<string, string>;
 
@@ -117,4 +117,12 @@ function decoded(value: string): string | undefined {
 function headerValue(text: string): string {
   const plain = /^[\t\x20-\x7e]+$/.test(text) && text === text.trim() && !/^=\?base64\?.*\?=$/.test(text);
   return plain ? text : `=?base64?${Buffer.from(text, 'utf8').toString('base64')}?=`;
+}
+
+/** Remembers the header parameters of each tool in a list of tools. */
+export function learnParameters(known: Map<string, readonly HeaderParameter[]>, tools: unknown): void {
+  for (const tool of Array.isArray(tools) ? tools : []) {
+    const name = fieldOf(tool, 'name');
+    if (typeof name === 'string') known.set(name, headerParameters(fieldOf(tool, 'inputSchema')));
+  }
 }

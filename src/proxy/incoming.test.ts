@@ -2,10 +2,10 @@ import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
 import { completeTable, type UserTable } from '../dialect/calls/user-table.ts';
+import { parseRecord } from '../wire/rpc.ts';
 import { Bearings, type Whereabouts } from './bearings.ts';
 import { Catalogue } from './catalogue.ts';
 import { readIncoming, spliceStrings } from './incoming.ts';
-import { parseRecord } from './rpc.ts';
 
 const OFFICIAL = 'npx -y @modelcontextprotocol/server-filesystem';
 

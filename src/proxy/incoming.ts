@@ -3,11 +3,6 @@ import { pathsOfTouch } from '../dialect/calls/touch.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
-import { Bearings, upstreamPath } from './bearings.ts';
-import { idOfRequest, type ProxyCall, toolOf } from './call.ts';
-import { type InterceptOptions, inWords } from './intercept-options.ts';
-import { withoutRevision } from './receipt-tools.ts';
-import type { Wire } from './received.ts';
 import {
   errorLine,
   INTERNAL_ERROR,
@@ -17,7 +12,12 @@ import {
   parseRecord,
   rpcMeta,
   skipSpace,
-} from './rpc.ts';
+} from '../wire/rpc.ts';
+import { Bearings, upstreamPath } from './bearings.ts';
+import { idOfRequest, type ProxyCall, toolOf } from './call.ts';
+import { type InterceptOptions, inWords } from './intercept-options.ts';
+import { withoutRevision } from './receipt-tools.ts';
+import type { Wire } from './received.ts';
 import { givenPaths, type Understanding, understand } from './understand.ts';
 
 /** A call as it will be forwarded, with its interpretation. */

@@ -4,6 +4,7 @@ import type { ForeignPlace, ForeignSession } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { errorLine, INVALID_REQUEST, rpcMeta } from '../wire/rpc.ts';
 import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
 import type { Bearings } from './bearings.ts';
@@ -12,7 +13,6 @@ import { fileAddress, fileListOf, leaveOut, movedRefusal, readIncoming, readReso
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { withRevision } from './receipt-tools.ts';
 import type { Received, Wire } from './received.ts';
-import { errorLine, INVALID_REQUEST, rpcMeta } from './rpc.ts';
 import {
   actionAt,
   callIntents,

@@ -1,12 +1,5 @@
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, eventsIn } from '../tools/session-choice.ts';
-import { Bearings } from './bearings.ts';
-import { idOfRequest } from './call.ts';
-import { Intercept } from './intercept.ts';
-import type { InterceptOptions } from './intercept-options.ts';
-import { JUDGED_METHODS } from './intercept-options.ts';
-import { withReceiptTools } from './receipt-tools.ts';
-import { type Awaiting, Received, type Wire } from './received.ts';
 import {
   errorLine,
   INVALID_PARAMS,
@@ -20,7 +13,14 @@ import {
   paramsOf,
   parseLine,
   rpcMeta,
-} from './rpc.ts';
+} from '../wire/rpc.ts';
+import { Bearings } from './bearings.ts';
+import { idOfRequest } from './call.ts';
+import { Intercept } from './intercept.ts';
+import type { InterceptOptions } from './intercept-options.ts';
+import { JUDGED_METHODS } from './intercept-options.ts';
+import { withReceiptTools } from './receipt-tools.ts';
+import { type Awaiting, Received, type Wire } from './received.ts';
 
 /** Methods that the proxy reads; all others pass as bytes. */
 const HEEDED = new Set([...JUDGED_METHODS, 'notifications/cancelled', 'notifications/roots/list_changed']);

@@ -1,7 +1,7 @@
 import type { Rule } from '../dialect/calls/table.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
-import { paramsOf } from './rpc.ts';
+import { paramsOf } from '../wire/rpc.ts';
 
 /** The argument in which a call returns a receipt's revision. */
 const REVISION_ARGUMENT = 'expected_revision';

@@ -1,5 +1,5 @@
 import { isRecord, type JsonRecord } from '../model/record.ts';
-import { beginsMessage, isSpace, parseLine } from './rpc.ts';
+import { beginsMessage, isSpace, parseLine } from '../wire/rpc.ts';
 
 /** Number of bytes examined at each end of a message; longer than any usual id. */
 const WINDOW = 256;

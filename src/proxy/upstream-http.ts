@@ -1,9 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { mediaType } from '../wire/http.ts';
-import { EVENT_STREAM, EventParser, onOneLine } from '../wire/sse.ts';
-import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
-import { type HeaderParameter, type Headers, headerParameters, modernHeaders } from './http-headers.ts';
 import {
   errorLine,
   INTERNAL_ERROR,
@@ -14,7 +11,10 @@ import {
   isPlainlyResponse,
   paramsOf,
   parseLine,
-} from './rpc.ts';
+} from '../wire/rpc.ts';
+import { EVENT_STREAM, EventParser, onOneLine } from '../wire/sse.ts';
+import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
+import { type HeaderParameter, type Headers, learnParameters, modernHeaders } from './http-headers.ts';
 import type { Upstream, UpstreamEnd, UpstreamEvents } from './upstream.ts';
 
 interface HttpUpstreamOptions {
@@ -221,12 +221,7 @@ export class HttpUpstream implements Upstream {
   }
 
   #learn(line: Buffer): void {
-    const tools = fieldOf(parseLine(line), 'result.tools');
-    for (const tool of Array.isArray(tools) ? tools : []) {
-      const name = fieldOf(tool, 'name');
-      if (typeof name === 'string')
-        this.#parameters.set(name, headerParameters(fieldOf(tool, 'inputSchema')));
-    }
+    learnParameters(this.#parameters, fieldOf(parseLine(line), 'result.tools'));
   }
 
   /** Aborts the request itself, which is how the modern era cancels; false in the legacy era. */

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { readEntry } from '../../test/store/samples.ts';
 import { scratch } from '../../test/support/tree.ts';
-import { walkEntries } from '../journal/journal.ts';
+import { walkEntries } from '../store/store.ts';
 import { Foreground } from './behind.ts';
 import { Records } from './records.ts';
 

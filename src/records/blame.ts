@@ -1,9 +1,9 @@
 import { parse, resolve } from 'node:path';
 import { readSnapshot } from '../disk/read.ts';
-import { walkEntries } from '../journal/journal.ts';
 import type { Entry, Side } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
+import { walkEntries } from '../store/store.ts';
 import { looksBinary } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
 import { splitLines, withoutEnding } from '../text/lines.ts';

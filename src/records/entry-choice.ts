@@ -1,8 +1,7 @@
 import { isAbsolute } from 'node:path';
-import { walkEntries } from '../journal/journal.ts';
 import { type Entry, type EntryKind, SESSION_CONTINUED } from '../model/entry.ts';
 import { entryKeys } from '../store/entry-columns.ts';
-import type { EntryFilter, Store } from '../store/store.ts';
+import { type EntryFilter, type Store, walkEntries } from '../store/store.ts';
 import { canonicalPath } from './canonical-path.ts';
 import { isInScope, Scope, type ScopeRequest } from './scope.ts';
 

@@ -1,6 +1,5 @@
-import { walkEntries } from '../journal/journal.ts';
 import type { Effect, Entry } from '../model/entry.ts';
-import type { EntryFilter } from '../store/store.ts';
+import { type EntryFilter, walkEntries } from '../store/store.ts';
 import { decodeText } from '../text/decode.ts';
 import { lostChanges } from '../text/lost-change.ts';
 import { absolutePathOf } from './entry-words.ts';

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { walkEntries } from '../journal/journal.ts';
 import type { ChainReport, VerifyOptions } from '../journal/verify.ts';
 import type { Entry } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
@@ -7,7 +6,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { defaultHome } from '../session/open-world.ts';
-import type { EntryFilter } from '../store/store.ts';
+import { type EntryFilter, walkEntries } from '../store/store.ts';
 import { type Blame, blame } from './blame.ts';
 import { Records } from './records.ts';
 

@@ -1,8 +1,8 @@
-import { walkEntries } from '../journal/journal.ts';
 import { selectChanges, UndoHistory } from '../journal/undo-history.ts';
 import type { Entry } from '../model/entry.ts';
 import type { GitPosition } from '../model/turn.ts';
 import { gitPosition } from '../process/git-position.ts';
+import { walkEntries } from '../store/store.ts';
 import { netEffects } from './net-effects.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';

@@ -1,8 +1,8 @@
-import { walkEntries } from '../journal/journal.ts';
 import { UndoHistory } from '../journal/undo-history.ts';
 import type { Entry } from '../model/entry.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { GitPosition, TurnMark } from '../model/turn.ts';
+import { walkEntries } from '../store/store.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 

@@ -63,3 +63,10 @@ export function lineWords(ranges: readonly LineRange[]): string {
   const only = ranges.length === 1 ? ranges[0] : undefined;
   return `${only !== undefined && only.from === only.to ? 'line' : 'lines'} ${formatRanges(ranges)}`;
 }
+
+/** Formats an amount with its noun: `1 file`, `3 files`, `2 entries`, `2 matches`. */
+export function countOf(amount: number, word: string): string {
+  if (amount === 1) return `1 ${word}`;
+  if (/[^aeiou]y$/.test(word)) return `${amount} ${word.slice(0, -1)}ies`;
+  return `${amount} ${word}${word.endsWith('ch') ? 'es' : 's'}`;
+}

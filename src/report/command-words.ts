@@ -1,4 +1,5 @@
 import type { CommandFile, RunResult } from '../model/results.ts';
+import { countOf } from './amounts.ts';
 import { pathText, quotation } from './bounded.ts';
 import { readCall, type ToolNames } from './tool-names.ts';
 
@@ -38,18 +39,14 @@ export function changeWords(result: RunResult): string[] {
   const named = files.slice(0, MAX_NAMED);
   const rest = total - named.length;
   const head = committed
-    ? `changed ${pathCount(total)}`
-    : `nothing was committed; would change ${pathCount(total)}`;
+    ? `changed ${countOf(total, 'path')}`
+    : `nothing was committed; would change ${countOf(total, 'path')}`;
   return [
     ...(total === 0 ? ['changed no file'] : [`${head}:`, ...named.flatMap(fileWords)]),
     ...(rest === 0 ? [] : [`- and ${rest} more`]),
     ...noteWords(result),
     ...(change === undefined ? [] : [`[change ${change}, which can be undone]`]),
   ];
-}
-
-function pathCount(count: number): string {
-  return count === 1 ? '1 path' : `${count} paths`;
 }
 
 function fileWords(file: CommandFile): string[] {

@@ -1,7 +1,7 @@
 import type { ToldClaim } from '../model/claim.ts';
 import type { PresetName } from '../model/policy.ts';
 import type { MatchTier, Notice } from '../model/results.ts';
-import { lineWords, relativeTime } from './amounts.ts';
+import { countOf, lineWords, relativeTime } from './amounts.ts';
 import { clip, pathText, phrase, quotation } from './bounded.ts';
 import { fill, STALENESS_WARNING } from './wordings.ts';
 
@@ -37,9 +37,9 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
     case 'match-tier':
       return TIERS[notice.tier];
     case 'quotes-straightened':
-      return `${count(notice.count, 'typographic quote')} in code became straight.`;
+      return `${countOf(notice.count, 'typographic quote')} in code became straight.`;
     case 'hard-links-broken':
-      return `The file has ${count(notice.count, 'other name')} (hard links), which keep the old bytes.`;
+      return `The file has ${countOf(notice.count, 'other name')} (hard links), which keep the old bytes.`;
     case 'mode-bits-dropped':
       return `The file lost its ${phrase(notice.bits)} permission.`;
     case 'owner-changed':
@@ -164,10 +164,6 @@ function changedSeenFiles(paths: readonly string[], cut: number): string {
   const shown = paths.slice(0, MAX_PATHS);
   const more = paths.length - shown.length + cut;
   const names = shown.map(pathText).join(', ');
-  const total = count(paths.length + cut, 'file');
+  const total = countOf(paths.length + cut, 'file');
   return `changed ${total} you had read: ${names}${more > 0 ? ` and ${more} more` : ''}.`;
-}
-
-function count(amount: number, word: string): string {
-  return `${amount} ${word}${amount === 1 ? '' : 's'}`;
 }

@@ -1,5 +1,5 @@
 import { kindOf, readSnapshot } from '../disk/read.ts';
-import { counted, type Look, recordLook } from '../gate/shown-entry.ts';
+import { type Look, recordLook } from '../gate/shown-entry.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
@@ -21,6 +21,7 @@ import type {
 import type { CallOptions, FindOptions, ListOptions, ReadOptions, SearchOptions } from '../model/session.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
+import { countOf } from '../report/amounts.ts';
 import { findFiles } from './find.ts';
 import { listFolder } from './list.ts';
 import { type PathNames, pathNames, withShownPaths } from './path-names.ts';
@@ -145,7 +146,7 @@ export class LookingSession extends SessionLife {
       const found = await this.noted(wrong ? refused(wrong) : await findFiles(world, pattern, asked));
       if (found.ok) {
         const { paths } = found;
-        const text = counted(paths.length, 'file');
+        const text = countOf(paths.length, 'file');
         await this.#looked({ action: 'search', path: asked.path ?? '.', text, shown: paths.join('\n') });
       }
       return found;
@@ -159,7 +160,7 @@ export class LookingSession extends SessionLife {
       const found = await this.noted(wrong ? refused(wrong) : await searchText(world, pattern, asked));
       if (found.ok) {
         const { hits } = found;
-        const text = counted(found.matches, 'match', 'matches');
+        const text = countOf(found.matches, 'match');
         await this.#looked({ action: 'search', path: asked.path ?? '.', text, shown: JSON.stringify(hits) });
       }
       return found;
@@ -296,7 +297,7 @@ function startingAt<T extends { readonly path?: string | undefined }>(
 
 function listed(path: string, { entries }: ListResult): Look {
   const shown = entries.map((entry) => entry.path).join('\n');
-  return { action: 'list', path, text: counted(entries.length, 'entry', 'entries'), shown };
+  return { action: 'list', path, text: countOf(entries.length, 'entry'), shown };
 }
 
 /** The file system's data about a path. No content is read, so nothing counts as seen. */

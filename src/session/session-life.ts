@@ -4,7 +4,6 @@ import type { Counterpart } from '../gate/claims.ts';
 import { Gate } from '../gate/gate.ts';
 import type { World } from '../gate/world.ts';
 import { newestCut } from '../history/client-rewind.ts';
-import { walkEntries } from '../journal/journal.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import type { Claim, ClaimOptions } from '../model/claim.ts';
@@ -18,6 +17,7 @@ import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts'
 import { checkedTurn, type TurnMark } from '../model/turn.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { gitPosition } from '../process/git-position.ts';
+import { walkEntries } from '../store/store.ts';
 import { transcriptTail } from '../store/transcript-file.ts';
 import { withoutSecrets } from '../text/secrets.ts';
 import { claim, endTurn, othersAtWork, release, releaseWithin } from './claim.ts';

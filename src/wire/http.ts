@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Fault } from '../model/fault.ts';
+import { INVALID_REQUEST, PARSE_ERROR, SERVER_ERROR } from './rpc.ts';
 
 /** The HTTP status and JSON-RPC error that end a request. */
 export interface Rejection {
@@ -73,7 +74,7 @@ export function checkToken(authorization: string | undefined, token: string): Re
   const challenge = authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"';
   return {
     status: 401,
-    code: -32000,
+    code: SERVER_ERROR,
     message: 'Unauthorized: send the token that the server printed as "Authorization: Bearer TOKEN"',
     headers: { 'www-authenticate': challenge },
   };
@@ -88,19 +89,23 @@ export async function readJson(
   maxBytes: number,
 ): Promise<{ readonly value: unknown } | Rejection> {
   if (mediaType(req) !== 'application/json')
-    return { status: 415, code: -32000, message: 'Unsupported Media Type: send application/json' };
+    return { status: 415, code: SERVER_ERROR, message: 'Unsupported Media Type: send application/json' };
   const body = await readBody(req, maxBytes);
   if (body === undefined)
-    return { status: 413, code: -32000, message: `Payload Too Large: more than ${maxBytes} bytes` };
-  if (!isUtf8(body)) return { status: 400, code: -32700, message: 'Parse error: not UTF-8' };
+    return { status: 413, code: SERVER_ERROR, message: `Payload Too Large: more than ${maxBytes} bytes` };
+  if (!isUtf8(body)) return { status: 400, code: PARSE_ERROR, message: 'Parse error: not UTF-8' };
   let value: unknown;
   try {
     value = JSON.parse(body.toString('utf8'));
   } catch {
-    return { status: 400, code: -32700, message: 'Parse error: not JSON' };
+    return { status: 400, code: PARSE_ERROR, message: 'Parse error: not JSON' };
   }
   if (isDeep(value))
-    return { status: 400, code: -32600, message: `Invalid request: nested deeper than ${MAX_DEPTH} levels` };
+    return {
+      status: 400,
+      code: INVALID_REQUEST,
+      message: `Invalid request: nested deeper than ${MAX_DEPTH} levels`,
+    };
   return { value };
 }
 
@@ -135,4 +140,13 @@ export function tokenLine(token: string, given: string | undefined): string {
 /** The token for configurations to paste; a word in its place if the user gave it, because it is never printed then. */
 export function shownToken(token: string, given: string | undefined): string {
   return given === undefined ? token : 'THE_VALUE_OF_LOOKFIRST_TOKEN';
+}
+
+/** Decodes a name in the path of a URL; undefined if its escapes are invalid. */
+export function decodedName(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -6,12 +6,12 @@ import {
   auditTranscripts,
   type TranscriptFinding,
 } from '../../records/transcripts.ts';
+import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { Progress } from '../progress.ts';
-import { countOf } from '../words.ts';
 
 /** `lookfirst audit`: reports what went wrong in the conversations that this user's clients have kept. */
 export function defineAudit(cli: Cli): Command {

@@ -3,6 +3,7 @@ import type { Claim } from '../../model/claim.ts';
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
 import { claimViews, releaseClaims } from '../../records/session-views.ts';
+import { countOf } from '../../report/amounts.ts';
 import { phrase } from '../../report/bounded.ts';
 import { openWorkspace, placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
@@ -10,7 +11,7 @@ import { typeable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, parseDuration, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { countOf, missing } from '../words.ts';
+import { missing } from '../words.ts';
 
 /** The session name of claims that a user makes without naming a session. */
 const USER = 'user';

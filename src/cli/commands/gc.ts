@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type CleanUpReport, cleanUp, purge, type StateSize } from '../../records/clean-up.ts';
 import { Records } from '../../records/records.ts';
-import { byteSize } from '../../report/amounts.ts';
+import { byteSize, countOf } from '../../report/amounts.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
 import { openWorkspace, placesOf, type StateFlags } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
@@ -9,7 +9,6 @@ import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, durationParser, unusedSessionOption } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { Progress } from '../progress.ts';
-import { countOf } from '../words.ts';
 
 interface GcFlags extends StateFlags {
   readonly json?: boolean;

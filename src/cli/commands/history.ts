@@ -2,13 +2,12 @@ import { Command, Option } from 'commander';
 import { type Coverage, unionCoverage } from '../../model/coverage.ts';
 import { FORMAT_NAMES, type FormatName } from '../../model/transcript.ts';
 import { readTranscript, type TranscriptSightings } from '../../records/transcripts.ts';
-import { formatRanges } from '../../report/amounts.ts';
+import { countOf, formatRanges } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { Progress } from '../progress.ts';
-import { countOf } from '../words.ts';
 
 interface HistoryFlags {
   readonly json?: boolean;

@@ -2,13 +2,13 @@ import { Command } from 'commander';
 import { type ObservedRefusal, observedRefusals } from '../../records/observed.ts';
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
+import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
-import { countOf } from '../words.ts';
 
 interface Flags extends ScopeFlags, StateFlags {
   readonly json?: boolean;

@@ -7,6 +7,7 @@ import {
   type SessionView,
   sessionViews,
 } from '../../records/session-views.ts';
+import { countOf } from '../../report/amounts.ts';
 import { jsonText } from '../../report/bounded.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
@@ -14,7 +15,7 @@ import { sessionTable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { countOf, missing } from '../words.ts';
+import { missing } from '../words.ts';
 
 interface SessionsFlags extends ScopeFlags, StateFlags {
   readonly json?: boolean;

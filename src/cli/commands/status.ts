@@ -19,7 +19,7 @@ import {
   type UnjudgedCalls,
   unjudgedCalls,
 } from '../../records/status-views.ts';
-import { byteSize, lineWords } from '../../report/amounts.ts';
+import { byteSize, countOf, lineWords } from '../../report/amounts.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
 import type { Colours, Column } from '../../report/human.ts';
 import { openWorkspace, placesOf, type StateFlags } from '../../session/configured.ts';
@@ -28,7 +28,7 @@ import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath, sessionTable, writerWords } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { countOf, type Times } from '../words.ts';
+import type { Times } from '../words.ts';
 
 interface StatusFlags extends ScopeFlags, StateFlags {
   readonly json?: boolean;

@@ -10,11 +10,10 @@ import {
   storeHealth,
 } from '../../records/health.ts';
 import { isInScope } from '../../records/scope.ts';
-import { byteSize } from '../../report/amounts.ts';
+import { byteSize, countOf } from '../../report/amounts.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import type { Stage } from '../stage.ts';
-import { countOf } from '../words.ts';
 
 /** With less free space than this, a before-image may not fit. */
 const LITTLE_BYTES = 100 << 20;

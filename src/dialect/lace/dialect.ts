@@ -1,6 +1,7 @@
 import type { Edit } from '../../model/intent.ts';
 import type { Notice, ReadResult } from '../../model/results.ts';
 import { objectOf } from '../../model/shape.ts';
+import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
 import type { ReadStyle, RenderContext } from '../render.ts';
@@ -106,7 +107,7 @@ const fileInsert = tool({
     render: ({ inserted, notices }, context) => {
       const added = inserted === undefined ? 0 : inserted.to - inserted.from + 1;
       const where = line === undefined ? 'Appended to end of file' : `Inserted after line ${line}`;
-      const done = `${where} in ${pathText(path)} (+${added} line${added === 1 ? '' : 's'})`;
+      const done = `${where} in ${pathText(path)} (+${countOf(added, 'line')})`;
       return told(done, { notices, context, path });
     },
   }),
@@ -269,7 +270,7 @@ const fileEdit = tool({
       const edit = { oldString: old_text, newString: new_text };
       return occurrences === 1 ? edit : { ...edit, replaceAll: true, occurrences };
     });
-    const count = `${edits.length} edit${edits.length === 1 ? '' : 's'}`;
+    const count = countOf(edits.length, 'edit');
     if (dryRun)
       return {
         kind: 'apply',

@@ -1,5 +1,5 @@
 import type { ListedEntry, ListResult, SearchResult } from '../../model/results.ts';
-import { relativeTime } from '../../report/amounts.ts';
+import { countOf, relativeTime } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { wildcardMatcher } from '../../text/glob/segment.ts';
 import type { RenderContext } from '../render.ts';
@@ -14,7 +14,7 @@ interface FindQuery {
 
 /** Sizes such as `5 bytes`, `1.5 KB`, in the original system's format. */
 export function sizeText(bytes: number): string {
-  if (bytes < 1024) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
+  if (bytes < 1024) return countOf(bytes, 'byte');
   const units = ['KB', 'MB', 'GB'] as const;
   const power = Math.min(Math.floor(Math.log(bytes) / Math.log(1024)), units.length);
   return `${Number((bytes / 1024 ** power).toFixed(1))} ${units[power - 1]}`;
@@ -47,7 +47,7 @@ export function laceSearchText(pattern: string, result: SearchResult): string {
   if (result.hits.length === 0)
     return `No matches found for pattern: ${pattern}${result.truncated ? ' in what could be searched' : ''}`;
   const { matches } = result;
-  const rows = [`Found ${matches} match${matches === 1 ? '' : 'es'}:\n`];
+  const rows = [`Found ${countOf(matches, 'match')}:\n`];
   if (result.truncated) rows.push('Results limited. Use maxResults parameter to see more.\n');
   for (const [path, hits] of byFile(result)) {
     const width = String(hits.at(-1)?.line ?? 1).length;

@@ -1,7 +1,7 @@
 import type { FileIntent } from '../../model/intent.ts';
 import type { ApplyResult, ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import { objectOf } from '../../model/shape.ts';
-import { lineWords } from '../../report/amounts.ts';
+import { countOf, lineWords } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
 import { LOOKFIRST_TOOLS } from '../../report/tool-names.ts';
@@ -313,8 +313,8 @@ export function applyText(
     return [row, ...diff, ...noticeTexts(one.notices, one.path, context)].join('\n');
   });
   const head = result.dryRun
-    ? `dry run, nothing was changed; ${files(rows.length)} would be`
-    : `changed ${files(rows.length)}`;
+    ? `dry run, nothing was changed; ${countOf(rows.length, 'file')} would be`
+    : `changed ${countOf(rows.length, 'file')}`;
   const change = result.change === undefined ? [] : [`[change ${result.change}]`];
   return [`${head}:`, ...rows, ...change].join('\n');
 }
@@ -355,8 +355,4 @@ function rowFor(intent: FileIntent | undefined, result: ChangeResult): string {
   if (intent?.kind === 'edit' && result.replaced !== undefined)
     return `replaced ${result.replaced} occurrence(s) in ${path}${moved}${revision}`;
   return `${result.created ? 'created' : 'changed'} ${path}${moved}${revision}`;
-}
-
-function files(count: number): string {
-  return `${count} file${count === 1 ? '' : 's'}`;
 }

@@ -6,7 +6,7 @@ import type {
   SearchResult,
   StatusResult,
 } from '../../model/results.ts';
-import { byteSize, lineWords, relativeTime } from '../../report/amounts.ts';
+import { byteSize, countOf, lineWords, relativeTime } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { callOf, type ToolNames } from '../../report/tool-names.ts';
 import type { RenderContext } from '../render.ts';
@@ -14,7 +14,7 @@ import type { RenderContext } from '../render.ts';
 /** Entries with kind and size, then their number and whether the listing is complete. */
 export function listAnswer(result: ListResult, { tools }: RenderContext, depth = 1): string {
   const rows = result.entries.map(entryRow);
-  const listed = `listed ${pathText(result.path)}: ${amount(rows.length, 'entry', 'entries')}`;
+  const listed = `listed ${pathText(result.path)}: ${countOf(rows.length, 'entry')}`;
   return [...rows, `[${listed}${cutWords(result)}]`, ...nextPage(result, tools, depth)].join('\n');
 }
 
@@ -55,7 +55,7 @@ export function findAnswer(pattern: string, result: FindResult): string {
   const { paths, truncated } = result;
   if (paths.length === 0) return `[no file matches ${pathText(pattern)}${truncated ? UNFINISHED : ''}]`;
   const more = truncated ? '; there are more: narrow the pattern or name a folder' : '';
-  return [...paths.map(pathText), `[${amount(paths.length, 'file', 'files')}${more}]`].join('\n');
+  return [...paths.map(pathText), `[${countOf(paths.length, 'file')}${more}]`].join('\n');
 }
 
 /** `path:line:text` for matches, `path-line-text` for lines around them, as grep writes it. */
@@ -79,8 +79,8 @@ export function hitRows({ hits, mode }: SearchResult): string[] {
 
 function hitCount({ hits, mode, matches }: SearchResult): string {
   const found = new Set(hits.map((hit) => hit.path)).size;
-  if (mode === 'files') return amount(found, 'file', 'files');
-  return `${amount(matches, 'match', 'matches')} in ${amount(found, 'file', 'files')}`;
+  if (mode === 'files') return countOf(found, 'file');
+  return `${countOf(matches, 'match')} in ${countOf(found, 'file')}`;
 }
 
 /** The session's sightings of each file, and whether they are still current. */
@@ -128,8 +128,4 @@ function seen(file: FileStatus, context: RenderContext): string {
   const total = file.totalLines === undefined ? '' : ` of ${file.totalLines}`;
   const but = file.but === undefined ? '' : BUT[file.but];
   return `seen ${lineWords(file.ranges ?? [])}${total}${when}${but}`;
-}
-
-function amount(count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`;
 }

@@ -1,6 +1,6 @@
 import type { ReadResult } from '../../model/results.ts';
 import { objectOf } from '../../model/shape.ts';
-import { byteSize, lineWords, relativeTime } from '../../report/amounts.ts';
+import { byteSize, countOf, lineWords, relativeTime } from '../../report/amounts.ts';
 import { pathText, phrase } from '../../report/bounded.ts';
 import { explain } from '../../report/explain.ts';
 import type { Results } from '../operation.ts';
@@ -238,7 +238,7 @@ export const CLAIM_TOOLS: readonly Tool[] = [
     call: ({ path }) => ({
       kind: 'release',
       operation: path === undefined ? {} : { target: path },
-      render: ({ released }) => `released ${released} ${released === 1 ? 'claim' : 'claims'}`,
+      render: ({ released }) => `released ${countOf(released, 'claim')}`,
     }),
   }),
 ];

@@ -18,13 +18,14 @@ import type { ChangeEnding, Session } from '../../model/session.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import type { TurnMark } from '../../model/turn.ts';
 import { type Action, type Outcome, refused } from '../../model/verdict.ts';
+import { countOf } from '../../report/amounts.ts';
 import { looksBinary } from '../../text/decode.ts';
 import { countLines } from '../../text/lines.ts';
 import { runAsTool } from '../bypass.ts';
 import type { Gate } from '../gate.ts';
 import { trusted } from '../look.ts';
 import { secretRefusal } from '../masking.ts';
-import { counted, recordLook } from '../shown-entry.ts';
+import { recordLook } from '../shown-entry.ts';
 import { witness } from '../witness.ts';
 import type { World } from '../world.ts';
 import { recordView, type ShownScene, witnessOutput, witnessShown } from './shown.ts';
@@ -96,7 +97,7 @@ export class GatedForeign implements ForeignSession {
       return listed.ok ? { ok: true, notices: [] } : listed;
     }
     if (event.kind === 'look') {
-      const text = counted(event.shown === '' ? 0 : event.shown.split('\n').length, 'line');
+      const text = countOf(event.shown === '' ? 0 : event.shown.split('\n').length, 'line');
       await recordLook(this.#scene.world, this.#scene.ledger, { ...event, action: 'search', text });
       return { ok: true, notices: [] };
     }

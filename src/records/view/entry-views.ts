@@ -1,10 +1,10 @@
-import { walkEntries } from '../../journal/journal.ts';
 import { UndoHistory } from '../../journal/undo-history.ts';
 import type { Effect, Entry, Side } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Policy } from '../../model/policy.ts';
 import { byteSize } from '../../report/amounts.ts';
 import { entryKeys } from '../../store/entry-columns.ts';
+import { walkEntries } from '../../store/store.ts';
 import { decodeText } from '../../text/decode.ts';
 import { isSecretPath, masked } from '../../text/secrets.ts';
 import { absolutePathOf, detailOf, whatOf } from '../entry-words.ts';

@@ -1,7 +1,7 @@
 import { type LineRange, mergeRanges, rangesOf } from '../../model/coverage.ts';
 import type { Entry } from '../../model/entry.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { byteSize } from '../../report/amounts.ts';
+import { byteSize, countOf } from '../../report/amounts.ts';
 import { plainKey } from '../../store/entry-columns.ts';
 import { carryRanges } from '../../text/carry.ts';
 import { decodeText } from '../../text/decode.ts';
@@ -134,7 +134,7 @@ async function stripsOf(viewing: Viewing, { root, now, history, authors }: Strip
 
 function stripWords(seen: string, changes: number, refused: number): string {
   const done = [
-    ...(changes === 0 ? [] : [`${changes} ${changes === 1 ? 'change' : 'changes'}`]),
+    ...(changes === 0 ? [] : [countOf(changes, 'change')]),
     ...(refused === 0 ? [] : [`${refused} refused`]),
   ];
   return [seen, ...done].join(' · ');

@@ -53,8 +53,12 @@ export function errorLine(id: string, code: number, message: string): Buffer {
 
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
+/** Errors of a server that the standard does not define. */
+export const SERVER_ERROR = -32000;
+export const SESSION_NOT_FOUND = -32001;
 
 /**
  * Cheap checks of a message's bytes, so that most messages need no parsing. Inside a JSON string

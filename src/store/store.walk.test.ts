@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { readEntry } from '../../test/store/samples.ts';
 import { MemoryStore } from '../store/memory/memory-store.ts';
-import type { EntryFilter } from '../store/store.ts';
-import { walkEntries } from './journal.ts';
+import { type EntryFilter, walkEntries } from './store.ts';
 
 it.each<[EntryFilter, number, number, number]>([
   [{}, 2500, 2500, 1],

@@ -1,5 +1,6 @@
 import { certainCommands, namesOf } from '../dialect/calls/shell/commands.ts';
 import { writesOf } from '../dialect/calls/shell/writes.ts';
+import { CLIENT_FILES } from '../model/client-files.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { pathOf, type Scene } from './scene.ts';
@@ -39,10 +40,6 @@ export function operatorRefusal(command: string): Refusal | undefined {
   }
   return undefined;
 }
-
-/** Files in which clients keep our hooks and our server. */
-const CLIENT_FILES =
-  /(^|\/)(\.claude\/settings(\.local)?\.json|\.codex\/(hooks\.json|config\.toml)|\.gemini\/settings\.json|\.cursor\/(hooks|mcp)\.json|\.github\/hooks\/lookfirst\.json|\.vscode\/mcp\.json|\.mcp\.json|opencode\.jsonc?)$/;
 
 /** Programs that only print their input. */
 const READERS = new Set(

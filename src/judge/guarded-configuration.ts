@@ -1,3 +1,5 @@
+import { CLIENT_FILES } from '../model/client-files.ts';
+
 /**
  * Files that determine which programs run: git hooks, configuration of coding agents and editors, shell start-up files.
  * A program that an agent runs must not change them unless the policy trusts it.
@@ -32,10 +34,6 @@ const RUNS_PROGRAMS: readonly RegExp[] = [
 /** Files that a tool may not change either. Less than `GUARDED`: agents work on other settings of editors every day. */
 const GUARDED_FROM_TOOLS =
   /(^|\/)(\.mcp\.json|\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|pam_environment))$/i;
-
-/** Files in which `lookfirst init` writes entries. */
-const CLIENT_FILES =
-  /(^|\/)(\.claude\/settings(\.local)?\.json|\.codex\/(hooks\.json|config\.toml)|\.gemini\/settings\.json|\.cursor\/(hooks|mcp)\.json|\.vscode\/mcp\.json|\.github\/hooks\/lookfirst\.json|opencode\.jsonc?)$/i;
 
 /**
  * Returns when a tool's change of a file is guarded: always, only while the file holds our entries,

@@ -46,6 +46,14 @@ const COMMANDS = [
 ];
 
 describe('an agent that tries to switch the gate off', () => {
+  it('finds our entries also in a file that is spelt in another case', async () => {
+    mkdirSync(join(places.root, '.Claude'));
+    writeFileSync(join(places.root, '.Claude/Settings.json'), OURS);
+    const input = { command: 'rm .Claude/Settings.json' };
+    const { verdict } = await agent.send({ event: 'before', action: 'run', input, call: 'c' });
+    expect(verdict).toBe('deny');
+  });
+
   it(`gets none of ${COMMANDS.length} commands through, and each is journalled`, async () => {
     for (const [at, given] of COMMANDS.entries()) {
       // The commands are judged but never run: one that passed could end other processes.

@@ -12,7 +12,7 @@ import { isOutputPath } from '../model/path.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
-import { clampLines, countLines } from '../text/lines.ts';
+import { clampLine, countLines, offsetOfLine, splitLines, withoutEnding } from '../text/lines.ts';
 import { sniffMedia } from '../text/sniff-media.ts';
 import type { Located } from '../workspace/workspace.ts';
 import {
@@ -42,8 +42,7 @@ import {
 
 /** Media files up to this size are returned; larger ones are only described. */
 const MAX_MEDIA_BYTES = 5 << 20;
-/** Number of lines in the first piece that is measured. */
-const FIRST_PIECE = 100;
+const [NEWLINE, RETURN] = [10, 13];
 
 /** The path and options of a read. */
 export interface ReadRequest extends Pick<Reading, 'path' | 'options' | 'watching' | 'from' | 'pageEnds'> {
@@ -234,31 +233,40 @@ function showing({ options, world }: Reading, range: LineRange | 'all'): Showing
   return { range, raw: options.raw === true, maxLineChars: world.policy.maxLineChars };
 }
 
-/** The lines that fit into one answer, at least one. Their size is measured as shown, with long lines cut. */
+/** The lines that fit into one answer, at least one. */
 function fitting(
   { options, world, maxAnswerBytes: room }: Reading,
   text: FileText,
   range: LineRange,
 ): LineRange {
-  const { maxLineChars } = world.policy;
   if (options.raw === true || text.whole.byteLength <= room) return range;
   let used = 0;
   let to = range.from - 1;
-  // Piece by piece, so that a large file is not decoded for one page. Each piece has twice as many lines as the one
-  // before, because finding its beginning means skipping all lines before it.
-  let last = range.from - 1;
-  for (let count = FIRST_PIECE; last < range.to; count *= 2) {
-    const from = last + 1;
-    last = Math.min(last + count, range.to);
-    const { text: lines } = clampLines(text.slice({ from, to: last }), from, maxLineChars);
-    for (const line of lines.split('\n')) {
-      used += Buffer.byteLength(line) + 1;
-      if (used > room && to >= range.from) return { from: range.from, to };
-      to += 1;
-      if (to === last) break;
-    }
+  for (const bytes of shownSizes(text, range, world.policy.maxLineChars)) {
+    used += bytes + 1;
+    if (used > room && to >= range.from) return { from: range.from, to };
+    to += 1;
   }
   return range;
+}
+
+/** The size of each line as shown, without its ending and with a long line cut. */
+function* shownSizes(text: FileText, range: LineRange, maxLineChars: number): Generator<number> {
+  const { body } = text;
+  const cutSize = (line: string): number => Buffer.byteLength(clampLine(line, maxLineChars).text);
+  if (body === undefined) {
+    for (const line of splitLines(text.slice(range))) yield cutSize(withoutEnding(line));
+    return;
+  }
+  let at = offsetOfLine(body, range.from);
+  for (let line = range.from; line <= range.to && at < body.length; line += 1) {
+    const found = body.indexOf(NEWLINE, at);
+    const newline = found === -1 ? body.length : found;
+    const end = newline > at && body[newline - 1] === RETURN && found !== -1 ? newline - 1 : newline;
+    // A line of few bytes has at most as many characters.
+    yield end - at <= maxLineChars ? end - at : cutSize(body.toString('utf8', at, end));
+    at = newline + 1;
+  }
 }
 
 /** True if the whole file is requested. A file has no more lines than bytes; lines are counted only in small files. */

@@ -278,7 +278,7 @@ export function countLines(bytes: Uint8Array): number {
 /** The bytes of lines `from` to `to` with their endings, not copied. Lines that do not exist are skipped. */
 export function sliceLineBytes(bytes: Uint8Array, range: LineRange): Uint8Array {
   const buffer = viewOf(bytes);
-  const start = skipLines(buffer, 0, range.from - 1);
+  const start = offsetOfLine(buffer, range.from);
   return buffer.subarray(start, skipLines(buffer, start, range.to - range.from + 1));
 }
 
@@ -320,6 +320,11 @@ function countOneByOne(bytes: Uint8Array, from: number, to: number): number {
   let count = 0;
   for (let at = from; at < to; at += 1) if (bytes[at] === NEWLINE) count += 1;
   return count;
+}
+
+/** The offset at which a line begins, or the length if there are fewer lines. */
+export function offsetOfLine(buffer: Buffer, line: number): number {
+  return skipLines(buffer, 0, line - 1);
 }
 
 function skipLines(buffer: Buffer, from: number, lines: number): number {

@@ -1,7 +1,8 @@
-// The cost that an adapter adds to a call. Each tool is called as its framework calls it. The base is the session's own
-// method. For LangChain, it is a tool of the framework that calls this method, so that the framework's own share is on
-// both sides; for deepagents, a minimal backend. A tool's read also numbers the lines: one row compares it with
-// numbering by hand.
+// The bar: a tool call through an adapter costs at most 1.05 × the session's own method, plus the framework's own share.
+// Each tool is called by the function with which its framework calls one tool. The base is a plain tool of the same
+// framework that calls `session.read` or `session.edit` and nothing else, so the framework's share is on both sides. A
+// row is 1 + (adapter − plain tool) ÷ session: a slow framework does not make the adapter look cheap.
+// A tool's read also numbers the lines: one row compares it with numbering by hand.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -50,20 +51,22 @@ async function measured(session, root) {
     await doors[door].edit(file(door), `count ${count}\n`, `count ${count + 1}\n`);
   });
   const reads = names.map((door) => async () => {
-    const answer = await doors[door].read(file(door));
+    const text = await doors[door].read(file(door));
     // Counts bytes as sending would: a concatenated string may be copied only at this point.
-    const text = doors[door].text?.(answer) ?? answer;
     if (Buffer.byteLength(text) < TEXT.length) throw new Error(`not all was read through ${door}`);
   });
   const edited = await interleaved(edits, { rounds: EDITS, quantile: QUANTILE });
   const shown = await interleaved(reads, { rounds: READS, warmup: 500, quantile: QUANTILE });
-  return Object.entries(doors).flatMap(([door, { base, told }], index) => {
+  const cost = (times, door) => times[names.indexOf(door)];
+  const ratio = (times, { door, base }) =>
+    1 + (cost(times, door) - cost(times, base)) / cost(times, 'session');
+  return Object.entries(doors).flatMap(([door, { base }]) => {
     if (base === undefined) return [];
-    const at = names.indexOf(base);
+    const beside = base === 'session' ? '' : `, beside ${base}`;
     return [
-      row(`read through ${door} ÷ ${told ?? 'session.read'}`, shown[index] / shown[at]),
-      ...byHand(door, shown[index] / shown[names.indexOf('numbering by hand')]),
-      row(`edit through ${door} ÷ ${told ?? 'session.edit'}`, edited[index] / edited[at]),
+      row(`read through ${door} ÷ session.read${beside}`, ratio(shown, { door, base })),
+      ...byHand(door, cost(shown, door) / cost(shown, 'numbering by hand')),
+      row(`edit through ${door} ÷ session.edit${beside}`, ratio(edited, { door, base })),
     ];
   });
 }
@@ -75,77 +78,172 @@ function byHand(door, ratio) {
   return [found];
 }
 
-/** `base`: the door that does the same work without the adapter. */
+/** Ways to read and edit. `base`: the door that does the same work without the adapter. Reads return the shown text. */
 async function allDoors(session) {
   const { toolset } = await framework('lookfirst');
-  const byName = (tools) => new Map(tools.map((tool) => [tool.name, tool]));
-  const own = byName(toolset(session).tools);
-  const [ai, anthropic, openai, langchain, claude] = await Promise.all(
-    ['ai-sdk', 'anthropic', 'openai', 'langchain', 'claude-agent-sdk'].map((name) =>
-      framework(`lookfirst/${name}`),
-    ),
-  );
-  const aiTools = ai.lookfirstTools(session);
-  const anthropicTools = byName(anthropic.lookfirstTools(session));
-  const openaiTools = byName(openai.lookfirstTools(session));
-  const langchainTools = byName(langchain.lookfirstTools(session));
-  const claudeTools = byName(claude.lookfirstTools(session));
-  const backend = new langchain.LookfirstBackend(session);
-  const { tool: structured } = await framework('@langchain/core/tools');
-  const plain = new Map(
-    Object.entries({
-      read_file: async ({ path }) => (await session.read(path)).text,
-      edit_file: ({ path, old_string, new_string }) => edit(session, path, old_string, new_string),
-    }).map(([name, work]) => {
-      const { description, inputSchema: schema } = own.get(name);
-      return [name, structured(work, { name, description, schema })];
-    }),
-  );
-  const invoke = (tool, args) => tool.invoke({ type: 'tool_call', id: 'call-1', name: tool.name, args });
-  const through = (call, more) => ({
-    base: 'session',
-    ...more,
-    read: (path) => call('read_file', { path }),
-    edit: (path, from, to) => call('edit_file', { path, old_string: from, new_string: to }),
-  });
+  const own = new Map(toolset(session).tools.map((tool) => [tool.name, tool]));
+  const plain = {
+    read_file: async ({ path }) => (await session.read(path)).text,
+    edit_file: ({ path, old_string, new_string }) => edit(session, path, old_string, new_string),
+  };
+  const work = Object.entries(plain).map(([name, execute]) => ({ ...own.get(name), execute }));
+  const { edit_file: change } = plain;
   return {
-    session: {
-      read: async (path) => (await session.read(path)).text,
-      edit: (path, from, to) => edit(session, path, from, to),
-    },
+    session: through((name, args) => plain[name](args)),
     'numbering by hand': {
       read: (path) => numbered(session, path),
-      edit: (path, from, to) => edit(session, path, from, to),
+      edit: (path, old_string, new_string) => change({ path, old_string, new_string }),
     },
-    'plain backend': {
-      read: (path) => plainBackend(session).read(`/${path}`),
-      edit: (path, from, to) => edit(session, path, from, to),
-      text: ({ content }) => content,
+    toolset: through(async (name, args) => (await own.get(name).call(args)).text, 'session'),
+    ...(await aiDoors(session, work)),
+    ...(await anthropicDoors(session, work)),
+    ...(await openAiDoors(session, work)),
+    ...(await claudeDoors(session, work)),
+    ...(await langChainDoors(session, work)),
+    ...(await deepagentsDoors(session, change)),
+  };
+}
+
+function through(call, base) {
+  return {
+    base,
+    read: (path) => call('read_file', { path }),
+    edit: (path, from, to) => call('edit_file', { path, old_string: from, new_string: to }),
+  };
+}
+
+/** The doors of one framework: its own tools as the base, and those of the adapter. */
+function pair(name, { plain, ours, call }) {
+  const theirs = `a tool of ${name}`;
+  const byName = (tools) => new Map(tools.map((tool) => [tool.name, tool]));
+  const doorOf = (tools, base) => through((tool, args) => call(tools.get(tool), args), base);
+  return { [theirs]: doorOf(byName(plain)), [name]: doorOf(byName(ours), theirs) };
+}
+
+async function aiDoors(session, work) {
+  const { executeTool, jsonSchema, tool } = await framework('@ai-sdk/provider-utils');
+  const { lookfirstTools } = await framework('lookfirst/ai-sdk');
+  const asText = ({ output: value }) => ({ type: 'text', value });
+  const plain = work.map(({ name, description, inputSchema, execute }) => ({
+    name,
+    ...tool({ description, inputSchema: jsonSchema(inputSchema), execute, toModelOutput: asText }),
+  }));
+  const ours = Object.entries(lookfirstTools(session)).map(([name, each]) => ({ name, ...each }));
+  const call = async (each, input) => {
+    let output;
+    for await (const part of executeTool({ tool: each, input, options: {} })) ({ output } = part);
+    return each.toModelOutput({ output }).value;
+  };
+  return pair('ai-sdk', { plain, ours, call });
+}
+
+async function anthropicDoors(session, work) {
+  const { betaTool } = await framework('@anthropic-ai/sdk/helpers/beta/json-schema');
+  const { runRunnableTool } = await framework('@anthropic-ai/sdk/lib/tools/BetaRunnableTool');
+  const { lookfirstTools } = await framework('lookfirst/anthropic');
+  const plain = work.map(({ name, description, inputSchema, execute: run }) =>
+    betaTool({ name, description, inputSchema, run }),
+  );
+  const call = async (tool, input) => (await runRunnableTool(tool, input, {})).content;
+  return pair('anthropic', { plain, ours: lookfirstTools(session), call });
+}
+
+async function openAiDoors(session, work) {
+  const { invokeFunctionTool, tool, RunContext } = await framework('@openai/agents');
+  const { lookfirstTools } = await framework('lookfirst/openai');
+  const plain = work.map(({ name, description, strictSchema: parameters, execute }) =>
+    tool({ name, description, parameters, strict: true, execute }),
+  );
+  const runContext = new RunContext();
+  const call = (each, args) =>
+    invokeFunctionTool({ tool: each, runContext, input: JSON.stringify(args), details: {} });
+  return pair('openai', { plain, ours: lookfirstTools(session), call });
+}
+
+/** Both kinds of tools are called through the framework's own server, as `query` calls them. */
+async function claudeDoors(session, work) {
+  const { createSdkMcpServer, tool } = await framework('@anthropic-ai/claude-agent-sdk');
+  const { lookfirstTools, lookfirstServer } = await framework('lookfirst/claude-agent-sdk');
+  const ours = lookfirstTools(session);
+  const shapes = new Map(ours.map(({ name, inputSchema }) => [name, inputSchema]));
+  const plain = work.map(({ name, description, execute }) => {
+    const handler = async (args) => ({ content: [{ type: 'text', text: await execute(args) }] });
+    return tool(name, description, shapes.get(name), handler);
+  });
+  const served = (tools) => createSdkMcpServer({ name: 'lookfirst', tools });
+  const door = async (server, base) => {
+    const request = await connected(server.instance);
+    return through(
+      async (name, args) => (await request('tools/call', { name, arguments: args })).content[0].text,
+      base,
+    );
+  };
+  return {
+    'a tool of claude-agent-sdk': await door(served(plain)),
+    'claude-agent-sdk': await door(served(ours), 'a tool of claude-agent-sdk'),
+    lookfirstServer: await door(lookfirstServer(session), 'a tool of claude-agent-sdk'),
+  };
+}
+
+/** Connects to an MCP server in this process. Returns the function that sends it a request. */
+async function connected(server) {
+  const waiting = new Map();
+  let last = 0;
+  const transport = {
+    start: async () => {},
+    close: async () => {},
+    send: async ({ id, result }) => waiting.get(id)(result),
+  };
+  await server.connect(transport);
+  const request = (method, params) =>
+    new Promise((resolve) => {
+      const id = ++last;
+      waiting.set(id, (result) => {
+        waiting.delete(id);
+        resolve(result);
+      });
+      transport.onmessage({ jsonrpc: '2.0', id, method, params });
+    });
+  const clientInfo = { name: 'bench', version: '1' };
+  await request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+  transport.onmessage({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  return request;
+}
+
+async function langChainDoors(session, work) {
+  const { tool } = await framework('@langchain/core/tools');
+  const { lookfirstTools } = await framework('lookfirst/langchain');
+  const plain = work.map(({ name, description, inputSchema: schema, execute }) =>
+    tool(execute, { name, description, schema }),
+  );
+  const call = async (each, args) =>
+    (await each.invoke({ type: 'tool_call', id: 'call-1', name: each.name, args })).content;
+  return pair('langchain', { plain, ours: lookfirstTools(session), call });
+}
+
+/** The framework calls a backend directly; the base is the smallest one. */
+async function deepagentsDoors(session, change) {
+  const { LookfirstBackend } = await framework('lookfirst/langchain');
+  const backend = new LookfirstBackend(session);
+  return {
+    'a backend for deepagents': {
+      read: async (path) => (await smallestRead(session, `/${path}`)).content,
+      edit: (path, old_string, new_string) => change({ path, old_string, new_string }),
     },
-    'langchain itself': through((name, args) => invoke(plain.get(name), args), {
-      base: undefined,
-      text: ({ content }) => content,
-    }),
-    toolset: through((name, args) => own.get(name).call(args), { text: ({ text }) => text }),
-    'ai-sdk': through((name, args) => lastOf(aiTools[name].execute(args, {})), { text: ({ text }) => text }),
-    anthropic: through((name, args) => anthropicTools.get(name).run(args, {})),
-    openai: through((name, args) => openaiTools.get(name).invoke(undefined, JSON.stringify(args), {})),
-    'claude-agent-sdk': through((name, args) => claudeTools.get(name).handler(args, {}), {
-      text: ({ content }) => content[0].text,
-    }),
-    langchain: through((name, args) => invoke(langchainTools.get(name), args), {
-      base: 'langchain itself',
-      told: 'the same in a tool of LangChain',
-      text: ({ content }) => content,
-    }),
     deepagents: {
-      base: 'plain backend',
-      told: 'a plain backend on the session',
-      text: ({ content }) => content,
-      read: (path) => backend.read(`/${path}`),
+      base: 'a backend for deepagents',
+      read: async (path) => (await backend.read(`/${path}`)).content,
       edit: (path, from, to) => backend.edit(`/${path}`, from, to),
     },
   };
+}
+
+/** The smallest `read` that satisfies the backend interface of deepagents. */
+async function smallestRead(session, path, offset = 0, limit = 500) {
+  const outcome = await session.read(path.replace(/^\/+/, ''), { offset: offset + 1, limit });
+  if (!outcome.ok) return { error: outcome.refusal.code };
+  const { text, from, to, totalLines } = outcome;
+  return { content: text, mimeType: 'text/plain', startLine: from, endLine: to, totalLines };
 }
 
 async function numbered(session, path) {
@@ -154,28 +252,9 @@ async function numbered(session, path) {
   return `${lines.join('\n')}\n[read ${path} lines ${from}-${to} of ${totalLines} revision ${revision}]`;
 }
 
-/** The smallest `read` that satisfies the backend interface of deepagents. */
-function plainBackend(session) {
-  return {
-    read: async (path, offset = 0, limit = 500) => {
-      const outcome = await session.read(path.replace(/^\/+/, ''), { offset: offset + 1, limit });
-      if (!outcome.ok) return { error: outcome.refusal.code };
-      const { text, from, to, totalLines } = outcome;
-      return { content: text, mimeType: 'text/plain', startLine: from, endLine: to, totalLines };
-    },
-  };
-}
-
 async function edit(session, path, oldString, newString) {
   const { revision, replaced } = await session.edit(path, [{ oldString, newString }]);
   return `replaced ${replaced} occurrence(s) in ${path}\nrevision ${revision}`;
-}
-
-async function lastOf(answer) {
-  if (answer instanceof Promise) return answer;
-  let last;
-  for await (const each of answer) last = each;
-  return last;
 }
 
 function row(name, ratio) {

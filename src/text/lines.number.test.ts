@@ -30,6 +30,14 @@ describe('numberLines', () => {
     }
   });
 
+  it('writes every digit', () => {
+    const lines = '\n'.repeat(1_200);
+    for (const first of [1, 9_500, 99_500, 999_500, 123_456_789]) {
+      const expected = Array.from({ length: 1_201 }, (_, index) => `${first + index}\t`).join('\n');
+      expect(numberLines(lines, first)).toBe(expected);
+    }
+  });
+
   it('right-aligns the numbers', () => {
     expect(numberLines('a\nb', 9, { width: 2 })).toBe(' 9\ta\n10\tb');
   });

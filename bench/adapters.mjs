@@ -1,31 +1,71 @@
 // The bar: a tool call through an adapter costs at most 1.05 × the session's own method, plus the framework's own share.
 // Each tool is called by the function with which its framework calls one tool. The base is a plain tool of the same
 // framework that calls `session.read` or `session.edit` and nothing else, so the framework's share is on both sides. A
-// row is 1 + (adapter − plain tool) ÷ session: a slow framework does not make the adapter look cheap.
+// row is the median of 1 + (adapter − plain tool) ÷ session: a slow framework does not make the adapter look cheap.
+// Every framework has a process of its own, as in an agent: one that hooks into every promise slows the others down.
 // A tool's read also numbers the lines: one row compares it with numbering by hand.
+import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { prepare } from '../test/adapters/prepare.mjs';
-import { interleaved } from './measure.mjs';
+import { median, roundsOf } from './measure.mjs';
 
 const READS = 2000;
 const EDITS = 600;
-/** On a busy machine more than half of the edits are interrupted. */
-const QUANTILE = 0.25;
+/** Reads before the measured ones. On a busy machine the compiler needs that many to be done with both sides. */
+const WARMUP = 3000;
 const TEXT = `${'some text of a line\n'.repeat(400)}count 0\n`;
+
+/** The doors that are measured together, besides the session's own methods. */
+const GROUPS = {
+  toolset: toolsetDoors,
+  'numbering by hand': handDoors,
+  'ai-sdk': aiDoors,
+  anthropic: anthropicDoors,
+  openai: openAiDoors,
+  'claude-agent-sdk': claudeDoors,
+  langchain: langChainDoors,
+  deepagents: deepagentsDoors,
+};
 
 export async function rows() {
   await prepare();
+  const found = [];
+  for (const group of Object.keys(GROUPS)) {
+    const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(import.meta.url), group]);
+    found.push(...JSON.parse(stdout));
+  }
+  return found;
+}
+
+const [, program, group] = process.argv;
+if (program === fileURLToPath(import.meta.url)) console.log(JSON.stringify(await groupRows(GROUPS[group])));
+
+async function groupRows(doorsOf) {
   const base = mkdtempSync(join(tmpdir(), 'lookfirst-bench-'));
   const [root, home] = ['root', 'home'].map((name) => join(base, name));
   for (const folder of [root, home]) mkdirSync(folder);
-  const { openSession } = await framework('lookfirst');
+  const { openSession, toolset } = await framework('lookfirst');
   const session = await openSession({ roots: [root], home });
+  const plain = {
+    read_file: async ({ path }) => (await session.read(path)).text,
+    edit_file: ({ path, old_string, new_string }) => edit(session, path, old_string, new_string),
+  };
+  const own = toolset(session).tools.filter(({ name }) => name in plain);
+  const work = own.map((tool) => ({ ...tool, execute: plain[tool.name] }));
   try {
-    return await measured(session, root);
+    const tools = new Map(work.map((tool) => [tool.name, tool]));
+    const doors = {
+      session: through((name, args) => plain[name](args)),
+      // In every group, so that a round runs the code of both sides equally often: colder code is slower.
+      toolset: through(async (name, args) => (await tools.get(name).call(args)).text),
+      ...(await doorsOf(session, work)),
+    };
+    return await measured(doors, root);
   } finally {
     await session.close();
     rmSync(base, { recursive: true, force: true });
@@ -38,8 +78,7 @@ function framework(name) {
   return import(pathToFileURL(require.resolve(name)));
 }
 
-async function measured(session, root) {
-  const doors = await allDoors(session);
+async function measured(doors, root) {
   const names = Object.keys(doors);
   const file = (door) => `${door}.txt`;
   for (const door of names) writeFileSync(join(root, file(door)), TEXT);
@@ -55,55 +94,38 @@ async function measured(session, root) {
     // Counts bytes as sending would: a concatenated string may be copied only at this point.
     if (Buffer.byteLength(text) < TEXT.length) throw new Error(`not all was read through ${door}`);
   });
-  const edited = await interleaved(edits, { rounds: EDITS, quantile: QUANTILE });
-  const shown = await interleaved(reads, { rounds: READS, warmup: 500, quantile: QUANTILE });
-  const cost = (times, door) => times[names.indexOf(door)];
-  const ratio = (times, { door, base }) =>
-    1 + (cost(times, door) - cost(times, base)) / cost(times, 'session');
-  return Object.entries(doors).flatMap(([door, { base }]) => {
+  const edited = await roundsOf(edits, { rounds: EDITS });
+  const shown = await roundsOf(reads, { rounds: READS, warmup: WARMUP });
+  // Compared within each round: on a busy machine, rounds differ more than doors.
+  const ratio = (times, { door, base }) => {
+    const [ours, theirs, own] = [door, base, 'session'].map((name) => times[names.indexOf(name)]);
+    return 1 + median(own.map((time, round) => (ours[round] - theirs[round]) / time));
+  };
+  return Object.entries(doors).flatMap(([door, { base, bar = 1.05 }]) => {
     if (base === undefined) return [];
     const beside = base === 'session' ? '' : `, beside ${base}`;
     return [
-      row(`read through ${door} ÷ session.read${beside}`, ratio(shown, { door, base })),
-      ...byHand(door, cost(shown, door) / cost(shown, 'numbering by hand')),
-      row(`edit through ${door} ÷ session.edit${beside}`, ratio(edited, { door, base })),
+      row(`read through ${door} ÷ session.read${beside}`, ratio(shown, { door, base }), bar),
+      row(`edit through ${door} ÷ session.edit${beside}`, ratio(edited, { door, base }), bar),
     ];
   });
 }
 
-/** A row without a bar: it says how much of the toolset's read is the numbering of lines. */
-function byHand(door, ratio) {
-  if (door !== 'toolset') return [];
-  const { bar: _, ...found } = row('read through toolset ÷ session.read with numbering by hand', ratio);
-  return [found];
+async function toolsetDoors(_session, work) {
+  const tools = new Map(work.map((tool) => [tool.name, tool]));
+  return { toolset: through(async (name, args) => (await tools.get(name).call(args)).text, 'session') };
 }
 
-/** Ways to read and edit. `base`: the door that does the same work without the adapter. Reads return the shown text. */
-async function allDoors(session) {
-  const { toolset } = await framework('lookfirst');
-  const own = new Map(toolset(session).tools.map((tool) => [tool.name, tool]));
-  const plain = {
-    read_file: async ({ path }) => (await session.read(path)).text,
-    edit_file: ({ path, old_string, new_string }) => edit(session, path, old_string, new_string),
-  };
-  const work = Object.entries(plain).map(([name, execute]) => ({ ...own.get(name), execute }));
-  const { edit_file: change } = plain;
-  return {
-    session: through((name, args) => plain[name](args)),
-    'numbering by hand': {
-      read: (path) => numbered(session, path),
-      edit: (path, old_string, new_string) => change({ path, old_string, new_string }),
-    },
-    toolset: through(async (name, args) => (await own.get(name).call(args)).text, 'session'),
-    ...(await aiDoors(session, work)),
-    ...(await anthropicDoors(session, work)),
-    ...(await openAiDoors(session, work)),
-    ...(await claudeDoors(session, work)),
-    ...(await langChainDoors(session, work)),
-    ...(await deepagentsDoors(session, change)),
-  };
+/** Rows without a bar: they say what a program pays that numbers the lines of `session.read` itself. */
+async function handDoors(session) {
+  const call = async (name, args) =>
+    name === 'read_file'
+      ? numbered(session, args.path)
+      : edit(session, args.path, args.old_string, args.new_string);
+  return { 'numbering by hand': { ...through(call, 'session'), bar: null } };
 }
 
+/** A way to read and edit. `base`: the door that does the same work without the adapter. Reads return the shown text. */
 function through(call, base) {
   return {
     base,
@@ -222,13 +244,13 @@ async function langChainDoors(session, work) {
 }
 
 /** The framework calls a backend directly; the base is the smallest one. */
-async function deepagentsDoors(session, change) {
+async function deepagentsDoors(session) {
   const { LookfirstBackend } = await framework('lookfirst/langchain');
   const backend = new LookfirstBackend(session);
   return {
     'a backend for deepagents': {
       read: async (path) => (await smallestRead(session, `/${path}`)).content,
-      edit: (path, old_string, new_string) => change({ path, old_string, new_string }),
+      edit: (path, from, to) => edit(session, path, from, to),
     },
     deepagents: {
       base: 'a backend for deepagents',
@@ -257,6 +279,6 @@ async function edit(session, path, oldString, newString) {
   return `replaced ${replaced} occurrence(s) in ${path}\nrevision ${revision}`;
 }
 
-function row(name, ratio) {
-  return { name: `adapters: ${name}`, ratio: Number(ratio.toFixed(3)), bar: 1.05 };
+function row(name, ratio, bar) {
+  return { name: `adapters: ${name}`, ratio: Number(ratio.toFixed(3)), ...(bar === null ? {} : { bar }) };
 }

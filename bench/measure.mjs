@@ -5,7 +5,12 @@
  * that other load, and work that one task leaves to the next, affects all of them. `before` runs before every task and
  * is not counted.
  */
-export async function interleaved(tasks, { rounds, before, warmup = Math.min(rounds, 50), quantile = 0.5 }) {
+export async function interleaved(tasks, { quantile = 0.5, ...options }) {
+  return (await roundsOf(tasks, options)).map((each) => quantileOf(each, quantile));
+}
+
+/** Like `interleaved`, but returns all times of each task, by round. */
+export async function roundsOf(tasks, { rounds, before, warmup = Math.min(rounds, 50) }) {
   const times = tasks.map(() => []);
   for (let round = -warmup; round < rounds; round += 1) {
     for (const index of shuffled(tasks.length)) {
@@ -17,7 +22,7 @@ export async function interleaved(tasks, { rounds, before, warmup = Math.min(rou
       if (round >= 0) times[index].push(elapsed);
     }
   }
-  return times.map((each) => quantileOf(each, quantile));
+  return times;
 }
 
 function shuffled(count) {

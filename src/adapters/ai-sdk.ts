@@ -2,11 +2,11 @@ import type { Awaitable } from '../model/awaitable.ts';
 import { isRecord, type JsonRecord, objectsIn, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import {
+  type AdapterTool,
+  adapterToolset,
   answered,
   type ToolsetAnswer,
   type ToolsetOptions,
-  type ToolsetTool,
-  toolset,
 } from '../tools/toolset.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
@@ -54,11 +54,11 @@ export function lookfirstTools(
   session: Session | (() => Session),
   options: ToolsetOptions = {},
 ): Record<string, AiTool> {
-  const { tools } = toolset(session, options);
+  const { tools } = adapterToolset(session, options);
   return Object.fromEntries(tools.map((tool) => [tool.name, aiTool(tool)]));
 }
 
-function aiTool(tool: ToolsetTool): AiTool {
+function aiTool(tool: AdapterTool): AiTool {
   // Version 7 accepts version 6 files only with a warning. It is recognised by the options it passes to a tool.
   let version: 6 | 7 = 6;
   return {
@@ -66,8 +66,7 @@ function aiTool(tool: ToolsetTool): AiTool {
     inputSchema: schemaOf(tool.inputSchema),
     execute: (input, options) => {
       if ('experimental_sandbox' in options) version = 7;
-      const { abortSignal: signal } = options;
-      return tool.readOnly ? watched(tool, input, signal) : answered(tool, input, { signal });
+      return run(tool, input, options.abortSignal);
     },
     toModelOutput: ({ output }) => modelOutput(output, version),
   };
@@ -86,9 +85,9 @@ function schemaOf(schema: JsonRecord): AiSchema {
   };
 }
 
-function modelOutput({ ok, text, media = [] }: ToolsetAnswer, version: 6 | 7): AiOutput {
+function modelOutput({ ok, text, media }: ToolsetAnswer, version: 6 | 7): AiOutput {
   if (!ok) return { type: 'error-text', value: text };
-  if (media.length === 0) return { type: 'text', value: text };
+  if (media === undefined) return { type: 'text', value: text };
   const files = media.map(({ mimeType: mediaType, base64: data }) =>
     version === 6 ? ({ type: 'file-data', data, mediaType } as const) : newerFile(mediaType, data),
   );
@@ -100,31 +99,53 @@ function newerFile(mediaType: string, data: string): AiFile {
   return { type: 'file', data: { type: 'data', data }, mediaType } as unknown as AiFile;
 }
 
-/** Yields preliminary answers on progress, then the final answer. */
-async function* watched(
-  tool: ToolsetTool,
+/** Starts a call. Only a read-only tool that takes a while yields preliminary answers. */
+function run(
+  tool: AdapterTool,
   input: JsonRecord,
   signal: AbortSignal | undefined,
-): AsyncGenerator<ToolsetAnswer> {
-  let text = '';
-  let wake = (): void => {};
-  const onProgress = (done: number, total?: number, message?: string): void => {
-    text = message ?? `${done}${total === undefined ? '' : ` of ${total}`}`;
-    wake();
+): Promise<ToolsetAnswer> | AsyncIterable<ToolsetAnswer> {
+  const notes = new Notes();
+  try {
+    const answer = answered(tool, input, { signal, onProgress: notes.add });
+    if (!(answer instanceof Promise)) return Promise.resolve(answer);
+    if (!tool.readOnly) return answer;
+    // A framework may drop the answers without asking for one.
+    answer.catch(() => undefined);
+    return watched(answer, notes);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** The progress of a call. */
+class Notes {
+  text = '';
+  #wake = (): void => {};
+
+  readonly add = (done: number, total?: number, message?: string): void => {
+    this.text = message ?? `${done}${total === undefined ? '' : ` of ${total}`}`;
+    this.#wake();
   };
-  const nextNote = (): Promise<'note'> =>
-    new Promise((resolve) => {
-      wake = () => resolve('note');
+
+  /** Resolves at the next note. */
+  next(): Promise<'note'> {
+    return new Promise((resolve) => {
+      this.#wake = () => resolve('note');
     });
-  let note = nextNote();
-  const answer = answered(tool, input, { signal, onProgress });
+  }
+}
+
+/** Yields preliminary answers on progress, then the final answer. */
+async function* watched(answer: Promise<ToolsetAnswer>, notes: Notes): AsyncGenerator<ToolsetAnswer> {
+  let note = notes.text === '' ? notes.next() : Promise.resolve('note' as const);
   const ended = answer.then(
     () => 'ended',
     () => 'ended',
   );
   while ((await Promise.race([ended, note])) === 'note') {
-    note = nextNote();
-    yield { ok: true, text, outcome: { ok: true } };
+    note = notes.next();
+    yield { ok: true, text: notes.text, outcome: { ok: true } };
   }
   yield await answer;
 }

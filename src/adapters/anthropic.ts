@@ -2,13 +2,11 @@ import { fieldOf, isRecord, type JsonRecord, objectIn, objectsIn, stringIn } fro
 import type { Session } from '../model/session.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import {
+  type AdapterTool,
+  adapterToolset,
   answered,
-  type Toolset,
   type ToolsetAnswer,
   type ToolsetOptions,
-  type ToolsetTool,
-  toolset,
-  toolsetBeside,
 } from '../tools/toolset.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
@@ -46,7 +44,7 @@ export function lookfirstTools(
   session: Session | (() => Session),
   options: ToolsetOptions = {},
 ): AnthropicTool[] {
-  return toolset(session, options).tools.map((tool) => ({
+  return adapterToolset(session, options).tools.map((tool) => ({
     type: 'custom',
     name: tool.name,
     description: tool.description,
@@ -67,7 +65,7 @@ export function lookfirstTextEditor(
   options: Pick<ToolsetOptions, 'virtualRoot'> = {},
 ): AnthropicTextEditor {
   const name = 'str_replace_based_edit_tool';
-  const tools = toolset(session, { ...options, dialect: 'text-editor' });
+  const { tools } = adapterToolset(session, { ...options, dialect: 'text-editor' });
   return { type: 'text_editor_20250728', name, ...running(toolNamed(tools, name)) };
 }
 
@@ -111,10 +109,10 @@ export function lookfirstMemory(
   { signal }: { readonly signal?: AbortSignal | undefined } = {},
 ): AnthropicMemory {
   const shared = { virtualRoot: MEMORIES } as const;
-  const editing = toolsetBeside(session, { ...shared, dialect: 'text-editor' }, MEMORY_TOOLS);
-  const other = toolsetBeside(session, { ...shared, only: ['delete_path', 'move_path'] }, MEMORY_TOOLS);
-  const editor = toolNamed(editing, 'str_replace_based_edit_tool');
-  const edit = (command: object) => shown(answered(editor, command, { signal }));
+  const editing = adapterToolset(session, { ...shared, dialect: 'text-editor' }, MEMORY_TOOLS);
+  const other = adapterToolset(session, { ...shared, only: ['delete_path', 'move_path'] }, MEMORY_TOOLS);
+  const editor = toolNamed(editing.tools, 'str_replace_based_edit_tool');
+  const edit = (command: object) => shown(editor, command, signal);
   return {
     view: edit,
     create: edit,
@@ -122,36 +120,42 @@ export function lookfirstMemory(
     insert: edit,
     delete: (command) => {
       const path = fieldOf(command, 'path');
-      return shown(answered(toolNamed(other, 'delete_path'), { path, recursive: true }, { signal }));
+      return shown(toolNamed(other.tools, 'delete_path'), { path, recursive: true }, signal);
     },
     rename: (command) => {
       const args = { source: fieldOf(command, 'old_path'), destination: fieldOf(command, 'new_path') };
-      return shown(answered(toolNamed(other, 'move_path'), args, { signal }));
+      return shown(toolNamed(other.tools, 'move_path'), args, signal);
     },
   };
 }
 
-function toolNamed({ tools }: Toolset, name: string): ToolsetTool {
+function toolNamed(tools: readonly AdapterTool[], name: string): AdapterTool {
   const found = tools.find((tool) => tool.name === name);
   if (found === undefined) throw new TypeError(`the dialect has no ${name}`);
   return found;
 }
 
-function running(tool: ToolsetTool): AnthropicRun {
+function running(tool: AdapterTool): AnthropicRun {
   return {
     // The tool validates its arguments itself and explains errors.
     parse: (content) => content as JsonRecord,
-    run: (args, context) => shown(answered(tool, args, { signal: context?.signal ?? undefined })),
+    run: (args, context) => shown(tool, args, context?.signal ?? undefined),
   };
 }
 
-async function shown(answering: Promise<ToolsetAnswer>): Promise<string | AnthropicBlock[]> {
-  const { ok, text, media = [] } = await answering;
+async function shown(
+  tool: AdapterTool,
+  args: unknown,
+  signal: AbortSignal | undefined,
+): Promise<string | AnthropicBlock[]> {
+  const answer = answered(tool, args, { signal });
+  const { ok, text, media }: ToolsetAnswer = answer instanceof Promise ? await answer : answer;
   if (!ok) {
     // The SDK runs this tool, so the module is already loaded.
     const { ToolError } = await import('@anthropic-ai/sdk/lib/tools/ToolError');
     throw new ToolError(text);
   }
+  if (media === undefined) return text;
   const blocks = media.flatMap(blockOf);
   return blocks.length === 0 ? text : [{ type: 'text', text }, ...blocks];
 }

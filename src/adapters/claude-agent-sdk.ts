@@ -6,12 +6,12 @@ import type { Session } from '../model/session.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 import { LOOKFIRST_TOOLS, type ToolNames } from '../report/tool-names.ts';
 import {
+  type AdapterTool,
+  adapterToolset,
   answered,
   type ToolsetAnswer,
   type ToolsetOptions,
   type ToolsetTool,
-  toolset,
-  toolsetBeside,
 } from '../tools/toolset.ts';
 import { INTERNAL_ERROR, METHOD_NOT_FOUND } from '../wire/rpc.ts';
 
@@ -23,13 +23,13 @@ export function lookfirstTools(
   session: Session | (() => Session),
   options: ToolsetOptions = {},
 ): SdkMcpToolDefinition[] {
-  return toolset(session, options).tools.map((tool) => ({
+  return adapterToolset(session, options).tools.map((tool) => ({
     name: tool.name,
     description: tool.description,
     // The cast is safe: a tool's schema is always an object.
     inputSchema: (fromJSONSchema(tool.inputSchema) as ZodObject).shape,
     annotations: annotationsOf(tool),
-    handler: async (args, extra) => resultOf(await answered(tool, args, { signal: signalIn(extra) })),
+    handler: (args, extra) => called(tool, args, signalIn(extra)),
   }));
 }
 
@@ -51,7 +51,7 @@ export function lookfirstServer(
 ): McpSdkServerConfigWithInstance {
   const names =
     options.dialect === undefined && options.rename === undefined ? prefixed(LOOKFIRST_TOOLS) : undefined;
-  const { tools, instructions } = toolsetBeside(session, options, names);
+  const { tools, instructions } = adapterToolset(session, options, names);
   return { type: 'sdk', name: SERVER, instance: new InProcessServer(tools, instructions, signal) };
 }
 
@@ -83,6 +83,15 @@ interface CallResult {
   [field: string]: unknown;
 }
 
+async function called(
+  tool: AdapterTool,
+  args: unknown,
+  signal: AbortSignal | undefined,
+): Promise<CallResult> {
+  const answer = answered(tool, args, { signal });
+  return resultOf(answer instanceof Promise ? await answer : answer);
+}
+
 function resultOf({ ok, text, media = [], outcome }: ToolsetAnswer): CallResult {
   const blocks = media.flatMap(({ mimeType, base64: data }): Block[] => {
     const [kind] = mimeType.split('/');
@@ -108,13 +117,13 @@ interface Transport {
  * the tools unchanged.
  */
 class InProcessServer {
-  readonly #tools: readonly ToolsetTool[];
+  readonly #tools: readonly AdapterTool[];
   readonly #instructions: string;
   readonly #signal: AbortSignal | undefined;
   readonly #running = new Map<unknown, AbortController>();
   #transport: Transport | undefined;
 
-  constructor(tools: readonly ToolsetTool[], instructions: string, signal: AbortSignal | undefined) {
+  constructor(tools: readonly AdapterTool[], instructions: string, signal: AbortSignal | undefined) {
     this.#tools = tools;
     this.#instructions = instructions;
     this.#signal = signal;
@@ -175,7 +184,7 @@ class InProcessServer {
     this.#running.set(id, running);
     const signals = this.#signal === undefined ? [running.signal] : [running.signal, this.#signal];
     try {
-      return resultOf(await answered(tool, params['arguments'] ?? {}, { signal: AbortSignal.any(signals) }));
+      return await called(tool, params['arguments'] ?? {}, AbortSignal.any(signals));
     } finally {
       this.#running.delete(id);
     }

@@ -1,7 +1,9 @@
 import { ToolMessage } from '@langchain/core/messages';
 import { type StructuredToolInterface, tool as structuredTool } from '@langchain/core/tools';
 import type { AgentMiddleware } from 'langchain';
+import type { Awaitable } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
+import type { CallTimes } from '../model/foreign-session.ts';
 import { isRecord, stringIn } from '../model/record.ts';
 import type { ChangeResult, ListedEntry, ReadResult } from '../model/results.ts';
 import type { Session } from '../model/session.ts';
@@ -9,15 +11,15 @@ import type { Outcome, Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import type { GatedSession } from '../session/gated-session.ts';
-import { type PathNames, pathNames } from '../session/path-names.ts';
+import { callNames, type PathForm, type PathNames, pathForm } from '../session/path-names.ts';
 import {
+  type AdapterTool,
+  adapterToolset,
   answered,
   flaggedFault,
   gatedSession,
   type ToolsetAnswer,
   type ToolsetOptions,
-  type ToolsetTool,
-  toolset,
 } from '../tools/toolset.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
@@ -38,7 +40,7 @@ export function lookfirstTools(
   session: Session | (() => Session),
   options: ToolsetOptions = {},
 ): StructuredToolInterface[] {
-  return toolset(session, options).tools.map((tool) =>
+  return adapterToolset(session, options).tools.map((tool) =>
     structuredTool((args: unknown, config: ToolConfig) => called(tool, args, config), {
       name: tool.name,
       description: tool.description,
@@ -47,8 +49,9 @@ export function lookfirstTools(
   );
 }
 
-async function called(tool: ToolsetTool, args: unknown, config: ToolConfig): Promise<ToolMessage | Content> {
-  const answer = await answered(tool, args, { signal: config.signal });
+async function called(tool: AdapterTool, args: unknown, config: ToolConfig): Promise<ToolMessage | Content> {
+  const answering = answered(tool, args, { signal: config.signal });
+  const answer = answering instanceof Promise ? await answering : answering;
   const content = contentOf(answer);
   const call = config.toolCall?.id ?? config.toolCallId;
   // A program that calls the tool directly, without a tool call, gets the plain content.
@@ -57,8 +60,8 @@ async function called(tool: ToolsetTool, args: unknown, config: ToolConfig): Pro
   return new ToolMessage({ content, tool_call_id: call, name: tool.name, status, artifact: answer.outcome });
 }
 
-function contentOf({ text, media = [] }: ToolsetAnswer): Content {
-  if (media.length === 0) return text;
+function contentOf({ text, media }: ToolsetAnswer): Content {
+  if (media === undefined) return text;
   const files = media.map(({ mimeType, base64: data }) => ({ type: blockType(mimeType), mimeType, data }));
   return [{ type: 'text', text }, ...files];
 }
@@ -142,6 +145,7 @@ interface Changed {
  */
 export class LookfirstBackend {
   readonly #session: Session | (() => Session);
+  #last: { readonly session: GatedSession; readonly form: PathForm } | undefined;
 
   constructor(session: Session | (() => Session)) {
     this.#session = session;
@@ -169,8 +173,11 @@ export class LookfirstBackend {
     nextOffset?: number;
   }> {
     const { session, names } = this.#call();
-    const outcome = await readPage(session, names.real(path), { offset: offset + 1, limit });
+    const times: CallTimes = { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY };
+    const reading = readPage(session, names.real(path), { offset: offset + 1, limit, times });
+    const outcome = reading instanceof Promise ? await reading : reading;
     if (!outcome.ok) return { error: this.#explain(outcome.refusal, names) };
+    times.answeredAt = performance.now();
     const { text, from, to, totalLines, media } = outcome;
     if (media !== undefined) return { content: media.base64 ?? '', mimeType: media.mimeType };
     const page = { content: text, mimeType: 'text/plain', startLine: from, endLine: to };
@@ -271,7 +278,11 @@ export class LookfirstBackend {
 
   #call(): { readonly session: GatedSession; readonly names: PathNames } {
     const session = gatedSession(this.#session);
-    return { session, names: pathNames({ root: session.roots[0] ?? '/', virtualRoot: '/' }) };
+    if (this.#last?.session !== session) {
+      const form = pathForm({ root: session.roots[0] ?? '/', virtualRoot: '/' });
+      this.#last = { session, form };
+    }
+    return { session, names: callNames(this.#last.form) };
   }
 
   #explain(refusal: Refusal, names: PathNames): string {
@@ -284,17 +295,24 @@ export class LookfirstBackend {
 interface Page {
   readonly offset: number;
   readonly limit: number;
+  readonly times: CallTimes;
 }
 
 /** Reads only as many lines as deepagents shows untruncated, because only these count as seen. */
-function readPage(session: GatedSession, path: string, page: Page): Promise<Outcome<ReadResult>> {
-  const room = MAX_SHOWN_CHARS - LINE_NUMBER_CHARS * page.limit;
-  return room >= MIN_ROOM_BYTES ? session.readWithin(path, page, room) : readCounted(session, path, page);
+function readPage(session: GatedSession, path: string, page: Page): Awaitable<Outcome<ReadResult>> {
+  const { offset, limit, times } = page;
+  const maxAnswerBytes = MAX_SHOWN_CHARS - LINE_NUMBER_CHARS * limit;
+  if (maxAnswerBytes < MIN_ROOM_BYTES) return readCounted(session, path, page);
+  return session.readNow(path, { offset, limit, maxAnswerBytes }, { times });
 }
 
-async function readCounted(session: GatedSession, path: string, page: Page): Promise<Outcome<ReadResult>> {
-  const whole = await session.read(path, { ...page, credit: false });
-  if (!whole.ok || whole.media !== undefined) return session.read(path, page);
+async function readCounted(
+  session: GatedSession,
+  path: string,
+  { offset, limit, times }: Page,
+): Promise<Outcome<ReadResult>> {
+  const whole = await session.readNow(path, { offset, limit, credit: false }, {});
+  if (!whole.ok || whole.media !== undefined) return session.readNow(path, { offset, limit }, { times });
   let chars = 0;
   let lines = 0;
   for (const line of whole.text.split('\n')) {
@@ -302,7 +320,7 @@ async function readCounted(session: GatedSession, path: string, page: Page): Pro
     if (chars > MAX_SHOWN_CHARS && lines > 0) break;
     lines += 1;
   }
-  return session.read(path, { ...page, limit: Math.min(page.limit, lines) });
+  return session.readNow(path, { offset, limit: Math.min(limit, lines) }, { times });
 }
 
 function fileInfo(folder: string, { path, kind, sizeBytes, mtimeMs }: ListedEntry): FileInfo {

@@ -3,14 +3,12 @@ import { HOSTS } from '../dialect/calls/hosts/hosts.ts';
 import { isRecord, type JsonRecord, parseJson, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import {
+  type AdapterTool,
+  adapterToolset,
   answered,
   gatedSession,
-  type Toolset,
   type ToolsetAnswer,
   type ToolsetOptions,
-  type ToolsetTool,
-  toolset,
-  toolsetBeside,
 } from '../tools/toolset.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
@@ -51,7 +49,7 @@ export function lookfirstTools(
   session: Session | (() => Session),
   options: ToolsetOptions = {},
 ): OpenAiTool[] {
-  return toolset(session, options).tools.map((tool) => ({
+  return adapterToolset(session, options).tools.map((tool) => ({
     type: 'function',
     name: tool.name,
     description: tool.description,
@@ -61,15 +59,16 @@ export function lookfirstTools(
     invoke: async (_context, input, details) => {
       // Input that is not JSON is passed on: the tool refuses it with a text that the model can act on.
       const args = parseJson(input) ?? input;
-      return outputOf(await answered(tool, args, { signal: details?.signal }), args);
+      const answer = answered(tool, args, { signal: details?.signal });
+      return outputOf(answer instanceof Promise ? await answer : answer, args);
     },
     needsApproval: async () => false,
     isEnabled: async () => true,
   }));
 }
 
-function outputOf({ text, media = [] }: ToolsetAnswer, args: unknown): string | OpenAiOutput[] {
-  if (media.length === 0) return text;
+function outputOf({ text, media }: ToolsetAnswer, args: unknown): string | OpenAiOutput[] {
+  if (media === undefined) return text;
   const path = (isRecord(args) ? stringIn(args, 'path') : undefined) ?? 'file';
   const filename = path.split('/').at(-1) ?? path;
   const files = media.map(
@@ -107,7 +106,7 @@ export function lookfirstEditor(
   session: Session | (() => Session),
   options: Pick<ToolsetOptions, 'virtualRoot'> = {},
 ): OpenAiEditor {
-  return editorOf(session, toolset(session, { ...options, dialect: 'apply-patch' }));
+  return editorOf(session, adapterToolset(session, { ...options, dialect: 'apply-patch' }).tools);
 }
 
 /** Like `lookfirstEditor`, for a sandbox in which the model reads files with the shell. */
@@ -116,10 +115,10 @@ export function sandboxEditor(
   options: Pick<ToolsetOptions, 'virtualRoot'>,
 ): OpenAiEditor {
   const words = HOSTS.find(({ id }) => id === 'codex')?.words;
-  return editorOf(session, toolsetBeside(session, { ...options, dialect: 'apply-patch' }, words));
+  return editorOf(session, adapterToolset(session, { ...options, dialect: 'apply-patch' }, words).tools);
 }
 
-function editorOf(session: Session | (() => Session), { tools }: Toolset): OpenAiEditor {
+function editorOf(session: Session | (() => Session), tools: readonly AdapterTool[]): OpenAiEditor {
   const tool = tools.find(({ name }) => name === 'apply_patch');
   if (tool === undefined) throw new TypeError('the dialect has no apply_patch');
   const patch = async (header: readonly string[], diff: string) =>
@@ -148,7 +147,7 @@ function resultOf({ ok, text }: ToolsetAnswer): OpenAiPatched {
 /** A line that begins another file. It is refused, because the host approved an operation on one file. */
 const OTHER_FILE = /^\*\*\* (?!End of File\s*$)/m;
 
-async function patched(tool: ToolsetTool, header: readonly string[], diff: string): Promise<ToolsetAnswer> {
+async function patched(tool: AdapterTool, header: readonly string[], diff: string): Promise<ToolsetAnswer> {
   if (header.some((line) => line.includes('\n')) || OTHER_FILE.test(diff)) {
     const text =
       'refusing the patch: an operation changes one file, and this one names another [INVALID_ARGUMENT]';

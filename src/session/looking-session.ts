@@ -24,7 +24,7 @@ import { type Outcome, refused } from '../model/verdict.ts';
 import { countOf } from '../report/amounts.ts';
 import { findFiles } from './find.ts';
 import { listFolder } from './list.ts';
-import { type PathNames, pathNames, withShownPaths } from './path-names.ts';
+import { callNames, type PathNames, pathForm, withShownPaths } from './path-names.ts';
 import { type ReadRequest, readFile } from './read-file.ts';
 import type { PageEnds, Watching } from './reading.ts';
 import { searchText } from './search.ts';
@@ -65,19 +65,6 @@ export class LookingSession extends SessionLife {
   }
 
   read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
-    return this.#readCalled(path, options);
-  }
-
-  /** Like `read`, with at most `maxAnswerBytes` bytes of lines, for callers that would cut a longer answer. */
-  readWithin(
-    path: string,
-    options: Pick<ReadOptions, 'offset' | 'limit'>,
-    maxAnswerBytes: number,
-  ): Promise<Outcome<ReadResult>> {
-    return this.#readCalled(path, options, maxAnswerBytes);
-  }
-
-  #readCalled(path: string, options: ReadOptions, maxAnswerBytes?: number): Promise<Outcome<ReadResult>> {
     return this.called(options, (names, _world, times) => {
       const wrong = validateOptions(options, { of: 'read', path });
       if (wrong !== undefined) return this.noted(refused(wrong));
@@ -85,7 +72,7 @@ export class LookingSession extends SessionLife {
       const pageEnds = this.#pageEnds;
       const { signal, onProgress } = options;
       const watching = { signal, onProgress, times };
-      return this.#read({ path: meant, options, watching, from: 'disk', pageEnds, maxAnswerBytes });
+      return this.#read({ path: meant, options, watching, from: 'disk', pageEnds });
     });
   }
 
@@ -102,20 +89,21 @@ export class LookingSession extends SessionLife {
   }
 
   /**
-   * Reads a file for a server: synchronously if the file is small, and from memory if it is unchanged. The result
-   * shares this process's own bytes, so callers must not modify them.
+   * Reads a file for a tool: synchronously if the file is small, and from memory if it is unchanged. The result
+   * shares this process's own bytes, so callers must not modify them. `maxAnswerBytes`: bytes of lines at most, for
+   * callers that would cut a longer answer.
    */
   readNow(
     path: string,
-    options: Omit<ReadOptions, keyof Watching>,
+    options: Omit<ReadOptions, keyof Watching> & Pick<ReadRequest, 'maxAnswerBytes'>,
     watching: Watching,
   ): Awaitable<Outcome<ReadResult>> {
     const names = this.#names({});
-    if (names === undefined)
-      return this.#read({ path, options, watching, from: 'memory', pageEnds: this.#pageEnds });
-    const meant = names.real(path);
-    const read = this.#read({ path: meant, options, watching, from: 'memory', pageEnds: this.#pageEnds });
-    return andThen(read, (outcome) => withShownPaths(outcome, names));
+    const meant = names === undefined ? path : names.real(path);
+    const { maxAnswerBytes } = options;
+    const pageEnds = this.#pageEnds;
+    const read = this.#read({ path: meant, options, watching, from: 'memory', pageEnds, maxAnswerBytes });
+    return names === undefined ? read : andThen(read, (outcome) => withShownPaths(outcome, names));
   }
 
   #read(request: ReadRequest): Awaitable<Outcome<ReadResult>> {
@@ -270,8 +258,8 @@ export class LookingSession extends SessionLife {
   #names({ cwd }: Pick<CallOptions, 'cwd'>): PathNames | undefined {
     if (cwd === undefined && this.cwd === undefined) return undefined;
     const [root = '/'] = this.roots;
-    const own = pathNames({ root, cwd: this.cwd });
-    return cwd === undefined ? own : pathNames({ root, cwd: own.real(cwd) });
+    const own = pathForm({ root, cwd: this.cwd });
+    return callNames(cwd === undefined ? own : pathForm({ root, cwd: own.real(cwd) }));
   }
 }
 

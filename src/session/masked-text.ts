@@ -197,15 +197,18 @@ export interface Showing {
   readonly range: LineRange | 'all';
   readonly raw: boolean;
   readonly maxLineChars: number;
+  /** `bytes`: the caller uses the bytes, so the text is computed only if it is asked for. */
+  readonly uses: 'text' | 'bytes';
 }
 
 /** Some or all lines of a file, as a read shows them. */
-export function shownPage(file: FileText, { range, raw, maxLineChars }: Showing): PageText {
+export function shownPage(file: FileText, { range, raw, maxLineChars, uses }: Showing): PageText {
   const lines = range === 'all' ? ALL : range;
   if (raw) return shownRaw(file, range);
   const clamp = (): ReturnType<typeof clampLines> => clampLines(file.slice(lines), lines.from, maxLineChars);
   const bytes = file.body && (range === 'all' ? file.body : sliceLineBytes(file.body, range));
   if (bytes === undefined || hasLongLine(bytes, maxLineChars)) return clamp();
+  if (uses === 'bytes') return new UndecodedPage(bytes);
   if (bytes.byteLength <= EAGER_BYTES) return { text: withoutEndings(bytes), clamped: NONE, bytes };
   const text = lazily(() => withoutEndings(bytes));
   return {
@@ -215,6 +218,22 @@ export function shownPage(file: FileText, { range, raw, maxLineChars }: Showing)
     clamped: NONE,
     bytes,
   };
+}
+
+/** A page that is decoded on first use. Making one costs less than a getter in an object literal. */
+class UndecodedPage implements PageText {
+  readonly bytes: Uint8Array;
+  readonly clamped = NONE;
+  #text: string | undefined;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  get text(): string {
+    this.#text ??= withoutEndings(this.bytes);
+    return this.#text;
+  }
 }
 
 /** Faster form of `clampLines` for text without lines that are too long. */

@@ -31,26 +31,30 @@ export function outputId(path: string): string {
   return path.slice(OUTPUT_SCHEME.length);
 }
 
+/** The form of the caller's paths. Unlike the names of a call, it remembers nothing and can be shared. */
+export type PathForm = PathNames;
+
+export function pathForm(placement: Placement): PathForm {
+  const { virtualRoot } = placement;
+  return virtualRoot === undefined ? fromFolder(placement) : belowVirtual(placement, virtualRoot);
+}
+
 /** The names of one call. Keep them until its result is renamed, and do not share them between calls. */
-export function pathNames(placement: Placement): PathNames {
+export function callNames(form: PathForm): PathNames {
   const given = new Map<string, string>();
-  const { real, shown } =
-    placement.virtualRoot === undefined
-      ? fromFolder(placement)
-      : belowVirtual(placement, placement.virtualRoot);
   return {
     real: (path) => {
       // Leave unusable paths to the workspace, which refuses them.
       if (typeof path !== 'string' || path === '' || isOutputPath(path)) return path;
-      const meant = real(path);
+      const meant = form.real(path);
       given.set(meant, path);
       return meant;
     },
-    shown: (path) => (path === '' || isOutputPath(path) ? path : (given.get(path) ?? shown(path))),
+    shown: (path) => (path === '' || isOutputPath(path) ? path : (given.get(path) ?? form.shown(path))),
   };
 }
 
-function fromFolder({ root, cwd = '.' }: Placement): PathNames {
+function fromFolder({ root, cwd = '.' }: Placement): PathForm {
   const folder = below(root, cwd);
   return {
     real: (path) => (isAbsolute(path) ? path : below(folder, path)),
@@ -59,17 +63,18 @@ function fromFolder({ root, cwd = '.' }: Placement): PathNames {
   };
 }
 
-function belowVirtual({ root, cwd = '.' }: Placement, virtualRoot: string): PathNames {
+function belowVirtual({ root, cwd = '.' }: Placement, virtualRoot: string): PathForm {
   const virtual = withoutSlash(virtualRoot);
+  const start = `${virtual}/`;
   const home = withoutSlash(root);
+  const folder = below(root, cwd);
   return {
     real: (path) => {
-      if (path === virtual || path.startsWith(`${virtual}/`))
-        return `${home}/${path.slice(virtual.length + 1)}`;
-      return isAbsolute(path) ? path : below(below(root, cwd), path);
+      if (path === virtual || path.startsWith(start)) return `${home}/${path.slice(start.length)}`;
+      return isAbsolute(path) ? path : below(folder, path);
     },
     shown: (path) => {
-      const absolute = posix.normalize(below(below(root, cwd), path));
+      const absolute = posix.normalize(below(folder, path));
       if (absolute === posix.normalize(root)) return virtual === '' ? '/' : virtual;
       return absolute.startsWith(`${home}/`) ? `${virtual}/${absolute.slice(home.length + 1)}` : path;
     },

@@ -144,7 +144,8 @@ function recallIfPossible(ledger: Ledger, key: string): Awaitable<Sighting | und
 function unnotedResult(reading: Reading, shown: Shown): Outcome<ReadResult> {
   const unseen = { ...shown.sighting, coverage: NOTHING };
   const result = readResult(reading, shown, unseen);
-  return result.ok ? { ...result, notices: [{ kind: 'not-noted' }] } : result;
+  // Extend the same object: a copy would compute or lose its lazy text.
+  return result.ok ? Object.assign(result, { notices: [{ kind: 'not-noted' as const }] }) : result;
 }
 
 function show(reading: Reading, sizeBytes: number): Awaitable<Shown | Refusal> {
@@ -189,7 +190,7 @@ function showLines(reading: Reading, snapshot: Snapshot, visible: VisibleText): 
   const lines = shownPage(text, showing(reading, all ? 'all' : range));
   const empty = totalLines === 0;
   return {
-    result: linesResult(lines, {
+    result: linesResult(reading, lines, {
       from: empty ? 0 : range.from,
       to: empty ? 0 : range.to,
       totalLines,
@@ -207,8 +208,9 @@ function showLines(reading: Reading, snapshot: Snapshot, visible: VisibleText): 
 type LinesFacts = Pick<ReadResult, 'from' | 'to' | 'totalLines' | 'sizeBytes' | 'encoding'>;
 
 /** The result of a read. A small text is stored directly, because a lazy getter costs more. */
-function linesResult(lines: PageText, facts: LinesFacts): Shown['result'] {
+function linesResult({ from: source }: Reading, lines: PageText, facts: LinesFacts): Shown['result'] {
   const { clamped, bytes } = lines;
+  if (source === 'memory' && bytes !== undefined) return new LinesResult(bytes, lines, facts);
   const { from, to, totalLines, sizeBytes, encoding } = facts;
   if (bytes !== undefined && bytes.byteLength <= EAGER_BYTES)
     return { text: lines.text, bytes, from, to, totalLines, sizeBytes, encoding, clamped };
@@ -222,6 +224,34 @@ function linesResult(lines: PageText, facts: LinesFacts): Shown['result'] {
   };
 }
 
+/** The result of a tool's read, which shows the bytes. Its text is computed on first use; copies lack it. */
+class LinesResult {
+  readonly #lines: PageText;
+  readonly bytes: Uint8Array;
+  readonly from: number;
+  readonly to: number;
+  readonly totalLines: number | undefined;
+  readonly sizeBytes: number;
+  readonly encoding: string;
+  readonly clamped: readonly number[];
+
+  constructor(bytes: Uint8Array, lines: PageText, facts: LinesFacts) {
+    const { from, to, totalLines, sizeBytes, encoding } = facts;
+    this.#lines = lines;
+    this.bytes = bytes;
+    this.from = from;
+    this.to = to;
+    this.totalLines = totalLines;
+    this.sizeBytes = sizeBytes;
+    this.encoding = encoding;
+    this.clamped = lines.clamped;
+  }
+
+  get text(): string {
+    return this.#lines.text;
+  }
+}
+
 function flagsOf({
   clamped,
   redacted,
@@ -229,8 +259,9 @@ function flagsOf({
   return clamped.length > 0 || redacted ? { ...NO_FLAGS, clamped: clamped.length > 0, redacted } : NO_FLAGS;
 }
 
-function showing({ options, world }: Reading, range: LineRange | 'all'): Showing {
-  return { range, raw: options.raw === true, maxLineChars: world.policy.maxLineChars };
+function showing({ options, world, from }: Reading, range: LineRange | 'all'): Showing {
+  const uses = from === 'memory' ? 'bytes' : 'text';
+  return { range, raw: options.raw === true, maxLineChars: world.policy.maxLineChars, uses };
 }
 
 /** The lines that fit into one answer, at least one. */

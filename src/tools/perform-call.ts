@@ -59,8 +59,9 @@ export function performCall(call: Call, performing: Performing): Awaitable<Perfo
     const outcome = names === undefined ? given : withShownPaths(given, names);
     if (!outcome.ok) return outcome;
     const shown = (form === 'bytes' ? showRead : showText)(outcome, call.style, context);
-    const notices = noticeTexts(outcome.notices ?? [], outcome.path, context);
     const performed = { ok: true, shown, outcome: successOutcome(outcome) } as const;
+    if (outcome.notices === undefined) return performed;
+    const notices = noticeTexts(outcome.notices, outcome.path, context);
     return notices.length === 0 ? performed : withText(performed, notices.join('\n'));
   });
 }

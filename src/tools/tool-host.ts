@@ -301,6 +301,11 @@ const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'mo
 
 /** Applies `map` to every path in a call's arguments. */
 export function withPaths(call: Call, map: (path: string) => string): Call {
+  // Written out, because mapping all members takes a tenth of a short read.
+  if (call.kind === 'read') {
+    const { path, ...read } = call.operation;
+    return { ...call, operation: { ...read, path: map(path) } };
+  }
   const operation: Record<string, unknown> = mapped(call.operation, map);
   const { paths, changes } = operation as { paths?: readonly string[]; changes?: readonly FileIntent[] };
   if (paths !== undefined) operation['paths'] = paths.map(map);

@@ -3,7 +3,7 @@ import { APPLY_PATCH } from '../dialect/apply-patch.ts';
 import { FILESYSTEM } from '../dialect/filesystem/dialect.ts';
 import { LACE } from '../dialect/lace/dialect.ts';
 import { LOOKFIRST } from '../dialect/lookfirst/dialect.ts';
-import type { ContentBlock, RenderContext, Rendered } from '../dialect/render.ts';
+import type { ContentBlock, RenderContext } from '../dialect/render.ts';
 import { SANDBOX } from '../dialect/sandbox.ts';
 import { TEXT_EDITOR } from '../dialect/text-editor.ts';
 import {
@@ -15,6 +15,7 @@ import {
   renameTools,
   type Tool,
 } from '../dialect/tool.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import { toJsonSchema } from '../model/json-schema.ts';
@@ -35,7 +36,7 @@ import {
 import type { RefusalOutcome, SuccessOutcome } from '../report/json.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import { GatedSession } from '../session/gated-session.ts';
-import { type PathNames, pathNames } from '../session/path-names.ts';
+import { callNames, type PathForm, pathForm } from '../session/path-names.ts';
 import { failureAnswer } from './failure.ts';
 import type { FaultOutcome, ToolAnswer } from './tool-answer.ts';
 import {
@@ -116,18 +117,25 @@ export interface ToolsetAnswer {
  * session it returns.
  */
 export function toolset(session: Session | (() => Session), options: ToolsetOptions = {}): Toolset {
-  return toolsetBeside(session, options);
+  const { instructions, tools } = adapterToolset(session, options);
+  return { instructions, tools: tools.map(({ answer: _, ...tool }) => tool) };
+}
+
+/** A tool for an adapter. */
+export interface AdapterTool extends ToolsetTool {
+  /** Like `call`, but a small read is answered without a promise, and may throw. */
+  answer(args: unknown, options: ToolCallOptions): Awaitable<ToolsetAnswer>;
 }
 
 /**
- * Like `toolset`, for a model that also has its framework's tools. If `names` is given, texts use
- * those tool names.
+ * Like `toolset`, for the adapters. If `names` is given, texts use those tool names: the model also
+ * has its framework's tools.
  */
-export function toolsetBeside(
+export function adapterToolset(
   session: Session | (() => Session),
   options: ToolsetOptions,
   names?: ToolNames,
-): Toolset {
+): { readonly instructions: string; readonly tools: readonly AdapterTool[] } {
   checkOptions(options);
   const { rename, virtualRoot } = options;
   const own = DIALECTS[options.dialect ?? 'lookfirst'];
@@ -136,11 +144,11 @@ export function toolsetBeside(
   checkNames(named.tools.map(({ name }) => name));
   const dialect = { ...named, names: names ?? renamedNames(named, named.tools) };
   const current = typeof session === 'function' ? () => gated(session()) : always(gated(session));
-  const contextFor = contexts(dialect, virtualRoot);
+  const settingFor = settings(dialect, virtualRoot);
   const paths = virtualRoot === undefined ? '' : ` Absolute paths begin with ${virtualRoot}.`;
   return {
     instructions: `${dialect.instructions}${paths}`,
-    tools: dialect.tools.map((tool) => toolOf(tool, { dialect, current, virtualRoot, contextFor })),
+    tools: dialect.tools.map((tool) => toolOf(tool, { dialect, current, virtualRoot, settingFor })),
   };
 }
 
@@ -148,24 +156,53 @@ interface Offer {
   readonly dialect: Dialect;
   readonly current: () => GatedSession;
   readonly virtualRoot: string | undefined;
-  readonly contextFor: (session: GatedSession) => RenderContext;
+  readonly settingFor: (session: GatedSession) => Setting;
 }
 
-/** The context of a session's texts. Calls mostly use one session, and making a context takes as long as a short read. */
-function contexts(dialect: Dialect, virtualRoot: string | undefined): Offer['contextFor'] {
-  let last: { readonly session: GatedSession; readonly context: RenderContext } | undefined;
+/** The parts of a call that stay the same for a session. */
+interface Setting {
+  readonly context: RenderContext;
+  /** Absent if the caller uses the session's paths. */
+  readonly form: PathForm | undefined;
+}
+
+/** The setting of a session. Calls mostly use one session, and making a setting takes as long as a short read. */
+function settings(dialect: Dialect, virtualRoot: string | undefined): Offer['settingFor'] {
+  let last: (Setting & { readonly session: GatedSession }) | undefined;
   return (session) => {
     if (last?.session !== session) {
+      const form = virtualRoot === undefined ? undefined : virtualForm(session, virtualRoot);
       const roots = virtualRoot === undefined ? session.roots : [virtualRoot];
       const { wording } = session;
-      last = { session, context: renderContext(dialect, { roots, wording, now: () => session.now() }) };
+      const context = renderContext(dialect, { roots, wording, now: () => session.now() });
+      last = { session, context, form };
     }
-    return last.context;
+    return last;
   };
 }
 
-function toolOf(tool: Tool, { dialect, current, virtualRoot, contextFor }: Offer): ToolsetTool {
+function toolOf(tool: Tool, { dialect, current, virtualRoot, settingFor }: Offer): AdapterTool {
   const { name, title, description, inputSchema, annotations } = tool;
+  const answer: AdapterTool['answer'] = (args, { signal, onProgress = ignored }) => {
+    signal?.throwIfAborted();
+    const times: CallTimes = { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY };
+    const session = current();
+    const { context, form } = settingFor(session);
+    const names = form === undefined ? undefined : callNames(form);
+    const call = translateCall(tool, args, dialect);
+    if ('reason' in call) return answerFor(refuseArguments(name, call.reason, context));
+    const meant =
+      names === undefined || virtualRoot === undefined
+        ? call
+        : withPaths(withVirtualGlobs(call, virtualRoot), names.real);
+    const watch = { signal, progress: onProgress, times };
+    const performing = { session, tool: name, context, names, watch, form: 'text' } as const;
+    return andThen(callTool(meant, dialect, performing), (performed) => {
+      const answered = answerFor(performed);
+      times.answeredAt = performance.now();
+      return answered;
+    });
+  };
   return {
     name,
     title,
@@ -174,46 +211,29 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot, contextFor }: Offer
     strictSchema: strictSchema(inputSchema),
     readOnly: annotations.readOnlyHint,
     destructive: annotations.destructiveHint,
-    call: async (args, { signal, onProgress = () => {} } = {}) => {
-      signal?.throwIfAborted();
-      const times: CallTimes = { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY };
-      const session = current();
-      const names = virtualRoot === undefined ? undefined : virtualNames(session, virtualRoot);
-      const context = contextFor(session);
-      const call = translateCall(tool, args, dialect);
-      if ('reason' in call) return answerFor(refuseArguments(name, call.reason, context));
-      const meant =
-        names === undefined || virtualRoot === undefined
-          ? call
-          : withPaths(withVirtualGlobs(call, virtualRoot), names.real);
-      const watch = { signal, progress: onProgress, times };
-      const performing = { session, tool: name, context, names, watch, form: 'text' } as const;
-      const answer = answerFor(await callTool(meant, dialect, performing));
-      times.answeredAt = performance.now();
-      return answer;
-    },
+    call: async (args, options = {}) => answer(args, options),
+    answer,
   };
 }
 
-function virtualNames(session: GatedSession, virtualRoot: string): PathNames {
+function ignored(): void {}
+
+function virtualForm(session: GatedSession, virtualRoot: string): PathForm {
   const [root, another] = session.roots;
   if (root === undefined || another !== undefined)
     throw new Fault('MISUSE', 'a virtual root needs a session with one root');
-  return pathNames({ root, virtualRoot, cwd: session.cwd });
+  return pathForm({ root, virtualRoot, cwd: session.cwd });
 }
 
 function answerFor(answer: ToolAnswer): ToolsetAnswer {
   const { ok, outcome } = answer;
   if (!answer.ok) return { ok, text: answer.text, outcome };
   const { shown } = answer;
-  if (typeof shown !== 'string' && 'escaped' in shown) throw new TypeError('a text was asked for');
-  const media = typeof shown === 'string' ? [] : shown.flatMap(mediaOf);
-  return { ok, text: textOf(shown), ...(media.length === 0 ? {} : { media }), outcome };
-}
-
-function textOf(shown: Rendered): string {
-  if (typeof shown === 'string') return shown;
-  return shown.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+  if (typeof shown === 'string') return { ok, text: shown, outcome };
+  if ('escaped' in shown) throw new TypeError('a text was asked for');
+  const text = shown.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+  const media = shown.flatMap(mediaOf);
+  return { ok, text, ...(media.length === 0 ? {} : { media }), outcome };
 }
 
 function mediaOf(block: ContentBlock): { mimeType: string; base64: string }[] {
@@ -347,19 +367,29 @@ function orNull(schema: JsonRecord): JsonRecord {
 /**
  * Runs a tool for a framework. A refusal or a Fault becomes an answer with `ok: false`, which the
  * adapter flags as its framework flags errors. An abort is thrown, so that the framework sees its
- * own signal.
+ * own signal. A small read is answered without a promise: each one costs a tenth of the read.
  */
-export async function answered(
-  tool: ToolsetTool,
+export function answered(
+  tool: AdapterTool,
   args: unknown,
   options: ToolCallOptions = {},
-): Promise<ToolsetAnswer> {
+): Awaitable<ToolsetAnswer> {
   try {
-    return await tool.call(args, options);
+    const answer = tool.answer(args, options);
+    if (!(answer instanceof Promise)) return answer;
+    return answer.catch((error: unknown) => flaggedUnlessAborted(tool, options, error));
   } catch (error) {
-    if (options.signal?.aborted === true || !(error instanceof Fault)) throw error;
-    return flaggedFault(tool.name, error);
+    return flaggedUnlessAborted(tool, options, error);
   }
+}
+
+function flaggedUnlessAborted(
+  { name }: AdapterTool,
+  { signal }: ToolCallOptions,
+  error: unknown,
+): ToolsetAnswer {
+  if (signal?.aborted === true || !(error instanceof Fault)) throw error;
+  return flaggedFault(name, error);
 }
 
 /** Converts a Fault to an answer, which tells the model what failed and whether anything changed. */

@@ -27,22 +27,24 @@ await new Promise((resolve) => setTimeout(resolve, 50));
 console.log(JSON.stringify([...urls, ...Object.keys(Module._cache)].filter((url) => url.includes('node_modules/'))));
 `;
 
-const LISTED = 'list_directory';
-const SEARCHED = 'search_text';
+/** Calls of tools. */
+const LISTED = "list_directory.execute({ path: '.' }, {})";
+const SEARCHED = "search_text.execute({ pattern: 'x', path: '.' }, {})";
 
 /** A program that imports the adapter, and perhaps calls one of its tools with a database on disk. */
-function programIn(folder: string, tool?: string): string {
-  const path = join(import.meta.dirname, 'node_modules', `.program-${process.pid}-${tool ?? 'none'}.mjs`);
+function programIn(folder: string, calling?: string): string {
+  const name = calling?.split('.')[0] ?? 'none';
+  const path = join(import.meta.dirname, 'node_modules', `.program-${process.pid}-${name}.mjs`);
   const call = `
     const session = await openSession({ roots: ['${folder}'], home: '${folder}/../home' });
     const tools = lookfirstTools(session);
-    for await (const _ of tools.${tool}.execute({ pattern: 'x', path: '.' }, {}));
+    for await (const _ of tools.${calling});
     await session.close();`;
   writeFileSync(
     path,
     `import { openSession } from 'lookfirst';
     import { lookfirstTools } from 'lookfirst/ai-sdk';
-    export async function run() { lookfirstTools; ${tool === undefined ? '' : call} }`,
+    export async function run() { lookfirstTools; ${calling === undefined ? '' : call} }`,
   );
   onTestFinished(() => rmSync(path));
   return path;

@@ -173,18 +173,17 @@ interface SamePlace {
 
 /**
  * Finds an anchor in two versions of a text. Both must contain it exactly once, in the same whole lines, and the line
- * before or after must be the same too. A diff may align such lines differently if similar text was added nearby.
+ * before or after must be the same too. The beginning or end of the text counts as such a line, unless the anchor is the
+ * whole old text. A diff may align the lines differently if similar text was added nearby.
  */
 export function samePlace(before: string, after: string, anchor: string): SamePlace | undefined {
   const was = onlyPlace(before, anchor);
   const is = was && onlyPlace(after, anchor);
   if (was === undefined || is === undefined) return undefined;
   if (linesAt(before, was) !== linesAt(after, is)) return undefined;
-  const above = lineAbove(before, was);
-  const below = lineBelow(before, was);
-  const kept =
-    (above !== undefined && above === lineAbove(after, is)) ||
-    (below !== undefined && below === lineBelow(after, is));
+  const [above, below] = [lineAbove(before, was), lineBelow(before, was)];
+  if (above === undefined && below === undefined) return undefined;
+  const kept = above === lineAbove(after, is) || below === lineBelow(after, is);
   return kept ? { before: was, after: is } : undefined;
 }
 

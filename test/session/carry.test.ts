@@ -17,6 +17,15 @@ describe('an edit beside an outside change', () => {
     expect(t.text('a.ts')).toBe(live.join('\n').replace('= 1', '= 2'));
   });
 
+  it('lands at the end of the file, which is a neighbour too', async () => {
+    const t = await desk();
+    await t.put('a.ts', 'start();\nstop();\n}\n\n');
+    await ok(t.session.read('a.ts'));
+    await t.put('a.ts', 'start();\nstop();\n}\nadded();\n}\n\n');
+    await ok(t.session.edit('a.ts', [{ oldString: '}\n\n', newString: 'x\n' }]));
+    expect(t.text('a.ts')).toBe('start();\nstop();\n}\nadded();\nx\n');
+  });
+
   it('lands in a file whose changes were too many for an exact diff', async () => {
     const t = await desk();
     const rows = (from: number): string[] =>

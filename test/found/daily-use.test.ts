@@ -5,7 +5,6 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -325,11 +324,7 @@ describe('36. what others may see of hostile input', () => {
 
   it('errors of the command line are escaped', async () => {
     const t = prepared();
-    for (const args of [
-      [`lo${STEERING}g`],
-      ['history', `no${STEERING}.jsonl`],
-      ['status', '--policy', `/no/${STEERING}`],
-    ]) {
+    for (const args of [[`lo${STEERING}g`], ['history', `no${STEERING}.jsonl`], ['undo', STEERING]]) {
       const { code, stderr } = await t.run(args);
       expect([code === 0, RAW.test(stderr)], stderr).toEqual([false, false]);
     }
@@ -416,22 +411,30 @@ describe('38. two names of one file', () => {
     return t;
   }
 
-  it('each needs its own read', async () => {
+  it('control: each needs its own read', async () => {
     const t = await twoNames();
     done(await t.call('read_file', { path: 'a.txt' }));
     refused(await t.call('write_file', { path: 'b.txt', content: 'two\n' }), 'NOT_READ');
   });
 
-  it('a write through one leaves the other its bytes and what was seen of it', async () => {
-    const t = await twoNames();
-    for (const path of ['a.txt', 'b.txt']) done(await t.call('read_file', { path }));
-    done(await t.call('write_file', { path: 'a.txt', content: 'two\n' }));
-    expect(t.text('b.txt')).toBe('one\n');
-    done(await t.call('write_file', { path: 'b.txt', content: 'three\n' }));
-    expect(readdirSync(t.root)).toEqual(['a.txt', 'b.txt']);
-  });
+  // Version 1 kept this promise for ordinary files and broke it for pages of huge ones.
+  it.each([
+    ['a file', {}],
+    ['a huge file', { hugeBytes: 100 }],
+  ])(
+    'a change of %s through one name leaves the other its bytes and what was seen of it',
+    async (_, policy) => {
+      const t = await table({ 'a.txt': numbered(100) }, { policy });
+      linkSync(t.path('a.txt'), t.path('b.txt'));
+      for (const path of ['a.txt', 'b.txt']) done(await t.call('read_file', { path, limit: 20 }));
+      done(await t.call('edit_file', { path: 'a.txt', old_string: 'line 7\n', new_string: 'x\n' }));
+      expect(t.text('b.txt')).toBe(numbered(100));
+      done(await t.call('edit_file', { path: 'b.txt', old_string: 'line 9\n', new_string: 'y\n' }));
+      expect(t.text('a.txt')).toBe(numbered(100).replace('line 7\n', 'x\n'));
+    },
+  );
 
-  it('a change in place makes both stale', async () => {
+  it('control: a change in place makes both stale', async () => {
     const t = await twoNames();
     for (const path of ['a.txt', 'b.txt']) done(await t.call('read_file', { path }));
     t.put('b.txt', 'by hand\n');

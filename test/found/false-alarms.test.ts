@@ -30,6 +30,14 @@ it('15. an edit lands where its anchor and a neighbour still are, whatever a dif
   expect(t.text('a.ts')).toBe(live.replace('= 1', '= 2'));
 });
 
+it('15. the end of a file is a neighbour', async () => {
+  const t = await table({ 'a.ts': 'start();\nstop();\n}\n\n' });
+  done(await t.call('read_file', { path: 'a.ts' }));
+  t.put('a.ts', 'start();\nstop();\n}\nadded();\n}\n\n');
+  done(await t.call('edit_file', { path: 'a.ts', old_string: '}\n\n', new_string: '})\n' }));
+  expect(t.text('a.ts')).toBe('start();\nstop();\n}\nadded();\n})\n');
+});
+
 it('16. an edit is prepared again when a program appends in the moment of writing', async () => {
   const t = prepared({ 'a.txt': numbered(5) });
   const server = await Served.start(t, [], moment('appending', t.path('a.txt')));

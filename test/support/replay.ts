@@ -201,9 +201,12 @@ class Run {
     await this.#judged(path, { truth: this.#whole(path, live), at: 'whole' }, () =>
       this.#replay.session.delete(path),
     );
-    if (this.#live(path) === undefined) return;
-    await this.#read(path);
-    await this.#judged(path, { truth: 'must', at: 'whole' }, () => this.#replay.session.delete(path));
+    if (this.#live(path) !== undefined) {
+      await this.#read(path);
+      await this.#judged(path, { truth: 'must', at: 'whole' }, () => this.#replay.session.delete(path));
+    }
+    // A file that appears there later is another one, unless its bytes are those of before.
+    this.#saw(path);
   }
 
   async #write(change: FileChange, next: string): Promise<void> {
@@ -251,7 +254,7 @@ class Run {
       const stale = seen === undefined ? undefined : staleAnchor(seen, live, edit);
       const call = (sent: Edit) => (): Promise<Outcome<object>> => this.#replay.session.edit(path, [sent]);
       const sent = stale ?? edit;
-      const truth = seen === undefined ? 'must not' : editTruth(seen, live, sent);
+      const truth = seen === undefined ? this.#whole(path, live) : editTruth(seen, live, sent);
       const first = await this.#judged(path, { truth, at: 'place' }, call(sent));
       if (first.ok) {
         await this.#learnt(path, first, live);

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import type { LineChange } from '../ledger/carry-coverage.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { Edit } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import type { MatchTier } from '../model/results.ts';
+import type { LineChange } from '../text/carry.ts';
 import { type Change, insertAfterLine } from '../text/change.ts';
 import { type DecodedText, decodeText, encodeText } from '../text/decode.ts';
 import { countNewlineBytes } from '../text/lines.ts';

@@ -1,12 +1,12 @@
 import { fingerprintOf } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
-import { carryCoverage } from '../ledger/carry-coverage.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Coverage, covers, type LineRange, mergeRanges, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
 import { NO_FLAGS, type SeenPage, type Sighting, showsAll } from '../model/sighting.ts';
 import type { Action, Refusal, RefusalDetail } from '../model/verdict.ts';
+import { carryCoverage } from '../text/carry.ts';
 import { countLines, sliceLineBytes } from '../text/lines.ts';
 import type { Nearest } from '../text/nearest.ts';
 import { maskedDiff } from '../text/unified.ts';

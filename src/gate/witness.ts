@@ -1,5 +1,4 @@
 import { fingerprintOf, readSnapshot, type Snapshot, stampOf } from '../disk/read.ts';
-import { carryCoverage } from '../ledger/carry-coverage.ts';
 import { type Ledger, movedSightings, sightingsBelow } from '../ledger/ledger.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
@@ -8,6 +7,7 @@ import type { CallTimes } from '../model/foreign-session.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
+import { carryCoverage } from '../text/carry.ts';
 import { decodeText, hasUtf16Mark, looksBinary } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
 import { countLines, sameLines, sliceLineBytes } from '../text/lines.ts';

@@ -10,10 +10,9 @@ import { linesCoverage, WHOLE } from '../model/coverage.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { lineCount } from '../text/lines.ts';
-import type { ShownText } from './history-sighting.ts';
+import { bareView, type ShownText, shownText, shownView, type View } from './history-sighting.ts';
 import { enterDirectory } from './paths.ts';
 import type { RecordedResult } from './tool-result.ts';
-import { bareView, shownText, shownView, type View } from './view.ts';
 
 /** A tool call of a transcript, in a form that is independent of the host. */
 export interface RecordedCall {

@@ -1,9 +1,9 @@
 import { type LineRange, linesCoverage, mergeRanges, rangesOf, WHOLE } from '../model/coverage.ts';
 import { countNewlines, lineCount } from '../text/lines.ts';
 import { type Carried, rootsOf, type SeenEntry } from './entry.ts';
+import { bareView, shownText, shownView, type View } from './history-sighting.ts';
 import { type Edited, textAfter } from './tool-result.ts';
 import { ComparedText } from './verify.ts';
-import { bareView, shownText, shownView, type View } from './view.ts';
 
 /** Changes in order, and how far each one moves later lines: `shifts[n]` is the sum of the first `n`. */
 interface Shifted {

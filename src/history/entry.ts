@@ -1,6 +1,5 @@
 import type { Access } from './accesses-of.ts';
-import type { HistorySighting } from './history-sighting.ts';
-import type { View } from './view.ts';
+import type { HistorySighting, View } from './history-sighting.ts';
 
 /** A view and its position in the conversation, as plain JSON. */
 export interface SeenEntry {

@@ -2,10 +2,9 @@ import { isBlanked } from '../dialect/calls/shown/receipt.ts';
 import { type Access, accessesOf, type RecordedCall, viewsOf } from './accesses-of.ts';
 import { carriedView } from './edit-view.ts';
 import type { SeenEntry, WaitingCall } from './entry.ts';
-import type { HistoryOptions } from './history-sighting.ts';
+import { bareView, type HistoryOptions, type View } from './history-sighting.ts';
 import { isInside, locate } from './paths.ts';
 import type { RecordedResult } from './tool-result.ts';
-import { bareView, type View } from './view.ts';
 
 /** The state of a fold, as plain JSON. */
 export interface FoldState {

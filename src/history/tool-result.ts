@@ -2,7 +2,7 @@ import type { RecordedPage } from '../dialect/calls/answer.ts';
 import { isRecord, type JsonRecord, objectIn, stringIn } from '../model/record.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 import { type Span, splitLines } from '../text/lines.ts';
-import type { View } from './view.ts';
+import type { View } from './history-sighting.ts';
 
 /** The result of a tool call, in a form that is independent of the host. */
 export interface RecordedResult {

@@ -4,8 +4,7 @@ import { type Fingerprint, type Stamp, sameFingerprint } from '../model/fingerpr
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { decodeText } from '../text/decode.ts';
 import { lineCount, splitLines, toLf } from '../text/lines.ts';
-import type { HistorySighting, ShownText } from './history-sighting.ts';
-import type { View } from './view.ts';
+import type { HistorySighting, ShownText, View } from './history-sighting.ts';
 
 /** A text that can be compared with shown texts any number of times. */
 export class ComparedText {

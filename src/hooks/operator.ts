@@ -1,7 +1,7 @@
 import { certainCommands, namesOf } from '../dialect/calls/shell/commands.ts';
 import { writesOf } from '../dialect/calls/shell/writes.ts';
-import { CLIENT_FILES } from '../model/client-files.ts';
 import type { ForeignIntent } from '../model/intent.ts';
+import { CLIENT_FILES } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { pathOf, type Scene } from './scene.ts';
 

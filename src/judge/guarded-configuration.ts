@@ -1,4 +1,4 @@
-import { CLIENT_FILES } from '../model/client-files.ts';
+import { CLIENT_FILES } from '../model/path.ts';
 
 /**
  * Files that determine which programs run: git hooks, configuration of coding agents and editors, shell start-up files.

@@ -1,9 +1,9 @@
 import type { Snapshot } from '../../disk/read.ts';
-import { carryCoverage } from '../../ledger/carry-coverage.ts';
 import { type Coverage, NOTHING, WHOLE } from '../../model/coverage.ts';
 import type { Effect, ForeignWrite } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
+import { carryCoverage } from '../../text/carry.ts';
 import { hasUtf16Mark, looksBinary } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';
 import { countLines } from '../../text/lines.ts';

@@ -7,6 +7,7 @@ import { changeView } from '../edit-view.ts';
 import type { SeenEntry } from '../entry.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
+import { shownView } from '../history-sighting.ts';
 import {
   type Edited,
   type EditedSpan,
@@ -15,7 +16,6 @@ import {
   replacedIn,
   textAfter,
 } from '../tool-result.ts';
-import { shownView } from '../view.ts';
 import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-messages.ts';
 import { skimClaude } from './claude-skim.ts';
 import { keyOf, type LinkKind, type NameKey, RecordChain, type RecordChainState } from './record-chain.ts';

@@ -47,7 +47,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   staleness: setting(
     oneOf('refuse', 'merge', 'confirm', 'warn', 'off'),
-    'a file changed since it was seen: refuse, merge edits over the change, warn, or ignore it',
+    'a file changed since it was seen: refuse, merge edits with the change, hold back until repeated (confirm), warn, or off',
   ),
   freshness: setting(
     oneOf('bytes', 'mtime'),
@@ -55,10 +55,16 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   cure: setting(
     oneOf('diff', 'reread'),
-    'what a session must do after STALE: take in the diff shown, or read the file again',
+    'what a session must do after STALE: use the diff in the refusal, or read the file again',
   ),
-  append: setting(oneOf('free', 'gated'), 'whether an append to an unread file is free or gated'),
-  empty: setting(oneOf('exempt', 'gated'), 'whether an unread empty file is exempt or gated'),
+  append: setting(
+    oneOf('free', 'gated'),
+    'an append to an unread file: allowed (free), or judged like an insert (gated)',
+  ),
+  empty: setting(
+    oneOf('exempt', 'gated'),
+    'a change of an unread empty file: allowed (exempt), or only after a read (gated)',
+  ),
   matching: setting(
     oneOf('exact', 'safe'),
     'how the text of an edit is found: exact, or ignoring small mistakes where that is safe',
@@ -89,13 +95,16 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     'text that carries line numbers or "rest unchanged" stubs: refuse or allow',
   ),
   protected: setting(GLOBS, 'globs that no session may read or write'),
-  approve: setting(GLOBS, 'globs whose changes need the approval of the user, each one'),
+  approve: setting(GLOBS, 'globs of paths whose changes each need the approval of the user'),
   readOnly: setting(FLAG, 'whether every change is refused'),
   hardLinks: setting(
     oneOf('break', 'refuse'),
     'writing a file that has other names: break and report, or refuse',
   ),
-  durability: setting(oneOf('full', 'file', 'none'), 'what is synced before a change is acknowledged'),
+  durability: setting(
+    oneOf('full', 'file', 'none'),
+    'synced before a change is acknowledged: file, folder and undo (full), only the file, or none',
+  ),
   auditFailure: setting(
     oneOf('refuse', 'allow'),
     'the journal cannot be written: refuse the change, or allow it unrecorded',
@@ -118,7 +127,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   lockTimeoutMs: setting(AMOUNT, 'milliseconds to wait for another writer before BUSY'),
   sessionIdleMs: setting(POSITIVE, 'milliseconds after which an idle unnamed session is forgotten'),
   journal: objectOf({
-    quotaBytes: setting(AMOUNT, 'room for before-images (0 = no limit)'),
+    quotaBytes: setting(AMOUNT, 'space for before-images (0 = no limit)'),
     retentionMs: setting(AMOUNT, 'milliseconds for which entries are kept (0 = for ever)'),
     reads: setting(
       oneOf('all', 'summary'),
@@ -147,7 +156,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   commands: objectOf({
     writes: setting(
       oneOf('judged', 'apply', 'seen-only', 'discard'),
-      "what happens to a command's writes: judged, apply, seen-only or discard",
+      "a command's writes: refuse lost updates (judged), do not check (apply), only seen files (seen-only), or discard",
     ),
     network: setting(oneOf('off', 'on'), 'whether a confined command may use the network'),
     scratch: setting(GLOBS, 'folders that commands use directly: not layered, not journalled'),

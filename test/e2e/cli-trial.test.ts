@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServerProcess } from '../../src/cli/server-process.ts';
@@ -250,6 +250,26 @@ describe('lookfirst init and remove', () => {
       stderr: expect.stringContaining('Codex has no setting that denies its own edit tools'),
     });
     expect(readdirSync(places.base)).not.toContain('.codex');
+  });
+
+  it('remove --proxy takes out one gate and keeps the hooks; doctor says that it was not tried', async () => {
+    const places = scratch();
+    const [file, hooks] = ['.vscode/mcp.json', '.github/hooks/lookfirst.json'].map((name) =>
+      join(places.root, name),
+    );
+    mkdirSync(join(places.root, '.vscode'));
+    const text = '{ "servers": { "notes": { "command": "notes-server", "args": ["."] } } }';
+    writeFileSync(file ?? '', text);
+    expect((await lookfirst(places, ['init', 'vscode', '--proxy', 'notes', '--hooks'])).code).toBe(0);
+    const checks = objects(await lookfirst(places, ['doctor', '--json']));
+    expect(checks.find(({ message }) => String(message).startsWith('Lookfirst is in'))).toMatchObject({
+      status: 'ok',
+      message: `Lookfirst is in ${file}; its command was not tried, because it starts another server`,
+    });
+    expect((await lookfirst(places, ['remove', 'vscode', '--proxy', 'notes'])).code).toBe(0);
+    expect([readFileSync(file ?? '', 'utf8'), existsSync(hooks ?? '')]).toEqual([text, true]);
+    expect((await lookfirst(places, ['remove', 'vscode'])).code).toBe(0);
+    expect(existsSync(hooks ?? '')).toBe(false);
   });
 
   it('refuse a file they cannot understand, and leave it alone', async () => {

@@ -60,7 +60,7 @@ export function defineInit(cli: Cli): Command {
 export function defineRemove(cli: Cli): Command {
   return clientCommand('lookfirst remove')
     .description("Removes Lookfirst from a client's configuration and restores what `init` changed.")
-    .option('--proxy <name>', 'remove the gate in front of this server')
+    .option('--proxy <name>', 'remove only the gate in front of this server')
     .addHelpText('after', REMOVE_EXAMPLES)
     .action(async (name: ClientName, flags: Flags) =>
       cli.end(await configureAsOperator(cli, 'remove', { name, flags })),
@@ -130,7 +130,8 @@ async function configure(
     return EXIT.refused;
   }
   const addsHooks = action === 'init' && flags.hooks === true;
-  const wantsSettings = action === 'remove' || addsHooks || flags.only === true;
+  const removesAll = action === 'remove' && flags.proxy === undefined;
+  const wantsSettings = removesAll || addsHooks || flags.only === true;
   const shell = addsHooks ? await shellOf(cli, home) : 'images';
   const hooks = { files: hookFiles(home), gate: addsHooks, only: flags.only === true, shell };
   if (addsHooks && !request.dryRun) {

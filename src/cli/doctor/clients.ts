@@ -43,6 +43,7 @@ const AROUND_HOOKS: Readonly<Partial<Record<ClientName, string>>> = {
   vscode: LATER,
   opencode: LATER,
 };
+const NOT_TRIED = 'its command was not tried, because it starts another server';
 const PROXY_RACE =
   'the server behind the proxy writes a moment after our check, and a change by another program in that moment is not noticed';
 
@@ -87,7 +88,7 @@ async function checkFile(client: Client, configured: Configured): Promise<Doctor
       return [fail(name, `Lookfirst cannot start from ${file}: there is no folder ${gone}`)];
     const words = ownCommand(client, text);
     if (words === undefined)
-      return [ok(name, `Lookfirst is in ${file}`), ...notEnforced(client, text, places)];
+      return [ok(name, `Lookfirst is in ${file}; ${NOT_TRIED}`), ...notEnforced(client, text, places)];
     return [
       await checkCommand(client, { ...configured, text, words }),
       ...checkTrust(name, scope, places),

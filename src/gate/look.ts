@@ -45,6 +45,8 @@ export interface LookedFile {
 export interface LookRequest {
   readonly path: string;
   readonly action: JudgedAction;
+  /** The action for which the path is located, if it is not `action`: a status is possible where changes are not. */
+  readonly locatedFor?: 'status';
   readonly expectedRevision?: string | undefined;
   /** True if the insert is an append. */
   readonly appends?: boolean;
@@ -65,7 +67,7 @@ export async function look(
   ledger: Ledger,
   request: LookRequest,
 ): Promise<Outcome<{ view: LookedFile }>> {
-  const first = world.workspace.locate(request.path, request.action, request.links);
+  const first = world.workspace.locate(request.path, request.locatedFor ?? request.action, request.links);
   const outcome = isJustEmptied(first) ? await locateSettled(world, request, first) : first;
   if (!outcome.ok) return outcome;
   const { located } = outcome;
@@ -92,7 +94,7 @@ async function locateSettled(
   for (let looks = 1; looks < MAX_LOOKS && isJustEmptied(outcome); looks += 1) {
     if (outcome.ok) outcome.located.place.dir.close();
     await setTimeout(LOOK_AGAIN_MS);
-    outcome = world.workspace.locate(request.path, request.action, request.links);
+    outcome = world.workspace.locate(request.path, request.locatedFor ?? request.action, request.links);
   }
   return outcome;
 }

@@ -40,7 +40,13 @@ async function viewAt(
   ledger: Ledger,
   path: string,
 ): Promise<Outcome<{ readonly view: StatusView }>> {
-  const outcome = await look(world, ledger, { path, action: 'edit', depth: 'glance', writer: 'skip' });
+  const outcome = await look(world, ledger, {
+    path,
+    action: 'edit',
+    locatedFor: 'status',
+    depth: 'glance',
+    writer: 'skip',
+  });
   if (!outcome.ok)
     return outcome.refusal.action === 'edit'
       ? { ...outcome, refusal: { ...outcome.refusal, action: 'status' } }

@@ -26,6 +26,11 @@ describe('a read-only root', () => {
     expect(await session.read('vendor/v.txt')).toMatchObject({ ok: true, text: 'one' });
     expect(await session.read(join(outside, 'l.txt'))).toMatchObject({ ok: true });
     expect(await session.list('vendor')).toMatchObject({ ok: true });
+    const fresh = { path: 'vendor/v.txt', freshness: 'fresh' };
+    expect(await session.status('vendor/v.txt')).toMatchObject({ ok: true, files: [fresh] });
+    expect(await session.status()).toMatchObject({
+      files: expect.arrayContaining([expect.objectContaining(fresh)]),
+    });
   });
 
   it('is not changed, nor taken along with a folder around it', async () => {

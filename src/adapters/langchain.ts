@@ -217,12 +217,12 @@ export class LookfirstBackend {
     const { session, names } = this.#call();
     const found = await session.search(pattern, {
       literal: true,
-      ...(path == null ? {} : { path: names.real(path) }),
+      path: names.real(path ?? '/'),
       ...(glob == null ? {} : { glob }),
       ...(maxCount == null ? {} : { limit: maxCount }),
     });
     if (!found.ok) return { error: this.#explain(found.refusal, names) };
-    const matches = found.hits.map(({ path: hit, line, text }) => ({ path: virtual(hit), line, text }));
+    const matches = found.hits.map(({ path: hit, line, text }) => ({ path: names.shown(hit), line, text }));
     return { matches, truncated: found.truncated };
   }
 
@@ -233,7 +233,7 @@ export class LookfirstBackend {
     const { session, names } = this.#call();
     const found = await session.find(pattern.replace(/^\/+/, ''), { path: names.real(path) });
     if (!found.ok) return { error: this.#explain(found.refusal, names) };
-    return { files: found.paths.map((file) => ({ path: virtual(file) })), truncated: found.truncated };
+    return { files: found.paths.map((file) => ({ path: names.shown(file) })), truncated: found.truncated };
   }
 
   write(path: string, content: string): Promise<Changed> {
@@ -279,7 +279,7 @@ export class LookfirstBackend {
   #call(): { readonly session: GatedSession; readonly names: PathNames } {
     const session = gatedSession(this.#session);
     if (this.#last?.session !== session) {
-      const form = pathForm({ root: session.roots[0] ?? '/', virtualRoot: '/' });
+      const form = pathForm({ root: session.roots[0] ?? '/', virtualRoot: '/', cwd: session.cwd });
       this.#last = { session, form };
     }
     return { session, names: callNames(this.#last.form) };
@@ -331,8 +331,4 @@ function fileInfo(folder: string, { path, kind, sizeBytes, mtimeMs }: ListedEntr
     ...(sizeBytes === undefined ? {} : { size: sizeBytes }),
     ...(mtimeMs === undefined ? {} : { modified_at: new Date(mtimeMs).toISOString() }),
   };
-}
-
-function virtual(path: string): string {
-  return path.startsWith('/') ? path : `/${path}`;
 }

@@ -1,13 +1,14 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { AIMessage, type BaseMessage, HumanMessage, type ToolMessage } from '@langchain/core/messages';
 import type { ChatResult } from '@langchain/core/outputs';
 import { type BackendProtocolV2, createDeepAgent } from 'deepagents';
 import { ClearToolUsesEdit, contextEditingMiddleware, createAgent } from 'langchain';
-import type { Session } from 'lookfirst';
+import { openSession, type Session } from 'lookfirst';
 import { LookfirstBackend, lookfirstMiddleware, lookfirstTools } from 'lookfirst/langchain';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { scratch } from '../../support/tree.ts';
 import { type Call, type Door, type Run, type Shown, workspace } from '../conformance.ts';
 import { LOOKFIRST_CALLS } from './calls.ts';
 
@@ -136,6 +137,19 @@ export function backendSuite(): void {
       expect(await backend.read('/../../etc/passwd')).toMatchObject({
         error: expect.stringMatching(/OUTSIDE_WORKSPACE|NOT_FOUND/),
       });
+    });
+
+    it('shows paths from the root also if the session starts in a folder', async () => {
+      const { root, home } = scratch();
+      mkdirSync(join(root, 'sub'));
+      for (const name of ['top.txt', 'sub/low.txt']) writeFileSync(join(root, name), 'needle\n');
+      const session = await openSession({ roots: [root], home, store: 'memory:', cwd: 'sub' });
+      onTestFinished(() => session.close());
+      const backend = new LookfirstBackend(session);
+      const paths = (found: readonly { readonly path: string }[] = []) =>
+        found.map(({ path }) => path).sort();
+      expect(paths((await backend.grep('needle')).matches)).toEqual(['/sub/low.txt', '/top.txt']);
+      expect(paths((await backend.glob('**/*.txt')).files)).toEqual(['/sub/low.txt', '/top.txt']);
     });
 
     it('counts as read only what deepagents shows', async () => {

@@ -28,8 +28,10 @@ export class Recalled {
     this.#known.set(nameOf(session, sighting.key), sighting);
   }
 
+  /** Called before this connection writes. Another one may write right after it, so the version is read again. */
   forget(): void {
     this.#known.clear();
+    this.#asked = false;
   }
 
   /** The version number, read once for calls that arrive together. */

@@ -8,7 +8,7 @@ import { type Child, startChild } from '../support/child.ts';
 import { scratch } from '../support/tree.ts';
 
 /** The report of a writer about an acknowledged record. */
-export interface Told {
+interface Told {
   readonly count: number;
   readonly seq: number;
   readonly hash: string;

@@ -3,8 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
+import { verifyChain } from '../../src/journal/verify.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
+import { openPostgresRecords } from '../../src/store/postgres/open.ts';
 import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';
@@ -88,5 +90,32 @@ await describePostgres('the command line on a fleet', (server) => {
     await expect(writer.query(`delete from ${db.schema}.entries`)).rejects.toMatchObject({
       reason: 'read-only',
     });
+  });
+
+  it('a reader sees the journal and can record nothing', async () => {
+    const url = server.url();
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\ntwo\n');
+    const owner = await opened(url, places);
+    const session = await owner.session('agent');
+    await ok(session.read('a.txt'));
+    await ok(session.edit('a.txt', [{ oldString: 'two', newString: 'zwei' }]));
+    const db = await PostgresConnection.open(url);
+    onTestFinished(() => db.close());
+    const role = `reader_${process.pid}`;
+    for (const statement of [
+      `create role ${role} login`,
+      `grant usage on schema S to ${role}`,
+      `grant select on all tables in schema S to ${role}`,
+    ])
+      await db.query(statement.replace('S', db.schema));
+    const asReader = url.replace('lookfirst@', `${role}@`);
+    const { store } = await openPostgresRecords(asReader, scratch().home);
+    onTestFinished(() => store.close());
+    expect(await store.entries({ kinds: ['change'] })).toHaveLength(1);
+    expect(await verifyChain(store)).toMatchObject({ ok: true });
+    await expect(store.record({ settle: ['c1'] })).rejects.toMatchObject({ reason: 'read-only' });
+    const at = { root: places.root, home: places.home, store: asReader };
+    expect(await lookfirst(at, 'log', '--kind', 'change')).toContain('a.txt');
   });
 });

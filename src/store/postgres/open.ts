@@ -1,6 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { basename } from 'node:path';
 import { LocalLocks } from '../../lock/locks.ts';
+import { Fault } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import { FileImages } from '../images/file-images.ts';
 import type { Images } from '../images.ts';
@@ -34,7 +35,12 @@ export async function openPostgresStore(url: string, options: ConnectionOptions 
 /** Updates the schema and creates the partitions of the next days. */
 async function prepare(db: PostgresConnection): Promise<void> {
   await migratePostgres(db);
-  await makePartitions(db, Date.now());
+  try {
+    await makePartitions(db, Date.now());
+  } catch (error) {
+    // A reader may not make them, and needs none.
+    if (!(error instanceof Fault && error.reason === 'read-only')) throw error;
+  }
 }
 
 /** The store as callers get it: notes, which no caller waits for, are sent in batches. */

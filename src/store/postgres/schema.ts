@@ -19,7 +19,12 @@ const DAYS_AHEAD = 3;
  *   text.
  * - Functions run with the rights of the schema's owner: a writer needs no right to change or delete rows.
  */
-const MIGRATIONS: readonly ((schema: string) => string)[] = [tables, onlyFunctions, chainsByHour];
+const MIGRATIONS: readonly ((schema: string) => string)[] = [
+  tables,
+  onlyFunctions,
+  chainsByHour,
+  onlyFunctions,
+];
 
 function tables(s: string): string {
   return `
@@ -390,5 +395,8 @@ begin
     delete from entries e using last where e.chain = last.chain and e.n <= last.n returning 1)
   select count(*) into gone from deleted;
   return gone;
-end $f$;`;
+end $f$;
+
+-- PostgreSQL lets everybody call a new function, so a reader could write.
+revoke execute on all functions in schema ${s} from public;`;
 }

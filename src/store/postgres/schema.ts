@@ -154,10 +154,7 @@ function mustBeKnown(version: number): void {
   );
 }
 
-/**
- * An arbitrary lock number, the same for every Lookfirst: two processes that start simultaneously must not both
- * migrate.
- */
+/** An arbitrary lock number. Two processes that start simultaneously must not both migrate. */
 const MIGRATION_LOCK = 7_710_231;
 const DAY_MS = 86_400_000;
 

@@ -2,8 +2,9 @@ import { accessSync, constants, mkdirSync, readFileSync, statfsSync } from 'node
 import { delimiter, isAbsolute, join } from 'node:path';
 import { makeLayer, removeLayer, upperFolder } from './layer.ts';
 import { type AttributeReader, layerEntries } from './layer-entries.ts';
+import { findPerl, PERL } from './perl/perl-sandbox.ts';
 import { COMMAND_VARIABLE, runSandboxed } from './run-sandboxed.ts';
-import type { PerlTools, SandboxTools } from './sandbox.ts';
+import type { SandboxTools } from './sandbox.ts';
 
 /** The result of a test that commands can run here; if they cannot, what is missing and how to install it. */
 export type Probe =
@@ -86,19 +87,8 @@ function findAll({ path, arch, env }: ProbeOptions): Programs | Extract<Probe, {
     mount,
     prlimit,
     shell: find('bash', path) ?? '/bin/sh',
-    perl: findPerl(arch, env),
+    perl: isExecutable(PERL) ? findPerl(arch, env) : undefined,
   };
-}
-
-const PERL = '/usr/bin/perl';
-const CALLS: Readonly<Record<string, PerlTools['calls']>> = { x64: [272, 165, 157], arm64: [97, 40, 167] };
-const PERL_VARIABLES = ['PERL5OPT', 'PERL5DB', 'PERL_UNICODE', 'PERLIO'];
-
-/** The system's Perl, unless a variable that the command must get would change how it starts. */
-function findPerl(arch: string, env: ProbeOptions['env']): PerlTools | undefined {
-  const calls = CALLS[arch];
-  if (calls === undefined || PERL_VARIABLES.some((name) => env[name] !== undefined)) return undefined;
-  return isExecutable(PERL) ? { program: PERL, calls } : undefined;
 }
 
 /** Also searches the folders of administrators' programs, which a user's PATH often lacks. */

@@ -336,7 +336,7 @@ describe.skipIf(here === undefined)('the undo profile', () => {
 
   it.each([[undefined], ['de_DE.UTF-8']])('leaves the locale %s as it is', async (locale) => {
     const processes = new Processes({ home, env: { ...process.env, LC_ALL: locale }, attributes });
-    const { output } = await run('echo "${LC_ALL-none}"', { processes });
+    const { output } = await run(`echo "\${LC_ALL-none}"`, { processes });
     expect(output.head).toBe(`${locale ?? 'none'}\n`);
   });
 

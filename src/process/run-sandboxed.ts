@@ -5,7 +5,8 @@ import type { Readable, Writable } from 'node:stream';
 import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import { clockTicked, type Layer } from './layer.ts';
-import { type SandboxPlan, type SandboxTools, START_FD, STATUS_FD, sandboxArgv } from './sandbox.ts';
+import { perlArgv } from './perl/perl-sandbox.ts';
+import { bubblewrapArgv, type SandboxPlan, type SandboxTools, START_FD, STATUS_FD } from './sandbox.ts';
 
 /** The result of a command. `ended`: it was killed, and its writes must not be committed. */
 export type CommandEnd =
@@ -46,7 +47,11 @@ export async function runSandboxed(
 ): Promise<CommandEnd> {
   if (options.signal?.aborted === true) return { kind: 'ended', why: 'cancelled' };
   const locale = options.env['LC_ALL'];
-  const [program = '', ...args] = sandboxArgv(tools, { ...plan, layer: layer.folder, locale });
+  const complete = { ...plan, layer: layer.folder, locale };
+  const [program = '', ...args] =
+    tools.perl !== undefined && plan.profile.kind === 'undo'
+      ? perlArgv(tools, tools.perl, complete)
+      : bubblewrapArgv(tools, complete);
   const stream = options.output === 'inherit' ? 'inherit' : 'pipe';
   const child = spawn(program, args, {
     cwd: layer.folder,

@@ -17,8 +17,8 @@ import {
 } from './json-entry.ts';
 import { isObject } from './json-style.ts';
 import type { Launch } from './launch.ts';
+import { needsNoProxy, startsAnother, whyLeftAlone } from './launch.ts';
 import { type ConfigNode, memberOf, ScanProblem, stringsOf } from './node.ts';
-import { needsNoProxy, startsAnother, whyLeftAlone } from './ownership.ts';
 import { scanToml, type TomlTable } from './toml-scan.ts';
 import { type CommandNodes, isOurs, unwrapCommand, wordsOf, wrapCommand } from './wrap.ts';
 

@@ -3,8 +3,8 @@ import { jsonCommandOf } from './json-command.ts';
 import { fillEmpty, insertFirst, newMember, removeMember } from './json-members.ts';
 import { scanJson } from './json-scan.ts';
 import { compact, isObject, type JsonStyle, type JsonValue, pretty, styleOf } from './json-style.ts';
+import { startsAnother, whyLeftAlone } from './launch.ts';
 import { type ConfigNode, type MemberNode, memberOf, type ObjectNode, ScanProblem } from './node.ts';
-import { startsAnother, whyLeftAlone } from './ownership.ts';
 import { wordsOf } from './wrap.ts';
 
 /** An entry: its keys and values, in order. */

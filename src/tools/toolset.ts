@@ -199,7 +199,10 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot, settingFor }: Offer
     const performing = { session, tool: name, context, names, watch, form: 'text' } as const;
     return andThen(callTool(meant, dialect, performing), (performed) => {
       const answered = answerFor(performed);
-      times.answeredAt = performance.now();
+      // Not yet answered for a call that is made in the same turn: its caller cannot have seen this answer.
+      queueMicrotask(() => {
+        times.answeredAt = performance.now();
+      });
       return answered;
     });
   };

@@ -101,7 +101,7 @@ describe('lookfirst history', () => {
       /not a transcript of a known format: .*known: thread-events/,
     ],
     ['an unknown format', ['history', 'codex.jsonl', '--format', 'word'], 64, /word.*thread-events/s],
-    ['nothing', ['history'], 64, /file/],
+    ['nothing', ['history'], 64, /FILE is missing/],
   ])('says clearly that it was given %s', async (_, args, code, message) => {
     const places = withTranscript('codex.jsonl');
     writeFileSync(join(places.root, 'words.txt'), 'Dear diary\n');

@@ -18,21 +18,11 @@ import {
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
-import { toJsonSchema } from '../model/json-schema.ts';
+import { strictSchema, toJsonSchema } from '../model/json-schema.ts';
 import { nearestName } from '../model/nearest-name.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
-import {
-  ANY,
-  checkShape,
-  FLAG,
-  listOf,
-  mismatchText,
-  type ObjectShape,
-  objectOf,
-  oneOf,
-  type Shape,
-} from '../model/shape.ts';
+import { ANY, checkShape, FLAG, listOf, mismatchText, objectOf, oneOf, type Shape } from '../model/shape.ts';
 import type { RefusalOutcome, SuccessOutcome } from '../report/json.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import { GatedSession } from '../session/gated-session.ts';
@@ -336,36 +326,6 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   'text-editor': TEXT_EDITOR,
   anthropic: ANTHROPIC,
 };
-
-/**
- * Converts a schema for models that must give every argument: optional arguments become required and may be
- * null, which `checkArguments` treats as absent. Defaults are omitted, because strict modes forbid them.
- */
-function strictSchema(schema: ObjectShape): JsonRecord & { readonly type: 'object' } {
-  const { properties, required = [], description } = schema;
-  const members = Object.entries(properties).map(([name, member]) => {
-    const strict = strictMember(member);
-    return [name, required.includes(name) ? strict : orNull(strict)];
-  });
-  return {
-    type: 'object',
-    ...(description === undefined ? {} : { description }),
-    properties: Object.fromEntries(members),
-    required: Object.keys(properties),
-    additionalProperties: false,
-  };
-}
-
-function strictMember(shape: Shape): JsonRecord {
-  if (shape.type === 'object') return strictSchema(shape);
-  const { default: _, ...rest } = toJsonSchema(shape);
-  return shape.type === 'array' ? { ...rest, items: strictMember(shape.items) } : rest;
-}
-
-function orNull(schema: JsonRecord): JsonRecord {
-  const { type, enum: values } = schema;
-  return { ...schema, type: [type, 'null'], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
-}
 
 /**
  * Runs a tool for a framework. A refusal or a Fault becomes an answer with `ok: false`, which the

@@ -2,6 +2,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  fchmodSync,
   lstatSync,
   openSync,
   readdirSync,
@@ -97,7 +98,7 @@ function entryAt({ upper, attributes }: Reading, relative: string): LayerEntry {
     return { kind: 'folder', relative, mode, ...marks, names: readdirSync(path).sort() };
   }
   if (stats.isFile()) {
-    const marks = withOpen({ path, mode, flags: OPEN_FILE }, (fd) => takeFileMarks(attributes, fd));
+    const marks = withOpen({ path, mode, flags: OPEN_FILE }, (fd) => takeFileMarks(attributes, { fd, mode }));
     return { kind: 'file', relative, mode, size: stats.size, hasOtherNames: stats.nlink > 1, ...marks, path };
   }
   if (stats.isSymbolicLink()) return { kind: 'link', relative, target: readlinkSync(path) };
@@ -123,11 +124,22 @@ function folderMarks(
 /** Reads the overlay's attributes of a file and removes them. */
 function takeFileMarks(
   attributes: AttributeReader,
-  fd: number,
+  { fd, mode }: { readonly fd: number; readonly mode: number },
 ): { readonly copied: boolean; readonly hasAttributes: boolean } {
   const names = [...attributes.listAttrsSync(fd)];
   const marks = names.filter((name) => name.startsWith(OVERLAY));
-  for (const name of marks) attributes.removeAttrSync(fd, name);
+  const remove = (): void => {
+    for (const name of marks) attributes.removeAttrSync(fd, name);
+  };
+  try {
+    remove();
+  } catch (error) {
+    if (errnoOf(error) !== 'EACCES') throw error;
+    // The file may not be written to, like git's objects. That fails at the first attribute.
+    fchmodSync(fd, mode | 0o200);
+    remove();
+    fchmodSync(fd, mode);
+  }
   return { copied: marks.includes(ORIGIN), hasAttributes: marks.length < names.length };
 }
 

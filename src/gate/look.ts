@@ -125,6 +125,9 @@ async function viewOf(world: World, session: string, looking: Looking<Located>):
   // Only a glance trusts the stamp, so drop the freshness that came from it.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
   const read = await readBytes(world, session, { located, known, request });
+  // Other bytes than the session had seen before it deleted the file: it has seen nothing of them.
+  if (read.isUnseen && !mayRead(world, facts, undefined))
+    return { ...view, facts: { ...facts, freshness: undefined } };
   const seen = { ...facts, freshness: undefined, ...read.facts };
   return { ...view, sighting: seen.sighting, snapshot: read.snapshot, facts: seen };
 }
@@ -201,7 +204,7 @@ async function readBytes(
   world: World,
   session: string,
   { located, known, request }: { located: Found; known: Sighting | undefined; request: LookRequest },
-): Promise<{ snapshot: Snapshot | undefined; facts: Partial<Facts> }> {
+): Promise<{ snapshot: Snapshot | undefined; facts: Partial<Facts>; isUnseen?: true }> {
   // An edit keeps all bytes it does not touch, so a trusted stamp is enough. Changes that replace everything must read
   // every byte.
   const { action } = request;
@@ -224,7 +227,7 @@ async function readBytes(
       !sameFingerprint(still.fingerprint ?? snapshot.fingerprint, known.fingerprint ?? snapshot.fingerprint);
     return { snapshot, facts: { ...current, sighting: still, cameBack, freshness: 'same' } };
   }
-  if (known.tombstone === true) return { snapshot: undefined, facts: {} };
+  if (known.tombstone === true) return { snapshot, facts: current, isUnseen: true };
   if (request.writer === 'skip') return { snapshot, facts: { ...current, freshness: 'changed' } };
   const writer = await siblingOf(world, session, { key: located.place.path.key, now: snapshot.fingerprint });
   return { snapshot, facts: { ...current, freshness: 'changed', writer } };

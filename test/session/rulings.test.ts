@@ -483,6 +483,17 @@ describe('bytes that come back', () => {
     await refusal(t.session.write('a', 'x\n'), 'NOT_READ');
   });
 
+  it('do not matter for an empty file, which has nothing to lose', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await ok(t.session.read('a'));
+    await ok(t.session.delete('a'));
+    await t.put('a', '');
+    // Long ago, so that no editor is in the middle of saving it.
+    utimesSync(join(t.root, 'a'), 1, 1);
+    await ok(t.session.write('a', 'two\n'));
+  });
+
   it('count as seen after a refusal in between has shown other bytes', async () => {
     const t = await desk();
     await t.put('a', 'one\n');

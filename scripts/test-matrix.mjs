@@ -43,14 +43,14 @@ if (unknown.length > 0) {
   process.exit(64);
 }
 
-const failed = [];
 for (const [name, leg] of Object.entries(LEGS)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
   process.stdout.write(`\n== ${name}\n`);
-  if (run(leg) !== 0) failed.push(name);
+  if (run(leg) === 0) continue;
+  // Stops here, so that the end of the output says which test failed.
+  process.stdout.write(`failed: ${name}\n`);
+  process.exit(1);
 }
-if (failed.length > 0) process.stdout.write(`failed: ${failed.join(', ')}\n`);
-process.exit(failed.length > 0 ? 1 : 0);
 
 function run({ node, env = {}, parts }) {
   const program = node === undefined ? process.execPath : installed(node);

@@ -20,11 +20,13 @@ describe('the owner of a change', () => {
   });
 
   it.runIf(process.platform === 'linux')('is alive until it is killed, reaped or not', async () => {
-    // The shell starts a child and then replaces itself, so that the child's exit status is never collected.
+    // The shell starts a child and then replaces itself by a program that never collects the child's exit status.
     const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec sleep 1000']);
     onTestFinished(() => void parent.kill('SIGKILL'));
     const [line] = await once(parent.stdout, 'data');
     const pid = String(line).trim();
+    // Until then the shell itself could collect it.
+    await vi.waitUntil(() => readFileSync(`/proc/${parent.pid}/comm`, 'latin1') === 'sleep\n', 30_000);
     const stat = (): string[] => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? [];
     const owner = `${pid}:${stat()[19]}`;
     expect(isAlive(owner)).toBe(true);

@@ -175,8 +175,9 @@ export class Processes {
   }
 
   /**
-   * The first snapshot of a work tree that is watched from then on. It goes on after the deadline of the caller, so
-   * that a later command finds the tree watched. Otherwise every command in a slow work tree would begin anew, in vain.
+   * The first snapshot of a work tree, which is watched from then on. If the caller's deadline passes, the snapshot
+   * continues in the background, so that a later command finds the tree watched. Otherwise every command in a slow
+   * work tree would start a new snapshot and give it up at its deadline.
    */
   async #firstSnapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
     const earlier = this.#warming.get(root);

@@ -197,7 +197,7 @@ export interface Showing {
   readonly range: LineRange | 'all';
   readonly raw: boolean;
   readonly maxLineChars: number;
-  /** `bytes`: the caller uses the bytes, so the text is computed only if it is asked for. */
+  /** `bytes`: the caller sends the bytes on. The text is decoded only when its property is read. */
   readonly uses: 'text' | 'bytes';
 }
 

@@ -46,7 +46,7 @@ const COMMANDS = [
 ];
 
 describe('an agent that tries to switch the gate off', () => {
-  it('finds our entries also in a file that is spelt in another case', async () => {
+  it('cannot delete a settings file with our entries whose name is in other upper and lower case', async () => {
     mkdirSync(join(places.root, '.Claude'));
     writeFileSync(join(places.root, '.Claude/Settings.json'), OURS);
     const input = { command: 'rm .Claude/Settings.json' };

@@ -49,7 +49,8 @@ describe('the package', () => {
   });
 
   it('has chunks of which each can be the first that a program loads', () => {
-    // Of two chunks that need each other, the one loaded second gets nothing from the first. Node only warns.
+    // If two chunks import each other, the second one to load gets an empty object from the first, which has not
+    // finished loading. Node prints a warning and continues.
     const script = `
       const { readdirSync } = require('node:fs');
       const folder = ${JSON.stringify(join(project, 'dist/chunks/'))};

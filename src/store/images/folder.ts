@@ -325,7 +325,11 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Differs for every file that has ever had this name, and after every write to it. Undefined if there is no file. */
+/**
+ * Inode and modification time of a file; undefined if there is no file. An image is written once and then only removed
+ * or replaced, so a changed pair means that the file must be synced again. The pair is no proof of equal bytes: a new
+ * file can get an old inode number, and a write within one tick of the file system's clock keeps the time.
+ */
 function versionOf(path: string): string | undefined {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return stats && `${stats.ino}:${stats.mtimeNs}`;

@@ -28,7 +28,7 @@ import { fingerprintOf, modeOf, openRegular, readAllSync } from './read.ts';
 const writeAsync = promisify(write);
 const ftruncateAsync = promisify(ftruncate);
 
-/** Below this a write costs less than a trip to the thread pool. */
+/** Smaller content is written synchronously, which takes less time than a trip to the thread pool. */
 const SYNC_BYTES = 1 << 20;
 
 /**
@@ -182,10 +182,7 @@ export interface TempFile {
   readonly notices: readonly Notice[];
 }
 
-/**
- * The source of a new file's owner, mode and attributes: from the file it replaces, from an explicit
- * mode, or both.
- */
+/** The source of a new file's owner, mode and attributes: the file it replaces, an explicit mode, or both. */
 type Likeness =
   | { readonly kind: 'replaces'; readonly stats: BigIntStats; readonly fd: number; readonly mode?: number }
   | { readonly kind: 'new'; readonly mode?: number };
@@ -244,9 +241,9 @@ export interface OwnFile {
 }
 
 /**
- * Stages a file of our own by giving it a second name beside the target: a new file costs ten times as much. Undefined
- * if that is impossible, for example across file systems, or if the result would differ from a file that is written:
- * the file that it replaces has another owner, or attributes to carry over.
+ * Stages a file of our own by giving it a second name beside the target, because creating a file costs ten times as
+ * much. Returns undefined if hard links do not work here, for example across file systems, and if the replaced file
+ * has another owner or attributes that only a newly written file could get.
  */
 export function stageLink(
   context: DiskContext,
@@ -272,7 +269,7 @@ export function stageLink(
 
 type Replacing = Extract<Likeness, { kind: 'replaces' }>;
 
-/** True if our file has everything of the replaced file that would be carried over, apart from the owner. */
+/** True if our file already has the mode and attributes that a new file would copy from the replaced one. */
 function isCarriedOver({ native }: DiskContext, file: OwnFile, like: Replacing): boolean {
   const mode = modeOf(like.stats);
   const isPlain = (like.mode ?? mode) === file.mode && (mode & SPECIAL_BITS) === 0;
@@ -332,7 +329,8 @@ function applyLikeness(context: DiskContext, made: Made, like: Likeness): Notice
   const attributes = copyAttributes(context, like.fd, fd);
   if (attributes.lost) notices.push({ kind: 'xattrs-lost' });
   const mode = modeOf(like.stats);
-  // Set the mode after the owner, which clears bits. Bytes an agent wrote never get special bits.
+  // Changing the owner clears mode bits, so set the mode afterwards. Bytes that an agent wrote never get special
+  // bits.
   fchmodSync(fd, (like.mode ?? mode) & ~SPECIAL_BITS);
   const dropped = [...specialBits(mode), ...attributes.privileges];
   if (dropped.length > 0) notices.push({ kind: 'mode-bits-dropped', bits: dropped.join(', ') });

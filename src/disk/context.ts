@@ -27,18 +27,18 @@ export type CommitStep =
 export interface DiskContext {
   readonly clock: FileSystemClock;
   readonly litter: LitterLog;
-  /** Folder outside every workspace where displaced files go; they are never deleted by a commit. */
+  /** Folder outside every workspace to which displaced files move. A commit never deletes them. */
   readonly retained: string;
   /** Holds displaced files open that could only be copied into `retained`. */
   readonly held: HeldFiles;
   readonly durability: Durability;
-  /** Set while many changes are made together: the durability that one sync gives all of them. */
+  /** Set during a batch: the durability that one sync at its end gives to all its changes. */
   readonly batch?: Durability;
   readonly sync: FileSystemSync;
   readonly folders: FolderSyncs;
   /** A path among the images for a displaced file with these bytes, used instead of `retained`. */
   readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
-  /** Undefined if names cannot be exchanged atomically; commits then claim and link. */
+  /** Undefined if names cannot be exchanged atomically. Commits then use `publishByClaim`. */
   readonly native: NativeFiles | undefined;
   /** Called before each step of a commit. */
   readonly trace?: (step: CommitStep) => void;
@@ -102,12 +102,12 @@ export function loadNative(): NativeFiles | undefined {
     // The package has no types; `NativeFiles` declares the part we use.
     return nativeExtensions() as NativeFiles;
   } catch {
-    // The dependency is optional. Without it, commits claim and link, and extended attributes are not copied.
+    // The dependency is optional. Without it, commits use `publishByClaim`, and extended attributes are not copied.
     return undefined;
   }
 }
 
-/** Fewer files than this are synced one by one: two runs of `sync` would cost more. */
+/** A batch of fewer files syncs them one by one, which costs less than running the `sync` program twice. */
 export const BATCH_FILES = 16;
 
 /**

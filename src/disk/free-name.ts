@@ -46,9 +46,8 @@ export function moveIfFree(from: string, to: string): boolean {
 }
 
 /**
- * Removes the old name. On failure removes the new name instead, so that the caller can report that
- * nothing changed. If another start's cleanup already removed the old name, the new one is the only
- * one left.
+ * Removes the old name. On failure removes the new name instead, so that the caller can report that nothing changed.
+ * Keeps the new name if another process's clean-up has already removed the old one, because it is then the last name.
  */
 function dropOldName(from: string, to: string): void {
   try {

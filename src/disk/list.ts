@@ -39,8 +39,8 @@ export function linkTarget(place: Pick<Place, 'dir' | 'name'>): string | undefin
 const COUNTING: ReadonlySet<number> = new Set([0xef53, 0x58465342, 0x01021994]);
 
 /**
- * The test whether a folder below `root` may have subfolders. A folder of files alone can be large, and reading its names
- * would take longer than most commands.
+ * Returns a function that tells whether a folder below `root` may have subfolders. The function saves reading the
+ * names in a large folder that contains only files, which would take longer than most commands.
  */
 export function subfolderTest(root: PinnedDirectory): (dir: PinnedDirectory, name: string) => boolean {
   const device = COUNTING.has(statfsSync(`${root.prefix}/.`).type) ? inspect(root, '.')?.dev : undefined;

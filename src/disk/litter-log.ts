@@ -26,7 +26,7 @@ export type LitterLine =
 interface Claiming {
   readonly claim: string;
   readonly name: string;
-  /** `none` inside a batch: after a power cut, the batch's announced change restores the file. */
+  /** `none` inside a batch: after a power cut, recovery of the announced batch restores the file. */
   readonly durability: Durability;
 }
 

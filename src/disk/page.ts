@@ -8,7 +8,9 @@ import { openRegular, stampOf, type Unreadable } from './read.ts';
 
 const readAsync = promisify(read);
 const CHUNK_BYTES = 1 << 18;
-/** Size of the first, synchronous read. It covers many pages, faster than a trip to the thread pool. */
+/**
+ * Size of the first, synchronous read. Many pages fit into it, and it takes less time than a trip to the thread pool.
+ */
 const FIRST_BYTES = 1 << 15;
 const NEWLINE = 10;
 
@@ -139,7 +141,7 @@ class LineCollector {
       from = end;
       if (this.#line === this.#request.from && this.#length === 0) kept = end;
     }
-    // Hash once per chunk: a call of `update` costs the same for a page as for a line.
+    // Hash once per chunk, because each call of `update` has a fixed cost.
     if (kept < from) this.#digest.update(chunk.subarray(kept, from));
   }
 

@@ -79,9 +79,9 @@ export function withdraw(context: DiskContext, publication: New): void {
 }
 
 /**
- * Sets our own file aside after it had the target's name. Never deletes it unless there is no room:
- * a process that opened it under that name may still write into it. Returns its path, to be
- * reported, only if that has already happened.
+ * Sets our own file aside after it had the target's name. Deletes it only if there is no room to keep it, because a
+ * process that opened it under that name may still write into it. Returns its path if such a process has already
+ * written to it, so that the caller reports the path; otherwise returns nothing.
  */
 export function keepOurs(context: DiskContext, publication: New): string[] {
   const { temp, intended } = publication;
@@ -119,7 +119,7 @@ export function retainOrDrop(context: DiskContext, path: string): string {
   }
 }
 
-/** Writing and comparing this many bytes takes about one tick of the clock. */
+/** Writing and comparing this many bytes takes about one tick of the file system's clock. */
 const WORTH_ASKING_BYTES = 1n << 19n;
 
 /** New content, and a temporary file beside the target if one already holds it. */

@@ -12,14 +12,16 @@ import { syncFolder } from './sync.ts';
 interface PutBack {
   /** The current path of the displaced file. */
   readonly displaced: string;
-  /** The fingerprint of the file we just put in its place; undefined if we put nothing there. */
+  /**
+   * The fingerprint of the file we have just put under the displaced file's name; undefined if we put nothing there.
+   */
   readonly ours: Fingerprint | undefined;
 }
 
 /**
- * Moves a displaced file back to its place after a later step failed. The file itself moves, so a
- * full disk does not matter. `taken`: another process has changed our file, and its version stays.
- * `unavailable`: the file cannot be moved back, and its bytes must be written anew.
+ * Moves a displaced file back to its place after a later step failed. Moves the file without copying its bytes, so a
+ * full disk does not matter. `taken`: another process has changed our file, and its version stays. `unavailable`: the
+ * file cannot be moved back, and the caller must write its bytes to a new file.
  */
 export async function putBackFile(
   context: DiskContext,

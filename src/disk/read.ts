@@ -24,13 +24,13 @@ const readAsync = promisify(read);
 
 const closeAsync = promisify(close);
 
-/** O_NONBLOCK: opening does not hang if the file becomes a FIFO after its type was checked. */
+/** O_NONBLOCK: the open call does not hang if the file becomes a FIFO after its type was checked. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** Opens a handle to a file without opening its content (Linux). */
 const O_PATH = 0o10000000;
 
-/** Below this a read costs less than a trip to the thread pool. */
+/** Smaller files are read synchronously, which takes less time than a trip to the thread pool. */
 const SYNC_BYTES = 1 << 20;
 
 /** The most that one read call accepts, on every Node version. */

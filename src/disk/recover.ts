@@ -22,10 +22,10 @@ export interface Recovered {
 }
 
 /**
- * Cleans up after killed processes: restores claimed names and moves temporary files out of the
- * workspace. Deletes only second names of files that are in place, because a temporary name may
- * hold a displaced original. Several starts may run it concurrently. Anything that cannot be
- * cleaned up now stays for a later start.
+ * Cleans up after killed processes: restores claimed names and moves temporary files out of the workspace. Deletes a
+ * temporary name only if the same file also has its proper name, because a temporary name may hold a displaced
+ * original. Several processes may run this concurrently. Anything that cannot be cleaned up now stays for a later
+ * start.
  */
 export function recover(context: DiskContext, recovery: Recovery): Recovered {
   const restored: string[] = [];
@@ -126,7 +126,7 @@ function removeTemp(
   return true;
 }
 
-/** False if the file is gone because another start was faster. */
+/** False if the file is gone because another process has already cleaned it up. */
 function unlessMissing(clean: () => boolean): boolean {
   try {
     return clean();

@@ -51,16 +51,16 @@ export interface Conflict {
 /** Errors of the exchange on file systems without it. */
 const NO_EXCHANGE = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
-/**
- * Limit on exchanges while other processes keep replacing the same name. Everyone's bytes are kept
- * in any case.
- */
+/** Limit on exchanges while other processes keep replacing the same name. All displaced bytes are kept in any case. */
 const MAX_SWAPS = 16;
 /** Larger files are put back without a copy: reading them would leave our file under the name for too long. */
 const COPY_BYTES = 64 << 20;
 
 interface Returned {
-  /** `free`: the name was free, so nothing came out. `retry`: the name was free and then taken. */
+  /**
+   * `free`: the name was free, so no file was displaced. `retry`: the name was free, and another process then took
+   * it.
+   */
   readonly how: 'swapped' | 'free' | 'retry';
   readonly kept: readonly string[];
 }

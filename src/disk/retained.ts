@@ -16,9 +16,8 @@ export interface RetainedFile {
 }
 
 /**
- * Lists displaced files that no process has claimed: left by a killed process or by a collision of
- * writers. Files in a folder that we took are listed one by one. Foreign folders and links are not
- * followed.
+ * Lists displaced files that no process has claimed: left by a killed process or by a collision of writers. Files in
+ * a folder that we took out of a workspace are listed one by one. Other folders and links are not followed.
  */
 export function listRetained(context: DiskContext): RetainedFile[] {
   return namesIn(context.retained).flatMap((name) => {

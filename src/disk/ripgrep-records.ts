@@ -145,8 +145,8 @@ function wholeFrom(text: string, at: number): number {
 const SPARE = 1000;
 
 /**
- * Keeps the newest of any number of files, by modification time, then name. Only the order comes
- * from here: a stat below the pinned folder may follow a link on its path.
+ * Keeps the newest of any number of files, by modification time, then name. Use the result only for ordering: the
+ * stat call may follow a link on the file's path and so report the time of another file.
  */
 export class NewestFiles {
   /** The number of existing files that were not kept. */

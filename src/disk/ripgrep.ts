@@ -192,12 +192,12 @@ export async function findRipgrep(source: RipgrepSource, roots: readonly string[
 }
 
 /**
- * Loaded on demand: the package throws when it is loaded if its optional binary is missing. Bundled code that uses `import()` is not
- * kept compiled on Node 20.
+ * Loads the package on demand, because it throws while loading if its optional binary is missing. Uses `require`,
+ * because Node 20 does not cache compiled code of a bundle that uses `import()`.
  */
 async function packagedPath(): Promise<string> {
   const require = createRequire(import.meta.url);
-  // The package has one export.
+  // The package has no types. `rgPath` is its only export.
   return (require('@vscode/ripgrep') as { rgPath: string }).rgPath;
 }
 

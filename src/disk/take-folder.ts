@@ -153,7 +153,7 @@ async function buildIn(parent: PinnedDirectory, { name, mode, nodes }: NewFolder
 }
 
 async function makeFile(path: string, node: Extract<NewNode, { kind: 'file' }>): Promise<void> {
-  // A linked file has its mode already. Setting it by this name could reach whatever took the name meanwhile.
+  // A linked file already has its mode. Setting the mode by this name could change another file that took the name.
   if (node.file === undefined || !isLinked(node.file, path))
     await writeNew(path, node.mode, await node.content());
 }

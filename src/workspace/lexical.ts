@@ -29,7 +29,7 @@ function whyInvalid(input: unknown): string | undefined {
   if (input.includes('\0')) return 'the path contains a NUL character';
   // Node would pass U+FFFD to the system instead, which names another file.
   if (!input.isWellFormed()) return 'the path contains half of a surrogate pair';
-  // A component-wise walk could exceed the limit, but no other program could then open the file.
+  // Opening one component at a time could get around the limit, but no other program could then open the file.
   if (input.length * 3 > MAX_PATH_BYTES && Buffer.byteLength(input) > MAX_PATH_BYTES)
     return `the path is longer than ${MAX_PATH_BYTES} bytes`;
   return undefined;
@@ -78,8 +78,8 @@ export interface Folding {
 export const EXACT: Folding = { caseless: false, unicodeForm: false };
 
 /**
- * The folding of the platform's usual file system. On a case-sensitive volume it only makes two
- * files share a lock.
+ * The folding of the platform's usual file system. On a case-sensitive volume, the only effect is that two files
+ * whose names differ in case share a lock.
  */
 export function platformFolding(platform: string): Folding {
   if (platform === 'darwin') return { caseless: true, unicodeForm: true };

@@ -105,14 +105,13 @@ export class SharedDirectory implements PinnedDirectory {
   }
 }
 
-/** Long enough for the operations of one call, too short to block unmounting a folder or mounting over it. */
+/** Long enough for the operations of one call, and short enough that the open handle does not block unmounting. */
 const HOLD_MS = 1000;
 const MAX_HELD = 64;
 
 /**
- * Folders that were walked a moment ago, held open. The kernel reports the current real path of an
- * open directory, without links. One such query replaces another walk through all folders on the
- * path.
+ * Folders that were walked a moment ago, held open. The kernel reports the current real path of an open directory,
+ * with all links resolved. One such query replaces another walk through all folders on the path.
  */
 export class StandingFolders {
   readonly #held = new Map<string, HeldDirectory>();
@@ -130,7 +129,8 @@ export class StandingFolders {
 
   /** Holds a walked folder for a moment and returns a shared reference, which the caller closes. */
   keep(path: string, dir: PinnedDirectory): PinnedDirectory {
-    // The kernel's answer is decoded as UTF-8, so other bytes would look like U+FFFD.
+    // The kernel's answer is decoded as UTF-8. A path with other bytes contains U+FFFD and cannot be compared with
+    // it.
     const readable = !path.includes('\ufffd');
     if (!(dir instanceof HeldDirectory) || !readable || this.#held.size >= MAX_HELD || this.#held.has(path))
       return dir;

@@ -58,7 +58,7 @@ function openRoot(given: string, guarantee: Guarantee): Root {
     const root = { canonical, given: trimmed(given) };
     if (guarantee !== 'walk') return { ...root, dir: new NamedDirectory(canonical) };
     const dir = HeldDirectory.open(canonical);
-    // If the kernel already reports another path, later reports would be unusable too.
+    // If the kernel already reports another path than ours, its later reports cannot be compared with ours either.
     return whereIs(dir) === canonical ? { ...root, dir, where: () => whereIs(dir) } : { ...root, dir };
   } catch (error) {
     if (error instanceof Fault) throw error;
@@ -160,7 +160,7 @@ export class Naming {
     return undefined;
   }
 
-  /** The number of levels below a folder at which protection depends on the folder's path. */
+  /** The number of levels below a folder at which protection depends on the folder's path. See `globReach`. */
   reach({ relative, key }: ResolvedPath): number {
     return this.#roots.length > 1 ? Number.POSITIVE_INFINITY : this.#protection.reach(relative, key);
   }
@@ -221,7 +221,7 @@ export class Protection {
     return answer === NONE ? undefined : answer;
   }
 
-  /** The number of levels below a folder at which protection depends on the folder's path. */
+  /** The number of levels below a folder at which protection depends on the folder's path. See `globReach`. */
   reach(relative: string, key: string): number {
     if (this.#folders.some(({ path }) => path.startsWith(`${key}/`))) return Number.POSITIVE_INFINITY;
     return Math.max(0, ...this.globs.map((glob) => globReach(glob, relative)));
@@ -250,12 +250,10 @@ export class Protection {
 }
 
 /**
- * The number of levels below a folder at which a match of the glob depends on where that folder is. 0: its
- * contents match everywhere or nowhere. Infinity: every level must be checked. The folder itself is
- * known not to match.
- *
- * A glob that begins with `**` matches its remaining parts anywhere. The folder's place matters
- * only if the first of these parts is the folder or above it. Any other glob names one place.
+ * The number of levels below a folder at which a match of the glob depends on the folder's path. 0: the names in it match
+ * everywhere or nowhere. Infinity: every level must be checked. The caller knows that the folder itself does not
+ * match. A glob that begins with `**` matches its remaining parts anywhere. The folder's path matters only if the
+ * first of these parts matches the folder or a folder above it. Any other glob names one path.
  */
 export function globReach(glob: string, folder: string): number {
   if (/[{}()!\\]/.test(glob)) return Number.POSITIVE_INFINITY;

@@ -160,9 +160,9 @@ function step(state: State): Walked | undefined {
 }
 
 /**
- * Handles `..`, which only occurs in link targets. It leaves the directory we are actually in, as in the
- * kernel. Above a root, the names lead back into it, into another root, or outside. A root's canonical path
- * contains no links.
+ * Handles `..`, which only occurs in link targets. As in the kernel, `..` leaves the directory that the walk has
+ * really reached. Above a root, the remaining names lead back into the same root, into another root, or outside. A
+ * root's canonical path contains no links.
  */
 function climb(state: State): Walked | undefined {
   const rest = state.todo.slice(1);
@@ -269,7 +269,7 @@ function atRoot(state: State): Walked {
 }
 
 function missing(state: State): Walked {
-  // A link into a missing folder and out again stays invalid, even after that folder is created.
+  // A link that enters a missing folder and leaves it by `..` stays invalid, even after that folder is created.
   if (state.todo.includes('..')) return fail(state, 'ENOENT');
   return {
     kind: 'missing',

@@ -24,7 +24,9 @@ export interface WorkspaceSettings {
    * common git folder.
    */
   readonly annexes?: readonly string[];
-  /** Globs of protected paths that only commands and their undo may reach; a separate check vets them. */
+  /**
+   * Globs of protected paths that only commands and their undo may reach. The gate checks what a command did to them.
+   */
   readonly releaseForCommands?: readonly string[];
   /** Absolute folders that may be read but not changed: inside a root, or roots themselves. */
   readonly readOnlyRoots?: readonly string[];
@@ -253,7 +255,7 @@ export class Workspace {
     return this.#released.protects(path.relative, path.key) === undefined ? glob : undefined;
   }
 
-  /** The number of levels below a folder at which protection depends on the folder's path. */
+  /** The number of levels below a folder at which protection depends on the folder's path. See `globReach`. */
   protectionReach(path: ResolvedPath): number {
     return this.#naming.reach(path);
   }
@@ -264,9 +266,8 @@ export class Workspace {
   }
 
   /**
-   * True if a root is still where it was when it was opened. A moved or deleted root is still the
-   * same directory, but the journal's paths no longer lead to it. True if the system cannot report
-   * it.
+   * True if a root is still where it was when it was opened, and if the system cannot report where it is. A moved or
+   * deleted root is still the same directory, but the journal's paths no longer lead to it.
    */
   stands(root: string): boolean {
     const found = this.#roots.find(({ canonical }) => canonical === root);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bench, holding } from '../../test/support/disk.ts';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
-import { releaseHandles } from './put-back.ts';
+import { returnRetained } from './put-back.ts';
 import { remove } from './remove.ts';
 
 describe.each([
@@ -16,7 +16,7 @@ describe.each([
     const place = disk.place('f');
     const done = await remove(disk.context, place, holding('text'));
     if (!done.ok || done.displaced === undefined) throw new Error('not removed');
-    expect(releaseHandles(done.displaced, place)).toBe(true);
+    expect(returnRetained(done.displaced, place)).toBe(true);
     expect([disk.text('f'), disk.names(), existsSync(done.displaced)]).toEqual(['text', ['f'], false]);
     expect(statSync(join(disk.root, 'f')).mode & 0o7777).toBe(0o750);
     expect(lstatSync(join(disk.root, 'f')).nlink).toBe(1);
@@ -26,7 +26,7 @@ describe.each([
     const disk = bench(['f: text', 'g: theirs'], { home: scratch(parent).home });
     const done = await remove(disk.context, disk.place('f'), holding('text'));
     if (!done.ok || done.displaced === undefined) throw new Error('not removed');
-    expect(releaseHandles(done.displaced, disk.place('g'))).toBe(false);
+    expect(returnRetained(done.displaced, disk.place('g'))).toBe(false);
     expect([disk.text('g'), existsSync(done.displaced)]).toEqual(['theirs', true]);
   });
 });

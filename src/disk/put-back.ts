@@ -32,7 +32,7 @@ export async function putBackFile(
   if (dirname(displaced) !== context.retained) return 'unavailable';
   try {
     if (ours !== undefined) return await exchangeBack(context, place, { displaced, ours });
-    if (!releaseHandles(displaced, place)) return 'taken';
+    if (!returnRetained(displaced, place)) return 'taken';
     await syncFolder(context, place.dir);
     return 'back';
   } catch (error) {
@@ -70,7 +70,7 @@ async function exchangeBack(
 }
 
 /** Moves a retained file back to its name in the workspace; false if the name is taken. */
-export function releaseHandles(file: string, place: Place): boolean {
+export function returnRetained(file: string, place: Place): boolean {
   try {
     return moveIfFree(file, at(place));
   } catch (error) {

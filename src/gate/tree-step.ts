@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { create, makeLink } from '../disk/create.ts';
 import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { type DirectoryEntry, inspect, linkTarget, listNames } from '../disk/list.ts';
-import { releaseHandles } from '../disk/put-back.ts';
+import { returnRetained } from '../disk/put-back.ts';
 import { isReadOnly } from '../disk/read.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
@@ -188,7 +188,7 @@ export async function putFileBack(
   { side, displaced }: { readonly side: Extract<Side, { kind: 'file' }>; readonly displaced: string },
 ): Promise<boolean> {
   try {
-    return releaseHandles(displaced, place);
+    return returnRetained(displaced, place);
   } catch (error) {
     if (!isMissing(error)) throw error;
   }

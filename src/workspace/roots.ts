@@ -250,8 +250,8 @@ export class Protection {
 }
 
 /**
- * The number of levels below a folder at which a match of the glob depends on the folder's path. 0: the names in it match
- * everywhere or nowhere. Infinity: every level must be checked. The caller knows that the folder itself does not
+ * The number of levels below a folder at which a match of the glob depends on the folder's path. 0: the names in it
+ * match everywhere or nowhere. Infinity: every level must be checked. The caller knows that the folder itself does not
  * match. A glob that begins with `**` matches its remaining parts anywhere. The folder's path matters only if the
  * first of these parts matches the folder or a folder above it. Any other glob names one path.
  */

@@ -24,9 +24,7 @@ export interface WorkspaceSettings {
    * common git folder.
    */
   readonly annexes?: readonly string[];
-  /**
-   * Globs of protected paths that only commands and their undo may reach. The gate checks what a command did to them.
-   */
+  /** Globs of protected paths, such as `.git`, that commands and their undo may change, but no other action. */
   readonly releaseForCommands?: readonly string[];
   /** Absolute folders that may be read but not changed: inside a root, or roots themselves. */
   readonly readOnlyRoots?: readonly string[];

@@ -94,10 +94,10 @@ const SANDBOX_METHODS: ToolNames = {
 const ALL_LINES = 2 ** 31;
 
 /**
- * A sandbox for `experimental_sandbox` with gated files: even a tool that does not know Lookfirst
- * can overwrite only files read through it. A missing file is null; a refusal is thrown as a
- * RefusedError. Commands run in `inner`, and their changes to files that were seen can be undone.
- * Without `inner` they run in Lookfirst's own sandbox.
+ * A sandbox for `experimental_sandbox` with gated files: even a tool that does not know Lookfirst can overwrite only
+ * files that were read through the sandbox. A missing file is null; a refusal is thrown as a RefusedError. Commands
+ * run in `inner`, and their changes to files that were seen can be undone. Without `inner`, commands run in
+ * Lookfirst's own sandbox.
  */
 export function lookfirstSandbox(session: Session | (() => Session), inner?: SandboxCommands): Sandbox {
   const current = (): GatedSession => gatedSession(session);
@@ -220,7 +220,7 @@ function watchedCommands(current: () => GatedSession, inner: SandboxCommands): S
     const start = inner.spawn as (options: ProcessOptions) => PromiseLike<WritableSandboxProcess>;
     const started = await start(options);
     const ended = Promise.resolve(started.wait()).finally(settle);
-    // Records the command's changes even if the caller never waits.
+    // The caller may never wait. A rejection must then not count as unhandled.
     ended.catch(() => undefined);
     const { pid, stdout, stderr, stdin } = started;
     const handle = { stdout, stderr, stdin, wait: () => ended, kill: () => started.kill() };

@@ -110,7 +110,7 @@ function run(
     const answer = answered(tool, input, { signal, onProgress: notes.add });
     if (!(answer instanceof Promise)) return Promise.resolve(answer);
     if (!tool.readOnly) return answer;
-    // A framework may drop the answers without asking for one.
+    // A framework may drop the generator without reading from it. A rejection must then not count as unhandled.
     answer.catch(() => undefined);
     return watched(answer, notes);
   } catch (error) {

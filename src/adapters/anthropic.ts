@@ -151,7 +151,7 @@ async function shown(
   const answer = answered(tool, args, { signal });
   const { ok, text, media }: ToolsetAnswer = answer instanceof Promise ? await answer : answer;
   if (!ok) {
-    // The SDK runs this tool, so the module is already loaded.
+    // The SDK has loaded this module already, because it is running this tool.
     const { ToolError } = await import('@anthropic-ai/sdk/lib/tools/ToolError');
     throw new ToolError(text);
   }

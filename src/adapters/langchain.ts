@@ -83,7 +83,7 @@ export function lookfirstMiddleware(
 ): AgentMiddleware {
   const watch = new ContextWatch(session, 'langchain');
   return {
-    // The mark that `createMiddleware` adds. That function does nothing else.
+    // The mark by which LangChain recognises a middleware. `createMiddleware` adds it, and does nothing else.
     [Symbol.for('AgentMiddleware')]: true,
     name: 'lookfirst',
     tools: lookfirstTools(session, options),
@@ -120,7 +120,10 @@ const DEEPAGENTS_TOOLS: ToolNames = {
 const MAX_SHOWN_CHARS = 70_000;
 const LINE_NUMBER_CHARS = 10;
 const DEFAULT_LINES = 500;
-/** With less room than this for the text, count the characters of the lines instead of reserving space for numbers. */
+/**
+ * If a page leaves less room than this for the text, count the characters of its lines instead of reserving space for
+ * line numbers.
+ */
 const MIN_ROOM_BYTES = 40_000;
 
 interface FileInfo {

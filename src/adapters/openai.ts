@@ -144,7 +144,7 @@ function resultOf({ ok, text }: ToolsetAnswer): OpenAiPatched {
   return { status: ok ? 'completed' : 'failed', output: text };
 }
 
-/** A line that begins another file. It is refused, because the host approved an operation on one file. */
+/** A line that begins another file. A patch with such a line is refused, because the host approved one file. */
 const OTHER_FILE = /^\*\*\* (?!End of File\s*$)/m;
 
 async function patched(tool: AdapterTool, header: readonly string[], diff: string): Promise<ToolsetAnswer> {

@@ -10,9 +10,9 @@ export interface Surroundings {
 }
 
 /**
- * The folder for Lookfirst's own state: `LOOKFIRST_HOME`, else the platform's place for state.
- * Computes the path only: it neither creates nor checks the folder. A relative `LOOKFIRST_HOME` is a Fault, because it would be
- * a different folder in every working directory, and some of these are inside a workspace.
+ * The folder for Lookfirst's own state: `LOOKFIRST_HOME`, else the platform's folder for state. Computes the path
+ * only; does not create or check the folder. Throws a Fault for a relative `LOOKFIRST_HOME`: it would be a different
+ * folder in every working directory, and some of these are inside a workspace.
  */
 export function stateFolder(surroundings: Surroundings): string {
   const { env, platform } = surroundings;
@@ -29,7 +29,7 @@ export function stateFolder(surroundings: Surroundings): string {
   return join(homeOf(surroundings), '.local', 'state', 'lookfirst');
 }
 
-/** The policy file's place: beside the state, out of reach of the tools. */
+/** The path of the policy file: in the state folder, which the agent's tools cannot reach. */
 export function policyFilePath(folder: string, platform: string): string {
   return platform === 'win32' ? joinWindows(folder, 'lookfirst.json') : join(folder, 'lookfirst.json');
 }

@@ -5,7 +5,7 @@ import { isRecord, type JsonRecord } from '../model/record.ts';
 import { checkShape, mismatchText, type ObjectShape } from '../model/shape.ts';
 import { POLICY, POLICY_FILE } from './policy-shape.ts';
 
-/** Single fields of a policy; `journal`, `images`, `commands` and `hooks` by their own fields. */
+/** Settings that differ from the preset. The groups `journal`, `images`, `commands` and `hooks` may also be partial. */
 export type PolicyOverrides = Partial<
   Omit<Policy, 'preset' | 'journal' | 'images' | 'commands' | 'hooks'>
 > & {
@@ -31,9 +31,9 @@ interface ProxySettings {
 }
 
 /**
- * Reads the text of a `lookfirst.json`: a JSON object of policy fields, `preset`, and `$schema` for editors.
- * Anything else in it is a Fault CONFIG_INVALID. It names the place, the expected value and, for an unknown key, the nearest
- * known one. A setting that is silently ignored would be a guard that is silently off.
+ * Reads the text of a `lookfirst.json`: a JSON object of policy fields, `preset`, and `$schema` for editors. Anything
+ * else in the file is a Fault CONFIG_INVALID, because a setting that is silently ignored would be a guard that is
+ * silently off. The fault names the setting, the expected value and, for an unknown key, the nearest known one.
  */
 export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): PolicyFile {
   const value = parseJson(text, name);
@@ -49,7 +49,8 @@ export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): 
 }
 
 /**
- * Checks settings from a program like those of a file. An `undefined` setting counts as absent: the preset's value holds.
+ * Checks settings from a program like those of a file. An `undefined` setting counts as absent and gets the preset's
+ * value.
  */
 export function checkOverrides(value: unknown, name: string): PolicyOverrides {
   checkSettings(POLICY, value, name);

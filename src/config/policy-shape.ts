@@ -19,7 +19,7 @@ const POSITIVE = integerFrom(1);
 const GLOB: Shape = { ...NAME, must: 'a glob' };
 const GLOBS = listOf(GLOB, { must: 'an array of glob patterns' });
 const SOME_GLOBS = listOf(GLOB, { minItems: 1, must: 'an array of at least one glob' });
-/** A rule without any part would exempt everything. */
+/** At least one field is required: a rule without fields would exempt everything. */
 const BYPASS_RULE: ObjectShape = {
   ...objectOf({
     paths: SOME_GLOBS,
@@ -43,7 +43,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   overwrite: setting(oneOf('whole', 'any'), 'what an overwrite needs: every line seen, or any view'),
   partial: setting(
     oneOf('lines', 'file'),
-    'whether an edit may touch lines that were not shown: file (with a notice) or lines (no)',
+    'an edit of lines that were not shown: allow it with a notice (file), or refuse it (lines)',
   ),
   staleness: setting(
     oneOf('refuse', 'merge', 'confirm', 'warn', 'off'),
@@ -79,12 +79,12 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   compaction: setting(
     oneOf('clear', 'verify', 'keep'),
-    'what a compaction leaves: nothing, what the disk confirms, or everything',
+    'what counts as seen after a compaction: nothing (clear), files whose bytes are unchanged (verify), or everything (keep)',
   ),
   ttlMs: setting(AMOUNT, 'milliseconds after which a read no longer counts (0 = never)'),
   verificationErrors: setting(
     oneOf('refuse', 'allow'),
-    'a check that failed: refuse the change, or allow it',
+    'a file that cannot be checked, such as one without read permission: refuse the change, or allow it',
   ),
   quotes: setting(
     oneOf('code', 'all', 'off'),
@@ -95,35 +95,35 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     'text that carries line numbers or "rest unchanged" stubs: refuse or allow',
   ),
   protected: setting(GLOBS, 'globs that no session may read or write'),
-  approve: setting(GLOBS, 'globs of paths whose changes each need the approval of the user'),
+  approve: setting(GLOBS, 'globs of paths; the user must approve each change of them'),
   readOnly: setting(FLAG, 'whether every change is refused'),
   hardLinks: setting(
     oneOf('break', 'refuse'),
-    'writing a file that has other names: break and report, or refuse',
+    'writing a file that has other hard links: break the link and report it, or refuse',
   ),
   durability: setting(
     oneOf('full', 'file', 'none'),
-    'synced before a change is acknowledged: file, folder and undo (full), only the file, or none',
+    'what is synced to disk before a change is reported as done: file, folder and undo (full), only the file, or nothing (none)',
   ),
   auditFailure: setting(
     oneOf('refuse', 'allow'),
-    'the journal cannot be written: refuse the change, or allow it unrecorded',
+    'if the journal cannot be written: refuse the change, or allow it without a record',
   ),
   bypass: setting(
     BYPASS,
-    'what the operator exempts from having been read: globs, or rules with paths, tools, sessions',
+    'changes that need no read before: globs of paths, or rules with paths, tools and sessions',
   ),
-  hugeBytes: setting(POSITIVE, 'files over this size are read by pages'),
+  hugeBytes: setting(POSITIVE, 'files over this size are read in pages'),
   maxEditBytes: setting(POSITIVE, 'files over this size are not edited or overwritten'),
-  maxReadLines: setting(POSITIVE, 'lines that one read shows at most'),
-  maxLineChars: setting(POSITIVE, 'characters of a line that a read shows at most'),
-  maxAnswerBytes: setting(POSITIVE, 'bytes of lines that one read shows at most'),
+  maxReadLines: setting(POSITIVE, 'the most lines that one read shows'),
+  maxLineChars: setting(POSITIVE, 'the most characters of a line that a read shows'),
+  maxAnswerBytes: setting(POSITIVE, 'the most bytes that one read shows'),
   maxReadMs: setting(
     POSITIVE,
-    'milliseconds after which a read of a huge file or a search answers with what it has',
+    'milliseconds after which a read of a huge file, or a search, stops and returns what it has found',
   ),
-  maxDiffLines: setting(AMOUNT, 'lines of a diff in refusals and notices at most'),
-  maxSightings: setting(AMOUNT, 'files that a session remembers at most (0 = no limit)'),
+  maxDiffLines: setting(AMOUNT, 'the most lines of a diff in a refusal or notice'),
+  maxSightings: setting(AMOUNT, 'the most files that a session remembers (0 = no limit)'),
   lockTimeoutMs: setting(AMOUNT, 'milliseconds to wait for another writer before BUSY'),
   sessionIdleMs: setting(POSITIVE, 'milliseconds after which an idle unnamed session is forgotten'),
   journal: objectOf({
@@ -131,7 +131,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     retentionMs: setting(AMOUNT, 'milliseconds for which entries are kept (0 = for ever)'),
     reads: setting(
       oneOf('all', 'summary'),
-      'in a fleet store: journal all reads, or one a minute, session and file (summary)',
+      'in a fleet store: journal all reads, or at most one per minute, session and file (summary)',
     ),
     readRetentionMs: setting(
       AMOUNT,
@@ -141,14 +141,17 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   images: objectOf({
     secrets: setting(
       oneOf('here', 'shared'),
-      'before-images of secret files in a fleet store: here (only on the machine of the change) or shared',
+      'before-images of secret files in a fleet store: keep them on the machine of the change (here), or in the store (shared)',
     ),
   } satisfies Record<keyof Policy['images'], Shape>),
   claims: setting(
     oneOf('notice', 'refuse', 'off'),
-    'a file that another session is changing: notice (say so once), refuse its change, or off',
+    'a change of a file that another session is working on: allow it with one notice, refuse it, or do not check (off)',
   ),
-  claimMs: setting(POSITIVE, 'milliseconds for which a change claims its file, unless its turn ends before'),
+  claimMs: setting(
+    POSITIVE,
+    'milliseconds for which a session claims a file that it changed; the claim ends earlier when the next turn begins',
+  ),
   claimTools: setting(
     oneOf('on', 'off'),
     'whether agents are offered tools to claim and release paths by hand',
@@ -159,17 +162,20 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
       "a command's writes: refuse lost updates (judged), do not check (apply), only seen files (seen-only), or discard",
     ),
     network: setting(oneOf('off', 'on'), 'whether a confined command may use the network'),
-    scratch: setting(GLOBS, 'folders that commands use directly: not layered, not journalled'),
+    scratch: setting(GLOBS, 'folders that commands change directly, without a layer, journal or undo'),
     trust: setting(
       GLOBS,
       'globs of protected paths that commands may change, and of guarded configuration that tools and commands may change',
     ),
     hide: setting(GLOBS, 'paths that a confined command does not see'),
-    env: setting(GLOBS, 'environment variables that a confined command gets besides the harmless ones'),
-    timeoutMs: setting(POSITIVE, 'milliseconds after which a confined command is ended'),
+    env: setting(
+      GLOBS,
+      'environment variables that a confined command gets in addition to the harmless ones',
+    ),
+    timeoutMs: setting(POSITIVE, 'milliseconds after which a confined command is stopped'),
     maxProcesses: setting(POSITIVE, 'processes that a confined command may have at once'),
     memoryBytes: setting(POSITIVE, 'memory that each process of a confined command may use'),
-    fileBytes: setting(POSITIVE, 'the largest file that a command may leave behind'),
+    fileBytes: setting(POSITIVE, 'the size of the largest file that a command may write'),
   } satisfies Record<keyof Policy['commands'], Shape>),
   mode: setting(
     oneOf('enforce', 'observe'),
@@ -178,15 +184,15 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   hooks: objectOf({
     shell: setting(
       oneOf('layer', 'images'),
-      "a client's own shell commands: run on a layer where possible, or record images before and after",
+      "a client's own shell commands: run them on a layer where possible, or save the files before and after (images)",
     ),
     snapshot: setting(
       oneOf('auto', 'git', 'off'),
-      'files a session has not seen, around a command: found with git within 3 s (auto), always (git), or off',
+      'a search with git for files that a command changed and the session had not seen: for up to 3 s (auto), without a limit (git), or off',
     ),
     outside: setting(
       oneOf('pass', 'refuse'),
-      'files outside the workspace: pass (the client decides) or refuse',
+      'files outside the workspace: let the client decide (pass), or refuse',
     ),
   } satisfies Record<keyof Policy['hooks'], Shape>),
 };

@@ -109,9 +109,9 @@ const DEFAULT: Policy = {
 };
 
 /**
- * The settings that all seed systems share: any view of a file licenses any change of it, and text is written
- * unchanged. `warn` reports staleness even where a seed ignores it: a preset may allow blind changes and refuse more
- * often, but no change may be lost unnoticed.
+ * The settings that four presets share. These presets copy the rules of four existing systems, called seeds A to D:
+ * any view of a file licenses any change of it, and text is written unchanged. `warn` reports staleness even where a
+ * seed ignores it: a preset may allow changes to unread files, but no change may be lost unnoticed.
  */
 const SEED: Policy = {
   ...DEFAULT,
@@ -145,9 +145,12 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
     compaction: 'clear',
     commands: { ...COMMANDS, writes: 'seen-only' },
   },
-  /** Seed A: a set of paths that were read. */
+  /** Copies seed A, which keeps a set of the paths that were read. */
   sandbox: { ...SEED, preset: 'sandbox', wording: 'sandbox', secrets: 'mask' },
-  /** Seed B: a modification time per read; another one means stale, and a check that fails lets the write through. */
+  /**
+   * Copies seed B, which keeps a modification time per read. Another time means stale; a failed check allows the
+   * write.
+   */
   'file-time': {
     ...SEED,
     preset: 'file-time',
@@ -157,14 +160,17 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
     cure: 'reread',
     verificationErrors: 'allow',
   },
-  /** Seed C: only what the conversation shows since its last compaction counts as seen. */
+  /** Copies seed C, in which only what the conversation shows since its last compaction counts as seen. */
   'thread-history': {
     ...SEED,
     preset: 'thread-history',
     wording: 'thread-history',
     compaction: 'clear',
   },
-  /** Seed D: holds back the first change of a file that changed, with a warning; allows unread files; straightens all quotes in code. */
+  /**
+   * Copies seed D, which warns and holds back the first change of a file that changed outside, allows changes to
+   * unread files, and straightens all quotes in code.
+   */
   staleness: {
     ...SEED,
     preset: 'staleness',

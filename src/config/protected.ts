@@ -1,13 +1,17 @@
-/** Git's own files. Commands may change them, because git is a command. The files that run programs have a guard of their own. */
+/**
+ * Git's own files. Commands may change them, because git is a command. A separate guard protects those of them that
+ * make git run programs.
+ */
 export const GIT_FOLDERS: readonly string[] = ['**/.git', '**/.git/**'];
 
 /**
- * Files that no session may read or write unless the operator's policy allows it: private keys, stored credentials, Git's own files.
- * The globs match the path inside the root, in either case, dot files included.
- * Deliberately absent: `.env`, `.npmrc` and `*.key`, which agents work on daily and whose real secrets belong elsewhere.
+ * Files that no session may read or write unless the operator's policy allows it: private keys, stored credentials,
+ * Git's own files. The globs match the path inside the root, in upper and lower case, dot files included. `.env`,
+ * `.npmrc` and `*.key` are deliberately absent: agents work on them daily, and their real secrets belong elsewhere.
  */
 export const DEFAULT_PROTECTED: readonly string[] = [
-  // A write here can run code at the next git command (hooks, config) or redirect it (`.git` as a file).
+  // A write to Git's own files can make the next git command run code (hooks, config) or use another repository
+  // (`.git` as a file).
   ...GIT_FOLDERS,
   '**/.git-credentials',
   '**/.ssh/**',
@@ -30,7 +34,7 @@ export const DEFAULT_PROTECTED: readonly string[] = [
   '**/*.pfx',
 ];
 
-/** Seed D guards these as well (its list of sensitive reads). */
+/** The list of seed D (see presets.ts): its protected files in addition to the default ones. */
 export const SEED_D_PROTECTED: readonly string[] = [
   ...DEFAULT_PROTECTED,
   '**/.gcloud/**',

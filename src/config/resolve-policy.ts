@@ -12,9 +12,9 @@ export interface PolicySources {
 }
 
 /**
- * One complete policy: a preset, then the file's fields, then the flags, which are checked like the file's.
- * A `protected` list adds to the preset's list; `!GLOB` removes one of the preset's globs by name. A list that replaced the
- * preset's would unprotect private keys whenever a user protects something else.
+ * Resolves one complete policy: the preset, then the file's fields, then the flags, which are checked like the
+ * file's. A `protected` list adds to the preset's list; `!GLOB` removes one of the preset's globs. If a list replaced
+ * the preset's, a user who protects one more path would unprotect the private keys.
  */
 export function resolvePolicy(sources: PolicySources = {}): Policy {
   const preset = presetOf(sources.preset ?? sources.file?.preset ?? 'default');

@@ -7,7 +7,7 @@ import { type PolicySources, resolvePolicy } from './resolve-policy.ts';
 /** The source of a setting's value. */
 export type Origin = 'flag' | 'environment' | 'file' | 'preset' | 'default';
 
-/** One setting in force. */
+/** A setting with the value that is in force. */
 export interface Setting {
   /** Settings of a group have dotted names, as in `journal.quotaBytes`. */
   readonly key: string;
@@ -16,7 +16,7 @@ export interface Setting {
   readonly meaning: string;
 }
 
-/** Every setting of the policy that these sources make, in the order of the table of settings. */
+/** Every setting of the policy that results from these sources, in the order of the table of settings. */
 export function policySettings(sources: PolicySources): Setting[] {
   const policy = resolvePolicy(sources);
   const { flags = {}, file } = sources;

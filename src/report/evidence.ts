@@ -170,8 +170,8 @@ function sentence(text: string): string {
 const MAX_KEPT = 3;
 
 /**
- * One bounded sentence that says where copies of other writers' bytes are kept. Those bytes stopped a
- * change and are not in place.
+ * One bounded sentence that says where other writers' bytes are kept. Those writers interfered with a change, and
+ * their bytes are no longer in place.
  */
 export function keptWords(kept: readonly string[]): string {
   const shown = kept.slice(0, MAX_KEPT).map(pathText).join(', ');

@@ -12,7 +12,7 @@ export interface ExplainOptions {
   readonly tools?: ToolNames | undefined;
   /** The preset whose sentences are used. Default: the default sentences. */
   readonly wording?: PresetName | undefined;
-  /** Nothing is remembered between the calls of this client, because it has no name. */
+  /** Set for a client without a name: nothing is remembered between its calls. */
   readonly forgets?: true;
 }
 
@@ -117,8 +117,8 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
 }
 
 /**
- * The preset's own sentence, followed only by facts that it cannot contain: a special cause, and the shown part of the
- * file.
+ * The preset's own sentence, followed only by facts that the sentence cannot contain: a special cause, and the part
+ * of the file that the refusal shows.
  */
 function inSeedWords(
   template: string,
@@ -150,7 +150,10 @@ function batch({ detail }: Refusal): string[] {
   return ['Nothing was changed. Refused were:', ...lines, ...(more > 0 ? [`- and ${more} more`] : [])];
 }
 
-/** ISO 8601 with milliseconds, in UTC. The preset `file-time` originally used local times, which jump twice a year. */
+/**
+ * ISO 8601 with milliseconds, in UTC. The system that the preset `file-time` copies used local times, which jump
+ * twice a year.
+ */
 function isoTime(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString();
 }
@@ -289,7 +292,7 @@ function afterTheChange({ action }: Refusal): string {
   return 'repeat the call if it is still needed';
 }
 
-/** For content that is correct as it is: how to prove that its author has seen the change. */
+/** The alternative for content that needs no correction: proof that its author has seen the outside change. */
 function orTheSame(refusal: Refusal, tools: ToolNames): string {
   const { revision } = tools.arguments;
   if (revision === undefined || refusal.detail?.revision === undefined)
@@ -346,7 +349,7 @@ function otherPath(refusal: Refusal, tools: ToolNames): string {
 function otherTool({ code }: Refusal, tools: ToolNames): string {
   if (code === 'DELETED') return `Next: ${tools.write} creates it anew.`;
   if (code === 'NOT_TEXT' && tools.delete !== undefined)
-    return `Next: if text is to take its place, ${tools.delete} it first, then ${tools.write} it; it cannot be changed in part.`;
+    return `Next: to replace it with text, ${tools.delete} it first, then ${tools.write} it; parts of it cannot be edited.`;
   return 'There is no way to do this with these tools: ask the user.';
 }
 

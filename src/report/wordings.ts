@@ -48,7 +48,7 @@ export const STALENESS_WARNING: string =
 export function templateFor(wording: PresetName, refusal: Refusal): string | undefined {
   const words = WORDINGS[wording];
   const { code, action, detail, next } = refusal;
-  // The original presets never require a listing, so they have no sentence for it.
+  // The systems that the presets copy never require a listing, so the presets have no sentence for it.
   if (next === 'list') return undefined;
   return words[`${code}/${action}`] ?? words[`${code}/${detail?.kind}`] ?? words[code];
 }

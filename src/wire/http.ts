@@ -23,8 +23,8 @@ export function rejectRequest(res: ServerResponse, rejection: Rejection): void {
 }
 
 /**
- * The whole body, or undefined as soon as it exceeds the limit. The rest is then read and discarded: a client whose
- * connection breaks while it sends never reads the error. Rejects if the other side disconnects.
+ * Reads the whole body. Returns undefined as soon as it exceeds the limit, and discards the rest: a client whose
+ * connection breaks while it is sending never reads the error. Rejects if the client disconnects.
  */
 export function readBody(message: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
   return new Promise((resolve, fail) => {
@@ -132,12 +132,18 @@ export function givenToken(env: Readonly<Record<string, string | undefined>>): s
   return token;
 }
 
-/** The line about a given token. It does not contain the token: the user knows it, and logs are no place for secrets. */
+/**
+ * The line about the token that a server prints when it starts. A token from the environment is not printed: the user
+ * knows it, and logs are no place for secrets.
+ */
 export function tokenLine(token: string, given: string | undefined): string {
   return `token: ${given === undefined ? token : 'that of LOOKFIRST_TOKEN'}`;
 }
 
-/** The token for configurations to paste; a word in its place if the user gave it, because it is never printed then. */
+/**
+ * The token for configurations to paste. A token from the environment is replaced by a placeholder, because it is
+ * never printed.
+ */
 export function shownToken(token: string, given: string | undefined): string {
   return given === undefined ? token : 'THE_VALUE_OF_LOOKFIRST_TOKEN';
 }

@@ -25,7 +25,7 @@ const WORST = 6;
  */
 const SMALL_BLOCK_BYTES = 256;
 const BLOCK_BYTES = 4096;
-/** The last word of a block is written whole, even if only a part of it counts. */
+/** Spare bytes at the end: the last word of a block is written whole, even if only a part of it is used. */
 const WORD_BYTES = 4;
 
 /** The content of a JSON string that is written directly to its destination, so that a large text exists only once. */

@@ -1,6 +1,6 @@
 import { isRecord, type JsonRecord } from '../model/record.ts';
 
-/** Present in every request of revision 2026-07-28, and in none before. */
+/** The `_meta` key that every request of MCP revision 2026-07-28 has, and no request of an earlier revision. */
 const MODERN = 'io.modelcontextprotocol/protocolVersion';
 
 /** Parses a message or batch; undefined if the line is not JSON. */
@@ -37,7 +37,7 @@ export function rpcMeta(message: JsonRecord): JsonRecord {
   return isRecord(meta) ? meta : {};
 }
 
-/** True if the sender uses the revision without sessions, whose results are marked as complete. */
+/** True if the sender uses MCP revision 2026-07-28, which has no sessions. */
 export function isModern(message: JsonRecord): boolean {
   return typeof rpcMeta(message)[MODERN] === 'string';
 }
@@ -56,7 +56,7 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
-/** Errors of a server that the standard does not define. */
+/** Error codes from the range that JSON-RPC leaves to servers. */
 export const SERVER_ERROR = -32000;
 export const SESSION_NOT_FOUND = -32001;
 
@@ -87,7 +87,9 @@ export function methodsIn(line: Buffer): (string | undefined)[] {
   return found;
 }
 
-/** The string value after a key; null if no colon and string follow, so that it was not such a key. */
+/**
+ * The string after a key; undefined if it must be parsed; null if no colon and string follow, so that this is no key.
+ */
 function stringAfterColon(line: Buffer, from: number): string | undefined | null {
   let at = skipSpace(line, from);
   if (line[at] !== COLON) return null;

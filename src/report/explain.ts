@@ -150,10 +150,7 @@ function batch({ detail }: Refusal): string[] {
   return ['Nothing was changed. Refused were:', ...lines, ...(more > 0 ? [`- and ${more} more`] : [])];
 }
 
-/**
- * ISO 8601 with milliseconds, in UTC. The system that the preset `file-time` copies used local times, which jump
- * twice a year.
- */
+/** ISO 8601 with milliseconds, in UTC. Seed B, which the preset `file-time` copies, used local times. */
 function isoTime(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString();
 }

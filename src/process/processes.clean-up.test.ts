@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CONFINE, commandBench, UNDO } from '../../test/support/command-bench.ts';
+import { keepLayer, makeLayer, removeLayer } from './layer.ts';
+import { Processes } from './processes.ts';
+
+const at = await commandBench();
+const { here, attributes } = at;
+
+describe('the probe', () => {
+  it('says what is missing and how to get it', async () => {
+    const probe = await new Processes({ home: at.home, env: process.env, attributes: undefined }).probe();
+    expect(probe).toMatchObject({ ok: false, missing: expect.stringContaining('attributes') });
+  });
+
+  it('leaves nothing behind', async () => {
+    const processes = at.processes();
+    expect(await processes.probe()).toBe(await processes.probe());
+    expect(existsSync(join(at.home, 'layers')) ? readdirSync(join(at.home, 'layers')) : []).toEqual([]);
+  });
+});
+
+describe('a command whose sandbox is still starting', () => {
+  const processesOf = (id: string): readonly string[] =>
+    readdirSync('/proc').filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`LOOKFIRST_COMMAND=${id}\0`);
+      } catch {
+        return false;
+      }
+    });
+
+  it.skipIf(here === undefined).each([
+    ['undo', UNDO],
+    ['confine', CONFINE],
+  ])('leaves no process behind if it is cancelled: %s', async (_kind, profile) => {
+    const ids = Array.from({ length: 40 }, () => `r${randomUUID().replaceAll('-', '')}`);
+    for (const [round, id] of ids.entries()) {
+      const control = new AbortController();
+      setTimeout(() => control.abort(), round / 4);
+      const { layer } = await at.run('sleep 100', { id, profile, signal: control.signal });
+      removeLayer(layer);
+    }
+    await expect.poll(() => ids.flatMap(processesOf), { timeout: 10_000 }).toEqual([]);
+  });
+
+  it.skipIf(process.platform !== 'linux')('is ended by the next one if its process was killed', async () => {
+    const [dead, alive] = [0, 1].map(() => `r${randomUUID().replaceAll('-', '')}`);
+    const waiting = [dead, alive].map((id) => {
+      makeLayer(at.home, id ?? '', [], id === dead ? 'killed' : 'me');
+      return spawn('sleep', ['100'], { env: { ...process.env, LOOKFIRST_COMMAND: id }, stdio: 'ignore' });
+    });
+    const ended = once(waiting[0] ?? process, 'exit');
+    const owner = { tag: 'me', isTagAlive: (tag: string) => tag === 'me' };
+    new Processes({ home: at.home, env: {}, attributes: undefined, owner }).expire({
+      nowMs: Date.now(),
+      dryRun: false,
+    });
+    expect(await ended).toEqual([null, 'SIGKILL']);
+    expect(processesOf(alive ?? '')).toEqual([String(waiting[1]?.pid)]);
+    waiting[1]?.kill();
+  });
+});
+
+it.skipIf(process.platform !== 'linux')(
+  'a probe whose process was killed is ended by the next clean-up',
+  async () => {
+    const programs = join(at.home, 'programs');
+    mkdirSync(programs);
+    writeFileSync(join(programs, 'unshare'), '#!/bin/sh\nexec sleep 100\n', { mode: 0o755 });
+    const owner = { tag: 'killed', isTagAlive: (tag: string) => tag === 'me' };
+    // Perl has no part in this: its sandbox ends with its parent.
+    const env = { PATH: `${programs}:/usr/bin:/bin`, PERL5OPT: '' };
+    const probing = new Processes({ home: at.home, env, attributes, owner }).probe();
+    const cleaning = new Processes({ home: at.home, env, attributes, owner: { ...owner, tag: 'me' } });
+    let isOver = false;
+    void probing.finally(() => {
+      isOver = true;
+    });
+    await expect
+      .poll(() => {
+        cleaning.expire({ nowMs: Date.now(), dryRun: false });
+        return isOver;
+      })
+      .toBe(true);
+    expect(await probing).toMatchObject({ ok: false });
+  },
+);
+
+it('a layer is removed with names that are not UTF-8', async () => {
+  const layer = makeLayer(at.home, 'odd', []);
+  writeFileSync(Buffer.concat([Buffer.from(`${layer.folder}/a`), Buffer.from([0xff])]), '');
+  removeLayer(layer);
+  // Another process removes it.
+  await expect.poll(() => existsSync(layer.folder), { timeout: 20_000 }).toBe(false);
+});
+
+it('kept layers and outputs go after 7 days, abandoned layers after one', () => {
+  const old = (days: number): Date => new Date(Date.now() - days * 24 * 60 * 60 * 1000);
+  const place = (path: string, days: number): void => utimesSync(join(at.home, path), old(days), old(days));
+  const processes = new Processes({ home: at.home, env: {}, attributes: undefined });
+  for (const id of ['kept6', 'kept8', 'dead0', 'dead2']) {
+    const layer = makeLayer(at.home, id, []);
+    if (id.startsWith('kept')) keepLayer(layer, { session: 's', command: 'c' });
+  }
+  mkdirSync(join(at.home, 'outputs'));
+  for (const name of ['new', 'new.json', 'old', 'old.json'])
+    writeFileSync(join(at.home, 'outputs', name), '');
+  for (const id of ['kept6', 'kept8', 'dead0', 'dead2']) place(`layers/${id}`, Number(id.slice(4)));
+  for (const name of ['old', 'old.json']) place(`outputs/${name}`, 8);
+  const nowMs = Date.now();
+  expect(processes.expire({ nowMs, dryRun: true })).toEqual({ layers: 2, outputs: 1 });
+  expect(readdirSync(join(at.home, 'layers'))).toHaveLength(4);
+  expect(processes.expire({ nowMs, dryRun: false })).toEqual({ layers: 2, outputs: 1 });
+  expect(readdirSync(join(at.home, 'layers')).sort()).toEqual(['dead0', 'kept6']);
+  expect(readdirSync(join(at.home, 'outputs')).sort()).toEqual(['new', 'new.json']);
+});

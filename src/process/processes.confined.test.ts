@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CONFINE, commandBench } from '../../test/support/command-bench.ts';
+
+const at = await commandBench();
+const { here } = at;
+
+describe.skipIf(here === undefined)('a confined command', () => {
+  it('can change nothing outside the workspace', async () => {
+    const outside = join(at.workspace, '..', 'outside');
+    mkdirSync(outside);
+    const mine = `/tmp/mine-${randomUUID()}`;
+    const { output } = await at.run(`echo x > '${outside}/f' || echo no; echo y > ${mine} && ls ${mine}`, {
+      profile: CONFINE,
+    });
+    expect(output.head).toContain(`no\n${mine}\n`);
+    expect(readdirSync(outside)).toEqual([]);
+    expect(existsSync(mine)).toBe(false);
+  });
+
+  it('has no network, no capabilities, and few variables', async () => {
+    const processes = at.processes({ ...process.env, API_TOKEN: 't', KEEP: 'k' });
+    const script = 'cat /proc/net/dev | tail -n +3 | grep -v lo: ; grep CapEff /proc/self/status; env';
+    const { output } = await at.run(script, { profile: CONFINE, processes, env: ['KEEP'] });
+    expect(output.head).toMatch(/^CapEff:\t0+\n/);
+    expect(output.head).toContain('KEEP=k');
+    expect(output.head).not.toContain('API_TOKEN');
+  });
+
+  it('does not see what the policy hides', async () => {
+    const outside = join(at.workspace, '..', 'outside');
+    mkdirSync(join(outside, '.ssh'), { recursive: true });
+    writeFileSync(join(outside, '.ssh', 'id'), 'secret');
+    writeFileSync(join(outside, '.netrc'), 'secret');
+    const { output } = await at.run(`cat '${outside}/.netrc' '${outside}/.ssh/id'; ls -A '${outside}/.ssh'`, {
+      profile: CONFINE,
+      hide: [join(outside, '.ssh'), join(outside, '.netrc'), join(outside, 'missing')],
+    });
+    expect(output.head).not.toContain('secret');
+  });
+
+  it('cannot write a file beyond the limit', async () => {
+    const { output } = await at.run('head -c 30000000 /dev/zero > big; stat -c %s big', { profile: CONFINE });
+    expect(output.head).toContain(`${1 << 24}\n`);
+  });
+});
+
+describe.skipIf(here === undefined)('a confined command does not escape', () => {
+  /** Each tries to write `escaped` into a file outside, or to print what it must not read. `O` is the folder outside. */
+  it.each<[string, string]>([
+    ['by a path', 'echo escaped > "$O/f"'],
+    ['by `..`', 'echo escaped > "../outside/f"'],
+    ['by a link', 'ln -s "$O" l; echo escaped > l/f'],
+    ['by a link in place of a folder', 'mkdir d; rmdir d; ln -s "$O" d; echo escaped > d/f'],
+    ['by /proc/1/root', 'echo escaped > "/proc/1/root$O/f"'],
+    ['by the working folder of its parent', 'echo escaped > "/proc/$PPID/cwd/../../outside/f"'],
+    ['by every descriptor', 'for d in /proc/self/fd/*; do echo escaped > "$d/../../outside/f"; done'],
+    ['by mounting', 'mount -o remount,rw / && echo escaped > "$O/f"; umount "$PWD" && echo escaped > f'],
+    ['by a new namespace', 'unshare -Urm sh -c "mount -o remount,rw,bind $O && echo escaped > $O/f"'],
+    ['by a setuid program', 'cp /bin/sh s; chmod 4755 s; ./s -c "echo escaped > $O/f"'],
+    ['by reading the state', 'cat "$O/../state/secret"'],
+  ])('%s', async (_way, script) => {
+    const outside = join(at.workspace, '..', 'outside');
+    mkdirSync(outside);
+    writeFileSync(join(at.home, 'secret'), 'escaped');
+    const command = `O='${outside}'; ${script}`;
+    const { output } = await at.run(`${command}; true`, { profile: CONFINE });
+    expect(output.head.replaceAll(/[^\n]*: [^\n]*/g, '')).not.toContain('escaped');
+    expect(readdirSync(outside)).toEqual([]);
+    expect(readdirSync(at.workspace)).toEqual([]);
+  });
+
+  it('by a socket of the machine', async () => {
+    const path = join(at.workspace, '..', 's');
+    const met: string[] = [];
+    const server = createServer(() => met.push('met')).listen(path);
+    const script = `node -e 'require("net").connect(process.argv[1]).on("error",()=>console.log("no")).on("connect",()=>console.log("yes"))' '${path}'; true`;
+    const { output } = await at.run(script, { profile: CONFINE });
+    server.close();
+    // The folder is in /tmp, which is private.
+    expect([output.head.trim(), met]).toEqual(['no', []]);
+  });
+});

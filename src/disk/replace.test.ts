@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -7,51 +6,22 @@ import {
   lstatSync,
   openSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   symlinkSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Bench, bench, holding } from '../../test/support/disk.ts';
+import { type Bench, bench, holding, openToAll, put, tried } from '../../test/support/disk.ts';
 import { asNobody } from '../../test/support/nobody.ts';
-import { recoverAll } from '../../test/support/recovery.ts';
-import { IN_MEMORY, scratch, treeOf } from '../../test/support/tree.ts';
-import { type CommitStep, loadNative } from './context.ts';
-import type { Committed } from './publication.ts';
+import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
+import { loadNative } from './context.ts';
 import { fingerprintOf, stampOf } from './read.ts';
-import { type Conflict, replace } from './replace.ts';
+import { replace } from './replace.ts';
 
 const KINDS = loadNative() === undefined ? (['claim'] as const) : (['exchange', 'claim'] as const);
 const root = process.getuid?.() === 0;
-
-/** Lets other users write here. */
-function openToAll(disk: Bench): void {
-  const folders = [disk.base, disk.root, disk.home, join(disk.home, 'writers'), join(disk.home, 'retained')];
-  for (const folder of folders) chmodSync(folder, 0o777);
-}
-
-async function put(disk: Bench, path: string, text = 'new', expected = 'old'): Promise<Committed> {
-  const done = await replace(disk.context, disk.place(path), {
-    bytes: Buffer.from(text),
-    expected: holding(expected),
-  });
-  if (!done.ok) throw new Error(done.reason);
-  return done;
-}
-
-async function tried(disk: Bench, path: string, expected = 'old'): Promise<Conflict> {
-  const done = await replace(disk.context, disk.place(path), {
-    bytes: Buffer.from('new'),
-    expected: holding(expected),
-  });
-  if (done.ok) throw new Error('replaced');
-  return done;
-}
 
 describe.each(KINDS)('replace by %s', (commit) => {
   it('puts the new bytes, keeps the old file, and says what is there now', async () => {
@@ -231,222 +201,5 @@ describe.each(KINDS)('replace by %s', (commit) => {
       expect(disk.retained()).toContain('old and late');
       expect(disk.text('f')).toBe('new');
     }
-  });
-});
-
-describe.each(KINDS)('someone who acts while we %s', (commit) => {
-  /** Calls `act` once, just before `step`. */
-  async function meanwhile(
-    step: CommitStep,
-    act: (file: string, disk: Bench) => void,
-  ): Promise<{ disk: Bench; done: Conflict }> {
-    let acted = false;
-    const disk: Bench = bench(['f: old'], {
-      commit,
-      trace: (now) => {
-        if (now !== step || acted) return;
-        acted = true;
-        act(join(disk.root, 'f'), disk);
-      },
-    });
-    return { disk, done: await tried(disk, 'f') };
-  }
-
-  it.each<[string, (file: string) => void, string]>([
-    ['appends', (file) => writeFileSync(file, '!', { flag: 'a' }), 'old!'],
-    ['rewrites', (file) => writeFileSync(file, 'odd'), 'odd'],
-    [
-      'renames another over it',
-      (file) => {
-        writeFileSync(`${file}.new`, 'theirs');
-        renameSync(`${file}.new`, file);
-      },
-      'theirs',
-    ],
-    [
-      'renames the same bytes over it',
-      (file) => {
-        writeFileSync(`${file}.new`, 'old');
-        renameSync(`${file}.new`, file);
-      },
-      'old',
-    ],
-  ])('and %s after the comparison has won', async (_how, act, text) => {
-    const { disk, done } = await meanwhile(commit, act);
-    expect(done).toMatchObject({ reason: 'changed' });
-    expect([disk.text('f'), disk.names()]).toEqual([text, ['f']]);
-  });
-
-  it('and deletes it has won: it stays deleted', async () => {
-    const { disk, done } = await meanwhile(commit, (file) => rmSync(file));
-    expect(done).toMatchObject({ reason: 'changed' });
-    expect(disk.names()).toEqual([]);
-  });
-
-  it('and puts a folder in its place has won, and the folder is there', async () => {
-    const { disk, done } = await meanwhile(commit, (file) => {
-      rmSync(file);
-      execFileSync('mkdir', ['-p', join(file, 'inner')]);
-    });
-    expect(done).toMatchObject({ reason: 'changed' });
-    expect([disk.names(), disk.names('f')]).toEqual([['f'], ['inner']]);
-  });
-
-  it('and puts a link in its place has won, and the link is there', async () => {
-    const { disk, done } = await meanwhile(commit, (file) => {
-      rmSync(file);
-      symlinkSync('elsewhere', file);
-    });
-    expect(done).toMatchObject({ reason: 'changed' });
-    expect(lstatSync(join(disk.root, 'f')).isSymbolicLink()).toBe(true);
-  });
-
-  it('and changes bytes so that no time shows it, as a mapping can, has won', async () => {
-    const { disk, done } = await meanwhile(commit, (file, { home }) => {
-      const times = join(home, 'times');
-      execFileSync('touch', ['-r', file, times]);
-      writeFileSync(file, 'odd');
-      execFileSync('touch', ['-r', times, file]);
-    });
-    expect(done).toMatchObject({ reason: 'changed' });
-    expect(disk.text('f')).toBe('odd');
-  });
-});
-
-describe.each(KINDS)('what someone writes into our file before it is taken back by %s', (commit) => {
-  it('is kept in its folder if there is no other place for it, until the next start finds one', async () => {
-    let isWritten = false;
-    const disk: Bench = bench(['f: old'], {
-      commit,
-      owner: 'dead',
-      trace: (step) => {
-        if (step !== 'retain') return;
-        if (!isWritten) writeFileSync(join(disk.root, 'f'), '!', { flag: 'a' });
-        isWritten = true;
-        throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
-      },
-    });
-    await expect(put(disk, 'f')).rejects.toMatchObject({ code: 'IO_FAILED', reason: 'EMFILE' });
-    expect(disk.text('f')).toBe('old');
-    expect(treeOf(disk.root).map((line) => line.replace(/^.*: /, ''))).toEqual(['new!', 'old']);
-    const later = bench([], {}, disk);
-    recoverAll(later.workspace, later.context, disk.home);
-    expect(treeOf(disk.root)).toEqual(['f: old']);
-    expect(later.retained()).toContain('new!');
-  });
-});
-
-describe.skipIf(loadNative() === undefined)('an exchange that is taken back', () => {
-  /** Changes the file without changing its times, and calls `act` while our file has the name. */
-  async function exposed(act: (file: string) => void): Promise<{ disk: Bench; done: Conflict }> {
-    const disk: Bench = bench(['f: old'], {
-      commit: 'exchange',
-      trace: (step) => {
-        const file = join(disk.root, 'f');
-        const times = join(disk.home, 'times');
-        if (step === 'exchange') {
-          execFileSync('touch', ['-r', file, times]);
-          writeFileSync(file, 'odd');
-          execFileSync('touch', ['-r', times, file]);
-        }
-        if (step === 'verify') act(file);
-      },
-    });
-    return { disk, done: await tried(disk, 'f') };
-  }
-
-  it('keeps our file for someone who opened it under the name and writes later', async () => {
-    let late = -1;
-    const { disk, done } = await exposed((file) => {
-      expect(readFileSync(file, 'utf8')).toBe('new');
-      late = openSync(file, 'a');
-    });
-    expect([done.reason, disk.text('f'), disk.names()]).toEqual(['changed', 'odd', ['f']]);
-    writeSync(late, ' and late');
-    closeSync(late);
-    expect(disk.retained()).toContain('new and late');
-  });
-
-  it('keeps a copy of what it puts back, for someone who read ours may write over it', async () => {
-    const { disk } = await exposed(() => {});
-    writeFileSync(join(disk.root, 'f'), 'built on what was read');
-    expect(disk.retained()).toContain('odd');
-  });
-
-  it('reports our file if someone has already written into it', async () => {
-    const { done } = await exposed((file) => writeFileSync(file, '!', { flag: 'a' }));
-    expect(done.retained.map((path) => readFileSync(path, 'utf8'))).toEqual(['odd', 'new!']);
-  });
-
-  it('leaves the name to a file that took it from ours, and keeps the one before', async () => {
-    const { disk, done } = await exposed((file) => {
-      writeFileSync(`${file}.x`, 'newest');
-      renameSync(`${file}.x`, file);
-    });
-    expect([disk.text('f'), disk.names()]).toEqual(['newest', ['f']]);
-    expect(done.retained.map((path) => readFileSync(path, 'utf8'))).toEqual(['odd', 'newest', 'odd']);
-  });
-
-  it('gives the name back after someone deleted ours', async () => {
-    const { disk } = await exposed((file) => rmSync(file));
-    expect([disk.text('f'), disk.names()]).toEqual(['odd', ['f']]);
-  });
-});
-
-describe.skipIf(loadNative() === undefined)('extended attributes', () => {
-  const native = createRequire(import.meta.url)('fs-native-extensions') as NonNullable<
-    ReturnType<typeof loadNative>
-  >;
-
-  function withFile<T>(path: string, work: (fd: number) => T): T {
-    const fd = openSync(path, 'r+');
-    try {
-      return work(fd);
-    } finally {
-      closeSync(fd);
-    }
-  }
-
-  it('are kept', async () => {
-    const disk = bench(['f: old']);
-    const file = join(disk.root, 'f');
-    withFile(file, (fd) => {
-      for (const name of ['user.one', 'user.two'])
-        native.setAttrSync(fd, name, Buffer.from(`value of ${name}`));
-    });
-    const done = await put(disk, 'f');
-    expect(done.notices).toEqual([]);
-    const kept = withFile(file, (fd) =>
-      [...native.listAttrsSync(fd)].map((name) => `${native.getAttrSync(fd, name)}`),
-    );
-    expect(kept.sort()).toEqual(['value of user.one', 'value of user.two']);
-  });
-
-  it.skipIf(!root)('that give rights are dropped like setuid', async () => {
-    const disk = bench(['f: old']);
-    const file = join(disk.root, 'f');
-    // A valid capability value: version 2, effective, cap_net_raw.
-    const capability = Buffer.from('0100000200200000000000000000000000000000', 'hex');
-    withFile(file, (fd) => native.setAttrSync(fd, 'security.capability', capability));
-    const done = await put(disk, 'f');
-    expect(done.notices).toEqual([{ kind: 'mode-bits-dropped', bits: 'capabilities' }]);
-    expect(withFile(file, (fd) => [...native.listAttrsSync(fd)])).toEqual([]);
-  });
-
-  it.skipIf(!root)('that cannot be set are reported, and the others kept', async () => {
-    const disk = bench(['f: old']);
-    const file = join(disk.root, 'f');
-    openToAll(disk);
-    chownSync(file, 65534, 0);
-    withFile(file, (fd) => {
-      native.setAttrSync(fd, 'trusted.secret', Buffer.from('x'));
-      native.setAttrSync(fd, 'security.label', Buffer.from('x'));
-      native.setAttrSync(fd, 'user.kept', Buffer.from('x'));
-    });
-    const place = disk.place('f');
-    const bytes = Buffer.from('new');
-    const done = await asNobody(() => replace(disk.context, place, { bytes, expected: holding('old') }));
-    expect(done).toMatchObject({ ok: true, notices: [{ kind: 'xattrs-lost' }] });
-    expect(withFile(file, (fd) => [...native.listAttrsSync(fd)])).toEqual(['user.kept']);
   });
 });

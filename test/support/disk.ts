@@ -1,8 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type DiskContext, type DiskOptions, openDisk } from '../../src/disk/context.ts';
+import type { Committed } from '../../src/disk/publication.ts';
 import { fingerprintOf } from '../../src/disk/read.ts';
+import { type Conflict, replace } from '../../src/disk/replace.ts';
 import type { Place } from '../../src/model/path.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { makeTree, type Scratch, scratch } from './tree.ts';
@@ -57,4 +59,30 @@ export function bench(
 export function holding(text: string): { fingerprint: ReturnType<typeof fingerprintOf>; bytes: Buffer } {
   const bytes = Buffer.from(text);
   return { fingerprint: fingerprintOf(bytes), bytes };
+}
+
+/** Lets other users write here. */
+export function openToAll(disk: Bench): void {
+  const folders = [disk.base, disk.root, disk.home, join(disk.home, 'writers'), join(disk.home, 'retained')];
+  for (const folder of folders) chmodSync(folder, 0o777);
+}
+
+/** Replaces a file. */
+export async function put(disk: Bench, path: string, text = 'new', expected = 'old'): Promise<Committed> {
+  const done = await replace(disk.context, disk.place(path), {
+    bytes: Buffer.from(text),
+    expected: holding(expected),
+  });
+  if (!done.ok) throw new Error(done.reason);
+  return done;
+}
+
+/** The conflict that keeps a file from being replaced. */
+export async function tried(disk: Bench, path: string, expected = 'old'): Promise<Conflict> {
+  const done = await replace(disk.context, disk.place(path), {
+    bytes: Buffer.from('new'),
+    expected: holding(expected),
+  });
+  if (done.ok) throw new Error('replaced');
+  return done;
 }

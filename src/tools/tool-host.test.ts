@@ -1,60 +1,6 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { scratch } from '../../test/support/tree.ts';
-import { resultOf } from '../../test/support/written.ts';
-import type { DialectName } from '../dialect/tool.ts';
-import { loadDialect } from '../mcp/serve.ts';
+import { describe, expect, it } from 'vitest';
+import { setUp } from '../../test/support/tool-calls.ts';
 import type { JsonRecord } from '../model/record.ts';
-import type { WorkspaceOptions } from '../session/opening.ts';
-import { Sessions } from '../session/sessions.ts';
-import { type ChoiceOptions, CONTEXT_KEY, SESSION_KEY, TURN_KEY } from './session-choice.ts';
-import type { ToolContext } from './tool-answer.ts';
-import { createToolHost } from './tool-host.ts';
-
-interface Setup {
-  readonly dialect?: DialectName;
-  readonly workspace?: Partial<WorkspaceOptions>;
-  readonly readOnly?: boolean;
-  readonly choice?: ChoiceOptions;
-}
-
-async function setUp({ dialect = 'lookfirst', workspace = {}, readOnly = false, choice = {} }: Setup = {}) {
-  const { root, home } = scratch();
-  const sessions = await Sessions.open({ roots: [root], home, store: 'memory:', ...workspace });
-  onTestFinished(() => sessions.close());
-  const lines: string[] = [];
-  const host = createToolHost({
-    open: async () => sessions,
-    dialect: await loadDialect(dialect),
-    readOnly,
-    ...choice,
-    version: '1.2.3',
-    log: (line) => lines.push(line),
-  });
-  const call = async (name: string, args: JsonRecord = {}, more: Partial<ToolContext> = {}) => {
-    const context: ToolContext = {
-      signal: new AbortController().signal,
-      meta: {},
-      clientInfo: undefined,
-      sessionHint: undefined,
-      progress: () => {},
-      ...more,
-    };
-    const result = resultOf(host, name, await host.call(name, args, context));
-    const [block] = result['content'] as { text?: string }[];
-    const meta = result['_meta'] as Record<string, Record<string, unknown>>;
-    return {
-      text: block?.text ?? '',
-      isError: result['isError'] === true,
-      outcome: meta['dev.lookfirst/outcome'],
-      result,
-    };
-  };
-  const put = (name: string, content: string | Uint8Array) => writeFileSync(join(root, name), content);
-  const text = (name: string) => readFileSync(join(root, name), 'utf8');
-  return { root, host, call, put, text, lines, sessions };
-}
 
 describe('every result', () => {
   it('carries its outcome, and a refusal is an error that names the next tool', async () => {
@@ -188,32 +134,6 @@ describe('the tools of the default dialect', () => {
   });
 });
 
-describe('sessions', () => {
-  it('of different names do not share what they have read; the same name does', async () => {
-    const { call, put } = await setUp();
-    put('a.txt', 'one\n');
-    const as = (id: unknown) => ({ meta: { [SESSION_KEY]: id } });
-    await call('read_file', { path: 'a.txt' }, as('reader'));
-    const write = (id: unknown) => call('write_file', { path: 'a.txt', content: 'x\n' }, as(id));
-    expect(await write('other')).toMatchObject({ outcome: { code: 'NOT_READ' } });
-    expect(await write(7)).toMatchObject({ isError: true, outcome: { code: 'INVALID_ARGUMENT' } });
-    expect(await write('reader')).toMatchObject({ outcome: { ok: true } });
-  });
-
-  it('of a transport are forgotten when it ends', async () => {
-    const { call, put, host } = await setUp();
-    put('a.txt', 'one\n');
-    const http = { sessionHint: 'h1' };
-    await call('read_file', { path: 'a.txt' }, http);
-    expect(await call('file_status', { path: 'a.txt' }, { sessionHint: 'h2' })).toMatchObject({
-      text: expect.stringMatching(/not been read/),
-    });
-    expect((await call('file_status', { path: 'a.txt' }, http)).text).toMatch(/fresh/);
-    host.sessionEnded?.('h1');
-    expect((await call('file_status', { path: 'a.txt' }, http)).text).toMatch(/not been read/);
-  });
-});
-
 describe('a read-only workspace', () => {
   it('offers no tool that changes anything', async () => {
     const { host } = await setUp({ readOnly: true });
@@ -242,125 +162,11 @@ describe('other dialects', () => {
       /^refusing to read a\.txt: startLine 9 is past the end/,
     );
   });
-
-  it('filesystem: gives text twice, and refusals once, after the official words', async () => {
-    const { call, put, root } = await setUp({ dialect: 'filesystem' });
-    put('a.txt', '\ufeffone\r\ntwo');
-    mkdirSync(join(root, 'sub'));
-    const read = await call('read_text_file', { path: join(root, 'a.txt') });
-    expect(read.text).toBe('\ufeffone\r\ntwo');
-    expect(read.result).toMatchObject({ structuredContent: { content: '\ufeffone\r\ntwo' } });
-    expect((await call('read_text_file', { path: 'a.txt', tail: 1 })).text).toBe('two');
-    const moved = await call('move_file', { source: 'a.txt', destination: 'sub' });
-    expect(moved.text).toContain(`Destination already exists: ${join(root, 'sub')}\nrefusing to move sub: `);
-    expect(moved.result).not.toHaveProperty('structuredContent');
-    expect((await call('write_file', { path: 'no/b.txt', content: '' })).text).toContain(
-      `ENOENT: no such file or directory, open '${join(root, 'no/b.txt')}'\n`,
-    );
-    expect((await call('search_files', { path: '.', pattern: '*.txt' })).text).toBe(join(root, 'a.txt'));
-    expect((await call('list_allowed_directories')).text).toBe(`Allowed directories:\n${root}`);
-    expect((await call('get_file_info', { path: 'sub' })).text).toContain('isDirectory: true');
-    const media = await call('read_media_file', { path: 'a.txt' });
-    expect(media.result).toMatchObject({
-      content: [
-        {
-          type: 'resource',
-          resource: { uri: `file://${root}/a.txt`, blob: Buffer.from('\ufeffone\r\ntwo').toString('base64') },
-        },
-      ],
-    });
-    expect(media.result).toMatchObject({ structuredContent: { content: media.result['content'] } });
-  });
-
-  it('filesystem: a file read in parts or as media may not be overwritten; one read whole may', async () => {
-    const { call, put, text } = await setUp({ dialect: 'filesystem' });
-    put('a.txt', 'one\ntwo\nthree\n');
-    const write = () => call('write_file', { path: 'a.txt', content: 'x\n' });
-    await call('read_text_file', { path: 'a.txt', head: 1 });
-    expect(await write()).toMatchObject({ outcome: { code: 'PARTIALLY_READ' } });
-    await call('read_multiple_files', { paths: ['a.txt', 'missing'] });
-    expect(await write()).toMatchObject({ outcome: { ok: true } });
-    const edit = await call('edit_file', { path: 'a.txt', edits: [{ oldText: 'x', newText: 'y' }] });
-    expect(edit.text).toMatch(
-      /^```diff\nIndex: (\/.*\/a\.txt)\n={67}\n--- \1\toriginal\n\+\+\+ \1\tmodified\n@@ -1,1 \+1,1 @@\n-x\n\+y\n```\n\n$/,
-    );
-    expect(text('a.txt')).toBe('y\n');
-  });
 });
 
 it('says who it is', async () => {
   const { host } = await setUp();
   expect(host.info).toMatchObject({ name: 'lookfirst', version: '1.2.3' });
-});
-
-describe('calls of clients that have no name and share the server', () => {
-  it('remember nothing of each other; a revision proves what was read', async () => {
-    const { call, put, text } = await setUp({ choice: { nameless: 'call' } });
-    put('a.txt', 'one\n');
-    const read = await call('read_file', { path: 'a.txt' });
-    const refused = await call('write_file', { path: 'a.txt', content: 'blind\n' });
-    expect(refused.outcome).toMatchObject({ ok: false, code: 'NOT_READ' });
-    const proved = { expected_revision: read.outcome?.['revision'] };
-    const written = await call('write_file', { path: 'a.txt', content: 'two\n', ...proved });
-    expect(written.outcome).toMatchObject({ ok: true, changed: true });
-    const again = await call('write_file', { path: 'a.txt', content: 'three\n' });
-    expect(again.outcome).toMatchObject({ ok: false, code: 'NOT_READ' });
-    expect(text('a.txt')).toBe('two\n');
-    const named = { meta: { [SESSION_KEY]: 'agent' } };
-    await call('read_file', { path: 'a.txt' }, named);
-    expect((await call('write_file', { path: 'a.txt', content: '3\n' }, named)).isError).toBe(false);
-  });
-});
-
-describe('a compaction', () => {
-  const COMPACTED = { [CONTEXT_KEY]: 'compacted' };
-
-  it('takes effect before the call that reports it is judged', async () => {
-    const { call, put } = await setUp();
-    put('a.txt', 'one\n');
-    await call('read_file', { path: 'a.txt' });
-    const write = { path: 'a.txt', content: 'two\n' };
-    expect((await call('write_file', write, { meta: COMPACTED })).isError).toBe(true);
-    expect((await call('write_file', write)).isError).toBe(true);
-    await call('read_file', { path: 'a.txt' }, { meta: COMPACTED });
-    expect((await call('write_file', write)).isError).toBe(false);
-  });
-
-  it('holds for calls that were sent right after the report, in its session only', async () => {
-    const { call, put, host } = await setUp();
-    put('a.txt', 'one\n');
-    const other = { meta: { [SESSION_KEY]: 'other' } };
-    await call('read_file', { path: 'a.txt' });
-    await call('read_file', { path: 'a.txt' }, other);
-    const reported = host.report?.({ meta: COMPACTED, sessionHint: undefined });
-    const write = await call('write_file', { path: 'a.txt', content: 'two\n' });
-    expect(write.isError).toBe(true);
-    await reported;
-    expect((await call('write_file', { path: 'a.txt', content: 'two\n' }, other)).isError).toBe(false);
-  });
-
-  it('is refused if it is not one', async () => {
-    const { call } = await setUp();
-    const answer = await call('list_directory', {}, { meta: { [CONTEXT_KEY]: 'forgotten' } });
-    expect(answer.outcome).toMatchObject({ code: 'INVALID_ARGUMENT' });
-    expect(answer.text).toContain('must be "compacted"');
-  });
-});
-
-describe('a turn', () => {
-  it('is named by requests and kept on what they did', async () => {
-    const { call, put, sessions } = await setUp();
-    put('a.txt', 'one\n');
-    const turn = (name: string) => ({ meta: { [TURN_KEY]: name } });
-    await call('read_file', { path: 'a.txt' }, turn('t1'));
-    await call('edit_file', { path: 'a.txt', old_string: 'one', new_string: 'two' }, turn('t1'));
-    await call('edit_file', { path: 'a.txt', old_string: 'two', new_string: 'three' }, turn('t2'));
-    const changes = await sessions.world.store.entries({ kinds: ['change'] });
-    expect(changes.map((entry) => entry.turn).sort()).toEqual(['t1', 't2']);
-    expect((await call('list_directory', {}, turn('a\nb'))).outcome).toMatchObject({
-      code: 'INVALID_ARGUMENT',
-    });
-  });
 });
 
 describe('read_file of several paths', () => {
@@ -404,51 +210,5 @@ describe('read_file of several paths', () => {
   ])('refuses %j', async (args, reason) => {
     const { call } = await setUp();
     expect((await call('read_file', args)).text).toContain(reason);
-  });
-});
-
-describe('the filesystem dialect takes what the official server takes', () => {
-  it('an edit that changes nothing, and arguments it does not know', async () => {
-    const { call, put, text } = await setUp({ dialect: 'filesystem' });
-    put('a.txt', 'one\ntwo\n');
-    expect((await call('read_text_file', { path: 'a.txt', bytes: 7 })).isError).toBe(false);
-    const same = { path: 'a.txt', edits: [{ oldText: 'one', newText: 'one', more: 1 }] };
-    expect((await call('edit_file', same)).outcome).toMatchObject({ ok: true, changed: false });
-    const missing = { path: 'a.txt', edits: [{ oldText: 'no such text', newText: 'no such text' }] };
-    expect((await call('edit_file', missing)).outcome).toMatchObject({ code: 'NO_MATCH' });
-    const both = {
-      path: 'a.txt',
-      edits: [
-        { oldText: 'one', newText: 'one' },
-        { oldText: 'two', newText: 'zwei' },
-      ],
-    };
-    expect((await call('edit_file', both)).outcome).toMatchObject({ ok: true, changed: true });
-    expect(text('a.txt')).toBe('one\nzwei\n');
-  });
-
-  it('the home folder as ~', async () => {
-    const { call, put, root } = await setUp({ dialect: 'filesystem' });
-    vi.stubEnv('HOME', root);
-    onTestFinished(() => void vi.unstubAllEnvs());
-    put('a.txt', 'one\n');
-    expect((await call('read_text_file', { path: '~/a.txt' })).text).toBe('one\n');
-    expect((await call('read_multiple_files', { paths: ['~/a.txt'] })).text).toContain('one');
-    expect((await call('list_directory', { path: '~' })).text).toContain('a.txt');
-  });
-
-  it('only links that lead to something inside among the files found', async () => {
-    const { call, put, root } = await setUp({ dialect: 'filesystem' });
-    put('a.txt', 'one\n');
-    symlinkSync('a.txt', join(root, 'inside.txt'));
-    symlinkSync('/etc/hostname', join(root, 'outside.txt'));
-    symlinkSync('nowhere', join(root, 'dangling.txt'));
-    const found = (await call('search_files', { path: root, pattern: '*.txt' })).text;
-    expect(
-      found
-        .split('\n')
-        .map((path) => basename(path))
-        .sort(),
-    ).toEqual(['a.txt', 'inside.txt']);
   });
 });

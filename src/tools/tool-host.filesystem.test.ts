@@ -1,0 +1,96 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { setUp } from '../../test/support/tool-calls.ts';
+
+describe('the filesystem dialect', () => {
+  it('gives text twice, and refusals once, after the official words', async () => {
+    const { call, put, root } = await setUp({ dialect: 'filesystem' });
+    put('a.txt', '\ufeffone\r\ntwo');
+    mkdirSync(join(root, 'sub'));
+    const read = await call('read_text_file', { path: join(root, 'a.txt') });
+    expect(read.text).toBe('\ufeffone\r\ntwo');
+    expect(read.result).toMatchObject({ structuredContent: { content: '\ufeffone\r\ntwo' } });
+    expect((await call('read_text_file', { path: 'a.txt', tail: 1 })).text).toBe('two');
+    const moved = await call('move_file', { source: 'a.txt', destination: 'sub' });
+    expect(moved.text).toContain(`Destination already exists: ${join(root, 'sub')}\nrefusing to move sub: `);
+    expect(moved.result).not.toHaveProperty('structuredContent');
+    expect((await call('write_file', { path: 'no/b.txt', content: '' })).text).toContain(
+      `ENOENT: no such file or directory, open '${join(root, 'no/b.txt')}'\n`,
+    );
+    expect((await call('search_files', { path: '.', pattern: '*.txt' })).text).toBe(join(root, 'a.txt'));
+    expect((await call('list_allowed_directories')).text).toBe(`Allowed directories:\n${root}`);
+    expect((await call('get_file_info', { path: 'sub' })).text).toContain('isDirectory: true');
+    const media = await call('read_media_file', { path: 'a.txt' });
+    expect(media.result).toMatchObject({
+      content: [
+        {
+          type: 'resource',
+          resource: { uri: `file://${root}/a.txt`, blob: Buffer.from('\ufeffone\r\ntwo').toString('base64') },
+        },
+      ],
+    });
+    expect(media.result).toMatchObject({ structuredContent: { content: media.result['content'] } });
+  });
+
+  it('a file read in parts or as media may not be overwritten; one read whole may', async () => {
+    const { call, put, text } = await setUp({ dialect: 'filesystem' });
+    put('a.txt', 'one\ntwo\nthree\n');
+    const write = () => call('write_file', { path: 'a.txt', content: 'x\n' });
+    await call('read_text_file', { path: 'a.txt', head: 1 });
+    expect(await write()).toMatchObject({ outcome: { code: 'PARTIALLY_READ' } });
+    await call('read_multiple_files', { paths: ['a.txt', 'missing'] });
+    expect(await write()).toMatchObject({ outcome: { ok: true } });
+    const edit = await call('edit_file', { path: 'a.txt', edits: [{ oldText: 'x', newText: 'y' }] });
+    expect(edit.text).toMatch(
+      /^```diff\nIndex: (\/.*\/a\.txt)\n={67}\n--- \1\toriginal\n\+\+\+ \1\tmodified\n@@ -1,1 \+1,1 @@\n-x\n\+y\n```\n\n$/,
+    );
+    expect(text('a.txt')).toBe('y\n');
+  });
+});
+
+describe('the filesystem dialect takes what the official server takes', () => {
+  it('an edit that changes nothing, and arguments it does not know', async () => {
+    const { call, put, text } = await setUp({ dialect: 'filesystem' });
+    put('a.txt', 'one\ntwo\n');
+    expect((await call('read_text_file', { path: 'a.txt', bytes: 7 })).isError).toBe(false);
+    const same = { path: 'a.txt', edits: [{ oldText: 'one', newText: 'one', more: 1 }] };
+    expect((await call('edit_file', same)).outcome).toMatchObject({ ok: true, changed: false });
+    const missing = { path: 'a.txt', edits: [{ oldText: 'no such text', newText: 'no such text' }] };
+    expect((await call('edit_file', missing)).outcome).toMatchObject({ code: 'NO_MATCH' });
+    const both = {
+      path: 'a.txt',
+      edits: [
+        { oldText: 'one', newText: 'one' },
+        { oldText: 'two', newText: 'zwei' },
+      ],
+    };
+    expect((await call('edit_file', both)).outcome).toMatchObject({ ok: true, changed: true });
+    expect(text('a.txt')).toBe('one\nzwei\n');
+  });
+
+  it('the home folder as ~', async () => {
+    const { call, put, root } = await setUp({ dialect: 'filesystem' });
+    vi.stubEnv('HOME', root);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    put('a.txt', 'one\n');
+    expect((await call('read_text_file', { path: '~/a.txt' })).text).toBe('one\n');
+    expect((await call('read_multiple_files', { paths: ['~/a.txt'] })).text).toContain('one');
+    expect((await call('list_directory', { path: '~' })).text).toContain('a.txt');
+  });
+
+  it('only links that lead to something inside among the files found', async () => {
+    const { call, put, root } = await setUp({ dialect: 'filesystem' });
+    put('a.txt', 'one\n');
+    symlinkSync('a.txt', join(root, 'inside.txt'));
+    symlinkSync('/etc/hostname', join(root, 'outside.txt'));
+    symlinkSync('nowhere', join(root, 'dangling.txt'));
+    const found = (await call('search_files', { path: root, pattern: '*.txt' })).text;
+    expect(
+      found
+        .split('\n')
+        .map((path) => basename(path))
+        .sort(),
+    ).toEqual(['a.txt', 'inside.txt']);
+  });
+});

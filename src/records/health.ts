@@ -6,7 +6,7 @@ import { findRipgrep } from '../disk/ripgrep.ts';
 import { type ChainReport, verifyChain } from '../journal/verify.ts';
 import { openRangeLock } from '../lock/process-lock.ts';
 import { isFleetUrl, openRecordedState } from '../store/open-state.ts';
-import type { FleetHealth } from '../store/postgres/inspect.ts';
+import type { FleetHealth } from '../store/postgres/open.ts';
 import { inspectHome } from '../store/prepare-home.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import type { RecordsPlace } from './records.ts';
@@ -29,7 +29,7 @@ export async function storeHealth({ store: url, home }: RecordsPlace): Promise<C
 /** Connection, latency, schema, clock and size of a fleet store; undefined for other stores. */
 export async function fleetHealth(url: string): Promise<FleetHealth | undefined> {
   if (!isFleetUrl(url)) return undefined;
-  const { inspectFleet } = await import('../store/postgres/inspect.ts');
+  const { inspectFleet } = await import('../store/postgres/open.ts');
   return inspectFleet(url);
 }
 

@@ -8,7 +8,7 @@ type Approve = NonNullable<ToolContext['approve']>;
 type ApprovalRequest = Parameters<Approve>[0];
 type Approval = Awaited<ReturnType<Approve>>;
 
-/** Time that a question waits for the user; then it counts as unanswered. */
+/** Time limit for the user's answer to a question. After it, the question counts as unanswered. */
 export const QUESTION_MS: number = 30 * 60_000;
 /** Maximum open questions; beyond it the oldest counts as unanswered. */
 const MAX_HELD = 64;
@@ -50,7 +50,7 @@ export class Questions {
     this.#send = send;
   }
 
-  /** Sends the question, and withdraws it if the call is cancelled or the time is over. */
+  /** Sends the question, and withdraws it if the call is cancelled or the time limit passes. */
   ask(request: ApprovalRequest, signal: AbortSignal): Promise<Approval> {
     this.#count += 1;
     const id = `${QUESTION_ID}${this.#count}`;
@@ -225,7 +225,7 @@ class HeldCall implements ToolContext {
     return this.#controller.signal;
   }
 
-  /** Ends a round with a question: the end of its request no longer cancels the call. */
+  /** Ends a round with a question. From now on, the end of the round's request does not cancel the call. */
   pause(): void {
     this.#context = undefined;
   }

@@ -34,7 +34,7 @@ export interface CallsOptions {
   readonly host: ToolHost;
   readonly send: (parts: Parts) => void;
   readonly log: (line: string) => void;
-  /** Resolves when all input that arrived before the call of this function has been received. */
+  /** Resolves when all input that had arrived before this call has been received. */
   readonly inputRead?: (() => Promise<void>) | undefined;
 }
 
@@ -84,7 +84,8 @@ export class Calls {
     if (answer instanceof Promise) answer = answer.catch((error: unknown) => this.#failed(name, call, error));
     return andThen(answer, (done) => {
       const result = 'inputRequests' in done ? done : toolResult(done, formOf(tool));
-      // Writes that have already arrived were sent without knowledge of this answer. They must get an earlier time.
+      // First receive the input that has already arrived. The client sent its writes before it could see this answer,
+      // so they must get an earlier time.
       const read = call.times.showsMore === true ? this.#inputRead?.() : undefined;
       return andThen(read, () => this.#answer(call, result));
     });

@@ -41,8 +41,8 @@ import {
 } from './protocol.ts';
 
 /**
- * Tells clients not to cache lists: they never change while the server runs, but another start may
- * have other tools.
+ * Tells clients not to cache lists: the lists never change while the server runs, but a restarted server may have
+ * other tools.
  */
 const UNCACHED = { ttlMs: 0, cacheScope: 'private' } as const;
 const MAX_SUBSCRIPTIONS = 1024;
@@ -86,7 +86,7 @@ export class ClientConnection {
     this.#calls = new Calls(io);
   }
 
-  /** Records the arrival time of input: calls in it were written without knowledge of later answers. */
+  /** Records the arrival time of input. The client wrote the calls in it before it could see any later answer. */
   arrived(): void {
     this.#calls.arrivedAt = performance.now();
   }

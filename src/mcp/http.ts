@@ -282,8 +282,8 @@ function eventMeta({ method, params }: JsonRecord): JsonRecord | undefined {
 }
 
 /**
- * Sessions of the revisions before 2026-07-28. Clients rarely end them, so idle ones expire. The
- * host is notified of every end.
+ * Sessions of the protocol revisions before 2026-07-28. Clients rarely end them, so idle ones expire. Notifies the
+ * host whenever a session ends.
  */
 class HttpSessions {
   readonly #host: ToolHost;

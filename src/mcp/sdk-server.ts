@@ -84,7 +84,8 @@ export function sdkServer(host: ToolHost, era: Era, { log, held, arrivedAt }: Sd
 
 /** Notes the time of an answer that is about to be sent. A cancelled call is not answered. */
 async function beforeAnswer(times: CallTimes, signal: AbortSignal): Promise<void> {
-  // Writes that have already arrived were sent without knowledge of this answer. They must get an earlier time.
+  // First receive the input that has already arrived. The client sent its writes before it could see this answer, so
+  // they must get an earlier time.
   if (times.showsMore === true) await inputRead();
   if (!signal.aborted) times.answeredAt = performance.now();
 }

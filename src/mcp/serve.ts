@@ -39,10 +39,7 @@ export interface ServeOptions {
   readonly called?: () => void;
 }
 
-/**
- * Open the workspace after this time even if the client has not listed the tools; it may be waiting
- * for a call.
- */
+/** Opens the workspace after this time, even if the client has not listed the tools: some clients never list them. */
 const OPEN_AT_LATEST_MS = 250;
 
 interface ServeStdioOptions extends ServeOptions {
@@ -55,10 +52,7 @@ interface LateOptions {
   /** Returns the roots if they differ from those of `workspace`. Called at every opening. */
   readonly roots?: (() => Promise<readonly string[]>) | undefined;
   readonly log: (line: string) => void;
-  /**
-   * Called with the open workspace before other users get it; an error it throws counts as a
-   * failure to open.
-   */
+  /** Called with the open workspace before any call uses it; an error it throws counts as a failure to open. */
   readonly opened?: (sessions: Sessions) => void;
 }
 
@@ -95,7 +89,7 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
     const served = serveStreams({ host: { ...host, tools, call }, input, output, signals, log, roots });
     const end = await Promise.race([served, onceAnswered(workspace.failed)]);
     roots?.none();
-    // No call needed the workspace, but report an error in its options.
+    // No call has opened the workspace. Open it now, so that an error in its options is reported.
     if (end === 'end-of-input') await workspace.open();
     return end;
   } finally {
@@ -109,7 +103,10 @@ function clientRoots({ workspace, log }: ServeOptions, changed: () => void): Cli
   return new ClientRoots({ fallback: workspace.roots, changed, log });
 }
 
-/** Waits one turn, so that a call that waited for the workspace gets its error before the server ends. */
+/**
+ * Waits one turn of the event loop, so that a call that waited for the workspace gets its error before the server
+ * ends.
+ */
 async function onceAnswered(failed: Promise<never>): Promise<never> {
   try {
     return await failed;
@@ -144,7 +141,7 @@ interface Viewer {
 /** Serves a workspace over HTTP on 127.0.0.1 until a signal arrives; then closes it. */
 export async function serveHttp(options: ServeHttpOptions): Promise<EndSignal> {
   const { log, port } = options;
-  // Clients did not start this process, so use only our own variable of its environment.
+  // Clients did not start this process, so its environment says nothing about them. Use only our own variable.
   const env = { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
   const workspace = new LateWorkspace(options);
   try {

@@ -90,9 +90,9 @@ export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
 }
 
 /**
- * Resolves when the input that has already arrived has been received. The round trip through a worker thread lets a
- * client finish that writes two messages one after the other and was interrupted between them. After it the event loop
- * polls its descriptors once more: one immediate may run before that poll, the second one, which it requests, cannot.
+ * Resolves when the input that has already arrived has been received. The round trip through a worker thread gives
+ * time to a client that was interrupted between two writes. Afterwards the event loop polls its descriptors once
+ * more: the first immediate may run before that poll; the second, which the first one requests, runs after it.
  */
 export function inputRead(): Promise<void> {
   return new Promise((resolve) => randomBytes(1, () => setImmediate(() => setImmediate(resolve))));

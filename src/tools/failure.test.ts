@@ -18,7 +18,7 @@ describe('a tool that threw', () => {
     [
       'EACCES',
       'ask_human',
-      /^write_file failed: could not change a\/b: no \[IO_FAILED\]\. .* Tell your user\.$/,
+      /^write_file failed: could not change a\/b: no \[IO_FAILED\]\. .* Tell the user\.$/,
     ],
     [
       'ENOENT',
@@ -38,7 +38,7 @@ describe('a tool that threw', () => {
       'full',
       true,
       'ask_human',
-      /^write_file failed: the disk of the state folder is full \[STORE_FAILED\]\. Nothing was changed\. Tell your user\.$/,
+      /^write_file failed: the disk of the state folder is full \[STORE_FAILED\]\. Nothing was changed\. Tell the user\.$/,
     ],
     ['busy', true, 'retry_later', /locked for too long.*Nothing was changed\. Try again in a moment\.$/],
     ['lost', false, 'read_again', /truncated while in use.*whether anything changed is unknown/],

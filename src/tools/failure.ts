@@ -25,12 +25,12 @@ export function failureAnswer(tool: string, error: unknown): ToolAnswer {
   const code: FaultCode = error instanceof Fault ? error.code : 'IO_FAILED';
   if (error instanceof Fault && error.reason === NO_RIPGREP) {
     // This message is entirely our own text, and only the user can fix the cause.
-    const text = `${tool} cannot work here: ${error.message} [${code}]. Until then list folders and read files instead.`;
+    const text = `${tool} cannot work here: ${error.message} [${code}]. Until that is fixed, list folders and read files instead.`;
     return failed(text, { code, next: 'ask_human' });
   }
   if (error instanceof Fault && code === 'IO_FAILED' && error.path !== undefined && isErrno(error.reason)) {
     const next = FOR_A_PERSON.has(error.reason) ? 'ask_human' : 'read_again';
-    const then = next === 'ask_human' ? 'Tell your user' : 'Look at the file again before you go on';
+    const then = next === 'ask_human' ? 'Tell the user' : 'Look at the file again before you go on';
     return failed(`${tool} failed: ${error.message} [${code}]. Treat the call as refused. ${then}.`, {
       code,
       next,
@@ -46,7 +46,7 @@ export function failureAnswer(tool: string, error: unknown): ToolAnswer {
     return failed(text, { code, next: 'read_again' });
   }
   const next = error.reason === 'busy' ? 'retry_later' : 'ask_human';
-  const then = next === 'retry_later' ? 'Try again in a moment' : 'Tell your user';
+  const then = next === 'retry_later' ? 'Try again in a moment' : 'Tell the user';
   return failed(`${what} [${code}]. Nothing was changed. ${then}.`, { code, next });
 }
 

@@ -35,7 +35,7 @@ export interface Performing {
   readonly form: 'bytes' | 'text';
 }
 
-/** Often enough for a user who watches, rare enough to cost nothing. */
+/** Interval of progress notes: short enough for a user who watches, long enough to cost nothing. */
 const PACE_MS = 100;
 
 type Progress = ToolContext['progress'];
@@ -165,10 +165,7 @@ function read(operation: Operations['read'], { session, watch }: Performing): Aw
   return session.readNow(operation.path, operation, new Watching(watch));
 }
 
-/**
- * Options that are created on access: only long reads need a signal or progress, so short reads do
- * not pay for them.
- */
+/** Options with getters: only long reads need a signal or progress, so short reads do not pay for creating them. */
 class Watching {
   readonly #watch: Performing['watch'];
 

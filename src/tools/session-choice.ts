@@ -18,7 +18,7 @@ export type SessionChoice =
   | { readonly kind: 'transport'; readonly hint: string }
   /** The session of a client that owns this process and named none: lasts as long as the process. */
   | { readonly kind: 'process' }
-  /** A client without a name among several: nothing is remembered between calls. */
+  /** A client without a name, on a server with several clients: nothing is remembered between its calls. */
   | { readonly kind: 'call' }
   | { readonly kind: 'invalid'; readonly reason: string };
 
@@ -148,8 +148,8 @@ export function eventsIn(meta: JsonRecord): SessionEvents {
 }
 
 /**
- * Open sessions at the same time. Beyond it, the named sessions idle the longest are closed; they
- * reopen on their next use.
+ * Maximum number of open sessions. Beyond it, the named sessions that were idle the longest are closed. They reopen
+ * on their next use.
  */
 const MAX_OPEN = 256;
 

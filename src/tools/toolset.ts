@@ -189,7 +189,7 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot, settingFor }: Offer
     const performing = { session, tool: name, context, names, watch, form: 'text' } as const;
     return andThen(callTool(meant, dialect, performing), (performed) => {
       const answered = answerFor(performed);
-      // Not yet answered for a call that is made in the same turn: its caller cannot have seen this answer.
+      // Set the time in a microtask: the author of a call made before that cannot have seen this answer.
       queueMicrotask(() => {
         times.answeredAt = performance.now();
       });
@@ -223,7 +223,7 @@ function answerFor(answer: ToolAnswer): ToolsetAnswer {
   if (!answer.ok) return { ok, text: answer.text, outcome };
   const { shown } = answer;
   if (typeof shown === 'string') return { ok, text: shown, outcome };
-  if ('escaped' in shown) throw new TypeError('a text was asked for');
+  if ('escaped' in shown) throw new TypeError('the answer must be text, not escaped bytes');
   const text = shown.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
   const media = shown.flatMap(mediaOf);
   return { ok, text, ...(media.length === 0 ? {} : { media }), outcome };
@@ -243,7 +243,7 @@ function mediaOf(block: ContentBlock): { mimeType: string; base64: string }[] {
   }
 }
 
-/** Names of tools depend on the dialect; the code that uses them checks them. */
+/** Valid tool names depend on the dialect, so the code that uses the names checks them. */
 const OPTIONS = objectOf({
   dialect: oneOf(...DIALECT_NAMES),
   readOnly: FLAG,

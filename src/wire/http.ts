@@ -137,7 +137,7 @@ export function givenToken(env: Readonly<Record<string, string | undefined>>): s
  * knows it, and logs are no place for secrets.
  */
 export function tokenLine(token: string, given: string | undefined): string {
-  return `token: ${given === undefined ? token : 'that of LOOKFIRST_TOKEN'}`;
+  return `token: ${given === undefined ? token : 'the value of LOOKFIRST_TOKEN'}`;
 }
 
 /**

@@ -209,7 +209,7 @@ describe('over HTTP', () => {
     const configured = await serve(['--show-config'], sesame);
     expect(configured.match(/Bearer THE_VALUE_OF_LOOKFIRST_TOKEN/g)).toHaveLength(6);
     for (const given of [await serve([], sesame), configured, proxy.client.errors]) {
-      expect(given).toMatch(/^lookfirst: token: that of LOOKFIRST_TOKEN$/m);
+      expect(given).toMatch(/^lookfirst: token: the value of LOOKFIRST_TOKEN$/m);
       expect(given).not.toContain('sesame');
     }
   });

@@ -22,7 +22,7 @@ import {
 } from './tool-answer.ts';
 
 /** The session, tool and output form of a call. */
-export interface Performing {
+export interface PerformOptions {
   readonly session: GatedSession;
   /** Name of the tool that was called. */
   readonly tool: string;
@@ -46,7 +46,7 @@ const SILENCE_MS = 1000;
 const NEWLINE = 10;
 
 /** Performs a call and renders its result with the call's own renderer. Small reads complete synchronously. */
-export function performCall(call: Call, performing: Performing): Awaitable<Performed> {
+export function performCall(call: Call, performing: PerformOptions): Awaitable<Performed> {
   if (call.kind === 'view') return performView(call, performing);
   if (call.kind !== 'read') {
     const { session, watch, tool } = performing;
@@ -68,7 +68,7 @@ export function performCall(call: Call, performing: Performing): Awaitable<Perfo
 
 async function performView(
   { operation: { folder, ...read }, style, render, ...call }: Extract<Call, { kind: 'view' }>,
-  performing: Performing,
+  performing: PerformOptions,
 ): Promise<Performed> {
   const kind = await performing.session.kindAt(read.path);
   if (kind !== 'directory') return performCall({ ...call, kind: 'read', operation: read, style }, performing);
@@ -80,7 +80,7 @@ async function performView(
 
 async function performLater(
   call: Exclude<Call, { kind: 'read' | 'view' }>,
-  performing: Performing,
+  performing: PerformOptions,
 ): Promise<Performed> {
   const { session, context, watch } = performing;
   switch (call.kind) {
@@ -139,7 +139,7 @@ async function performLater(
 
 async function runCommand(
   { command, timeoutMs }: Operations['run'],
-  { session, watch }: Performing,
+  { session, watch }: PerformOptions,
 ): Promise<Outcome<RunResult>> {
   const { onProgress, stop } = running(watch.progress);
   try {
@@ -157,19 +157,22 @@ function runOutcome({ committed, files, change }: RunResult): SuccessOutcome {
 }
 
 /** The signal and progress callback of a search. */
-function searched({ signal, progress }: Performing['watch']): Pick<FindOptions, 'signal' | 'onProgress'> {
+function searched({ signal, progress }: PerformOptions['watch']): Pick<FindOptions, 'signal' | 'onProgress'> {
   return { signal, onProgress: searching(progress) };
 }
 
-function read(operation: Operations['read'], { session, watch }: Performing): Awaitable<Outcome<ReadResult>> {
-  return session.readNow(operation.path, operation, new Watching(watch));
+function read(
+  operation: Operations['read'],
+  { session, watch }: PerformOptions,
+): Awaitable<Outcome<ReadResult>> {
+  return session.readNow(operation.path, operation, new ReadWatch(watch));
 }
 
 /** Options with getters: only long reads need a signal or progress, so short reads do not pay for creating them. */
-class Watching {
-  readonly #watch: Performing['watch'];
+class ReadWatch {
+  readonly #watch: PerformOptions['watch'];
 
-  constructor(watch: Performing['watch']) {
+  constructor(watch: PerformOptions['watch']) {
     this.#watch = watch;
   }
 
@@ -189,7 +192,7 @@ class Watching {
 /** Reads files one after the other, so that a thousand files do not need a thousand open handles. */
 async function readMany(
   { paths, each, together = Number.POSITIVE_INFINITY }: Operations['read-many'],
-  performing: Performing,
+  performing: PerformOptions,
 ): Promise<Outcome<Results['read-many']>> {
   const files: ManyRead[] = [];
   let left = together;
@@ -210,7 +213,7 @@ async function readMany(
 
 async function readMedia(
   { path, maxBytes }: Operations['media'],
-  performing: Performing,
+  performing: PerformOptions,
 ): Promise<Outcome<Results['media']>> {
   const outcome = await read({ path, maxBytes, raw: true, limit: Number.MAX_SAFE_INTEGER }, performing);
   if (!outcome.ok) return outcome;

@@ -15,7 +15,7 @@ import { refusalOutcome } from '../report/json.ts';
 import { inTermsOf } from '../report/tool-names.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
-import { type Performing, performCall } from './perform-call.ts';
+import { type PerformOptions, performCall } from './perform-call.ts';
 import {
   type ChoiceOptions,
   type Chosen,
@@ -264,7 +264,7 @@ function withHome(path: string): string {
 }
 
 /** Performs a translated call and answers in the dialect's wording. */
-export function callTool(call: Call, dialect: Dialect, performing: Performing): Awaitable<ToolAnswer> {
+export function callTool(call: Call, dialect: Dialect, performing: PerformOptions): Awaitable<ToolAnswer> {
   return andThen(performCall(call, performing), (performed): ToolAnswer => {
     if (performed.ok) return performed;
     const refusal = inTermsOf(dialect.terms, performed.refusal);

@@ -23,10 +23,9 @@ const RESULT_TYPE = Buffer.from('"resultType"');
 const COMPLETE = Buffer.from('"resultType":"complete"');
 
 /**
- * Handles a call after its answer has arrived. An answer that shows the lines of a file goes to the
- * client immediately and unchanged, and is recorded a moment later. Until then the call keeps its
- * turn, so that no change can overtake the record. Any other answer is recorded first, by the state
- * on disk.
+ * Handles a call after its answer has arrived. An answer that shows the lines of a file goes to the client
+ * immediately and unchanged, and is recorded a moment later. Until then the call keeps its turn at the file, so that
+ * no change can be made before the record. Any other answer is recorded first, by the state on disk.
  */
 export class Aftermath {
   readonly #options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log' | 'wording' | 'catalogue'>;
@@ -64,7 +63,7 @@ export class Aftermath {
     return undefined;
   }
 
-  /** Ends a call that gets no answer, or none that counts. */
+  /** Ends a call without a usable answer: it is unknown whether its change happened. */
   async unanswered(call: ProxyCall): Promise<void> {
     try {
       if (call.change !== undefined) await call.session?.settle(call.change, 'unknown');
@@ -102,7 +101,7 @@ export class Aftermath {
     await this.#noted(call, response);
   }
 
-  /** Adds what was refused to the answer about the other files. */
+  /** Completes the answer of a call that read several files: adds the refusals of the files that were left out. */
   async #partly(call: ProxyCall, line: Buffer): Promise<void> {
     const response = parseLine(line);
     await this.#noted(call, response);
@@ -190,7 +189,7 @@ export class Aftermath {
   }
 }
 
-/** Records listings as seen; only journals searches and other looks. */
+/** Records listings as seen. Searches and similar calls only get a journal entry. */
 async function witnessLooks(
   { understanding, times }: ProxyCall,
   session: ForeignSession,

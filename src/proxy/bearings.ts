@@ -35,8 +35,8 @@ const LOCAL = new Set([...PLAIN, 'uv', 'serena']);
 const OTHER_FOLDER = /^(-C|--(cwd|directory|prefix|chdir|dir|workdir))(=|$)/;
 
 /**
- * Decides which paths the upstream certainly resolves to the files we judge. All others are
- * forwarded as the absolute paths that were judged. One per connection, because clients can move a
+ * Decides which paths the upstream certainly resolves to the files we judge. All other paths are forwarded as the
+ * absolute paths that were judged. Each connection has its own object, because a client can change the folders of its
  * server.
  */
 export class Bearings {
@@ -67,7 +67,7 @@ export class Bearings {
     this.#rootsGiven = true;
   }
 
-  /** Records a call to a tool that may move the server. */
+  /** Records a call to a tool that may change the folder at which the server's relative paths start. */
   sawCall(tool: string, table: ServerTable | undefined): void {
     this.#moved ||= table?.elsewhere?.includes(tool) === true;
   }
@@ -183,8 +183,8 @@ interface PathReading {
 }
 
 /**
- * The path our session must judge: the one the upstream will open. A different interpretation would
- * allow an escape. Paths relative to the root are passed to the session unchanged.
+ * The path our session must judge: the one the upstream will open. If the two differed, a call could reach a file
+ * that was not judged. Paths relative to the root are passed to the session unchanged.
  */
 export function upstreamPath(path: string, reading: PathReading): string {
   if (isFileAddress(path)) return fromFileUrl(path);

@@ -17,7 +17,7 @@ export interface ProxyCall extends Answerable {
   understanding: Understanding;
   /** The revision in the call's arguments, if receipts are on. */
   readonly revision: string | undefined;
-  /** The edition of the bearings that the call's paths rely on; undefined if they do not depend on it. */
+  /** The version of the upstream's paths when the call was read; undefined if the call's paths do not depend on it. */
   readonly trusts: number | undefined;
   /** The number of typographic quotes that were straightened in its texts. */
   readonly straightened: number;
@@ -27,7 +27,7 @@ export interface ProxyCall extends Answerable {
   stage: 'waiting' | 'sent' | 'over';
   readonly times: CallTimes;
   session: ForeignSession | undefined;
-  /** Keys of its files, in the order of its steps. */
+  /** Keys of the call's files, in the order of its steps. */
   keys: readonly string[];
   /** Releases the call's turn at its files. */
   release: () => void;

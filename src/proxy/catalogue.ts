@@ -18,7 +18,7 @@ export class Catalogue {
   /** The matching tables, with the user's own first. */
   #describing: readonly ServerTable[] = [];
 
-  /** For a tool's rules the user's tables take precedence, however well a known table matches. */
+  /** The user's tables take precedence for a tool's rules, however well a known table matches. */
   constructor(known: readonly ServerTable[], own: readonly ServerTable[] = []) {
     this.#known = known;
     this.#own = own;
@@ -50,7 +50,7 @@ export class Catalogue {
     this.#recognise();
   }
 
-  /** The best matching table, which determines how paths are read and which words are used. */
+  /** The best matching table. It determines how paths are interpreted and which sentences are used. */
   get table(): ServerTable | undefined {
     return this.#fitting[0];
   }

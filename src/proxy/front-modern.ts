@@ -34,9 +34,9 @@ interface Problem {
 }
 
 /**
- * All clients of the revision without sessions, which share one server process. Their ids and
- * progress tokens may collide, so each request gets one of our ids, which is translated back in the
- * answer. A disconnect cancels the request.
+ * All clients of MCP revision 2026-07-28, which has no sessions. They share one server process. Their ids and
+ * progress tokens may collide, so each request gets one of our ids, which is translated back in the answer. A
+ * disconnect cancels the request.
  */
 export class ModernClients {
   readonly #open: () => FrontConnection;
@@ -147,9 +147,8 @@ function restored(message: JsonRecord, post: OpenPost): JsonRecord {
 }
 
 /**
- * The checks that only an HTTP server of the revision without sessions must make: the envelope, the
- * version, and that headers match the body. Versions and tools are learned from the answers that
- * pass.
+ * The checks that an HTTP server of MCP revision 2026-07-28 must make: the envelope, the version, and that headers
+ * match the body. The supported versions and tools are learned from answers that pass through.
  */
 class ModernCheck {
   readonly #parameters = new Map<string, readonly HeaderParameter[]>();

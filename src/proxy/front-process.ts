@@ -222,7 +222,7 @@ class LegacyClient {
     const reply = new Reply(response, { headers: this.#headers, modern: false, streams });
     const token = idKey(rpcMeta(message)['progressToken']);
     this.#posts.set(key, { reply, token });
-    // In this era a disconnect does not cancel the request; its answer is then dropped.
+    // In the revisions with sessions, a disconnect does not cancel the request. Its answer is then dropped.
     reply.onGone(() => this.#posts.delete(key));
     this.connection.send(line);
   }

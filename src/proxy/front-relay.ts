@@ -24,7 +24,7 @@ interface RelayOptions {
   readonly headers: Headers;
   readonly maxBytes: number;
   readonly gate: InterceptOptions;
-  /** The client's authorization is meant for us and must not be forwarded. */
+  /** True if the client's authorization is meant for us and must not be forwarded. */
   readonly ownsAuthorization: boolean;
 }
 
@@ -140,7 +140,7 @@ function openKey(req: IncomingMessage, id: unknown): string | undefined {
 interface RelayedPostOptions {
   readonly res: ServerResponse;
   readonly maxBytes: number;
-  /** A disconnect cancels the request, which only the modern era defines. */
+  /** True for MCP revision 2026-07-28, in which a disconnect cancels the request. */
   readonly modern: boolean;
   readonly gate: InterceptOptions;
   /** Sends the client's request to the server with this message as its body. */

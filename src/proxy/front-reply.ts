@@ -21,9 +21,9 @@ const STATUS: Readonly<Record<number, number>> = {
 
 interface ReplyOptions {
   readonly headers: Readonly<Record<string, string>>;
-  /** Errors get their own HTTP status, which only the modern era defines. */
+  /** True for MCP revision 2026-07-28, in which errors have their own HTTP status. */
   readonly modern: boolean;
-  /** Begin with a stream, as servers of the old era do for clients that accept one. */
+  /** Begin with an event stream, as servers of earlier revisions do for clients that accept one. */
   readonly streams: boolean;
 }
 

@@ -124,8 +124,8 @@ function straightened(
 }
 
 /**
- * The edition of the bearings that a call's paths rely on; undefined if all paths are unambiguous,
- * or only guessed.
+ * The version of the upstream's paths that a call relies on; undefined if all its paths are unambiguous or only
+ * guessed.
  */
 function trustedEdition(understanding: Understanding, { edition }: Bearings): number | undefined {
   const relies = !understanding.guessed && !givenPaths(understanding).every(Bearings.isPlain);
@@ -168,7 +168,7 @@ export function fileListOf({ understanding, args, message }: ProxyCall): string 
   return lists.length === 1 ? lists[0] : undefined;
 }
 
-/** Takes files that may not be read out of a call. False if none would be left. */
+/** Removes files from a call that may not read them. Returns false if no file would be left. */
 export function leaveOut(call: ProxyCall, list: string, leftOut: ReadonlyMap<string, Refusal>): boolean {
   const { understanding, message } = call;
   const items = call.args[list];
@@ -294,7 +294,7 @@ function skipString(line: Buffer, start: number): number {
   return line.length;
 }
 
-/** Matches `..` in a URL. It is ambiguous, because some servers follow links before they apply it. */
+/** Matches `..` in a URL. It is refused as ambiguous, because some servers follow links before they apply it. */
 const CLIMBS = /(^|[/\\:]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i;
 
 /** The URL of a `resources/read`, if it is that of a file. */
@@ -312,7 +312,7 @@ export async function readResource(
   const { line, message, uri } = request;
   const id = idOfRequest(line, message)?.id ?? 'null';
   if (CLIMBS.test(uri)) {
-    wire.toClient(errorLine(id, INVALID_PARAMS, 'an address of a file may not have ".." in it'));
+    wire.toClient(errorLine(id, INVALID_PARAMS, 'the URL of a file may not contain ".."'));
     return;
   }
   let ended: (() => void) | undefined;

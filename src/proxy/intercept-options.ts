@@ -29,7 +29,7 @@ export interface InterceptOptions {
   /** The wording of refusals. */
   readonly wording: PresetName;
   readonly unknownTools: UnknownTools;
-  /** Which typographic quotes are straightened in forwarded texts. */
+  /** The typographic quotes that are straightened in forwarded texts. */
   readonly quotes: Policy['quotes'];
   readonly where: Whereabouts;
   /** Adds a receipt to read results. */
@@ -87,7 +87,7 @@ function withOldText(words: ToolNames, oldText: string | undefined): ToolNames {
   return oldText === undefined ? words : { ...words, arguments: { ...words.arguments, oldText } };
 }
 
-/** The longest delay of a record: long enough that calls in quick succession are recorded together. */
+/** The longest time that a record waits: long enough that calls in quick succession are recorded together. */
 const LATEST_MS = 10;
 
 /**

@@ -26,7 +26,7 @@ import {
 import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
 
 const ASCII = /^[\0-\x7f]*$/;
-/** ASCII characters that no other Unicode character equals when case or form is ignored. */
+/** Matches texts of ASCII characters that equal no other Unicode character, even if case or Unicode form is ignored. */
 const UNMISTAKABLE = /^[\0-:<-JL-_a-\x7f]*$/;
 
 /**
@@ -174,7 +174,7 @@ export class Intercept {
     }
   }
 
-  /** Waits for a turn at the call's files. Its place in the queue is reserved synchronously. */
+  /** Waits for a turn at the call's files. Reserves the call's place in the queue synchronously. */
   async #admit(call: ProxyCall): Promise<Refusal | undefined> {
     this.#arriving++;
     const found = this.#arrivals.then(() => this.#arrive(call));
@@ -306,7 +306,8 @@ function locate(
 }
 
 /**
- * Finds the files of a call. One that may not be touched refuses the call, or is left out of a call that reads several.
+ * Finds the files of a call. A file that may not be touched refuses the whole call; in a call that reads several
+ * files, only that file is left out.
  */
 async function locateAll(call: ProxyCall, session: ForeignSession): Promise<Refusal | undefined> {
   const { understanding } = call;

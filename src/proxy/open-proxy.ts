@@ -87,7 +87,7 @@ function sessionChooser(
   sessions: Sessions,
 ): (meta: JsonRecord) => Promise<ForeignSession> {
   const open = new Map<string, Promise<ForeignSession>>();
-  // An HTTP client did not start this process, so use only our own variable of its environment.
+  // HTTP clients did not start this process, so its environment says nothing about them. Use only our own variable.
   const env =
     options.http === undefined ? options.env : { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
   const nameless = options.http === undefined ? 'process' : 'call';
@@ -247,7 +247,7 @@ function readClient(
       holdBack(reader, upstream);
     },
     onTooLong: () =>
-      client.write(errorLine('null', INVALID_REQUEST, `a message may have ${maxBytes} bytes at most`)),
+      client.write(errorLine('null', INVALID_REQUEST, `a message may have at most ${maxBytes} bytes`)),
     onEnd: leave,
   });
   return reader;

@@ -43,7 +43,7 @@ export interface Ends {
   toClient(line: Buffer): void;
 }
 
-/** Time that the end of a client's input waits for a server that does not answer. */
+/** Time that the end of a client's input waits for a server that has not answered the handshake. */
 const PATIENCE_MS = 10_000;
 
 /**
@@ -190,7 +190,7 @@ export class Pump {
     this.#expect(key, { holds: false, take });
   }
 
-  /** Rewrites the tool list: with receipts, it describes what they add. */
+  /** Adds the receipts, which are on, to the descriptions in the tool list. */
   #rewriteTools(message: JsonRecord): void {
     const { catalogue } = this.#options;
     const take = (received: Received): void => {

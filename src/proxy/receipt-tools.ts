@@ -30,7 +30,7 @@ export function withReceiptTools(result: JsonRecord, rulesOf: RulesOf): JsonReco
 
 function receiptTool(tool: JsonRecord, rulesOf: RulesOf): JsonRecord {
   const rules = typeof tool['name'] === 'string' ? (rulesOf(tool['name']) ?? []) : [];
-  // A tool that also shows something, such as an edit with a dry run, takes a revision and gives no receipt.
+  // A tool that both changes and shows, such as an edit with a dry run, takes a revision and gives no receipt.
   if (!takesRevision(rules) && rules.some((rule) => rule.does === 'read')) {
     const description = typeof tool['description'] === 'string' ? tool['description'] : '';
     return { ...tool, description: `${description}${RECEIPT}` };

@@ -35,7 +35,7 @@ export function unknownToolText(refusal: Refusal): string {
   const first = `refusing to run ${refusal.path}: no table describes what this tool does to files [${refusal.code}]`;
   const next =
     refusal.code === 'UNVERIFIABLE'
-      ? 'Send the same call once more if you mean it; it will then be let through and written into the journal.'
+      ? 'To run it all the same, repeat the same call. It is then allowed and recorded in the journal.'
       : 'Use a tool that is described, or ask the user to describe this one in the policy file.';
   return `${first}\n${next}`;
 }

@@ -68,7 +68,7 @@ export class StdioUpstream implements Upstream {
     process.once('exit', endGroup);
     child.once('exit', (code, signal) => {
       clearTimeout(this.#timer);
-      // Remaining processes of its group may still hold our pipe open.
+      // Other processes of the server's group may still hold our pipe open.
       this.#climb(LADDER);
       void silent.then(() => {
         clearTimeout(this.#timer);

@@ -18,7 +18,7 @@ export interface ProxyCall extends Answerable {
   /** The revision in the call's arguments, if receipts are on. */
   readonly revision: string | undefined;
   /** The version of the upstream's paths when the call was read; undefined if the call's paths do not depend on it. */
-  readonly trusts: number | undefined;
+  readonly pathsVersion: number | undefined;
   /** The number of typographic quotes that were straightened in its texts. */
   readonly straightened: number;
   /** The cached locations of the call's paths. */
@@ -52,7 +52,7 @@ export function newCall(
     | 'message'
     | 'understanding'
     | 'revision'
-    | 'trusts'
+    | 'pathsVersion'
     | 'straightened'
   >,
 ): ProxyCall {
@@ -65,7 +65,7 @@ export function newCall(
     message: given.message,
     understanding: given.understanding,
     revision: given.revision,
-    trusts: given.trusts,
+    pathsVersion: given.pathsVersion,
     straightened: given.straightened,
     located: new Map(),
     stage: 'waiting',

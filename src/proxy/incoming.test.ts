@@ -3,25 +3,29 @@ import { describe, expect, it } from 'vitest';
 import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
 import { completeTable, type UserTable } from '../dialect/calls/user-table.ts';
 import { parseRecord } from '../wire/rpc.ts';
-import { Bearings, type Whereabouts } from './bearings.ts';
 import { Catalogue } from './catalogue.ts';
 import { readIncoming, spliceStrings } from './incoming.ts';
+import { type UpstreamLocation, UpstreamPaths } from './upstream-paths.ts';
 
 const OFFICIAL = 'npx -y @modelcontextprotocol/server-filesystem';
 
 /** Returns what a server with this name and command line gets for calls to it. */
-function server(name: string, upstream: Whereabouts['upstream'] | string, tables: readonly UserTable[] = []) {
+function server(
+  name: string,
+  upstream: UpstreamLocation['upstream'] | string,
+  tables: readonly UserTable[] = [],
+) {
   const catalogue = new Catalogue(KNOWN_SERVERS, tables.map(completeTable));
   catalogue.sawServer({ serverInfo: { name } });
   const [command = '', ...args] = typeof upstream === 'string' ? upstream.split(' ') : [];
   const reached = typeof upstream === 'string' ? { command, args } : upstream;
   const where = { root: '/ours', rootNames: ['/link'], cwd: '/cwd', upstream: reached };
-  const bearings = new Bearings(where);
+  const upstreamPaths = new UpstreamPaths(where);
   const sent = (line: string) => {
     const given = { line: Buffer.from(line), message: parseRecord(Buffer.from(line)) };
     return readIncoming(
       { receipts: false, quotes: 'off', catalogue, where },
-      bearings,
+      upstreamPaths,
       given,
     ).line.toString();
   };
@@ -29,7 +33,7 @@ function server(name: string, upstream: Whereabouts['upstream'] | string, tables
     const line = JSON.stringify({ id: 1, params: { name: tool, arguments: args } });
     return JSON.parse(sent(line)).params.arguments;
   };
-  return { bearings, sent, call };
+  return { upstreamPaths, sent, call };
 }
 
 const official = (folder: string) => server('secure-filesystem-server', `${OFFICIAL} ${folder}`);
@@ -115,17 +119,17 @@ describe('is absolute', () => {
       { method: 'initialize', params: { capabilities: { roots: {} } } },
       { params: { _meta: { 'io.modelcontextprotocol/clientCapabilities': { roots: {} } } } },
     ]) {
-      const { bearings, call } = official('/ours');
-      bearings.sawClient({ params: { capabilities: { sampling: {} } } });
-      expect([call('read_file', { path: 'a' }), bearings.edition]).toEqual([{ path: 'a' }, 0]);
-      bearings.sawClient(line);
-      expect([call('read_file', { path: 'a' }), bearings.edition]).toEqual([{ path: '/ours/a' }, 1]);
+      const { upstreamPaths, call } = official('/ours');
+      upstreamPaths.sawClient({ params: { capabilities: { sampling: {} } } });
+      expect([call('read_file', { path: 'a' }), upstreamPaths.version]).toEqual([{ path: 'a' }, 0]);
+      upstreamPaths.sawClient(line);
+      expect([call('read_file', { path: 'a' }), upstreamPaths.version]).toEqual([{ path: '/ours/a' }, 1]);
     }
   });
 
   it('once the server has been sent to another folder', () => {
-    const { bearings, call } = server('serena', 'uvx serena --project /ours');
-    bearings.sawRoots();
+    const { upstreamPaths, call } = server('serena', 'uvx serena --project /ours');
+    upstreamPaths.sawRoots();
     expect(call('read_file', { relative_path: 'a' })).toEqual({ relative_path: 'a' });
     call('activate_project', { project: 'x' });
     expect(call('read_file', { relative_path: 'a' })).toEqual({ relative_path: '/ours/a' });

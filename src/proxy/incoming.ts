@@ -13,17 +13,17 @@ import {
   rpcMeta,
   skipSpace,
 } from '../wire/rpc.ts';
-import { Bearings, upstreamPath } from './bearings.ts';
 import { idOfRequest, type ProxyCall, toolOf } from './call.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { withoutRevision } from './receipt-tools.ts';
 import type { Wire } from './received.ts';
 import { givenPaths, type Understanding, understand } from './understand.ts';
+import { UpstreamPaths, upstreamPath } from './upstream-paths.ts';
 
 /** A call as it will be forwarded, with its interpretation. */
 type Incoming = Pick<
   ProxyCall,
-  'line' | 'message' | 'tool' | 'args' | 'understanding' | 'revision' | 'trusts' | 'straightened'
+  'line' | 'message' | 'tool' | 'args' | 'understanding' | 'revision' | 'pathsVersion' | 'straightened'
 >;
 
 const QUOTE = 0x22;
@@ -64,37 +64,37 @@ interface Tree {
  */
 export function readIncoming(
   options: Pick<InterceptOptions, 'receipts' | 'catalogue' | 'where' | 'quotes'>,
-  bearings: Bearings,
+  upstreamPaths: UpstreamPaths,
   given: { readonly line: Buffer; readonly message: JsonRecord },
 ): Incoming {
   const { catalogue, where, receipts } = options;
-  bearings.sawClient(given.message);
+  upstreamPaths.sawClient(given.message);
   const { line, message, revision } = receipts
     ? withoutRevision(given.line, given.message, catalogue.rulesOf(toolOf(given.message).tool))
     : { ...given, revision: undefined };
   const request = toolOf(message);
   const understanding = understand(catalogue, request, where.cwd);
-  bearings.sawCall(request.tool, catalogue.table);
+  upstreamPaths.sawCall(request.tool, catalogue.table);
   const call = { line, message, ...request, understanding, revision };
-  const trusts = trustedEdition(understanding, bearings);
+  const pathsVersion = pathsVersionOf(understanding, upstreamPaths);
   const straight = straightened(options, request);
   const { count } = straight;
-  const paths = trusts === undefined ? [] : splicesFor(options, bearings, request);
+  const paths = pathsVersion === undefined ? [] : splicesFor(options, upstreamPaths, request);
   const splices = [...paths, ...straight.splices];
-  if (splices.length === 0) return { ...call, trusts, straightened: 0 };
+  if (splices.length === 0) return { ...call, pathsVersion, straightened: 0 };
   // Parse the rewritten message again, so that the gate judges exactly what is sent.
   const sent = spliceStrings(line, splices);
   const again = parseRecord(sent);
   const asked = toolOf(again);
   const meant = understand(catalogue, asked, where.cwd);
-  const left = trustedEdition(meant, bearings);
+  const left = pathsVersionOf(meant, upstreamPaths);
   return {
     line: sent,
     message: again,
     ...asked,
     understanding: meant,
     revision,
-    trusts: left,
+    pathsVersion: left,
     straightened: count,
   };
 }
@@ -127,9 +127,9 @@ function straightened(
  * The version of the upstream's paths that a call relies on; undefined if all its paths are unambiguous or only
  * guessed.
  */
-function trustedEdition(understanding: Understanding, { edition }: Bearings): number | undefined {
-  const relies = !understanding.guessed && !givenPaths(understanding).every(Bearings.isPlain);
-  return relies ? edition : undefined;
+function pathsVersionOf(understanding: Understanding, { version }: UpstreamPaths): number | undefined {
+  const relies = !understanding.guessed && !givenPaths(understanding).every(UpstreamPaths.isPlain);
+  return relies ? version : undefined;
 }
 
 /**
@@ -138,14 +138,14 @@ function trustedEdition(understanding: Understanding, { edition }: Bearings): nu
  */
 function splicesFor(
   { catalogue }: Pick<InterceptOptions, 'catalogue'>,
-  bearings: Bearings,
+  upstreamPaths: UpstreamPaths,
   { tool, args }: Pick<ProxyCall, 'tool' | 'args'>,
 ): Splice[] {
   const { table } = catalogue;
   const rules = catalogue.rulesOf(tool);
   if (table === undefined || rules === undefined) return [];
   return pathArguments(rules, args).flatMap(({ at, path }) => {
-    const value = bearings.forwarded(path, table);
+    const value = upstreamPaths.forwarded(path, table);
     return value === path ? [] : [{ at: ['params', 'arguments', ...at], value }];
   });
 }

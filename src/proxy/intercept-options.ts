@@ -6,10 +6,10 @@ import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import { inTermsOf, type ToolNames } from '../report/tool-names.ts';
 import { COMPACTED_METHOD } from '../tools/session-choice.ts';
-import type { Whereabouts } from './bearings.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { ProxyTurns } from './turns.ts';
 import { type AskedOnce, isUnknownTool, type UnknownTools, unknownToolText } from './unknown-refusal.ts';
+import type { UpstreamLocation } from './upstream-paths.ts';
 
 /** Methods whose requests and answers the gate reads. */
 export const JUDGED_METHODS: readonly string[] = [
@@ -31,7 +31,7 @@ export interface InterceptOptions {
   readonly unknownTools: UnknownTools;
   /** The typographic quotes that are straightened in forwarded texts. */
   readonly quotes: Policy['quotes'];
-  readonly where: Whereabouts;
+  readonly where: UpstreamLocation;
   /** Adds a receipt to read results. */
   readonly receipts: boolean;
   readonly shared: Shared;

@@ -7,7 +7,6 @@ import type { Refusal } from '../model/verdict.ts';
 import { errorLine, INVALID_REQUEST, rpcMeta } from '../wire/rpc.ts';
 import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
-import type { Bearings } from './bearings.ts';
 import { idOfRequest, newCall, type ProxyCall } from './call.ts';
 import { fileAddress, fileListOf, leaveOut, movedRefusal, readIncoming, readResource } from './incoming.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
@@ -24,6 +23,7 @@ import {
   type Understanding,
 } from './understand.ts';
 import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
+import type { UpstreamPaths } from './upstream-paths.ts';
 
 const ASCII = /^[\0-\x7f]*$/;
 /** Matches texts of ASCII characters that equal no other Unicode character, even if case or Unicode form is ignored. */
@@ -40,7 +40,7 @@ export class Intercept {
   readonly #wire: Wire;
   readonly #calls = new Map<string, ProxyCall>();
   readonly #aftermath: Aftermath;
-  readonly #bearings: Bearings;
+  readonly #upstreamPaths: UpstreamPaths;
   /** Calls queue in the order they arrive, however long it takes to locate their files. */
   #arrivals: Promise<unknown> = Promise.resolve();
   #arriving = 0;
@@ -48,11 +48,11 @@ export class Intercept {
   /** Session events that are not applied yet. The next call retries a failed one. */
   #unreported: (() => Promise<void>)[] = [];
 
-  constructor(options: InterceptOptions, wire: Wire, bearings: Bearings) {
+  constructor(options: InterceptOptions, wire: Wire, upstreamPaths: UpstreamPaths) {
     this.#options = options;
     this.#wire = wire;
     this.#aftermath = new Aftermath(options, wire);
-    this.#bearings = bearings;
+    this.#upstreamPaths = upstreamPaths;
   }
 
   /**
@@ -71,7 +71,7 @@ export class Intercept {
       );
       return;
     }
-    const read = readIncoming(this.#options, this.#bearings, { line: given, message: asked });
+    const read = readIncoming(this.#options, this.#upstreamPaths, { line: given, message: asked });
     const { understanding } = read;
     if (understanding.touches.length === 0 && !understanding.unexplained && !understanding.guessed) {
       this.#wire.toUpstream(read.line);
@@ -228,7 +228,7 @@ export class Intercept {
       const straightened: readonly Notice[] = count === 0 ? [] : [{ kind: 'quotes-straightened', count }];
       call.notices = [...prepared.notices, ...straightened];
     }
-    if (call.trusts !== undefined && call.trusts !== this.#bearings.edition) {
+    if (call.pathsVersion !== undefined && call.pathsVersion !== this.#upstreamPaths.version) {
       await this.#settleUnsent(call);
       return this.#refuse(call, movedRefusal(call));
     }

@@ -14,13 +14,13 @@ import {
   parseLine,
   rpcMeta,
 } from '../wire/rpc.ts';
-import { Bearings } from './bearings.ts';
 import { idOfRequest } from './call.ts';
 import { Intercept } from './intercept.ts';
 import type { InterceptOptions } from './intercept-options.ts';
 import { JUDGED_METHODS } from './intercept-options.ts';
 import { withReceiptTools } from './receipt-tools.ts';
-import { type Awaiting, Received, type Wire } from './received.ts';
+import { type AnswerWaiter, Received, type Wire } from './received.ts';
+import { UpstreamPaths } from './upstream-paths.ts';
 
 /** Methods that the proxy reads; all others pass as bytes. */
 const HEEDED = new Set([...JUDGED_METHODS, 'notifications/cancelled', 'notifications/roots/list_changed']);
@@ -54,9 +54,9 @@ const PATIENCE_MS = 10_000;
 export class Pump {
   readonly #ends: Ends;
   readonly #options: InterceptOptions;
-  readonly #waiting = new Map<string, Awaiting>();
+  readonly #waiting = new Map<string, AnswerWaiter>();
   #holding = 0;
-  readonly #bearings: Bearings;
+  readonly #upstreamPaths: UpstreamPaths;
   readonly #handshake = new Handshake();
   readonly #intercept: Intercept;
 
@@ -69,8 +69,8 @@ export class Pump {
       expect: (key, awaiting) => this.#expect(key, awaiting),
       forget: (key) => void this.#take(key),
     };
-    this.#bearings = new Bearings(options.where);
-    this.#intercept = new Intercept(options, wire, this.#bearings);
+    this.#upstreamPaths = new UpstreamPaths(options.where);
+    this.#intercept = new Intercept(options, wire, this.#upstreamPaths);
   }
 
   /** Handles a message from the client. */
@@ -147,7 +147,7 @@ export class Pump {
         break;
       case 'initialize':
       case 'server/discover':
-        this.#bearings.sawClient(message);
+        this.#upstreamPaths.sawClient(message);
         if (idKey(message['id']) !== undefined) this.#handshake.begin();
         this.#watch(message, (result) => {
           this.#options.catalogue.sawServer(result);
@@ -155,7 +155,7 @@ export class Pump {
         });
         break;
       case 'notifications/roots/list_changed':
-        this.#bearings.sawRoots();
+        this.#upstreamPaths.sawRoots();
         break;
       case 'notifications/cancelled': {
         const key = idKey(paramsOf(message)['requestId']);
@@ -211,7 +211,7 @@ export class Pump {
    */
   #batch(line: Buffer, messages: readonly unknown[]): void {
     // Members of a batch are not examined, so assume that one of them changed the roots.
-    this.#bearings.sawRoots();
+    this.#upstreamPaths.sawRoots();
     if (!messages.some((message) => GATED.has(fieldOf(message, 'method')))) {
       this.#ends.toUpstream(line);
       return;
@@ -225,7 +225,7 @@ export class Pump {
     if (answers.length > 0) this.#ends.toClient(Buffer.from(`[${answers.join(',')}]`));
   }
 
-  #awaitingOf(message: Received): Awaiting | undefined {
+  #awaitingOf(message: Received): AnswerWaiter | undefined {
     const { head } = message;
     const text = idBetween(head, message.tail);
     const key = text === undefined ? undefined : idKeyOfText(text);
@@ -237,13 +237,13 @@ export class Pump {
     return this.#take(idKey(parsed['id']) ?? '');
   }
 
-  #expect(key: string, awaiting: Awaiting): void {
+  #expect(key: string, awaiting: AnswerWaiter): void {
     this.#take(key);
     this.#waiting.set(key, awaiting);
     if (awaiting.holds) this.#holding++;
   }
 
-  #take(key: string): Awaiting | undefined {
+  #take(key: string): AnswerWaiter | undefined {
     const awaiting = this.#waiting.get(key);
     this.#waiting.delete(key);
     if (awaiting?.holds === true) this.#holding--;

@@ -58,7 +58,7 @@ export class Received {
 }
 
 /** A waiter for one answer. */
-export interface Awaiting {
+export interface AnswerWaiter {
   /** True if the client must not get the answer before `take`, which may hold it back or rewrite it. */
   readonly holds: boolean;
   /** Receives the answer, and forwards it to the client unless that has already happened. */
@@ -70,7 +70,7 @@ export interface Wire {
   toUpstream(line: Buffer): void;
   toClient(line: Buffer): void;
   /** Registers a waiter for the upstream's answer to this id. */
-  expect(key: string, awaiting: Awaiting): void;
+  expect(key: string, awaiting: AnswerWaiter): void;
   /** Removes the waiter: answers to this id go to the client again. */
   forget(key: string): void;
 }

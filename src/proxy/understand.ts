@@ -3,8 +3,8 @@ import type { Arguments } from '../dialect/calls/rule-scope.ts';
 import { pathsOfTouch } from '../dialect/calls/touch.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { Action } from '../model/verdict.ts';
-import { upstreamPath } from './bearings.ts';
 import type { Catalogue } from './catalogue.ts';
+import { upstreamPath } from './upstream-paths.ts';
 
 /** The effects of a call, how certain they are, and the files it concerns. */
 export interface Understanding extends Interpretation {

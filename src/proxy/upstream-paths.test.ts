@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FAST_FILESYSTEM, OFFICIAL_FILESYSTEM } from '../dialect/calls/servers/filesystem-servers.ts';
 import { SERENA } from '../dialect/calls/servers/known-servers.ts';
-import { folderOf, keepsFolder } from './bearings.ts';
+import { folderOf, keepsFolder } from './upstream-paths.ts';
 
 const launch = (line: string) => {
   const [command = '', ...args] = line.split(' ');

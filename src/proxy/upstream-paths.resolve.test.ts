@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { upstreamPath } from './bearings.ts';
+import { upstreamPath } from './upstream-paths.ts';
 
 const root = { relativeTo: 'root', expandsHome: true, cwd: '/cwd' } as const;
 const cwd = { relativeTo: 'cwd', expandsHome: false, cwd: '/cwd' } as const;

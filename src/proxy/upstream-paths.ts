@@ -6,7 +6,7 @@ import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { paramsOf, rpcMeta } from '../wire/rpc.ts';
 
 /** The facts that determine where the upstream's relative paths start. */
-export interface Whereabouts {
+export interface UpstreamLocation {
   /** The canonical first root of our workspace; our own relative paths start there. */
   readonly root: string;
   /** Other names of the folder `root`. */
@@ -39,19 +39,19 @@ const OTHER_FOLDER = /^(-C|--(cwd|directory|prefix|chdir|dir|workdir))(=|$)/;
  * absolute paths that were judged. Each connection has its own object, because a client can change the folders of its
  * server.
  */
-export class Bearings {
-  readonly #where: Whereabouts;
+export class UpstreamPaths {
+  readonly #where: UpstreamLocation;
   readonly #remote: boolean;
   #rootsGiven = false;
   #moved = false;
 
-  constructor(where: Whereabouts) {
+  constructor(where: UpstreamLocation) {
     this.#where = where;
     this.#remote = 'url' in where.upstream && !isThisMachine(new URL(where.upstream.url).hostname);
   }
 
   /** Increases whenever relative paths may have changed their meaning. */
-  get edition(): number {
+  get version(): number {
     return Number(this.#rootsGiven) + Number(this.#moved);
   }
 
@@ -79,7 +79,7 @@ export class Bearings {
 
   /** The path to forward, so that the upstream opens the file we judge. */
   forwarded(path: string, table: ServerTable): string {
-    if (Bearings.isPlain(path) || this.#remote || table.onlyRelative === true) return path;
+    if (UpstreamPaths.isPlain(path) || this.#remote || table.onlyRelative === true) return path;
     const { cwd, root } = this.#where;
     const placed = upstreamPath(path, { ...table, cwd });
     const judged = isAbsolute(placed) ? normalize(placed) : join(root, placed);

@@ -11,7 +11,7 @@ it.concurrent.each([
   ['version 1', []],
   ['version 2', ['--version2']],
 ])(
-  'every scenario of the contract passes, where the scenarios are at hand: %s',
+  'passes every scenario of the contract, if the scenarios are installed: %s',
   {
     timeout: 170_000,
     // One scenario sends a read and a write together. If the machine pauses the client between the two, the server answers

@@ -21,21 +21,21 @@ const LAYERS: readonly (readonly string[])[] = [
 ];
 const PURE = new Set(['model', 'judge', 'text', 'dialect', 'report']);
 const TOUCHES_DISK = new Set(['workspace', 'disk', 'lock', 'store', 'process']);
-/** Run by the user on the user's own files, or on its own temporary folder, outside every workspace. */
+/** Files that may import `node:fs`: they touch the user's own files or a temporary folder, outside every workspace. */
 const FS_EXCEPTIONS = new Set<string>([
   'cli/clients/config-file.ts',
   'cli/stage.ts',
-  // The script of hooks, in the state folder.
+  // Writes the hook script into the state folder.
   'cli/clients/hook-files.ts',
-  // Sockets in the state folder.
+  // Creates sockets in the state folder.
   'hooks/resident/resident.ts',
-  // The page that the build has bundled.
+  // Reads the page that the build has bundled.
   'viewer/page-files.ts',
-  // Runs inside opencode, and only looks for its own script.
+  // Runs inside opencode, and only finds its own script.
   'opencode.ts',
 ]);
 
-/** Files of the command line that make a temporary folder. None may find the user's home folder by itself. */
+/** Files that may import `node:os` to make a temporary folder. No file may look up the user's home folder itself. */
 const OS_EXCEPTIONS: ReadonlySet<string> = new Set(['cli/stage.ts']);
 
 /** Doors parse, call and render; they may import only these folders. */
@@ -168,7 +168,7 @@ describe('the layers', () => {
     expect(violations(file)).toHaveLength(1);
   });
 
-  it('let a folder use what is below it', () => {
+  it('allow imports from folders below', () => {
     const file = {
       name: 'gate/a.ts',
       folder: 'gate',
@@ -293,7 +293,7 @@ describe('the modules', () => {
     .filter(({ name }) => !name.endsWith('.d.ts'))
     .map(({ name }) => ({ name, ...factsOf(readFileSync(join(source, name), 'utf8')) }));
 
-  it('have no state of their own', () => {
+  it('have no module-level state', () => {
     const found = modules.filter(({ state }) => state.length > 0).map(({ name }) => name);
     expect(found.sort()).toEqual(Object.keys(STATE_EXCEPTIONS).sort());
   });
@@ -323,7 +323,7 @@ describe('the modules', () => {
     ['const f = (deep?: boolean): void => {};', { booleans: ['deep'] }],
     ['function f({ deep }: { deep: boolean }): void {}', { booleans: [] }],
     ['function f(is: (value: string) => boolean): void {}', { booleans: [] }],
-  ])('are read as they are written: %s', (text, facts) => {
+  ])('are parsed correctly: %s', (text, facts) => {
     expect(factsOf(text)).toMatchObject(facts);
   });
 });

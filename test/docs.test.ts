@@ -33,7 +33,7 @@ interface Block {
   readonly line: number;
   readonly language: string;
   readonly code: string;
-  /** The reason it is not run. */
+  /** The reason in the mark before the block for not running it. */
   readonly reason: string | undefined;
 }
 
@@ -56,7 +56,7 @@ const inLanguage = (...languages: readonly string[]): Block[] =>
   runnable.filter(({ language }) => languages.includes(language));
 
 describe('code blocks in the documents', () => {
-  it('are all run, type-checked or validated, except those that say why not', () => {
+  it('are all run, type-checked or validated, except blocks marked with a reason', () => {
     const known = ['js', 'ts', 'console', 'sh', 'json'];
     const neither = run.filter(({ language }) => !known.includes(language));
     expect(neither.map(({ document, line }) => `${document}:${line}`)).toEqual([]);
@@ -154,7 +154,7 @@ describe('README.md', () => {
     expect(quoted.filter((line) => !answers.join('\n').includes(line))).toEqual([]);
   });
 
-  it('has entries for clients that are JSON and start the server', () => {
+  it('has client entries that are valid JSON and start the server', () => {
     const entries = [...text.matchAll(/`(\{"[^`]*\})`/g)].map(([, json = '']) =>
       JSON.stringify(JSON.parse(json)),
     );
@@ -268,7 +268,7 @@ child.on('close', (code) => process.exit(isUp ? 0 : (code ?? 1)));`;
   return bin;
 }
 
-/** Runs an example with an assert that prints to stdout; its other output is ignored. */
+/** Replaces the example's assert with one that prints to stdout. Other output of the example is ignored. */
 function watched(file: string): string {
   return `console.log = () => {};
 console.assert = (holds) => { if (!holds) process.stdout.write(new Error('assertion failed').stack); };

@@ -9,9 +9,9 @@ interface Score {
   readonly wrong: readonly string[];
 }
 
-it('no false alarm and no missed clobber in everyday mixes, where each of the older rules has some', () => {
+it('has no false alarm and no missed overwrite in everyday mixes of events, while each older rule has some', () => {
   const bench = join(import.meta.dirname, '../bench/false-alarms.mjs');
-  // Printed by our own script one line above.
+  // The cast is safe: the script that this test runs prints this JSON.
   const [ours, ...others] = JSON.parse(
     execFileSync(process.execPath, [bench, '--json', '--repeats', '3'], { encoding: 'utf8' }),
   ) as Score[];

@@ -90,7 +90,7 @@ export function conformance(door: Door): void {
       expect(text('a.txt')).toBe('one\n');
     });
 
-    it('creates, reads and changes', async () => {
+    it('creates a file, reads it and changes it', async () => {
       const { root, session, text } = await workspace();
       const steps = [
         [calls.write('a.txt', 'one\n')],
@@ -118,7 +118,7 @@ export function conformance(door: Door): void {
       expect(text('a.txt')).toBe(lines('HEAD', door.merges === 'refused' ? 'tail' : 'TAIL'));
     });
 
-    it('leaves the file when the run is aborted', async () => {
+    it('leaves the file unchanged when the run is aborted', async () => {
       const { root, session, put, text } = await workspace();
       put('a.txt', 'one\n');
       const controller = new AbortController();
@@ -134,7 +134,7 @@ export function conformance(door: Door): void {
       expect(text('a.txt')).toBe('two\n');
     });
 
-    it('lets 20 parallel edits of one file all arrive', async () => {
+    it('applies all of 20 parallel edits of one file', async () => {
       const { root, session, put, text } = await workspace();
       put('a.txt', TWENTY.map((n) => `<${n}>\n`).join(''));
       const edits = TWENTY.map((n) => calls.edit('a.txt', `<${n}>`, `<${n} done>`));
@@ -143,7 +143,7 @@ export function conformance(door: Door): void {
       expect(text('a.txt')).toBe(TWENTY.map((n) => `<${n} done>\n`).join(''));
     });
 
-    it.skipIf(door.compacts === undefined)('forgets what the context lost', async () => {
+    it.skipIf(door.compacts === undefined)('forgets a read that was removed from the context', async () => {
       const { root, session, put, text } = await workspace();
       put('a.txt', 'one\n');
       const written = await door.compacts?.({ session, root });
@@ -151,14 +151,14 @@ export function conformance(door: Door): void {
       expect(text('a.txt')).toBe('one\n');
     });
 
-    it.skipIf(!door.images)('shows images', async () => {
+    it.skipIf(!door.images)('shows images as images', async () => {
       const { root, session, put } = await workspace();
       put('a.png', PNG);
       const [image] = await door.run({ session, root, steps: [[calls.read('a.png')]] });
       expect(image).toMatchObject({ flagged: false, media: ['image/png'] });
     });
 
-    it('takes back a change', async () => {
+    it('undoes a change', async () => {
       const { root, session, put, text } = await workspace();
       put('a.txt', 'one\n');
       const steps = [[calls.read('a.txt')], [calls.edit('a.txt', 'one', 'two')]];

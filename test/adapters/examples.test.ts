@@ -23,7 +23,7 @@ describe('the examples', () => {
   beforeAll(() => cpSync(examples, copy, { recursive: true }));
   afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
-  it('are one for each framework', () => {
+  it('contain one agent for each framework', () => {
     expect(AGENTS.map((name) => name.replace('.mjs', ''))).toEqual([
       'ai-sdk',
       'anthropic',
@@ -34,14 +34,14 @@ describe('the examples', () => {
     ]);
   });
 
-  it.each(AGENTS)('%s: under 60 lines, at most 10 of them glue', (name) => {
+  it.each(AGENTS)('%s: has fewer than 60 lines, at most 10 of them glue', (name) => {
     const text = readFileSync(join(examples, name), 'utf8');
     expect(text.trimEnd().split('\n').length).toBeLessThan(60);
     expect(glueIn(text).length).toBeGreaterThan(2);
     expect(glueIn(text).length).toBeLessThanOrEqual(10);
   });
 
-  it.each(AGENTS)('%s: is refused a blind change, reads, and makes it', (name) => {
+  it.each(AGENTS)('%s: gets a refusal for a blind change, reads the file, and repeats the change', (name) => {
     const { base, home } = scratch();
     // No keys: every example runs offline.
     const env = { PATH: process.env['PATH'], HOME: home, TMPDIR: base, LOOKFIRST_HOME: home };

@@ -27,7 +27,7 @@ await new Promise((resolve) => setTimeout(resolve, 50));
 console.log(JSON.stringify([...urls, ...Object.keys(Module._cache)].filter((url) => url.includes('node_modules/'))));
 `;
 
-/** Calls of tools. */
+/** Tool calls that a test program makes. */
 const LISTED = "list_directory.execute({ path: '.' }, {})";
 const SEARCHED = "search_text.execute({ pattern: 'x', path: '.' }, {})";
 
@@ -57,14 +57,14 @@ function loadedBy(program: string): readonly string[] {
 }
 
 describe('the modules that `lookfirst/ai-sdk` loads', () => {
-  it('are its own: no MCP, no database, no ripgrep', () => {
+  it('exclude MCP, the database and ripgrep after an import', () => {
     const loaded = loadedBy(programIn(scratch().root));
     expect(loaded.filter((name) => HEAVY.test(name))).toEqual([]);
     const ours = loaded.filter((name) => name === 'lookfirst').length;
     expect(ours).toBeGreaterThan(10);
   });
 
-  it('are more when they are needed', () => {
+  it('include the database and ripgrep once a tool needs them', () => {
     const { root } = scratch();
     const listing = loadedBy(programIn(root, LISTED));
     expect(listing).toContain('@photostructure/sqlite');

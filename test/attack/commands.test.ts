@@ -15,12 +15,12 @@ describe.skipIf(here === undefined)('200 random shell programs', () => {
   });
   afterAll(() => stage.close());
 
-  it('do in a sandbox what they do plainly, and are undone', async () => {
+  it('have the same effect in a sandbox as outside it, and can be undone', async () => {
     for (let seed = 100; seed < 300; seed += 1) await compareProgram(stage, seed);
     expect.hasAssertions();
   });
 
-  it('never cost another writer a byte', async () => {
+  it('never lose a byte of another writer', async () => {
     for (let seed = 100; seed < 160; seed += 1) await runBesideWriter(stage, seed);
     expect.hasAssertions();
   });
@@ -34,7 +34,7 @@ describe.skipIf(here === undefined)('a command that is killed in the middle of i
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\n');
     const seen = await killRuns(places, { rounds: 60, command });
-    // Otherwise no round was killed near the commit.
+    // Fails if no round was killed near the commit.
     expect(Math.min(seen.untouched, seen.committed)).toBeGreaterThan(0);
   });
 });

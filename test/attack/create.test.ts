@@ -4,7 +4,7 @@ import { attackCreate } from '../support/create-attack.ts';
 
 const report = attackTable('four processes create the same names');
 
-it('3,000 names have one winner each, and nobody sees a part', async () => {
+it('of several processes that create the same 3,000 files, one creates each, and none sees a half-written file', async () => {
   const naive = await attackCreate({ code: 'naive', processes: 4, names: 1000 });
   const ours = await attackCreate({ code: 'ours', processes: 4, names: 3000 });
   report({ code: 'naive', ...naive });

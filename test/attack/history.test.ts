@@ -6,9 +6,9 @@ import { SCRIBES } from '../history/scribes/all.ts';
 const RUNS = 10_000;
 const EDIT_RUNS = 50_000;
 
-describe('a transcript that grows gives what it gives at once', () => {
+describe('reading a transcript while it grows gives the same result as reading it at once', () => {
   it.each(SCRIBES)(`$name: ${RUNS} random transcripts`, (kind) => checkFold(kind, RUNS));
 });
 
-it(`what is known after an edit was shown or written: ${EDIT_RUNS} random conversations`, () =>
+it(`lines known after an edit were all shown or written: ${EDIT_RUNS} random conversations`, () =>
   checkEdits(EDIT_RUNS));

@@ -5,8 +5,11 @@ import { attackTable } from '../support/attack-table.ts';
 
 const report = attackTable('killed before every single step');
 
-it.each(Object.keys(SCENES))('%s is done or not done, wherever it is killed', async (name) => {
-  const tally = await killEverywhere(name, () => 1);
-  report({ scene: name, ...tally });
-  expect(tally.killed).toBe(tally.steps);
-});
+it.each(Object.keys(SCENES))(
+  '%s is done completely or not at all, whichever step the process is killed at',
+  async (name) => {
+    const tally = await killEverywhere(name, () => 1);
+    report({ scene: name, ...tally });
+    expect(tally.killed).toBe(tally.steps);
+  },
+);

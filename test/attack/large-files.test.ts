@@ -26,7 +26,7 @@ describe('files of 2 GB and more (issue 14, point 32)', { timeout: 600_000 }, ()
     expect(existsSync(join(t.root, 'in'))).toBe(false);
   });
 
-  it('are deleted and come back', async () => {
+  it('are deleted and restored by an undo', async () => {
     const t = await withHuge({ policy: { maxReadMs: 300_000 } });
     await refusal(t.session.delete('large'), 'NOT_READ');
     await ok(t.session.read('large', { limit: 1 }));
@@ -39,7 +39,7 @@ describe('files of 2 GB and more (issue 14, point 32)', { timeout: 600_000 }, ()
     expect(openedStart(t.path)).toBe('first line\n');
   });
 
-  it('are not deleted where the store cannot keep them', async () => {
+  it('are not deleted if the store cannot keep their bytes', async () => {
     const t = await withHuge({ store: 'memory:', policy: { maxReadMs: 300_000 } });
     await ok(t.session.read('large', { limit: 1 }));
     const refused = await refusal(t.session.delete('large'), 'TOO_LARGE');

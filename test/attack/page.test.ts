@@ -7,7 +7,7 @@ import { bench } from '../support/disk.ts';
 const LINE_BYTES = 64;
 const LINES = 16 << 20;
 
-it('a page anywhere in 1 GB is right and takes less than 64 MB', async () => {
+it('a page anywhere in a 1 GB file is correct and takes less than 64 MB of memory', async () => {
   const disk = bench([]);
   const fd = openSync(join(disk.root, 'huge'), 'w');
   const block = 1 << 14;

@@ -8,7 +8,7 @@ import { RULES, replayHistory, seeded } from '../support/replay.ts';
 const COMMITS = Number(process.env['LOOKFIRST_REPLAY'] ?? 200);
 const SEED = Number(process.env['LOOKFIRST_REPLAY_SEED'] ?? 14);
 const UNTIL = process.env['LOOKFIRST_REPLAY_UNTIL'] ?? 'HEAD';
-/** Guards of the content are off, because this repository's tests contain many stubs, tokens and quotes. */
+/** Checks of the content are off, because this repository's tests contain many placeholders, tokens and quotes. */
 const POLICY = {
   placeholders: 'allow',
   secrets: 'show',
@@ -18,7 +18,7 @@ const POLICY = {
 } as const;
 const report = attackTable('replay of this repository as agent work, with outside commits in between');
 
-it('no missed clobber and no wrong refusal in a replayed history', async () => {
+it('a replayed history has no missed overwrite and no wrong refusal', async () => {
   const { root, session } = await desk({ policy: POLICY });
   const repository = join(import.meta.dirname, '../..');
   const random = seeded(SEED);

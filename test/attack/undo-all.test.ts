@@ -6,7 +6,7 @@ const FIRST = Number(process.env['SEED'] ?? 1000);
 const RUNS = Number(process.env['RUNS'] ?? 300);
 const report = attackTable('random work of three sessions, taken back at once');
 
-it(`${RUNS} trees come back to the last bit`, async () => {
+it(`${RUNS} trees are restored exactly`, async () => {
   const failed: { readonly seed: number; readonly why: string }[] = [];
   let changes = 0;
   for (let seed = FIRST; seed < FIRST + RUNS; seed += 1) {

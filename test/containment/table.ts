@@ -39,7 +39,7 @@ export const ROWS: readonly Row[] = [
     leads: { inside: 'd/f' },
   },
   {
-    title: 'a link that climbs inside',
+    title: 'a link with ".." that stays inside',
     tree: ['d/f', 'e/l => ../d'],
     path: 'e/l/f',
     leads: { inside: 'd/f' },
@@ -71,19 +71,19 @@ export const ROWS: readonly Row[] = [
     leaf: 'link',
   },
   {
-    title: 'a link by way of a link inside',
+    title: 'a link reached through a link inside',
     tree: ['d/l => ../../outside', 'e => d'],
     path: 'e/l/f',
     leads: outside,
   },
   {
-    title: 'a link that goes down and then out',
+    title: 'a link whose target goes down and then outside',
     tree: ['a/b/', 'l => a/b/../../../outside'],
     path: 'l/f',
     leads: outside,
   },
   {
-    title: 'a link through a linked folder and up from where that leads',
+    title: 'a link through a linked folder and up from its target',
     tree: ['a/b/', 'l => a/b', 'm => l/../../../outside'],
     path: 'm/f',
     leads: outside,
@@ -98,7 +98,7 @@ export const ROWS: readonly Row[] = [
     leads: outside,
   },
   {
-    title: 'the working folder as a magic link',
+    title: 'a magic link to the working folder',
     tree: ['l => /proc/self/cwd'],
     path: 'l/f',
     leads: outside,

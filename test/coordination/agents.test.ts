@@ -1,6 +1,6 @@
 import { it } from 'vitest';
 import { compareClaims } from '../support/agents-at-work.ts';
 
-it('four processes at the same time, 200 edits of five files: nothing is lost, and notices at least halve the STALE refusals', async () => {
+it('four processes make 200 edits of five files: none is lost, and notices at least halve the STALE refusals', async () => {
   await compareClaims({ thinkMs: 50 });
 }, 240_000);

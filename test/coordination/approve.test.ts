@@ -17,7 +17,7 @@ const EDIT = [{ oldString: 'replicas: 1', newString: 'replicas: 9' }];
 const edit = (t: Desk, path = 'deploy/prod.yaml') => t.session.edit(path, EDIT);
 
 describe('policy approve', () => {
-  it('refuses a change of such a path as PROTECTED, without the command that approves it', async () => {
+  it('refuses a change of a listed path as PROTECTED, and does not tell the agent the approving command', async () => {
     const t = await scene();
     const refused = await refusal(edit(t), 'PROTECTED');
     const text = explain(refused, { nowMs: Date.now() });
@@ -36,7 +36,7 @@ describe('policy approve', () => {
     await refusal(t.session.announce([{ kind: 'edit', path: 'deploy/prod.yaml', edits: EDIT }]), 'PROTECTED');
   });
 
-  it('asks the user with the diff where someone can be asked, and obeys the answer', async () => {
+  it('shows the user the diff and obeys the answer, if the client can ask the user', async () => {
     const t = await scene();
     const asked: ApprovalRequest[] = [];
     const answers = ['declined', 'approved'] as const;
@@ -70,7 +70,7 @@ describe('policy approve', () => {
     expect(t.text('deploy/prod.yaml')).toBe('replicas: 9\nmore: true\n');
   });
 
-  it('lookfirst allow is the approval, once if so', async () => {
+  it('lookfirst allow approves a change; with --once, only the next one', async () => {
     const t = await scene();
     await refusal(edit(t), 'PROTECTED');
     expect(await lookfirst(t, ['allow', 'deploy/prod.yaml', '--once'])).toMatchObject({ code: 0 });

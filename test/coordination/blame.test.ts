@@ -38,14 +38,14 @@ async function scene(store?: string): Promise<Scene> {
   return { ...t, other, store };
 }
 
-/** Who wrote each line, on one kind of store. */
+/** The tests of `blame`, on one kind of store. */
 function suite(storeUrl: () => string | undefined): void {
-  it('names the session of each line, and none for lines that were there before', async () => {
+  it('names the session that wrote each line, and no session for lines that existed before', async () => {
     const t = await scene(storeUrl());
     expect(await writers(t, 'a.txt')).toEqual(['-', 'one', 'one', '-', '-', 'other']);
   });
 
-  it('marks what another program changed in between, and since', async () => {
+  it('marks lines that another program changed between two changes and after the last one', async () => {
     const t = await scene(storeUrl());
     // The text that a session wrote is stored a moment later, at the latest when the session is closed.
     await t.other.close();
@@ -55,7 +55,7 @@ function suite(storeUrl: () => string | undefined): void {
     expect(await writers(t, 'a.txt')).toEqual(['-', 'one', 'one', '-', 'one', 'other', 'outside']);
   });
 
-  it('follows a move, and an undo gives lines back to who wrote them', async () => {
+  it('follows a move, and names the original writer again after an undo', async () => {
     const t = await scene(storeUrl());
     await ok(t.session.move('a.txt', 'b.txt'));
     expect(await writers(t, 'b.txt')).toEqual(['-', 'one', 'one', '-', '-', 'other']);
@@ -97,7 +97,7 @@ describe('blame', () => {
     });
   });
 
-  it('refuses what is no text file', async () => {
+  it('refuses a file that is not text', async () => {
     const t = await desk();
     await t.put('b.bin', new Uint8Array([0, 1, 2]));
     expect(await lookfirst(t, ['blame', 'b.bin'])).toMatchObject({ code: 2 });

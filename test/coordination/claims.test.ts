@@ -57,7 +57,7 @@ function suite(storeUrl: () => string | undefined): void {
       return notices;
     }
 
-    it('an edit is told to another session at its first read of the file, with lines, client and open turn', async () => {
+    it('another session is notified of an edit at its first read of the file, with lines, client and open turn', async () => {
       const { session, other } = await two();
       await toldEdit(session, other, 4);
       await toldEdit(session, other, 5);
@@ -70,7 +70,7 @@ function suite(storeUrl: () => string | undefined): void {
       expect(claimed(await editLine(other, 15))).toEqual([]);
     });
 
-    it('is told again in the next turn of the other session, and not to the session itself', async () => {
+    it('the other session is notified again in its next turn; the editing session never is', async () => {
       const { session, other } = await two();
       await toldEdit(session, other, 4);
       expect(claimed(await editLine(session, 6))).toEqual([]);
@@ -79,7 +79,7 @@ function suite(storeUrl: () => string | undefined): void {
       expect(claimed(await noticesOfRead(other, 'a.txt'))).toHaveLength(1);
     });
 
-    it('is told at a write if nothing was read in this turn', async () => {
+    it('the other session is notified at its write if it read nothing in this turn', async () => {
       const { session, other } = await two();
       await ok(other.read('a.txt'));
       await toldEdit(session, other, 4);
@@ -128,7 +128,7 @@ function suite(storeUrl: () => string | undefined): void {
       ['a glob', 'src/**/*.ts', true],
       ['another path', 'src/b.ts', false],
       ['another glob', 'docs/**', false],
-    ])('of %s are told to others who come there', async (_what, target, told) => {
+    ])('another session that reads a file covered by %s is notified', async (_what, target, told) => {
       const t = await desk({ session: 'one' });
       await t.put('src/a.ts', TEXT);
       const other = await t.open({ session: 'two' });
@@ -145,7 +145,7 @@ function suite(storeUrl: () => string | undefined): void {
       expect(claimed(await noticesOfRead(other, 'src/a.ts'))).toEqual([]);
     });
 
-    it('outlive the turn, end by time, and cannot lead outside', async () => {
+    it('outlive the turn, expire, and cannot name a path outside the workspace', async () => {
       let now = Date.now();
       const t = await desk({ session: 'one', now: () => now });
       await t.put('a.txt', TEXT);
@@ -161,7 +161,7 @@ function suite(storeUrl: () => string | undefined): void {
   });
 
   describe('the policy of claims', () => {
-    it('refuse: a change of a file that another session works on is BUSY until that ends', async () => {
+    it('refuse: a change of a file that another session has claimed is BUSY until the claim ends', async () => {
       const t = await desk({ session: 'one', policy: { claims: 'refuse' } });
       await t.put('a.txt', TEXT);
       const other = await t.open({ session: 'two' });
@@ -179,7 +179,7 @@ function suite(storeUrl: () => string | undefined): void {
       await refusal(t.session.edit('a.txt', [{ oldString: 'line 1\n', newString: 'one\n' }]), 'BUSY');
     });
 
-    it('off: nobody is told', async () => {
+    it('off: no session is notified', async () => {
       const t = await desk({ session: 'one', policy: { claims: 'off' } });
       await t.put('a.txt', TEXT);
       const other = await t.open({ session: 'two' });
@@ -188,7 +188,7 @@ function suite(storeUrl: () => string | undefined): void {
       expect(claimed(await noticesOfRead(other, 'a.txt'))).toEqual([]);
     });
 
-    it('a session alone is never told anything, whatever it does', async () => {
+    it('a session that works alone gets no notice, whatever it does', async () => {
       const t = await desk({ session: 'one' });
       const told: Notice[] = [];
       for (let n = 1; n <= 10; n++) {
@@ -202,7 +202,7 @@ function suite(storeUrl: () => string | undefined): void {
       expect(told).toEqual([]);
     });
 
-    it('closing the workspace for other processes to go on keeps claims', async () => {
+    it('closing the workspace keeps claims if other processes continue the session', async () => {
       const t = await desk({ session: 'watcher' });
       await t.put('a.txt', TEXT);
       const sessions = await Sessions.open({ roots: [t.root], home: t.home, store: t.store });

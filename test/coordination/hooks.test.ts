@@ -17,7 +17,7 @@ beforeEach(() => {
   door = new HookDoor(around, {});
 });
 
-/** One event of Claude Code, through a door that stays open like a resident's. */
+/** Sends one event of Claude Code through a door that stays open, like that of a resident process. */
 async function send(session: string, payload: object, cwd = places.root): Promise<HookReply> {
   const host = HOOK_HOSTS['claude-code'];
   const event = host.understand({ session_id: session, cwd, ...payload });
@@ -70,7 +70,7 @@ const prompt = (session: string) =>
 const stop = (session: string) => send(session, { hook_event_name: 'Stop' });
 
 describe('hooks', () => {
-  it('tell of another session at a prompt, or at the first read in a turn, until its turn ends', async () => {
+  it("report another session's edit at a prompt, or at the first read in a turn, until that session's turn ends", async () => {
     const file = join(places.root, 'a.txt');
     writeFileSync(file, 'one\ntwo\n');
     onTestFinished(() => door.close());
@@ -143,7 +143,7 @@ describe('worktrees of one repository', () => {
     worktree = realpathSync(join(places.root, '.claude/worktrees/w1'));
   });
 
-  it('a sub-agent that writes into the checkout of its parent is told which path it probably meant', async () => {
+  it("a sub-agent that writes into its parent's checkout gets a notice with the path it probably meant", async () => {
     onTestFinished(() => door.close());
     const agent = { agent_id: 'worker', agent_type: 'general' };
     const input = {
@@ -172,7 +172,7 @@ describe('worktrees of one repository', () => {
     );
   });
 
-  it('are one family: the same file in another worktree is told of, and log, status and claims show it', async () => {
+  it('are one family: a claim on the same file in another worktree is reported, and log, status and claims show it', async () => {
     const file = join(worktree, 'src/a.ts');
     await prompt('s');
     await read('s/worker', file, worktree);
@@ -186,7 +186,7 @@ describe('worktrees of one repository', () => {
     expect((await lookfirst(places, ['status'], elsewhere)).stdout).toContain('s/worker');
   });
 
-  it('a removed worktree has no claims left', async () => {
+  it('removing a worktree ends its claims', async () => {
     onTestFinished(() => door.close());
     await prompt('s');
     await write('s', join(worktree, 'src/b.ts'), 'new\n', worktree);

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { toolset } from '../../src/tools/toolset.ts';
 import { desk } from '../support/desk.ts';
 
-describe('the tools of claims', () => {
-  it('are offered on request only, and claim and release paths', async () => {
+describe('the claim tools', () => {
+  it('are offered only on request, and claim and release paths', async () => {
     const t = await desk({ session: 'one' });
     await t.put('a.txt', 'one\n');
     const names = toolset(t.session).tools.map(({ name }) => name);

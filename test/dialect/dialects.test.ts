@@ -74,7 +74,7 @@ describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))('dial
     for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_.-]{1,128}$/);
   });
 
-  it('teaches in 512 characters, naming only tools and arguments it has', () => {
+  it('has instructions of at most 512 characters that name only its own tools and arguments', () => {
     expect(dialect.instructions.length).toBeLessThanOrEqual(512);
     const known = new Set(
       dialect.tools.flatMap((tool) => [
@@ -89,7 +89,7 @@ describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))('dial
       expect(known).toContain(word);
   });
 
-  it('renames only arguments it has', () => {
+  it('renames only arguments that its tools have', () => {
     const known = dialect.tools.flatMap((tool) => tool.inputSchema);
     const names = new Set(
       known.flatMap((schema) => objectsIn(schema).flatMap((one) => Object.keys(one.properties))),
@@ -99,20 +99,20 @@ describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))('dial
 });
 
 describe.each(TOOLS)('%s', (_name, tool) => {
-  it('has a schema that lets nothing unknown through, at any depth', () => {
+  it('has a schema that rejects unknown properties at any depth', () => {
     for (const object of objectsIn(tool.inputSchema)) {
       expect(object.additionalProperties).toBe(false);
       for (const name of object.required ?? []) expect(object.properties).toHaveProperty(name);
     }
   });
 
-  it('is described shortly', () => {
+  it('has a short description', () => {
     expect(tool.title).not.toBe('');
     expect(tool.description.length).toBeGreaterThan(20);
     expect(tool.description.length).toBeLessThan(400);
   });
 
-  it('gives all four hints, and they fit what it does', () => {
+  it('has all four hints, and they match its effect', () => {
     const { annotations } = tool;
     for (const hint of ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const)
       expect(annotations[hint]).toBeTypeOf('boolean');
@@ -122,7 +122,7 @@ describe.each(TOOLS)('%s', (_name, tool) => {
     if (annotations.readOnlyHint) expect(annotations.destructiveHint).toBe(false);
   });
 
-  it.each(['required', 'all'] as const)('accepts arguments that fit (%s)', (which) => {
+  it.each(['required', 'all'] as const)('accepts arguments that match the schema (%s)', (which) => {
     expect(reasonFor(tool, sampleObject(tool.inputSchema, which))).toBeUndefined();
   });
 
@@ -138,7 +138,7 @@ describe.each(TOOLS)('%s', (_name, tool) => {
   });
 });
 
-describe('the tools people and programs rely on', () => {
+describe('the tool names and arguments that users and programs depend on', () => {
   it.each([
     [
       'lookfirst',

@@ -22,7 +22,7 @@ const has = (t: Desk, name: string): boolean => existsSync(join(t.root, name));
 
 describe('a command that an agent starts', () => {
   it.each([[['--purge']], [['--purge', 'a.txt']], [['--older-than', '1s']], [['--quota', '1']]])(
-    'gc %j is for the user, but its dry run is not',
+    'refuses gc %j as a command for the user, but allows its dry run',
     async (args) => {
       const t = await twoSessions();
       const tried = await lookfirst(t, ['gc', ...args], AGENT);
@@ -34,17 +34,17 @@ describe('a command that an agent starts', () => {
     },
   );
 
-  it('gc with the limits of the policy may be started by an agent', async () => {
+  it('gc may be started by an agent if it uses the limits of the policy', async () => {
     expect((await lookfirst(await twoSessions(), ['gc'], AGENT)).code).toBe(0);
   });
 
-  it('undo reaches the newest change of its own session, not of another', async () => {
+  it("undo takes back the newest change of the agent's own session, even if another session changed later", async () => {
     const t = await twoSessions();
     expect((await lookfirst(t, ['undo'], AGENT)).code).toBe(0);
     expect([has(t, 'a.txt'), has(t, 'b.txt')]).toEqual([false, true]);
   });
 
-  it('undo --since reaches only its own session', async () => {
+  it("undo --since takes back changes of the agent's own session only", async () => {
     const t = await twoSessions();
     expect((await lookfirst(t, ['undo', '--since', '1h'], AGENT)).code).toBe(0);
     expect([has(t, 'a.txt'), has(t, 'b.txt')]).toEqual([false, true]);
@@ -54,7 +54,7 @@ describe('a command that an agent starts', () => {
     ['undo of a change', ({ foreign }) => ['undo', foreign]],
     ['undo of a session', () => ['undo', '--session', 'other']],
     ['rewind of a turn', () => ['rewind', 'p2']],
-    ['rewind of everyone', () => ['rewind', 'p1', '--all']],
+    ['rewind --all', () => ['rewind', 'p1', '--all']],
   ])('%s of another session is refused and journalled', async (_what, argsOf) => {
     const t = await twoSessions();
     const tried = await lookfirst(t, argsOf(t), AGENT);
@@ -68,7 +68,7 @@ describe('a command that an agent starts', () => {
     expect(has(t, 'b.txt')).toBe(false);
   });
 
-  it('undo and rewind of its own session go on', async () => {
+  it("undo and rewind work on the agent's own session", async () => {
     const t = await twoSessions();
     expect((await lookfirst(t, ['undo', t.own], AGENT)).code).toBe(0);
     await ok(t.session.write('c.txt', 'c\n'));
@@ -76,7 +76,7 @@ describe('a command that an agent starts', () => {
     expect(has(t, 'c.txt')).toBe(false);
   });
 
-  it('undo is refused if the session of the agent is not known', async () => {
+  it("undo is refused if the agent's session is unknown", async () => {
     const t = await twoSessions();
     const tried = await lookfirst(t, ['undo'], { env: { CURSOR_AGENT: '1' } });
     expect(tried).toMatchObject({ code: 2, stdout: '' });

@@ -25,7 +25,7 @@ describe('lookfirst allow', () => {
     expect(kinds).toEqual(['grant', 'bypass', 'grant']);
   });
 
-  it('is for one change with --once, and is no longer listed then', async () => {
+  it('allows one change with --once, and is not listed afterwards', async () => {
     const t = await desk({ session: 'agent-7' });
     await t.put('dir/a.txt', 'one\n');
     await lookfirst(t, ['allow', 'dir/a.txt', '--once']);
@@ -38,7 +38,7 @@ describe('lookfirst allow', () => {
     expect((await lookfirst(t, ['allow', '--list'])).stdout).toBe('');
   });
 
-  it('is for one session, if it is named', async () => {
+  it('applies to one session if --session names it', async () => {
     const t = await desk({ session: 'agent-7' });
     await t.put('a.txt', 'one\n');
     await lookfirst(t, ['allow', 'a.txt', '--session', 'other']);
@@ -47,7 +47,7 @@ describe('lookfirst allow', () => {
     await ok(other.write('a.txt', 'two\n'));
   });
 
-  it('says so if there is nothing at the path yet', async () => {
+  it('says so if the path does not exist yet', async () => {
     const t = await desk();
     expect(await lookfirst(t, ['allow', 'typo.txt'])).toMatchObject({
       code: 0,
@@ -55,7 +55,7 @@ describe('lookfirst allow', () => {
     });
   });
 
-  it('refuses an agent, and journals that it tried', async () => {
+  it('refuses to run for an agent, and journals the attempt', async () => {
     const t = await desk({ session: 'agent-7' });
     await t.put('a.txt', 'one\n');
     const env = { CLAUDECODE: '1' };
@@ -70,7 +70,7 @@ describe('lookfirst allow', () => {
   });
 
   it.each([[[]], [['a.txt', '--list']], [['--list', '--revoke']], [['.', '--once']]])(
-    'says no to %j',
+    'rejects the arguments %j',
     async (args) => {
       expect((await lookfirst(await desk(), ['allow', ...args])).code).toBe(64);
     },

@@ -37,7 +37,7 @@ describe('lookfirst config', () => {
     });
   });
 
-  it('gets one, and suggests the nearest for a name that is none', async () => {
+  it('prints one setting, and suggests the nearest name for an unknown one', async () => {
     const places = scratch();
     expect((await lookfirst(places, ['config', 'get', 'partial'])).stdout).toBe('file\n');
     writeFileSync(join(places.home, 'lookfirst.json'), '{ "partial": "lines" }');
@@ -56,7 +56,7 @@ describe('lookfirst version and --color', () => {
     expect((await lookfirst(scratch(), [word])).stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
   });
 
-  it('colours if told to, whatever the answer goes to', async () => {
+  it('colours the output with --color always, even if it is not a terminal', async () => {
     const t = await desk({ session: 'a' });
     await ok(t.session.write('a.txt', 'x'));
     const plain = await lookfirst(t, ['log']);
@@ -90,7 +90,7 @@ describe('lookfirst completion', () => {
 });
 
 describe('lookfirst sessions compacted', () => {
-  it('takes away what a running session was shown', async () => {
+  it('makes a running session forget its reads', async () => {
     const t = await desk({ session: 'agent-7' });
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));

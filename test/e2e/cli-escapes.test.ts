@@ -7,7 +7,7 @@ const STEERING = '\u001b\u009b\u202e\u2028';
 const RAW = /[\u001b\u0080-\u009f\u202a-\u202e\u2028\u2029]/;
 
 describe('characters that steer a terminal', () => {
-  it('are escaped in every answer in JSON, and are the same when it is parsed', async () => {
+  it('are escaped in all JSON output, which parses back to the same characters', async () => {
     const name = `a${STEERING}b.txt`;
     const t = await desk({ session: 'agent-7' });
     await ok(t.session.write(name, `one ${STEERING}\n`));

@@ -35,7 +35,7 @@ const COMMANDS = [
 describe('a state that cannot be used ends every command with 1 and changes nothing', () => {
   it.each<[string, (work: Desk) => Promise<void> | void, RegExp]>([
     [
-      'no database',
+      'a file that is not a database',
       ({ home }) => {
         // Writes a new file, so that processes that have the old one open keep it.
         for (const end of ['', '-wal', '-shm']) rmSync(join(home, `lookfirst.db${end}`), { force: true });
@@ -44,12 +44,12 @@ describe('a state that cannot be used ends every command with 1 and changes noth
       /it is damaged; the next start of a server sets it aside and begins a new one \[STORE_FAILED\]/,
     ],
     [
-      'of a newer Lookfirst',
+      'a database of a newer Lookfirst',
       (work) => inDatabase(work, 'pragma user_version = 99'),
       /has schema version 99, and this Lookfirst knows versions up to \d+: update Lookfirst.*\[STORE_FAILED\]/,
     ],
     [
-      'another program’s',
+      'a database of another program',
       (work) => inDatabase(work, 'pragma user_version = 0'),
       /another program's database: choose another store \[STORE_FAILED\]/,
     ],
@@ -71,7 +71,7 @@ describe('a state that cannot be used ends every command with 1 and changes noth
     ]);
   });
 
-  it('a place where no folder can be made', async () => {
+  it('a state folder that cannot be created', async () => {
     const work = await changedDesk();
     const env = { LOOKFIRST_HOME: '/proc/lookfirst/state' };
     const { code, stderr } = await lookfirst(work, ['gc'], { env });
@@ -84,7 +84,7 @@ describe('a state that cannot be used ends every command with 1 and changes noth
   });
 });
 
-it('a state folder that is none ends every command with 1 and a sentence', async () => {
+it('a state folder that is not a folder ends every command with 1 and a sentence', async () => {
   const work = await changedDesk();
   const env = { LOOKFIRST_HOME: join(work.root, 'a.txt') };
   for (const args of COMMANDS) {
@@ -97,7 +97,7 @@ it('a state folder that is none ends every command with 1 and a sentence', async
   }
 });
 
-it('a policy file that is wrong is called by its name', async () => {
+it('the error about an invalid policy file names the file', async () => {
   const work = await changedDesk();
   writeFileSync(join(work.base, 'mine.json'), '{');
   for (const args of [['gc'], ['undo']]) {
@@ -127,12 +127,12 @@ describe('ends with 1 and one sentence', () => {
     ]);
   });
 
-  it('when the answer finds no room', async () => {
+  it('when the output device is full', async () => {
     const { status, stderr } = inShell(await changedDesk(), '"$@" log > /dev/full');
     expect([status, stderr]).toEqual([1, expect.stringMatching(/^lookfirst: .*ENOSPC.*\[IO_FAILED\]\n$/)]);
   });
 
-  it.each(['log', 'serve', 'nonsense'])('when the folder it is called in is gone: %s', async (command) => {
+  it.each(['log', 'serve', 'nonsense'])('when the current folder was deleted: %s', async (command) => {
     const script = `mkdir gone && cd gone && rmdir ../gone && "$@" ${command} < /dev/null`;
     const { status, stderr } = inShell(await changedDesk(), script);
     expect([status, stderr]).toEqual([
@@ -142,7 +142,7 @@ describe('ends with 1 and one sentence', () => {
   });
 });
 
-it('a name that would steer the terminal is spelt out wherever it is told', async () => {
+it('control characters in file names are escaped in all output', async () => {
   const work = await changedDesk();
   const session = await work.open();
   await ok(session.write('\u001b[31mred', 'x\n'));
@@ -151,7 +151,7 @@ it('a name that would steer the terminal is spelt out wherever it is told', asyn
     expect((await lookfirst(work, args)).stdout).not.toContain('\u001b');
 });
 
-it('a state folder that others may look into is closed to them', async () => {
+it('a state folder that other users can read is made private', async () => {
   const work = await changedDesk();
   chmodSync(work.home, 0o755);
   expect((await lookfirst(work, ['status'])).code).toBe(0);

@@ -28,7 +28,7 @@ describe('lookfirst diff', () => {
     );
   });
 
-  it('shows what many changes did together, for people and programs', async () => {
+  it('shows the combined effect of several changes, as text and as JSON', async () => {
     const work = await changedDesk();
     const together = '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+three\n';
     expect((await lookfirst(work, ['diff', '--session', 'agent-7'])).stdout).toBe(together + NEW_FILE);
@@ -46,7 +46,7 @@ describe('lookfirst diff', () => {
     expect(second).toMatchObject({ path: 'b.txt', before: { kind: 'absent' } });
   });
 
-  it('says in words what has no lines', async () => {
+  it('describes changes without lines in words', async () => {
     const work = await desk({ session: 'agent-7' });
     await work.put('image.bin', Buffer.from([0, 1, 2]));
     await ok(work.session.mkdir('folder'));
@@ -58,10 +58,10 @@ describe('lookfirst diff', () => {
     );
   });
 
-  it('says so when the bytes are gone, and when there is no such change', async () => {
+  it('says so if the bytes were removed or the change does not exist', async () => {
     const work = await changedDesk();
     await work.put('b.txt', 'by hand\n');
-    // Until then the process may still store what it has shown.
+    // Until it is closed, the session may still store the text of files that it has shown.
     await work.session.close();
     rmSync(join(work.home, 'images'), { recursive: true });
     expect((await lookfirst(work, ['diff', work.changes[2] ?? ''])).stdout).toContain(
@@ -75,7 +75,7 @@ describe('lookfirst diff', () => {
 });
 
 describe('lookfirst status', () => {
-  it('tells of a file who has seen it and whether it is still so', async () => {
+  it('shows which sessions have seen a file and whether the file is unchanged since', async () => {
     const work = await changedDesk();
     const other = await work.open({ session: 'agent-8' });
     await ok(other.read('a.txt'));
@@ -145,7 +145,7 @@ describe('lookfirst status', () => {
     expect(rows[0]).toMatchObject({ type: 'sighting', session: 'agent-7', path: 'long.txt', seen: 'some' });
   });
 
-  it('refuses what lies outside of every workspace', async () => {
+  it('refuses a path outside every workspace', async () => {
     const work = await changedDesk();
     const ran = await lookfirst(work, ['status', '../outside/x'], { cwd: work.root });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('[OUTSIDE_WORKSPACE]') });
@@ -153,7 +153,7 @@ describe('lookfirst status', () => {
 });
 
 describe('lookfirst sessions', () => {
-  it('knows that a session which was opened long ago is still at work', async () => {
+  it('lists a session that was opened long ago as running if it still works', async () => {
     const work = await desk({ session: 'agent-7' });
     await work.put('a.txt', 'one\n');
     const store = await openStore(`sqlite:${join(work.home, 'lookfirst.db')}`);
@@ -171,7 +171,7 @@ describe('lookfirst sessions', () => {
     expect((await lookfirst(work, ['sessions'])).stdout).not.toMatch(/years|months|days/);
   });
 
-  it('lists and forgets', async () => {
+  it('lists sessions and forgets one', async () => {
     const work = await changedDesk();
     expect(timeless((await lookfirst(work, ['sessions'])).stdout)).toBe(
       'SESSION|WORKSPACE|LAST USED|SEEN|STATE\nagent-7|.|just now|2|open\n',
@@ -187,7 +187,7 @@ describe('lookfirst sessions', () => {
     expect(outcome).toMatchObject({ ok: false, refusal: { code: 'NOT_READ' } });
   });
 
-  it('notes that the context of a session was summarised, also of one that is open elsewhere', async () => {
+  it('records a compaction of a session, even if another process has the session open', async () => {
     const work = await changedDesk();
     await ok(work.session.read('a.txt'));
     expect(await lookfirst(work, ['sessions', 'compacted', 'agent-7'])).toMatchObject({
@@ -208,7 +208,7 @@ describe('lookfirst sessions', () => {
     [['sessions', 'forget'], 64, 'error: ID is missing'],
     [['sessions', 'list', 'agent-7'], 64, "unexpected argument 'agent-7'"],
     [['sessions', 'destroy'], 64, 'Choose from list, forget, compacted'],
-  ])('says no to %j', async (args, code, words) => {
+  ])('rejects %j', async (args, code, words) => {
     const ran = await lookfirst(scratch(), args);
     expect(ran).toMatchObject({ code, stderr: expect.stringContaining(words) });
   });
@@ -230,7 +230,7 @@ describe('lookfirst gc', () => {
     return { ...work, ...places };
   }
 
-  it('says what would go, then removes it, and shows the size before and after', async () => {
+  it('shows with --dry-run what it would remove, then removes it, and shows both sizes', async () => {
     const work = await oldDesk();
     const dry = await lookfirst(work, ['gc', '--dry-run']);
     expect(dry.stdout).toMatch(
@@ -259,7 +259,7 @@ describe('lookfirst gc', () => {
     expect(wrong).toMatchObject({ code: 64, stderr: expect.stringContaining('as in 500MB') });
   });
 
-  it('takes them from the policy file, and faults on one that it cannot follow', async () => {
+  it('takes retention and quota from the policy file, and fails if the file is invalid', async () => {
     const work = await oldDesk();
     const day = 86_400_000;
     writeFileSync(join(work.home, 'lookfirst.json'), JSON.stringify({ journal: { retentionMs: 365 * day } }));

@@ -24,7 +24,7 @@ async function busyDesk(): Promise<Desk> {
 const kinds = (rows: readonly Record<string, unknown>[]): unknown[] => rows.map((row) => row['kind']);
 
 describe('lookfirst log', () => {
-  it('tells people newest first what happened, to which file, by whom', async () => {
+  it('prints the newest entry first, with the action, the file and the session', async () => {
     const work = await busyDesk();
     const { code, stdout } = await lookfirst(work, ['log']);
     const lines = stdout.trimEnd().split('\n');
@@ -39,7 +39,7 @@ describe('lookfirst log', () => {
     ]);
   });
 
-  it('gives programs one object a line, with the journal’s own fields and the time in words', async () => {
+  it('prints with --json one object per line, with the journal’s fields and an ISO time', async () => {
     const work = await busyDesk();
     const [newest, ...older] = objects(await lookfirst(work, ['log', '--json']));
     expect(Object.keys(newest ?? {})).toEqual([
@@ -65,7 +65,7 @@ describe('lookfirst log', () => {
     expect(kinds(older)).toEqual(['change', 'read', 'refusal', 'session']);
   });
 
-  it('shows both names of a move, and absolute times if asked to', async () => {
+  it('shows both names of a move, and absolute times with --date iso', async () => {
     const work = await busyDesk();
     await ok(work.session.move('a.txt', 'moved.txt'));
     const { code, stdout } = await lookfirst(work, ['log', '--date', 'iso', '--limit', '1']);
@@ -109,7 +109,7 @@ describe('lookfirst log', () => {
     expect(found).toEqual(expected);
   });
 
-  it('is about the workspaces that are, contain or lie in the folder', async () => {
+  it('shows workspaces that equal the folder, contain it or lie in it', async () => {
     const work = await busyDesk();
     const count = async (cwd: string, ...flags: string[]): Promise<number> =>
       objects(await lookfirst(work, ['log', '--json', ...flags], { cwd })).length;
@@ -121,14 +121,14 @@ describe('lookfirst log', () => {
     expect(await count(work.outside, '--root', '.', '--root', work.root)).toBe(5);
   });
 
-  it('shows paths as they can be typed here', async () => {
+  it('shows paths relative to the current folder', async () => {
     const work = await busyDesk();
     const { stdout } = await lookfirst(work, ['log', '--kind', 'change'], { cwd: join(work.root, 'src') });
     expect(stdout).toMatch(/ deep\/b\.ts /);
     expect(stdout).toMatch(/ \.\.\/a\.txt /);
   });
 
-  it('makes no state by looking for it', async () => {
+  it('does not create a state folder', async () => {
     const places = scratch();
     const ran = await lookfirst(places, ['log'], { env: { LOOKFIRST_HOME: join(places.base, 'none') } });
     expect(ran).toMatchObject({ code: 0, stdout: '' });
@@ -140,7 +140,7 @@ describe('lookfirst log', () => {
     expect(existsSync(join(places.base, 'none'))).toBe(false);
   });
 
-  it('stops without a word when its reader has enough', async () => {
+  it('ends without an error when the reader of its output closes the pipe', async () => {
     const work = scratch();
     const store = await openStore(`sqlite:${join(work.home, 'lookfirst.db')}`);
     const entry = { kind: 'session', atMs: 1, session: 's', root: work.root, text: 'x'.repeat(100) } as const;
@@ -151,7 +151,7 @@ describe('lookfirst log', () => {
     expect(execFileSync('bash', ['-c', script, 'bash', ...PROGRAM], options)).toHaveLength(100);
   });
 
-  it('follows what comes', async () => {
+  it('prints new entries with --follow', async () => {
     const work = await busyDesk();
     const [program = '', ...first] = PROGRAM;
     const child = spawn(program, [...first, 'log', '--json', '--follow', '--limit', '1'], {
@@ -169,7 +169,7 @@ describe('lookfirst log', () => {
 });
 
 describe('lookfirst log --follow', () => {
-  it('goes on where it began: the oldest first, every entry once, and names that steer nothing', async () => {
+  it('prints each new entry once, oldest first, with control characters in names escaped', async () => {
     const work = await busyDesk();
     const [program = '', ...first] = PROGRAM;
     const child = spawn(program, [...first, 'log', '--follow', '--kind', 'change'], {
@@ -192,7 +192,7 @@ describe('lookfirst log --follow', () => {
 });
 
 describe('lookfirst log --verify', () => {
-  it('finds a whole journal intact', async () => {
+  it('reports an unaltered journal as intact', async () => {
     const work = await busyDesk();
     expect(await lookfirst(work, ['log', '--verify'])).toMatchObject({
       code: 0,
@@ -219,7 +219,7 @@ describe('lookfirst log --verify', () => {
     expect(human).toMatchObject({ code: 1, stdout: expect.stringContaining(`entry ${seq} `) });
   });
 
-  it('says so when the state cannot be read at all', async () => {
+  it('says so if the state cannot be read', async () => {
     const places = scratch();
     mkdirSync(join(places.home, 'lookfirst.db'));
     const ran = await lookfirst(places, ['log']);

@@ -31,7 +31,7 @@ describe.skipIf(!hasTerminal)('the pager', () => {
     expect(onTerminal(places, ['config'], { PAGER: MARK })).toContain('PAGED:');
   });
 
-  it('is left out for a short answer, for JSON, and if it is not installed', () => {
+  it('is not used for a short answer, for JSON, or if it is not installed', () => {
     const places = scratch();
     expect(onTerminal(places, ['version'], { PAGER: MARK })).not.toContain('PAGED');
     expect(onTerminal(places, ['log', '--help'], { PAGER: MARK }, 200)).not.toContain('PAGED');
@@ -41,12 +41,12 @@ describe.skipIf(!hasTerminal)('the pager', () => {
     expect(without).not.toContain('Error');
   });
 
-  it('that the user leaves at once is no failure', () => {
+  it('may be closed at once without an error', () => {
     expect(onTerminal(scratch(), ['config'], { PAGER: 'true' })).toBe('');
   });
 });
 
-describe('the answer to a program', () => {
+describe('output to another program', () => {
   it('never goes through a pager', async () => {
     const ran = await lookfirst(scratch(), ['config'], { env: { LOOKFIRST_PAGER: MARK, PAGER: MARK } });
     expect(ran).toMatchObject({ code: 0, stdout: expect.not.stringContaining('PAGED') });

@@ -43,7 +43,7 @@ describe('lookfirst rewind', () => {
     ]);
   });
 
-  it('previews, returns to a turn, and is taken back by undo', async () => {
+  it('previews, returns to a turn, and can be undone', async () => {
     const t = await twoTurns();
     const preview = await lookfirst(t, ['rewind', 'p2', '--dry-run']);
     expect(preview.stdout).toMatch(/^would take back 2 changes:\n/);
@@ -61,7 +61,7 @@ describe('lookfirst rewind', () => {
     expect([t.text('a.txt'), t.text('b.txt')]).toEqual(['three\n', 'b\n']);
   });
 
-  it('ends with 2 and changes nothing if a file was changed since, or there is no such turn', async () => {
+  it('ends with 2 and changes nothing if a file was changed since or the turn does not exist', async () => {
     const t = await twoTurns();
     await t.put('a.txt', 'by hand\n');
     const refused = await lookfirst(t, ['rewind', 'p2']);
@@ -73,7 +73,7 @@ describe('lookfirst rewind', () => {
     expect(objects(unknown)).toMatchObject([{ ok: false, code: 'NOT_FOUND' }]);
   });
 
-  it('asks for the session when two of them named a turn alike', async () => {
+  it('asks for --session if two sessions have a turn of that name', async () => {
     const t = await twoTurns();
     const other = await t.open({ session: 'other' });
     await other.beginTurn({ turn: 'p2' });

@@ -9,7 +9,7 @@ import { desk, ok } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';
 
 describe('lookfirst demo', () => {
-  it('plays five promises that hold, and leaves nothing', async () => {
+  it('demonstrates five promises, all kept, and leaves no files behind', async () => {
     const places = scratch();
     const temporary = join(places.base, 'tmp');
     mkdirSync(temporary);
@@ -57,7 +57,7 @@ describe('lookfirst doctor', () => {
     expect(readdirSync(places.root)).toEqual([]);
   });
 
-  it('says of every configured client what is not enforced', async () => {
+  it('reports for every configured client what is not enforced', async () => {
     const places = scratch();
     const entry = { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] };
     writeFileSync(join(places.root, '.mcp.json'), JSON.stringify({ mcpServers: { filesystem: entry } }));
@@ -76,7 +76,7 @@ describe('lookfirst doctor', () => {
     expect(lines[2]).toContain('a change by another program in that moment is not noticed');
   });
 
-  it('fails on a client that is to serve a folder which is gone', async () => {
+  it('fails if a client is configured to serve a missing folder', async () => {
     const places = scratch();
     const gone = join(places.base, 'moved');
     mkdirSync(gone);
@@ -95,7 +95,7 @@ describe('lookfirst doctor', () => {
     );
   });
 
-  it('starts the command that is configured, and fails on one that cannot start', async () => {
+  it('starts each configured command, and fails if one cannot start', async () => {
     const places = scratch();
     await lookfirst(places, ['init', 'cursor']);
     const file = join(places.root, '.cursor', 'mcp.json');
@@ -165,7 +165,7 @@ describe('lookfirst doctor', () => {
     expect(await differs()).toEqual([]);
   });
 
-  it('goes on after a state folder that cannot be one', async () => {
+  it('continues with other checks if the state folder is unusable', async () => {
     const ran = await lookfirst(scratch(), ['doctor', '--json'], { env: { LOOKFIRST_HOME: 'state' } });
     expect(ran).toMatchObject({ code: 1, stderr: '' });
     const checks = objects(ran);
@@ -176,7 +176,7 @@ describe('lookfirst doctor', () => {
     expect(checks).toContainEqual(expect.objectContaining({ name: 'refused write', status: 'ok' }));
   });
 
-  it('fails on a journal that was tampered with and a policy that cannot be followed', async () => {
+  it('fails if the journal was altered or the policy is invalid', async () => {
     const work = await desk({ session: 'agent-7' });
     await ok(work.session.write('a.txt', 'one\n'));
     const db = (await loadSqlite())(join(work.home, 'lookfirst.db'));
@@ -197,7 +197,7 @@ describe('lookfirst init and remove', () => {
   const TERMINAL = 'script';
   const hasTerminal = spawnSync(TERMINAL, ['--version']).status === 0;
 
-  it.skipIf(!hasTerminal)('let no text of the file steer a terminal', () => {
+  it.skipIf(!hasTerminal)('escape control characters of the configuration file', () => {
     const places = scratch();
     writeFileSync(join(places.root, '.mcp.json'), '// \u001b]0;title\u0007\n{"a": 1}\n');
     const command = [...PROGRAM, 'init', 'claude-code', '--dry-run'].join(' ');
@@ -207,7 +207,7 @@ describe('lookfirst init and remove', () => {
     expect(stdout).not.toContain('\u0007');
   });
 
-  it('show first, then change, and give the file back exactly', async () => {
+  it('show the change first, then make it, and restore the exact bytes on remove', async () => {
     const places = scratch();
     const file = join(places.root, '.mcp.json');
     const before = '{\n  "mcpServers": {\n    "other": { "command": "other" }\n  }\n}\n';
@@ -226,7 +226,7 @@ describe('lookfirst init and remove', () => {
     expect(entry().args).toEqual(['-y', 'lookfirst', 'serve', '.']);
   });
 
-  it('deny the client’s own edit tools and approve ours with --only, and take both back', async () => {
+  it('deny the client’s own edit tools and approve ours with --only, and remove both rules again', async () => {
     const places = scratch();
     const settings = join(places.root, '.claude', 'settings.local.json');
     expect((await lookfirst(places, ['init', 'claude-code', '--only'])).code).toBe(0);
@@ -252,7 +252,7 @@ describe('lookfirst init and remove', () => {
     expect(readdirSync(places.base)).not.toContain('.codex');
   });
 
-  it('remove --proxy takes out one gate and keeps the hooks; doctor says that it was not tried', async () => {
+  it('remove --proxy removes one proxy entry and keeps the hooks; doctor says that the proxy command was not tried', async () => {
     const places = scratch();
     const [file, hooks] = ['.vscode/mcp.json', '.github/hooks/lookfirst.json'].map((name) =>
       join(places.root, name),
@@ -272,7 +272,7 @@ describe('lookfirst init and remove', () => {
     expect(existsSync(hooks ?? '')).toBe(false);
   });
 
-  it('refuse a file they cannot understand, and leave it alone', async () => {
+  it('refuse a file they cannot parse, and leave it unchanged', async () => {
     const places = scratch();
     const file = join(places.root, '.mcp.json');
     writeFileSync(file, '{ "mcpServers": [ }');
@@ -310,7 +310,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
 describe('lookfirst proxy', () => {
   const official = new URL(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
 
-  it('stands before another server: blind writes stop, undo and log know the rest', async () => {
+  it('refuses blind writes to another server, and records other writes for log and undo', async () => {
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\n');
     const command = [...PROGRAM, 'proxy', '--root', places.root, '--session', 'agent-7', '--'];
@@ -327,7 +327,7 @@ describe('lookfirst proxy', () => {
     expect(entries.map(({ kind }) => kind)).toEqual(['change', 'read', 'refusal', 'session']);
   });
 
-  it('knows tools of other servers from tables in the policy file', async () => {
+  it('recognises tools of other servers from tables in the policy file', async () => {
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\n');
     const table = { id: 'scribe', tools: { scribble: [{ does: 'write', path: 'file', content: 'words' }] } };
@@ -347,7 +347,7 @@ describe('lookfirst proxy', () => {
     expect(readFileSync(join(places.root, 'new.txt'), 'utf8')).toBe('scribbled\n');
   });
 
-  it('faults on tables that it cannot follow', async () => {
+  it('fails on invalid tables', async () => {
     const places = scratch();
     const servers = [{ id: 'mine', tools: { save: [{ does: 'wriet', path: 'file' }] } }];
     writeFileSync(join(places.home, 'lookfirst.json'), JSON.stringify({ proxy: { servers } }));
@@ -360,7 +360,7 @@ describe('lookfirst proxy', () => {
     expect((await lookfirst(scratch(), args)).code).toBe(7);
   });
 
-  it('goes on without a folder that cannot be had, as long as another is left', async () => {
+  it('continues without a folder that cannot be opened if another can be', async () => {
     const args = ['--root', './nowhere', '--', process.execPath, '-e', 'process.exit(7)'];
     expect(await lookfirst(scratch(), ['proxy', '--root', '.', ...args])).toMatchObject({
       code: 7,
@@ -372,7 +372,7 @@ describe('lookfirst proxy', () => {
     });
   });
 
-  it('says what kept it from starting', async () => {
+  it('reports the reason if it cannot start', async () => {
     const ran = await lookfirst(scratch(), ['proxy', '--root', './nowhere', '--', 'true']);
     expect(ran).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('does not exist') });
   });
@@ -389,7 +389,7 @@ describe('lookfirst history', () => {
       ...more,
     });
 
-  it('tells what the model of a transcript has seen and still has', async () => {
+  it('shows which files the model of a transcript has seen and still has in its context', async () => {
     const places = scratch();
     const path = join(places.root, 'a.txt');
     const use = { type: 'tool_use', id: 't1', name: 'Read', input: { file_path: path } };
@@ -427,7 +427,7 @@ describe('lookfirst history', () => {
     expect(elsewhere).toHaveLength(1);
   });
 
-  it('says what is wrong with a file that is no transcript', async () => {
+  it('says why a file is not a transcript', async () => {
     const places = scratch();
     writeFileSync(join(places.root, 'notes.txt'), 'just notes\n');
     const ran = await lookfirst(places, ['history', 'notes.txt']);

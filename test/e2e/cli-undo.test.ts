@@ -19,7 +19,7 @@ async function changedDesk(): Promise<Desk & { readonly changes: readonly string
 }
 
 describe('lookfirst undo', () => {
-  it('takes back the newest change, then the next older one', async () => {
+  it('undoes the newest change, then the next older one', async () => {
     const work = await changedDesk();
     const first = await lookfirst(work, ['undo']);
     expect(first).toMatchObject({ code: 0, stderr: '' });
@@ -31,14 +31,14 @@ describe('lookfirst undo', () => {
     expect(work.text('a.txt')).toBe('two\n');
   });
 
-  it('is for people: a policy that lets sessions change nothing does not stop it', async () => {
+  it('works under a policy that forbids sessions every change, because the user started it', async () => {
     const work = await changedDesk();
     writeFileSync(join(work.home, 'lookfirst.json'), '{ "readOnly": true }');
     expect(await lookfirst(work, ['undo'])).toMatchObject({ code: 0, stderr: '' });
     expect(existsSync(join(work.root, 'new'))).toBe(false);
   });
 
-  it('only shows what it would do with --read-only', async () => {
+  it('with --read-only, only shows what it would do', async () => {
     const work = await changedDesk();
     const [kept, dry] = [
       await lookfirst(work, ['undo', '--read-only']),
@@ -48,7 +48,7 @@ describe('lookfirst undo', () => {
     expect(work.text('new/b.txt')).toBe('b\n');
   });
 
-  it('takes back one change by its id from anywhere, and does it again by the undo’s id', async () => {
+  it('undoes a change by its id from any folder, and redoes it by the id of the undo', async () => {
     const work = await changedDesk();
     const [result] = objects(
       await lookfirst(work, ['undo', work.changes[1] ?? '', '--json'], { cwd: work.outside }),
@@ -67,7 +67,7 @@ describe('lookfirst undo', () => {
     expect(work.text('a.txt')).toBe('three\n');
   });
 
-  it('takes back all of a session, or all since a time, or one file’s last', async () => {
+  it('undoes all changes of a session, all since a time, or the last one of a file', async () => {
     const work = await changedDesk();
     expect((await lookfirst(work, ['undo', '--path', 'a.txt'])).code).toBe(0);
     expect([work.text('a.txt'), work.text('new/b.txt')]).toEqual(['two\n', 'b\n']);
@@ -79,7 +79,7 @@ describe('lookfirst undo', () => {
     expect(existsSync(join(work.root, 'new'))).toBe(false);
   });
 
-  it('shows first what it would do, and then changes nothing', async () => {
+  it('with --dry-run, shows what it would do and changes nothing', async () => {
     const work = await changedDesk();
     const { code, stdout } = await lookfirst(work, ['undo', '--dry-run', '--path', 'a.txt']);
     expect(code).toBe(0);
@@ -96,7 +96,7 @@ describe('lookfirst undo', () => {
     expect(work.text('a.txt')).toBe('three\n');
   });
 
-  it('names files as they can be typed where it is called', async () => {
+  it('shows paths relative to the current folder', async () => {
     const work = await changedDesk();
     const [, second = '', third = ''] = work.changes;
     const below = await lookfirst(work, ['undo', third, '--dry-run'], { cwd: join(work.root, 'new') });
@@ -107,7 +107,7 @@ describe('lookfirst undo', () => {
     expect(above.stdout).toContain('\n  restored    root/a.txt\n');
   });
 
-  it('refuses with the difference if the file was changed since, and merges if asked to', async () => {
+  it('refuses with the diff if the file was changed since, and merges with --merge', async () => {
     const work = await desk({ session: 'agent-7' });
     await work.put('a.txt', '1\n2\n3\n4\n5\n6\n7\n');
     await ok(work.session.read('a.txt'));
@@ -132,10 +132,15 @@ describe('lookfirst undo', () => {
 
   it.each([
     ['an unknown change', ['undo', 'c0000000000'], 2, 'there is no change c0000000000 [NOT_FOUND]'],
-    ['nothing left', ['undo', '--session', 'agent-8'], 2, 'there is no change here to take back [NOT_FOUND]'],
+    [
+      'an undo without further changes',
+      ['undo', '--session', 'agent-8'],
+      2,
+      'there is no change here to take back [NOT_FOUND]',
+    ],
     ['a folder', ['undo', '--path', 'new'], 64, 'new is a folder'],
     ['an unknown flag', ['undo', '--mrge'], 64, 'Did you mean --merge?'],
-  ])('says no to %s', async (_what, args, code, words) => {
+  ])('refuses %s', async (_what, args, code, words) => {
     const work = await changedDesk();
     const ran = await lookfirst(work, args);
     expect(ran).toMatchObject({ code, stdout: '' });
@@ -143,7 +148,7 @@ describe('lookfirst undo', () => {
     expect(work.text('a.txt')).toBe('three\n');
   });
 
-  it('leaves no session behind, and is itself in the journal', async () => {
+  it('leaves no session behind, and appears in the journal', async () => {
     const work = await changedDesk();
     await lookfirst(work, ['undo']);
     const sessions = objects(await lookfirst(work, ['sessions', '--json', '--all']));
@@ -160,7 +165,7 @@ describe('lookfirst undo', () => {
     });
   });
 
-  it('means the session that the environment names, of changes without a name', async () => {
+  it('without arguments, undoes a change of the session that the environment names', async () => {
     const work = await changedDesk();
     const other = await work.open({ session: 'agent-8' });
     await ok(other.write('c.txt', 'c\n'));
@@ -170,7 +175,7 @@ describe('lookfirst undo', () => {
     expect(work.text('c.txt')).toBe('c\n');
   });
 
-  it('reaches into every root of a change, and into every workspace around', async () => {
+  it('undoes changes in every root of a change and in every workspace below the current folder', async () => {
     const work = await changedDesk();
     const wide = await work.open({ session: 'wide', roots: [work.root, work.outside] });
     const both = ['x.txt', join(work.outside, 'y.txt')];
@@ -190,7 +195,7 @@ describe('lookfirst undo', () => {
     expect(existsSync(join(work.outside, 'z.txt'))).toBe(false);
   });
 
-  it('goes on with the other workspaces if one is gone, and ends with 1', async () => {
+  it('continues with other workspaces if one is missing, and ends with 1', async () => {
     const work = await changedDesk();
     const gone = join(work.base, 'gone');
     mkdirSync(gone);
@@ -203,7 +208,7 @@ describe('lookfirst undo', () => {
     expect(work.text('a.txt')).toBe('one\n');
   });
 
-  it('works beside a running server, whose agent is then told', async () => {
+  it('works beside a running server, whose agent then gets a notice', async () => {
     const work = await desk({ session: 'someone' });
     await work.put('a.txt', 'one\n');
     const command = [...PROGRAM, 'serve', work.root, '--session', 'agent-7'];
@@ -238,7 +243,7 @@ describe.skipIf(!hasTerminal)('lookfirst undo on a terminal', () => {
     return { code: status, shown: stdout };
   }
 
-  it('asks before it takes back several changes, and takes anything but y for no', async () => {
+  it('asks before it undoes several changes, and proceeds only if the answer is y', async () => {
     const work = await changedDesk();
     const no = onTerminal(work, 'n\n');
     expect(no.shown).toContain('Take back 3 changes? [y/N]');
@@ -261,7 +266,7 @@ describe.skipIf(!hasTerminal)('lookfirst undo on a terminal', () => {
     expect(work.text('a.txt')).toBe('one\n');
   });
 
-  it('paints on a terminal only, and not against the reader’s wish', async () => {
+  it('colours its output on a terminal only, and not with NO_COLOR', async () => {
     const work = await changedDesk();
     const painted = '\u001b[32m+';
     expect(onTerminal(work, '', '--dry-run').shown).toContain(painted);

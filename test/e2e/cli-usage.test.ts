@@ -14,7 +14,7 @@ describe('exit codes', () => {
 });
 
 describe('help', () => {
-  it('has one form for every command', async () => {
+  it('has the same form for every command', async () => {
     const places = scratch();
     const pages: string[] = [];
     for (const args of [['--help'], ...COMMANDS.map(({ name }) => [name, '--help'])]) {
@@ -31,7 +31,7 @@ describe('help', () => {
     await expect(pages.join('\n')).toMatchFileSnapshot('__snapshots__/help.txt');
   });
 
-  it('of a command is the same in both spellings', async () => {
+  it('of a command is the same as `help COMMAND` and `COMMAND --help`', async () => {
     const places = scratch();
     for (const name of ['log', 'serve']) {
       const spellings = [await lookfirst(places, ['help', name]), await lookfirst(places, [name, '--help'])];
@@ -39,7 +39,7 @@ describe('help', () => {
     }
   });
 
-  it('tells the version of the package', async () => {
+  it('prints the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     const words = COMMANDS.map(({ name }) => [name, '--version']);
     for (const args of [['--version'], ['-v'], ['log', '-v'], ['serve', '-v'], ['hook', '-v'], ...words]) {
@@ -49,7 +49,7 @@ describe('help', () => {
   });
 });
 
-describe('a command line that makes no sense', () => {
+describe('an invalid command line', () => {
   it.each([
     [['lgo'], "unknown command 'lgo'. Did you mean log?"],
     [['statsu'], 'Did you mean status?'],
@@ -108,7 +108,7 @@ describe('a command line that makes no sense', () => {
 });
 
 describe('settings', () => {
-  it('that are common to all commands are taken by every one that looks at the state', async () => {
+  it('that all commands share are accepted by every command that uses the state', async () => {
     const places = scratch();
     writeFileSync(join(places.base, 'policy.json'), '{}');
     const common =
@@ -131,7 +131,7 @@ describe('settings', () => {
     }
   });
 
-  it('name one session of the list', async () => {
+  it('select one session of the list', async () => {
     const work = await desk({ session: 'one' });
     await work.session.close();
     await (await work.open({ session: 'two' })).close();
@@ -139,7 +139,7 @@ describe('settings', () => {
     expect(listed.map(({ id }) => id)).toEqual(['two']);
   });
 
-  it('come from flags before the environment, and from the environment before the default', async () => {
+  it('are taken from a flag first, then from the environment, then from the default', async () => {
     const work = await desk({ session: 'agent-7' });
     await ok(work.session.write('a.txt', 'one\n'));
     const other = `sqlite:${join(work.base, 'other.db')}`;
@@ -152,21 +152,21 @@ describe('settings', () => {
   });
 
   it.each([
-    ['a store nobody knows', ['log', '--store', 'redis:'], {}, 'unknown store "redis:"'],
+    ['an unknown store', ['log', '--store', 'redis:'], {}, 'unknown store "redis:"'],
     [
       'a relative state folder',
       ['log'],
       { LOOKFIRST_HOME: 'state' },
       'LOOKFIRST_HOME must be an absolute path',
     ],
-    ['a policy file that is not there', ['gc', '--policy', 'none.json'], {}, 'there is no policy file'],
-  ])('are a fault if they are %s', async (_what, args, env, words) => {
+    ['a missing policy file', ['gc', '--policy', 'none.json'], {}, 'there is no policy file'],
+  ])('end with an error if they are %s', async (_what, args, env, words) => {
     const ran = await lookfirst(scratch(), args, { env });
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
     expect(ran.stderr).toMatch(/\[CONFIG_INVALID\]\n$/);
   });
 
-  it('in a policy file do not keep anyone from looking at the journal', async () => {
+  it('that are invalid in a policy file do not prevent reading the journal', async () => {
     const places = scratch();
     writeFileSync(join(places.home, 'lookfirst.json'), 'not JSON');
     expect((await lookfirst(places, ['log'])).code).toBe(0);

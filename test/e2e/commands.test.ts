@@ -74,13 +74,16 @@ describe('run_command', () => {
     expect(text('a.txt')).toBe('one\n');
   });
 
-  it.skipIf(here === undefined)('shows long output in part, and all of it through read_file', async () => {
-    const served = await Served.start(places, ['--allow-commands']);
-    const { text: shown } = await served.call('run_command', { command: 'seq 1 100000' });
-    const path = /read_file \{"path":"(lookfirst-output:[^"]+)"\}/.exec(shown)?.[1];
-    const page = await served.call('read_file', { path, offset: 60_000, limit: 1 });
-    expect(page.text).toContain('60000\t60000');
-  });
+  it.skipIf(here === undefined)(
+    'shows part of a long output, and the whole of it through read_file',
+    async () => {
+      const served = await Served.start(places, ['--allow-commands']);
+      const { text: shown } = await served.call('run_command', { command: 'seq 1 100000' });
+      const path = /read_file \{"path":"(lookfirst-output:[^"]+)"\}/.exec(shown)?.[1];
+      const page = await served.call('read_file', { path, offset: 60_000, limit: 1 });
+      expect(page.text).toContain('60000\t60000');
+    },
+  );
 });
 
 describe.skipIf(here === undefined)('lookfirst run', () => {
@@ -109,7 +112,7 @@ describe.skipIf(here === undefined)('lookfirst run', () => {
     expect(text('a.txt')).toBe('one\n');
   });
 
-  it('ends with 127 if there is no such program', async () => {
+  it('ends with 127 if the program does not exist', async () => {
     expect(await lookfirst(places, ['run', '--', 'no-such-program'])).toMatchObject({ code: 127 });
   });
 
@@ -176,7 +179,7 @@ describe.skipIf(here === undefined)('lookfirst run', () => {
     expect(text('a.txt')).toBe('one\n');
   });
 
-  it('asks for a command', async () => {
+  it('ends with an error if the command is missing', async () => {
     expect(await lookfirst(places, ['run'])).toMatchObject({ code: 64 });
   });
 });
@@ -196,7 +199,7 @@ describe.skipIf(here === undefined)("Claude Code's shell prefix", () => {
     return { code: ran.status ?? -1, stdout: ran.stdout, stderr: ran.stderr };
   }
 
-  it('runs a line of the Bash tool on a layer, for its conversation, without a word of its own', async () => {
+  it('runs a line of the Bash tool on a layer for its conversation, and prints nothing itself', async () => {
     const cwdFile = join(places.base, 'cwd');
     const ran = await prefix(line('echo out; echo two > a.txt; mkdir d; cd d', cwdFile));
     expect(ran).toEqual({ code: 0, stdout: 'out\n', stderr: '' });
@@ -207,19 +210,19 @@ describe.skipIf(here === undefined)("Claude Code's shell prefix", () => {
     expect(text('a.txt')).toBe('one\n');
   });
 
-  it('passes the exit code on, and a refusal to the model', async () => {
+  it('passes on the exit code, and reports a refusal to the model', async () => {
     expect(await prefix(line('(exit 5)', '/dev/null'))).toMatchObject({ code: 5 });
     const refused = await prefix(line('mkdir .claude; echo {} > .claude/settings.json', '/dev/null'));
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain('[PROTECTED]');
   });
 
-  it('runs everything else as it is', async () => {
+  it('runs every other command unchanged', async () => {
     expect(await prefix('echo server; echo x > a.txt')).toEqual({ code: 0, stdout: 'server\n', stderr: '' });
     expect(objects(await lookfirst(places, ['log', '--kind', 'change', '--json']))).toEqual([]);
   });
 
-  it('runs a line without undo, and says so, where our state cannot be used', async () => {
+  it('runs a line without undo, and says so, if the state folder cannot be used', async () => {
     const ran = await prefix(line('echo two > a.txt', '/dev/null'), { LOOKFIRST_HOME: '/dev/null/nowhere' });
     expect(ran.stderr).toContain('this command cannot be undone');
     expect([ran.code, text('a.txt')]).toEqual([0, 'two\n']);
@@ -227,7 +230,7 @@ describe.skipIf(here === undefined)("Claude Code's shell prefix", () => {
 });
 
 describe.skipIf(here === undefined)('a killed lookfirst run', () => {
-  it('takes its command with it', async () => {
+  it('ends its command', async () => {
     const ticks = join(places.outside, 'ticks');
     const size = (): number => statSync(ticks, { throwIfNoEntry: false })?.size ?? 0;
     const [program = '', ...first] = PROGRAM;

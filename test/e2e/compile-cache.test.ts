@@ -25,7 +25,7 @@ const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../pac
 };
 const chunks = join(import.meta.dirname, '../../dist/chunks');
 const [node = '', program = ''] = PROGRAM;
-// Node has it since 22.8. Before that, the program keeps compiled code itself.
+// Node keeps compiled code since 22.8. On older versions, Lookfirst does.
 const isKeptByNode = 'enableCompileCache' in module;
 
 /** A state folder that only this user can write to. */
@@ -52,7 +52,7 @@ function codeFile(home: string): string {
   return join(home, 'compiled', name);
 }
 
-/** Code for the same text length prints something else: V8 compares lengths only, so it runs. */
+/** Replaces the cached code with code that prints something else. V8 compares only source lengths, so it would run it. */
 function poison(file: string): void {
   const bytes = readFileSync(file);
   const start = bytes.readUInt32LE(0);
@@ -102,7 +102,7 @@ describe('the cache of compiled code', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('is not made in a state folder that is not there, nor by a start that switches it off', () => {
+  it('is not created if the state folder is missing or the cache is switched off', () => {
     const home = join(stateFolder(), 'new');
     expect(start(home)).toBe(version);
     mkdirSync(home, 0o700);
@@ -118,7 +118,7 @@ describe('the cache of compiled code', () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
-  it('is done without if the folder cannot be made', () => {
+  it('is skipped if its folder cannot be created', () => {
     const home = stateFolder();
     writeFileSync(join(home, 'compiled'), 'a file');
     expect(start(home)).toBe(version);
@@ -139,7 +139,7 @@ describe.skipIf(isKeptByNode)('the code that the program keeps compiled', () => 
     expect(start(home)).toBe('poison');
   });
 
-  it('is accepted after a server that answered many calls and set a flag of V8', () => {
+  it('is accepted even if the server that wrote it had set a V8 flag after many calls', () => {
     const { home, root } = scratch();
     chmodSync(home, 0o700);
     writeFileSync(join(root, 'a.txt'), 'text\n');
@@ -165,7 +165,7 @@ describe.skipIf(isKeptByNode)('the code that the program keeps compiled', () => 
     expect(statSync(codeFile(home)).ino).toBe(ino);
   });
 
-  it('is replaced if V8 rejects it or it is cut short', () => {
+  it('is replaced if V8 rejects it or the file is truncated', () => {
     const home = stateFolder();
     start(home);
     const file = codeFile(home);
@@ -201,7 +201,7 @@ describe.skipIf(isKeptByNode)('the code that the program keeps compiled', () => 
     expect(start(home)).toBe(version);
   });
 
-  it('is written by many processes at once, each of which works', async () => {
+  it('can be written by many processes at once, all of which work', async () => {
     const home = stateFolder();
     const run = promisify(execFile);
     const starts = Array.from({ length: 6 }, () =>
@@ -229,7 +229,7 @@ describe.skipIf(isKeptByNode)('the code that the program keeps compiled', () => 
         symlinkSync(join(home, 'file'), file);
       },
     ],
-    ['a file with a second name', (home, file) => linkSync(file, join(home, 'second'))],
+    ['a file with a second hard link', (home, file) => linkSync(file, join(home, 'second'))],
   ];
 
   it.each(hostile)('is not run from %s', (_what, make) => {

@@ -15,7 +15,7 @@ const node = (): string => toolIn('conformance', `node-linux-${process.arch}/bin
 const command = join(project, 'dist/bin/lookfirst.js');
 const TOKEN = 'a-token-for-this-test';
 
-/** `npm run attack` has the inspector look at every dialect. */
+/** `npm run attack` runs the inspector on every dialect. */
 const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 /** The conformance suite needs a newer Node, which npm provides for this platform. */
 const runnable = process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch);
@@ -94,7 +94,7 @@ describe.runIf(runnable)("the protocol's own tools", () => {
     },
   );
 
-  it('a stateless server passes every check that its tools can show', async () => {
+  it('a stateless server passes every check that its tools can satisfy', async () => {
     const server = await listenHttp({ host: conformanceHost(), token: TOKEN, log: () => {} });
     onTestFinished(() => server.close());
     const output = await conformance(await frontOf(server.port), 'server-stateless', '2026-07-28');
@@ -109,7 +109,7 @@ describe.runIf(runnable)("the protocol's own tools", () => {
   });
 
   it.each(IS_LONG ? ['lookfirst', 'sandbox', 'lace', 'filesystem'] : ['lookfirst', 'filesystem'])(
-    'the inspector finds nothing to object to in the tools of %s',
+    'the inspector reports no problem in the tools of %s',
     async (dialect) => {
       const { root, home, base } = scratch();
       const args = [

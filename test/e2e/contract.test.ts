@@ -239,7 +239,7 @@ const REFUSALS: readonly (readonly [tool: string, args: object, first: string])[
 ];
 
 describe('every refusal', () => {
-  it('says what and why, ends its first sentence in the code, and has an outcome to match', async () => {
+  it('says what was refused and why, ends its first sentence with the code, and has a matching outcome', async () => {
     const places = scratch();
     plant(places);
     const served = await Served.start(places);

@@ -115,7 +115,7 @@ async function both(): Promise<{ official: Side; ours: Side }> {
 }
 
 describe.skipIf(process.platform !== 'linux')('the filesystem dialect beside the official server', () => {
-  it('answers the same, but for the differences that have a reason', async () => {
+  it('gives the same answers, except for differences with a stated reason', async () => {
     const { official, ours } = await both();
     const unlike: unknown[] = [];
     for (const call of CALLS) {
@@ -167,7 +167,7 @@ function withoutDescriptions(schema: object | undefined): unknown {
   );
 }
 
-describe('its start', () => {
+describe('the start of the filesystem dialect', () => {
   const start = async (places: Scratch, program: readonly string[], names: readonly string[]) => {
     mkdirSync(join(places.root, 'there'), { recursive: true });
     writeFileSync(join(places.root, 'file'), '');
@@ -180,7 +180,7 @@ describe('its start', () => {
     return { code, warnings: client.errors.match(/(?:Warning|Error): [^[\n]*\w/g) ?? [] };
   };
 
-  it('is told of a line that is no message, and goes on', async () => {
+  it('reports a line that is not a message, and continues', async () => {
     const places = scratch();
     const client = new RawClient([PATH, '--dialect', 'filesystem', places.root], {
       env: environment(places),
@@ -194,10 +194,10 @@ describe('its start', () => {
 
   it.each([
     ['a folder', ['there']],
-    ['one that is missing besides', ['missing', 'there']],
-    ['a file besides', ['there', 'file']],
-    ['none that is there', ['missing', 'file']],
-  ])('with %s is told and ends as the official one', async (_what, names) => {
+    ['a folder and a missing one', ['missing', 'there']],
+    ['a folder and a file', ['there', 'file']],
+    ['missing folders only', ['missing', 'file']],
+  ])('with %s prints the same messages and ends like the official server', async (_what, names) => {
     const places = scratch();
     const official = await start(places, [OFFICIAL], names);
     const ours = await start(places, [PATH, '--dialect', 'filesystem'], names);

@@ -12,7 +12,7 @@ function withFile(): Scratch {
 }
 
 describe('a server whose state database is damaged', () => {
-  it('says so on stderr, in its first answer, in the log and in doctor, and serves', async () => {
+  it('reports the damage on stderr, in its first answer, in the log and in doctor, and still serves', async () => {
     const places = withFile();
     writeFileSync(join(places.home, 'lookfirst.db'), 'no database '.repeat(1000));
     const served = Served.launch(places, ['serve', places.root]);
@@ -32,7 +32,7 @@ describe('a server whose state database is damaged', () => {
 });
 
 describe('a server whose state cannot be used', () => {
-  it('answers every call with the cause, stays, and works as soon as it can', async () => {
+  it('answers every call with the cause, keeps running, and works once the cause is gone', async () => {
     const places = withFile();
     const database = join(places.home, 'lookfirst.db');
     mkdirSync(database);

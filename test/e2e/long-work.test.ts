@@ -14,7 +14,7 @@ function endless(): Scratch {
   writeFileSync(join(places.root, 'a.txt'), 'one\n');
   mkdirSync(join(places.root, '.git'));
   execFileSync('mkfifo', [join(places.root, '.gitignore')]);
-  // A process that a failed test has left would wait for ever.
+  // Ends processes of a failed test, which would otherwise wait for ever.
   onTestFinished(() => {
     for (const pid of searches(places)) process.kill(Number(pid), 'SIGKILL');
   });
@@ -62,7 +62,7 @@ const SEARCHES: [name: string, args: object][] = [
 
 describe.skipIf(process.platform !== 'linux')('long work over stdio', () => {
   it.each(SEARCHES)(
-    '%s tells how far it is to who asked, and a cancelled one leaves nothing',
+    '%s reports progress to the caller that asked for it, and leaves no process when cancelled',
     async (...search) => {
       const [name, args] = search;
       const places = endless();
@@ -79,7 +79,7 @@ describe.skipIf(process.platform !== 'linux')('long work over stdio', () => {
       served.client.child.stdin.end();
       const { code, rest } = await served.client.exit();
       expect(code).toBe(0);
-      // Only notes on the first call that were sent before the cancellation arrived are allowed.
+      // Only progress notifications of the first call that were sent before the cancellation arrived are allowed.
       expect(rest.filter(({ id }) => id === 900 || id === 901)).toEqual([]);
       expect(rest.every(({ params }) => params === undefined || params['progressToken'] === 'p')).toBe(true);
     },
@@ -95,7 +95,7 @@ describe.skipIf(process.platform !== 'linux')('long work over stdio', () => {
     expect(searches(places)).toEqual([]);
   });
 
-  it('ends when the client is gone', async () => {
+  it('ends when the client disconnects', async () => {
     const places = endless();
     const served = await Served.start(places);
     begin(served, { id: 900, name: 'search_text', args: { pattern: 'one' }, token: 'p' });
@@ -106,7 +106,7 @@ describe.skipIf(process.platform !== 'linux')('long work over stdio', () => {
     expect(searches(places)).toEqual([]);
   });
 
-  it('a page of a huge file tells how far it is, forward only and not after its answer', async () => {
+  it('reading a page of a huge file reports increasing progress, and none after its answer', async () => {
     const places = scratch();
     const line = 'a line of a huge file\n';
     writeFileSync(join(places.root, 'huge.txt'), line.repeat(3_000_000));
@@ -129,7 +129,7 @@ describe.skipIf(process.platform !== 'linux')('long work over stdio', () => {
     expect(await served.stop()).toBe(0);
   });
 
-  it('a change that is cancelled before its turn is not made', async () => {
+  it('a change that is cancelled before it starts is not made', async () => {
     const places = scratch();
     const served = await Served.start(places);
     const params = { name: 'write_file', arguments: { path: 'unwanted', content: 'x' } };
@@ -143,7 +143,7 @@ describe.skipIf(process.platform !== 'linux')('long work over stdio', () => {
     expect(served.client.errors).not.toContain('failed');
   });
 
-  it('a listing of very many entries goes on beside other calls, tells how far it is and can be cancelled', async () => {
+  it('a long listing does not block other calls, reports progress and can be cancelled', async () => {
     const places = scratch();
     for (let folder = 0; folder < 5; folder += 1) {
       mkdirSync(join(places.root, `d${folder}`));
@@ -166,7 +166,7 @@ describe.skipIf(process.platform !== 'linux')('long work over stdio', () => {
 describe.skipIf(process.platform !== 'linux').each(['legacy', 'modern'] as const)(
   'long work over HTTP, %s',
   (era) => {
-    it.each(SEARCHES)('%s tells how far it is, and can be cancelled', async (name, args) => {
+    it.each(SEARCHES)('%s reports progress, and can be cancelled', async (name, args) => {
       const places = endless();
       const served = Served.launch(places, ['serve', places.root, '--http'], { LOOKFIRST_TOKEN: TOKEN });
       await served.client.said('token: ');

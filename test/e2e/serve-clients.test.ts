@@ -73,7 +73,7 @@ async function call(
 }
 
 describe.each(CASES)('the official client over %s, %s', (...which) => {
-  it('looks, changes and takes back', async () => {
+  it('reads, changes and undoes', async () => {
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\n');
     const [client] = (await connect(places, which)) as [Client];
@@ -99,7 +99,7 @@ describe.each(CASES)('the official client over %s, %s', (...which) => {
   });
 });
 
-it('two legacy HTTP clients are two sessions without saying so', async () => {
+it('two legacy HTTP clients get two sessions without naming them', async () => {
   const places = scratch();
   writeFileSync(join(places.root, 'a.txt'), 'one\n');
   const [first, second] = (await connect(places, ['http', 'legacy'], 2)) as [Client, Client];

@@ -67,13 +67,13 @@ describe.each<Era>(['legacy', 'modern'])('a server without folders, for a %s cli
   it.each<[string, { list: string[] } | undefined]>([
     ['has no roots', undefined],
     ['has an empty list of roots', { list: [] }],
-    ['names nothing that is here', { list: ['https://example.org/', 'missing'] }],
+    ['names only missing folders', { list: ['https://example.org/', 'missing'] }],
   ])('serves the current folder if the client %s', async (_what, roots) => {
     const { read } = await connect(era, roots);
     expect(await read()).toContain('1\tcwd');
   });
 
-  it('does not ask if a folder was named', async () => {
+  it('does not ask for roots if a folder was given', async () => {
     const { read } = await connect(era, { list: ['one'] }, ['.']);
     expect(await read()).toContain('1\tcwd');
   });

@@ -8,7 +8,7 @@ import { Served } from '../support/served.ts';
 import { scratch } from '../support/tree.ts';
 
 describe('a server process', () => {
-  it('tells who it is and teaches the loop before anything is opened', async () => {
+  it('sends its name and instructions before it opens the workspace', async () => {
     const places = scratch();
     const served = Served.launch(places, ['serve', places.root]);
     const hello = await served.hello();
@@ -34,7 +34,7 @@ describe('a server process', () => {
   });
 
   it.each([
-    ['no command but a folder', (root: string) => [root]],
+    ['a folder and no command', (root: string) => [root]],
     ['options before the folder', (root: string) => ['serve', '--session', 's', root]],
   ])('starts with %s', async (_what, args) => {
     const places = scratch();
@@ -72,18 +72,18 @@ describe('a server process', () => {
   });
 
   it.each([
-    ['a folder that is not there', ['serve', 'nowhere'], 1, /nowhere/],
-    ['a file for a folder', ['serve', 'file.txt'], 1, /file\.txt/],
-    ['a store nobody knows', ['serve', 'root', '--store', 'redis:x'], 1, /unknown store/],
-    ['a policy file that is not there', ['serve', 'root', '--policy', 'p.json'], 1, /no policy file/],
+    ['a missing folder', ['serve', 'nowhere'], 1, /nowhere/],
+    ['a file instead of a folder', ['serve', 'file.txt'], 1, /file\.txt/],
+    ['an unknown store', ['serve', 'root', '--store', 'redis:x'], 1, /unknown store/],
+    ['a missing policy file', ['serve', 'root', '--policy', 'p.json'], 1, /no policy file/],
     [
-      'a policy file within reach of the tools',
+      'a policy file inside the workspace',
       ['serve', 'root', '--policy', 'root/p.json'],
       1,
       /lies in the workspace/,
     ],
-    ['a policy that makes no sense', ['serve', 'root', '--policy', 'bad.json'], 1, /unknown key "sen"/],
-    ['an option that makes no sense', ['serve', 'root', '--dialekt', 'x'], 64, /Did you mean --dialect/],
+    ['an invalid policy', ['serve', 'root', '--policy', 'bad.json'], 1, /unknown key "sen"/],
+    ['an invalid option', ['serve', 'root', '--dialekt', 'x'], 64, /Did you mean --dialect/],
   ])('refuses to start with %s', async (_what, args, code, error) => {
     const places = scratch();
     writeFileSync(join(places.base, 'file.txt'), '');
@@ -93,7 +93,7 @@ describe('a server process', () => {
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(error) });
   });
 
-  it('ends with an error if the workspace cannot be opened, although it has said hello', async () => {
+  it('ends with an error if the workspace cannot be opened after `initialize` was answered', async () => {
     const places = scratch();
     const served = Served.launch(places, ['serve', join(places.base, 'nowhere')]);
     await served.hello();
@@ -101,7 +101,7 @@ describe('a server process', () => {
     expect(served.client.errors).toMatch(/does not exist/);
   });
 
-  it('sets a damaged database aside, says so, and goes on', async () => {
+  it('sets a damaged database aside, says so, and continues', async () => {
     const places = scratch();
     writeFileSync(join(places.home, 'lookfirst.db'), 'no database'.repeat(1000));
     const served = Served.launch(places, ['serve', places.root]);
@@ -127,7 +127,7 @@ describe('a server process', () => {
     },
   );
 
-  it('takes a policy file from the state folder, and the flag over it', async () => {
+  it('reads the policy file in the state folder, unless --policy names another', async () => {
     const places = scratch();
     writeFileSync(join(places.home, 'lookfirst.json'), '{"preset":"strict","readOnly":true}');
     const locked = await Served.start(places);
@@ -150,7 +150,7 @@ describe('a server process', () => {
 });
 
 describe('sessions of server processes', () => {
-  it("are told apart by LOOKFIRST_SESSION, by the client's own id, or by the call", async () => {
+  it("are distinguished by LOOKFIRST_SESSION, by the client's own id, or by the call", async () => {
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\n');
     const reader = await Served.start(places, [], { LOOKFIRST_SESSION: 'one' });
@@ -165,7 +165,7 @@ describe('sessions of server processes', () => {
     expect(await status(same, { 'vscode.conversationId': 'two' })).toMatch(/fresh/);
   });
 
-  it('share one store: a sibling that changed the file is named', async () => {
+  it('share one store: a refusal names the other session that changed the file', async () => {
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\n');
     const mine = await Served.start(places, ['--session', 'mine']);
@@ -183,7 +183,7 @@ describe('sessions of server processes', () => {
 });
 
 describe('over HTTP', () => {
-  it('prints the token it made, also where a client takes it from its environment, and none it was given', async () => {
+  it('prints a token that it generated, but not one that it was given', async () => {
     const places = scratch();
     const serve = async (flags: readonly string[], env: Record<string, string>): Promise<string> => {
       const served = Served.launch(places, ['serve', places.root, '--http', ...flags], env);
@@ -226,7 +226,7 @@ describe('over HTTP', () => {
     },
   );
 
-  it('serves whoever has the token', async () => {
+  it('serves every client that sends the token', async () => {
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\n');
     const served = Served.launch(places, ['serve', places.root, '--http'], { LOOKFIRST_TOKEN: 'sesame' });
@@ -268,7 +268,7 @@ describe('as a drop-in for the official filesystem server', () => {
     new URL('../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url),
   );
 
-  it('lists the same tools with the same titles, arguments and promises', async () => {
+  it('lists the same tools with the same titles, arguments and hints', async () => {
     const places = scratch();
     const official = new RawClient([OFFICIAL, places.root]);
     await official.request('initialize', {
@@ -298,7 +298,7 @@ describe('as a drop-in for the official filesystem server', () => {
     return Object.fromEntries(members.map(([key, member]) => [key, plain(member)]));
   }
 
-  it('warns of folders that cannot be served, and ends only if none is left', async () => {
+  it('warns about folders that cannot be served, and ends only if all of them cannot', async () => {
     const places = scratch();
     mkdirSync(join(places.base, 'other'));
     writeFileSync(join(places.base, 'file.txt'), '');
@@ -317,7 +317,7 @@ describe('as a drop-in for the official filesystem server', () => {
     });
   });
 
-  it('answers broken JSON and goes on', async () => {
+  it('answers broken JSON with an error and continues', async () => {
     const places = scratch();
     const served = Served.launch(places, ['serve', places.root, '--dialect', 'filesystem']);
     served.client.send('{"jsonrpc":"2.0", "method":"test", "params": ');
@@ -326,7 +326,7 @@ describe('as a drop-in for the official filesystem server', () => {
   });
 });
 
-it('the state folder is where it was asked for', async () => {
+it('the state folder is created at the given path', async () => {
   const places = scratch();
   const served = await Served.start(places);
   await served.call('write_file', { path: 'a.txt', content: 'x' });

@@ -19,7 +19,7 @@ async function through(server: PostgresServer, url: string): Promise<{ relay: Re
   return { relay, url: `postgres://lookfirst@127.0.0.1:${relay.port}/postgres?schema=${schema}` };
 }
 
-/** The fault of a call that must not hang. */
+/** Returns the fault of a call, and fails if the call hangs. */
 async function faultOf(call: Promise<unknown>): Promise<Fault> {
   const late = new Promise((resolve) => setTimeout(resolve, ANSWERED_MS).unref());
   const ended = await Promise.race([call.catch((error: unknown) => error), late]);

@@ -40,7 +40,7 @@ async function machine(
 const EDIT = [{ oldString: 'two', newString: 'zwei' }];
 
 await describePostgres('machines on one PostgreSQL', (server: PostgresServer) => {
-  it('a session goes on in another folder with what it saw, and undoes there what it did here', async () => {
+  it('a session continues on another machine with its sightings, and undoes there a change it made here', async () => {
     const store = server.url();
     const files = { 'a.txt': 'one\ntwo\n', 'seen.txt': 'seen\n', 'other.txt': 'first bytes\n' };
     const here = await machine(store, { workspace: 'project', files });
@@ -61,7 +61,7 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
     expect(here.text('a.txt')).toBe('one\nzwei\n');
   });
 
-  it('a change is judged by what another process has made of the session, though this one remembers otherwise', async () => {
+  it('a change is judged by the stored session, even if this process still remembers reads that another process cleared', async () => {
     const store = server.url();
     const files = { 'a.txt': 'one\ntwo\n', 'b.txt': 'one\ntwo\n' };
     const here = await machine(store, { workspace: 'project', files });
@@ -72,13 +72,13 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
 
     const there = await machine(store, { workspace: 'project', files });
     await (await there.session()).compacted();
-    // Its own note makes this process the last writer again; what it remembers is outdated all the same.
+    // This read makes the process the last writer of the session again; its memory of a.txt is outdated all the same.
     await ok(session.read('b.txt', { offset: 1, limit: 1 }));
     await refusal(session.write('a.txt', 'forgotten\n'), 'NOT_READ');
     expect(here.text('a.txt')).toBe('written from memory\n');
   });
 
-  it('equal paths on two machines are two workspaces unless they have one name', async () => {
+  it('equal paths on two machines are two workspaces unless --workspace gives them one name', async () => {
     const store = server.url();
     const files = { 'a.txt': 'one\ntwo\n' };
     const [one, two] = [await machine(store, { files }), await machine(store, { files })];
@@ -87,7 +87,7 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
     await refusal((await two.session()).write('a.txt', 'lost\n'), 'NOT_READ');
   });
 
-  it('entries of another machine say so, and every chain verifies from anywhere', async () => {
+  it('entries of another machine name that machine, and every machine can verify every chain', async () => {
     const store = server.url();
     const files = { 'a.txt': 'one\ntwo\n' };
     const one = await machine(store, { workspace: 'w', files });
@@ -104,7 +104,7 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
     expect((await two.sessions.world.store.state()).chains).toHaveLength(4);
   });
 
-  it('machines that write to one folder lose nothing', async () => {
+  it('machines that write to one shared folder lose no edit', async () => {
     const machines = { store: server.url(), workspace: 'shared', sharedWorkspace: true };
     const run = { processes: 3, edits: 25 };
     const { refusals: _, ...counted } = await countTogether({ ...run, files: ['a.txt'], machines });

@@ -15,7 +15,7 @@ import { opened } from './killed.ts';
 const run = promisify(execFile);
 const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
 
-/** The command line on a machine of the fleet. */
+/** Runs the command line on a machine of the fleet. */
 async function lookfirst(
   at: { root: string; home: string; store: string },
   ...args: string[]
@@ -29,7 +29,7 @@ async function lookfirst(
 }
 
 await describePostgres('the command line on a fleet', (server) => {
-  it('shows and takes back what another machine did in the same workspace', async () => {
+  it('shows and undoes changes that another machine made in the same workspace', async () => {
     const store = server.url();
     const [one, two] = [scratch(), scratch()];
     for (const { root } of [one, two]) writeFileSync(join(root, 'a.txt'), 'one\ntwo\n');
@@ -62,7 +62,7 @@ await describePostgres('the command line on a fleet', (server) => {
     expect(await lookfirst(at, 'doctor')).toMatch(/fleet\s+PostgreSQL/);
   });
 
-  it('a writer changes files and cannot touch what was recorded', async () => {
+  it('the writer role can record changes and cannot alter recorded entries', async () => {
     const url = server.url();
     const owner = await opened(url, scratch());
     await owner.close();
@@ -92,7 +92,7 @@ await describePostgres('the command line on a fleet', (server) => {
     });
   });
 
-  it('a reader sees the journal and can record nothing', async () => {
+  it('the reader role can read the journal and cannot record anything', async () => {
     const url = server.url();
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\ntwo\n');

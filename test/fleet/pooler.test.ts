@@ -14,11 +14,11 @@ import { opened } from './killed.ts';
 
 const PGBOUNCER = '/usr/sbin/pgbouncer';
 
-/** The names of the statements that the server has prepared for a connection that repeats one. */
+/** The statements that the server has prepared for a connection that repeats one query. */
 async function preparedBy(url: string): Promise<readonly unknown[]> {
   const db = await PostgresConnection.open(url);
   onTestFinished(() => db.close());
-  // The first query opens the connection, which then finds out whether it leads to the server itself.
+  // The first query opens the connection, which then detects whether a pooler is in between.
   await db.query('select 1');
   await db.query('select 1');
   for (const value of ['a', 'b']) await db.repeat('again', 'select $1::text as text', [value]);
@@ -26,7 +26,7 @@ async function preparedBy(url: string): Promise<readonly unknown[]> {
 }
 
 await describePostgres('a pooler', (server) => {
-  it('gets no named statements, which only the server itself keeps', async () => {
+  it('gets no named statements, because only the server itself keeps them', async () => {
     expect(await preparedBy(server.url())).toEqual(['again']);
     const relay = await startRelay(server.socket, 0, 'pooler');
     onTestFinished(() => relay.close());

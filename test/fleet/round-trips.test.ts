@@ -15,7 +15,7 @@ import { scratch } from '../support/tree.ts';
 
 const TEN = Array.from({ length: 10 }, (_, n) => `f${n}.txt`);
 const EDIT = [{ oldString: 'two', newString: 'zwei' }];
-/** By then, notes that are sent in the background have been sent. */
+/** Notes that are sent in the background have been sent after this time. */
 const QUIET_MS = 300;
 
 await describePostgres('round trips to PostgreSQL', (server) => {
@@ -59,7 +59,7 @@ await describePostgres('round trips to PostgreSQL', (server) => {
     expect(relay.trips - before).toBeLessThanOrEqual(most);
   });
 
-  it('of a check of the journal do not grow with the chains that a chain knew', async () => {
+  it('of `log --verify` do not grow with the number of links between chains', async () => {
     const relay = await startRelay(server.socket);
     onTestFinished(() => relay.close());
     const schema = new URL(server.url()).searchParams.get('schema');
@@ -69,7 +69,7 @@ await describePostgres('round trips to PostgreSQL', (server) => {
       const store = await openPostgresStore(url);
       onTestFinished(() => store.close());
       stores.push(store);
-      // Every store appends once more each time, so that each new chain knows another end of every earlier one.
+      // Every store appends once more each time, so that each new chain links to another end of every earlier one.
       for (const each of stores) await each.record({ entries: [readEntry()] });
     }
     const [first] = stores;

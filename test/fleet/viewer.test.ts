@@ -14,7 +14,7 @@ const WORKSPACE = 'project';
 
 type Answer = StartView;
 
-/** The viewer as a user starts it on a machine of the fleet; calls its API. */
+/** Starts the viewer on a machine of the fleet, as a user does, and calls its API. */
 async function view({ root, home }: Scratch, store: string, ...flags: string[]) {
   const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
   const args = [COMMAND, 'view', root, '--no-open', ...flags];
@@ -26,14 +26,14 @@ async function view({ root, home }: Scratch, store: string, ...flags: string[]) 
   return async (path: string, body?: object) => {
     const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     const answer = await fetch(`${origin}/api/${path}`, { headers, ...sent });
-    // The answers of the API, which the test compares field by field.
+    // The cast is safe: the test compares the answer field by field.
     const parsed = (await answer.json()) as Answer;
     return { status: answer.status, body: parsed };
   };
 }
 
 await describePostgres('the viewer on a fleet', (server) => {
-  it('shows what another machine did, and takes it back only with --allow-undo', async () => {
+  it('shows changes of another machine, and undoes them only with --allow-undo', async () => {
     const store = server.url();
     const [one, two] = [scratch(), scratch()];
     for (const { root } of [one, two]) writeFileSync(join(root, 'a.txt'), 'one\ntwo\n');

@@ -41,7 +41,7 @@ describe.each(DOORS)('31. answers are bounded in bytes and time through the %s',
   });
 
   it.skipIf(process.platform !== 'linux')(
-    'a search without end is ended by maxReadMs, and says so',
+    'a search that does not end is stopped by maxReadMs, and says so',
     async () => {
       const places = scratch();
       writeFileSync(join(places.root, 'a.txt'), 'one\n');

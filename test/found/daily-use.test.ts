@@ -1,4 +1,4 @@
-// Points 26 to 38 of what using version 1 found, as rules. See README.md in this folder; point 31 is in bounded.test.ts.
+// Points 26 to 38 that using version 1 found, written as rules. See README.md in this folder; point 31 is in bounded.test.ts.
 import { once } from 'node:events';
 import {
   copyFileSync,
@@ -32,7 +32,7 @@ describe('26. a drop-in for the official server', () => {
     ...more,
   });
 
-  it('serves the roots of the client where no folder is given', async () => {
+  it("serves the client's roots if no folder is given", async () => {
     const t = prepared({ 'where.txt': 'in the root\n' });
     writeFileSync(join(t.base, 'where.txt'), 'in the current folder\n');
     const server = Served.launch(t, ['serve']);
@@ -52,13 +52,13 @@ describe('26. a drop-in for the official server', () => {
     expect(await client.text('read_file', { path: 'where.txt' })).toContain('in the root');
   });
 
-  it('expands ~, which is the home folder', async () => {
+  it('expands ~ to the home folder', async () => {
     const t = await table({ 'a.txt': 'one\n' }, FILESYSTEM);
     const read = await t.call('read_text_file', { path: '~/root/a.txt' });
     expect(read).toMatchObject({ ok: true, text: expect.stringContaining('one') });
   });
 
-  it('leaves links that lead outside or nowhere out of search_files', async () => {
+  it('omits links that lead outside or nowhere from search_files', async () => {
     const t = prepared({ 'found.txt': 'x\n' });
     symlinkSync('/etc', t.path('found-outside'));
     symlinkSync('nowhere', t.path('found-nowhere'));
@@ -72,14 +72,14 @@ describe('26. a drop-in for the official server', () => {
     expect(await t.call('read_text_file', { path: 'a.txt', colour: 'blue' })).toMatchObject({ ok: true });
   });
 
-  it('takes an edit that changes nothing', async () => {
+  it('accepts an edit that changes nothing', async () => {
     const t = await table({ 'a.txt': 'one\n' }, FILESYSTEM);
     await t.call('read_text_file', { path: 'a.txt' });
     const { outcome } = done(await t.call('edit_file', edit('one', 'one')));
     expect(outcome).toMatchObject({ changed: false });
   });
 
-  it('tries an edit of an unread file', async () => {
+  it('allows a dry run of an edit of an unread file', async () => {
     const t = await table({ 'a.txt': 'one\n' }, FILESYSTEM);
     const tried = done(await t.call('edit_file', edit('one', 'two', { dryRun: true })));
     expect(tried.text).toContain('+two');
@@ -99,13 +99,13 @@ describe('27. small changes', () => {
 
   it.each([
     [
-      'whole lines go with their ending',
+      'deleting whole lines removes their line ending',
       'one\ntwo\nthree\n',
       { old_string: 'two', new_string: '' },
       'one\nthree\n',
     ],
     [
-      'a final newline that the file lacks is ignored',
+      'a final newline in old_string that the file lacks is ignored',
       'one\ntwo',
       { old_string: 'two\n', new_string: 'TWO\n' },
       'one\nTWO',
@@ -123,12 +123,12 @@ describe('28. arguments as models send them', () => {
     ['null for an optional argument', 'read_file', { path: 'a.txt', offset: null, limit: null }],
     ['a number as a string', 'read_file', { path: 'a.txt', limit: '2' }],
     ['an array as JSON', 'apply_changes', { changes: '[{"path":"b.txt","content":"new"}]' }],
-  ])('%s is taken', async (_, tool, args) => {
+  ])('accepts %s', async (_, tool, args) => {
     const t = await table({ 'a.txt': numbered(5) });
     done(await t.call(tool, args));
   });
 
-  it('the right argument and the nearest tool are suggested', async () => {
+  it('suggests the right argument and the nearest tool', async () => {
     const t = await table({ 'a.txt': 'one\n' });
     const { text: argument } = refused(await t.call('read_file', { file_path: 'a.txt' }), 'INVALID_ARGUMENT');
     expect(argument).toContain('did you mean "path"');
@@ -189,7 +189,7 @@ describe('32. the form of a file', () => {
     ['a byte order mark', Buffer.from('\ufeffone\n'), Buffer.from('\ufefftwo\n')],
     ['UTF-16', Buffer.from('\ufeffone\n', 'utf16le'), Buffer.from('\ufefftwo\n', 'utf16le')],
     ['CRLF', Buffer.from('one\r\n1\r\n'), Buffer.from('two\r\n')],
-  ])('%s stays when the whole file is written', async (_, before, after) => {
+  ])('%s is kept when the whole file is written', async (_, before, after) => {
     const t = await table({ 'a.txt': before });
     done(await t.call('read_file', { path: 'a.txt' }));
     done(await t.call('write_file', { path: 'a.txt', content: 'two\n' }));
@@ -206,7 +206,7 @@ describe('32. the form of a file', () => {
 });
 
 describe('33. the set-up of clients', () => {
-  it('init codex writes no project folder into the user’s file, but the state folder', async () => {
+  it('init codex writes the state folder into the user’s file, but no project folder', async () => {
     const t = prepared();
     expect(await t.run(['init', 'codex'])).toMatchObject({ code: 0 });
     const written = readFileSync(join(t.base, '.codex/config.toml'), 'utf8');
@@ -215,7 +215,7 @@ describe('33. the set-up of clients', () => {
     expect(written).toContain(`LOOKFIRST_HOME = "${t.home}"`);
   });
 
-  it('init claude-code loads the tools at once, and with --only approves them and denies its own', async () => {
+  it('init claude-code has the tools loaded at once, and with --only approves them and denies the built-in ones', async () => {
     const t = prepared();
     expect(await t.run(['init', 'claude-code', '--only'])).toMatchObject({ code: 0 });
     expect(JSON.parse(t.text('.mcp.json')).mcpServers.lookfirst).toMatchObject({ alwaysLoad: true });
@@ -224,12 +224,12 @@ describe('33. the set-up of clients', () => {
     expect(permissions.deny).toEqual(expect.arrayContaining(['Edit', 'Write']));
   });
 
-  it('init claude-code alone says which lines approve its calls', async () => {
+  it('init claude-code without --only prints the lines that approve its calls', async () => {
     const ran = await prepared().run(['init', 'claude-code']);
     expect(ran.stdout + ran.stderr).toContain('mcp__lookfirst');
   });
 
-  it('doctor makes the refused write through the configured command, and reports what keeps it from starting', async () => {
+  it('doctor tries a write through the configured command, and reports why that command cannot start', async () => {
     const t = prepared();
     for (const client of ['claude-code', 'cursor', 'gemini']) await t.run(['init', client]);
     const entry = { mcpServers: { lookfirst: { command: '/gone/lookfirst', args: ['serve', '.'] } } };
@@ -289,7 +289,7 @@ describe('34. history', () => {
   });
 });
 
-describe('35. what is kept of a secret file', () => {
+describe('35. the before-image of a secret file', () => {
   async function changed(): Promise<Table> {
     const t = await table({ 'key.txt': 'the old secret\n' });
     done(await t.call('read_file', { path: 'key.txt' }));
@@ -303,13 +303,13 @@ describe('35. what is kept of a secret file', () => {
       .filter(({ path }) => readFileSync(path, 'utf8').includes('the old secret'))
       .map(({ path }) => path);
 
-  it('only its owner may read', async () => {
+  it('can be read by its owner only', async () => {
     const t = await changed();
     const modes = kept(t).map((path) => statSync(path).mode & 0o777);
     expect(modes).toEqual([0o600]);
   });
 
-  it('`gc --purge PATH` removes, and says so in the journal', async () => {
+  it('is removed by `gc --purge PATH`, which is journalled', async () => {
     const t = await changed();
     expect(await t.run(['gc', '--purge', 'key.txt'])).toMatchObject({ code: 0 });
     expect(kept(t)).toEqual([]);
@@ -318,11 +318,11 @@ describe('35. what is kept of a secret file', () => {
   });
 });
 
-describe('36. what others may see of hostile input', () => {
+describe('36. hostile input', () => {
   const STEERING = '\u001b\u009b\u202e\u2028';
   const RAW = /[\u001b\u0080-\u009f\u202a-\u202e\u2028\u2029]/;
 
-  it('errors of the command line are escaped', async () => {
+  it('is escaped in errors of the command line', async () => {
     const t = prepared();
     for (const args of [[`lo${STEERING}g`], ['history', `no${STEERING}.jsonl`], ['undo', STEERING]]) {
       const { code, stderr } = await t.run(args);
@@ -330,7 +330,7 @@ describe('36. what others may see of hostile input', () => {
     }
   });
 
-  it('`log --json` is escaped', async () => {
+  it('is escaped in `log --json`', async () => {
     const t = await table({});
     done(await t.call('write_file', { path: `a${STEERING}b.txt`, content: 'x\n' }));
     const { stdout } = await t.run(['log', '--json']);
@@ -360,7 +360,7 @@ describe('36. what others may see of hostile input', () => {
     return { server, send };
   }
 
-  it('HTTP answers TRACE and JSON without end of nesting with a client error', async () => {
+  it('over HTTP (TRACE, or extremely nested JSON) gets a client error', async () => {
     const { send } = await overHttp();
     expect(await send('TRACE')).toBe(405);
     expect(await send('POST', '['.repeat(100_000) + ']'.repeat(100_000))).toBe(400);
@@ -376,7 +376,7 @@ describe('36. what others may see of hostile input', () => {
 });
 
 describe('37. short answers', () => {
-  it('an undo of a move says so in a line', async () => {
+  it('an undo of a move is reported in one line', async () => {
     const t = await table({ 'a.txt': numbered(20) });
     done(await t.call('move_path', { source: 'a.txt', destination: 'b.txt' }));
     const { text: undone } = done(await t.call('undo_change'));
@@ -389,7 +389,7 @@ describe('37. short answers', () => {
     expect(done(await t.call('read_file', { path: 'a.txt' })).text).toMatch(/revision [0-9a-f]{12}\]/);
   });
 
-  it('the third refusal in a row explains, and then the eighth', async () => {
+  it('the third refusal in a row carries an explanation, and then the eighth', async () => {
     const t = await table({ 'a.txt': 'one\n' });
     const lengths: number[] = [];
     for (let tries = 1; tries <= 8; tries += 1)
@@ -411,7 +411,7 @@ describe('38. two names of one file', () => {
     return t;
   }
 
-  it('control: each needs its own read', async () => {
+  it('control: each name needs its own read', async () => {
     const t = await twoNames();
     done(await t.call('read_file', { path: 'a.txt' }));
     refused(await t.call('write_file', { path: 'b.txt', content: 'two\n' }), 'NOT_READ');
@@ -422,7 +422,7 @@ describe('38. two names of one file', () => {
     ['a file', {}],
     ['a huge file', { hugeBytes: 100 }],
   ])(
-    'a change of %s through one name leaves the other its bytes and what was seen of it',
+    'a change of %s through one name leaves the other name its bytes and its sighting',
     async (_, policy) => {
       const t = await table({ 'a.txt': numbered(100) }, { policy });
       linkSync(t.path('a.txt'), t.path('b.txt'));
@@ -434,7 +434,7 @@ describe('38. two names of one file', () => {
     },
   );
 
-  it('control: a change in place makes both stale', async () => {
+  it('control: a change in place makes both names stale', async () => {
     const t = await twoNames();
     for (const path of ['a.txt', 'b.txt']) done(await t.call('read_file', { path }));
     t.put('b.txt', 'by hand\n');

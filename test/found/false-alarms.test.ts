@@ -1,4 +1,4 @@
-// Points 15 to 25 of what attacking version 1 found, as rules. See README.md in this folder.
+// Points 15 to 25 that attacks on version 1 found, written as rules. See README.md in this folder.
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ import {
 const numbered = (count: number): string =>
   Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('');
 
-it('15. an edit lands where its anchor and a neighbour still are, whatever a diff aligns', async () => {
+it('15. an edit is applied where its anchor and a neighbouring line still are, whatever a diff aligns', async () => {
   const anchor = 'const unique = 1;';
   const block = ['if (ready) {', '  start();', '}'];
   const t = await table({ 'a.ts': ['// head', anchor, ...block, ''].join('\n') });
@@ -30,7 +30,7 @@ it('15. an edit lands where its anchor and a neighbour still are, whatever a dif
   expect(t.text('a.ts')).toBe(live.replace('= 1', '= 2'));
 });
 
-it('15. the end of a file is a neighbour', async () => {
+it('15. the end of a file counts as a neighbouring line', async () => {
   const t = await table({ 'a.ts': 'start();\nstop();\n}\n\n' });
   done(await t.call('read_file', { path: 'a.ts' }));
   t.put('a.ts', 'start();\nstop();\n}\nadded();\n}\n\n');
@@ -38,12 +38,12 @@ it('15. the end of a file is a neighbour', async () => {
   expect(t.text('a.ts')).toBe('start();\nstop();\n}\nadded();\n})\n');
 });
 
-it('16. an edit is prepared again when a program appends in the moment of writing', async () => {
+it('16. an edit is prepared again when a program appends at the moment of writing', async () => {
   const t = prepared({ 'a.txt': numbered(5) });
   const server = await Served.start(t, [], moment('appending', t.path('a.txt')));
   done(await server.call('read_file', { path: 'a.txt' }));
   done(await server.call('edit_file', { path: 'a.txt', old_string: 'line 2', new_string: 'LINE 2' }));
-  // Control: the program was there both times.
+  // Control: the program appended in both tries.
   expect(t.text('a.txt')).toBe(`${numbered(5).replace('line 2', 'LINE 2')}appended\nappended\n`);
 });
 
@@ -60,7 +60,7 @@ it('17. a read in one process licenses the session in another at once', async ()
   }
 });
 
-it('18. a huge file that grew takes edits of shown lines, and refuses unseen ones', async () => {
+it('18. in a huge file that grew, shown lines can be edited and unseen ones cannot', async () => {
   const t = await table({ 'a.log': numbered(100) }, { policy: { hugeBytes: 100 } });
   done(await t.call('read_file', { path: 'a.log', limit: 20 }));
   appendFileSync(t.path('a.log'), 'line 101\n');
@@ -69,11 +69,11 @@ it('18. a huge file that grew takes edits of shown lines, and refuses unseen one
   done(await t.call('edit_file', edit(7)));
 });
 
-describe('19. a notice shows as much of a line as a read', () => {
+describe('19. a notice shows as much of a long line as a read does', () => {
   const long = (letter: string, length: number): string => `${letter.repeat(length)}\n`;
   const text = (letter: string, length: number): string => `${long(letter, length)}${numbered(20)}`;
 
-  it('so that an overwrite may follow', async () => {
+  it('so an overwrite is allowed afterwards', async () => {
     const t = await table({ 'a.txt': text('a', 1200) });
     done(await t.call('read_file', { path: 'a.txt' }));
     t.put('a.txt', text('b', 1200));
@@ -82,7 +82,7 @@ describe('19. a notice shows as much of a line as a read', () => {
     done(await t.call('write_file', { path: 'a.txt', content: 'all mine\n' }));
   });
 
-  it('and names the lines that it cuts', async () => {
+  it('and it names the lines that it cuts', async () => {
     const t = await table({ 'a.txt': text('a', 3000) });
     done(await t.call('read_file', { path: 'a.txt' }));
     t.put('a.txt', text('b', 3000));
@@ -92,7 +92,7 @@ describe('19. a notice shows as much of a line as a read', () => {
   });
 });
 
-it('20. a short text in windows-1252 is shown as it is', async () => {
+it('20. a short text in windows-1252 is decoded correctly', async () => {
   const texts = [
     'Köln\n',
     'Grüße\n',
@@ -111,7 +111,7 @@ it('20. a short text in windows-1252 is shown as it is', async () => {
   }
 });
 
-it('21. bytes that come back and were seen whole count as seen', async () => {
+it('21. a file that returns to bytes that were seen whole counts as seen', async () => {
   const t = await table({ 'a.txt': 'one\n' });
   done(await t.call('read_file', { path: 'a.txt' }));
   done(await t.call('write_file', { path: 'a.txt', content: 'two\n' }));
@@ -142,7 +142,7 @@ describe('22. pasted line numbers', () => {
     expect(t.text('a.txt')).toBe('one\ntwo\nthree\n');
   });
 
-  it('are taken out of an edit whose lines are all new', async () => {
+  it('are removed from an edit whose lines are all new', async () => {
     const t = await table({ 'a.txt': 'one\ntwo\nthree\n' });
     done(await t.call('read_file', { path: 'a.txt' }));
     const edit = { path: 'a.txt', old_string: '1\tone\n2\ttwo', new_string: '1\tuno\n2\tdos' };
@@ -159,7 +159,7 @@ describe('23. the next step of a refusal helps', () => {
     done(await t.call(tool, JSON.parse(calls.at(-1)?.[1] ?? '')));
   }
 
-  it('NO_MATCH in a file seen whole gives the old_string to repeat with', async () => {
+  it('NO_MATCH in a file seen whole suggests an old_string that matches', async () => {
     const t = await table({ 'a.ts': 'if (x) {\n\treturn 1;\n}\n' });
     done(await t.call('read_file', { path: 'a.ts' }));
     const edit = { path: 'a.ts', old_string: 'return  1 ;', new_string: 'return 2;' };
@@ -169,7 +169,7 @@ describe('23. the next step of a refusal helps', () => {
     done(await t.call('edit_file', { ...edit, old_string: JSON.parse(quoted) }));
   });
 
-  it('STALE of an undo merges', async () => {
+  it('STALE of an undo suggests a merge', async () => {
     const t = await table({ 'a.txt': numbered(20) });
     done(await t.call('read_file', { path: 'a.txt' }));
     done(await t.call('edit_file', { path: 'a.txt', old_string: 'line 3\n', new_string: 'x\n' }));
@@ -179,7 +179,7 @@ describe('23. the next step of a refusal helps', () => {
     expect(t.text('a.txt')).toBe(numbered(20).replace('line 18', 'by hand'));
   });
 
-  it('an unknown change id leads to the last change', async () => {
+  it('an unknown change id suggests the last change', async () => {
     const t = await table({ 'a.txt': 'one\n' });
     done(await t.call('read_file', { path: 'a.txt' }));
     done(await t.call('write_file', { path: 'a.txt', content: 'two\n' }));
@@ -190,7 +190,7 @@ describe('23. the next step of a refusal helps', () => {
 });
 
 describe('24. a fault names its cause', () => {
-  it.skipIf(!CAN_MOUNT)('a full disk, to the model and to the user (needs a mount of its own)', async () => {
+  it.skipIf(!CAN_MOUNT)('a full disk, to the model and to the user (needs its own mount)', async () => {
     const t = prepared({ 'a.txt': 'one\n', 'b.txt': 'one\n' });
     const { server, fill } = await withSmallDisk(t, t.home);
     done(await server.call('read_file', { path: 'a.txt' }));
@@ -200,14 +200,14 @@ describe('24. a fault names its cause', () => {
     expect(text).toMatch(/nothing was changed/i);
     expect(t.text('a.txt')).toBe('one\n');
     expect(server.client.errors).toMatch(/full/);
-    // SQLite may still have room in its own files for the first notes.
+    // SQLite may still have room in its own files for the first records.
     let shown = '';
     for (let reads = 0; reads < 60 && !shown.includes('could not be recorded'); reads += 1)
       shown = done(await server.call('read_file', { path: 'b.txt' })).text;
     expect(shown).toMatch(/^1\tone\n.*could not be recorded/s);
   });
 
-  it('a database that is gone', async () => {
+  it('a deleted database', async () => {
     const t = await table({ 'a.txt': 'one\n' });
     done(await t.call('read_file', { path: 'a.txt' }));
     rmSync(join(t.home, 'lookfirst.db'));
@@ -220,7 +220,7 @@ describe('24. a fault names its cause', () => {
 describe('25. the proxy judges as the server does', () => {
   const READ_MANY = 'read_multiple_files';
 
-  it('an outside path refuses only itself in read_multiple_files', async () => {
+  it('read_multiple_files refuses only the paths that are outside', async () => {
     const t = prepared({ 'a.txt': 'one\n', 'b.txt': 'two\n' });
     writeFileSync(join(t.outside, 'c.txt'), 'outside\n');
     const proxy = await proxied(t, [OFFICIAL, t.base]);
@@ -232,7 +232,7 @@ describe('25. the proxy judges as the server does', () => {
     expect(await proxy.call('write_file', { path: paths[2], content: 'x\n' })).toMatchObject({ ok: true });
   });
 
-  it('an edit that is only tried needs no read, and its diff counts for its own lines', async () => {
+  it('a dry run of an edit needs no read, and the lines of its diff count as seen', async () => {
     const t = prepared({ 'a.txt': numbered(30), 'b.txt': numbered(30) });
     const proxy = await proxied(t, [OFFICIAL, t.root]);
     const server = await Served.start(t, ['--dialect', 'filesystem']);
@@ -261,7 +261,7 @@ describe('25. the proxy judges as the server does', () => {
     expect(text).not.toMatch(/old_string|new_string/);
   });
 
-  it('an unknown server’s read_multiple_files counts for what it shows', async () => {
+  it('the lines that an unknown server’s read_multiple_files shows count as seen', async () => {
     const t = prepared({ 'a.txt': 'one\n' });
     const proxy = await proxied(t, [join(import.meta.dirname, 'unknown-server.mjs')]);
     await proxy.tools();

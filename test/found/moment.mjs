@@ -17,7 +17,7 @@ function save(change) {
 }
 
 const moments = {
-  // A save just before the exchange; then the program reads what is there and saves again, before it is put back.
+  // Saves just before the exchange; then reads the tentative bytes and saves again, before the gate puts the first save back.
   'two saves': () => {
     native.swapSync = (from, to) => {
       exchanges += 1;
@@ -26,7 +26,7 @@ const moments = {
       if (exchanges === 1) save((text) => `${text}theirs 2\n`);
     };
   },
-  // A program that appends a line just before the first two tries. Each try that meets it exchanges back as well.
+  // Appends a line just before each of the first two tries. Such a try finds other bytes and exchanges back.
   appending: () => {
     native.swapSync = (from, to) => {
       exchanges += 1;

@@ -73,7 +73,7 @@ export async function within(places: Scratch, script: string): Promise<Served> {
 const mount = (folder: string): string =>
   `exec unshare -Urm sh -c 'mount -t tmpfs -o size=8m lookfirst-test "${folder}" && exec "$@"' sh "$@"`;
 
-/** Whether this user may mount a small disk. */
+/** True if this user may mount a small disk. */
 export const CAN_MOUNT: boolean =
   spawnSync('sh', ['-c', mount('/mnt'), 'sh', 'true'], { stdio: 'ignore' }).status === 0;
 
@@ -90,7 +90,7 @@ export async function withSmallDisk(
     try {
       writeFileSync(join(disk, 'filler'), Buffer.alloc(Math.max(0, bavail * bsize - except)));
     } catch {
-      // The server has written meanwhile: the disk is full as well.
+      // The server has written in the meantime, so the disk is full.
     }
   };
   return { server, disk, fill };
@@ -102,19 +102,19 @@ export function moment(name: string, file = ''): Record<string, string> {
   return { NODE_OPTIONS: `--import=${preload}`, LOOKFIRST_MOMENT: JSON.stringify([name, file]) };
 }
 
-/** The answer went through. */
+/** Checks that a call succeeded. */
 export function done(answer: Answer): Answer {
   expect(answer.outcome, answer.text).toMatchObject({ ok: true });
   return answer;
 }
 
-/** The answer is a refusal with this code. */
+/** Checks that a call was refused with this code. */
 export function refused(answer: Answer, code: string): Answer {
   expect(answer.outcome, answer.text).toMatchObject({ ok: false, code });
   return answer;
 }
 
-/** The proxy of the build under test, in front of a server. */
+/** Starts the proxy of the build under test in front of a server. */
 export async function proxied(
   places: Scratch,
   server: readonly string[],

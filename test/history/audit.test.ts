@@ -30,7 +30,7 @@ describe('lookfirst audit', () => {
     expect(stdout).toMatch(/shell write +a\.txt/);
   });
 
-  it('gives programs each transcript and each finding, one object a line', async () => {
+  it('prints each transcript and each finding as one JSON object per line', async () => {
     const places = scratch();
     const env = { HOME: withRollout(places) };
     const [transcript, finding] = objects(await lookfirst(places, ['audit', '--json'], { env }));
@@ -38,7 +38,7 @@ describe('lookfirst audit', () => {
     expect(finding).toMatchObject({ type: 'finding', kind: 'shell-write', path: join(places.root, 'a.txt') });
   });
 
-  it('says so when there is nothing', async () => {
+  it('says so if there are no transcripts', async () => {
     const places = scratch();
     const env = { HOME: withRollout(places) };
     const { code, stdout, stderr } = await lookfirst(places, ['audit', 'elsewhere'], { env });

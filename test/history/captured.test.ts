@@ -15,14 +15,14 @@ const EXPECTED = JSON.parse(readFileSync(new URL('expected.json', FOLDER), 'utf8
 >;
 
 describe('transcripts of real runs', () => {
-  it('all have their expectation', () => {
+  it('all have expected results', () => {
     const transcripts = readdirSync(FOLDER).filter(
       (name) => name !== 'expected.json' && name !== 'README.md',
     );
     expect(transcripts.sort()).toEqual(Object.keys(EXPECTED).sort());
   });
 
-  it.each(Object.keys(EXPECTED))('%s shows what it shows', (name) => {
+  it.each(Object.keys(EXPECTED))('%s gives the expected views', (name) => {
     const { format, records, sightings, skipped } = deriveSightings(readFileSync(new URL(name, FOLDER)), {
       cwd: ROOT,
     });
@@ -31,12 +31,12 @@ describe('transcripts of real runs', () => {
   });
 
   it.each(Object.keys(EXPECTED).filter((name) => name.endsWith('.jsonl')))(
-    '%s grows line by line',
+    '%s gives the same views when it is read line by line',
     (name) => {
       const bytes = readFileSync(new URL(name, FOLDER));
       let index = new HistoryIndex({ cwd: ROOT });
       for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, end + 1)) {
-        // Reading starts over until the format is known.
+        // The offset stays 0 until the format is known, so those bytes are fed again.
         index.feed(bytes.subarray(index.offset, end + 1));
         index = HistoryIndex.restore(JSON.parse(JSON.stringify(index.snapshot())), { cwd: ROOT });
       }

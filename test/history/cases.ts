@@ -49,7 +49,7 @@ export const CASES: readonly Case[] = [
     seen: ['a.ts read whole'],
   },
   {
-    rule: 'a call without a result was aborted',
+    rule: 'a call without a result counts as aborted',
     steps: [read('1', 'a.ts'), read('2', 'b.ts'), ok('2')],
     seen: ['b.ts read whole'],
   },
@@ -60,43 +60,43 @@ export const CASES: readonly Case[] = [
     seen: ['a.ts read 1-2', 'b.ts read 3-4'],
   },
   {
-    rule: 'the first result of a call decides: a failure stays one',
+    rule: 'the first result of a call decides: a later success does not count',
     steps: [read('1', 'a.ts'), is('1', 'error'), ok('1')],
     seen: [],
   },
   {
-    rule: 'the first result of a call decides: a success stays one',
+    rule: 'the first result of a call decides: a later failure does not count',
     steps: [read('1', 'a.ts'), ok('1'), is('1', 'error')],
     seen: ['a.ts read whole'],
   },
   {
-    rule: 'the same records twice are seen once',
+    rule: 'repeated records count once',
     steps: [read('1', 'a.ts', [2, 3]), ok('1'), read('1', 'a.ts', [2, 3]), ok('1')],
     seen: ['a.ts read 2-3'],
   },
   {
-    rule: 'an id used again belongs to the last call',
+    rule: 'a repeated call id refers to the last call with it',
     steps: [read('1', 'a.ts'), read('1', 'b.ts'), ok('1')],
     seen: ['b.ts read whole'],
   },
   { rule: 'a result without a call is nobody’s', steps: [shows('9', 'a.ts', [1, 5])], seen: [] },
   {
-    rule: 'a result before its call is nobody’s',
+    rule: 'a result before its call is ignored',
     steps: [shows('1', 'a.ts', [1, 5]), read('1', 'a.ts')],
     seen: [],
   },
   {
-    rule: 'compaction clears what was seen, and what comes after it counts',
+    rule: 'a compaction clears earlier views; later ones count',
     steps: [read('1', 'a.ts'), ok('1'), { do: 'compact' }, read('2', 'b.ts'), ok('2')],
     seen: ['b.ts read whole'],
   },
   {
-    rule: 'what a compaction keeps, stays',
+    rule: 'results that a compaction keeps still count',
     steps: [read('1', 'a.ts'), ok('1'), read('2', 'b.ts'), ok('2'), { do: 'compact', keep: ['1'] }],
     seen: ['a.ts read whole'],
   },
   {
-    rule: 'a result that came blanked shows nothing',
+    rule: 'a result that was recorded blank shows nothing',
     steps: [read('1', 'a.ts'), is('1', 'blank'), read('2', 'b.ts'), ok('2')],
     seen: ['b.ts read whole'],
   },
@@ -119,7 +119,7 @@ export const CASES: readonly Case[] = [
     seen: ['c.ts read whole'],
   },
   {
-    rule: 'what was rewound is gone, and what came before it stays',
+    rule: 'views in a rewound part no longer count; earlier ones do',
     steps: [
       read('1', 'a.ts'),
       ok('1'),
@@ -134,17 +134,17 @@ export const CASES: readonly Case[] = [
     seen: ['a.ts read whole', 'd.ts read whole'],
   },
   {
-    rule: 'lines asked for are the lines seen, and pages add up',
+    rule: 'the requested lines count as seen, and pages add up',
     steps: [read('1', 'a.ts', [1, 2]), ok('1'), read('2', 'a.ts', [4, 5]), ok('2')],
     seen: ['a.ts read 1-2', 'a.ts read 4-5'],
   },
   {
-    rule: 'more lines asked for than there are end with the file',
+    rule: 'a request for too many lines ends with the file',
     steps: [read('1', 'a.ts', [1, 900]), shows('1', 'a.ts', [1, 5])],
     seen: ['a.ts read whole'],
   },
   {
-    rule: 'a receipt of ours is trusted over the arguments',
+    rule: 'our own receipt takes precedence over the arguments',
     steps: [
       ownRead('1', 'a.ts', [1, 5]),
       { ...shows('1', 'a.ts', [1, 3]), receipt: '[read a.ts lines 1-3 of 9]' },
@@ -152,7 +152,7 @@ export const CASES: readonly Case[] = [
     seen: ['a.ts read 1-3'],
   },
   {
-    rule: 'a receipt whose lines are no longer there proves nothing',
+    rule: 'a receipt whose lines are missing proves nothing',
     steps: [
       ownRead('1', 'a.ts', [1, 5]),
       { ...shows('1', 'a.ts', [1, 2]), receipt: '[read a.ts lines 1-3 of 9]' },
@@ -160,7 +160,7 @@ export const CASES: readonly Case[] = [
     seen: [],
   },
   {
-    rule: 'a receipt for another file is no receipt',
+    rule: 'a receipt for another file is ignored',
     steps: [
       ownRead('1', 'a.ts', [1, 5]),
       { ...shows('1', 'a.ts', [1, 3]), receipt: '[read b.ts lines 1-3 of 3]' },
@@ -170,7 +170,7 @@ export const CASES: readonly Case[] = [
     seen: ['b.ts read 1'],
   },
   {
-    rule: 'relative paths belong to the working directory of the moment',
+    rule: 'relative paths are resolved in the working directory at that time',
     steps: [
       read('1', 'a.ts'),
       ok('1'),
@@ -184,7 +184,7 @@ export const CASES: readonly Case[] = [
     seen: ['a.ts read whole', 'c.ts read whole', 'src/b.ts read whole'],
   },
   {
-    rule: 'relative and absolute names meet, and so do detours',
+    rule: 'relative and absolute paths, and paths with "..", name the same file',
     steps: [
       read('1', 'a.ts', [1, 1]),
       ok('1'),
@@ -222,7 +222,7 @@ export const CASES: readonly Case[] = [
     seen: ['a.ts read 1-2'],
   },
   {
-    rule: 'tail shows lines that only the disk can number',
+    rule: 'tail shows lines whose numbers only the file on disk can tell',
     steps: [shell('1', 'tail -n 2 a.ts'), shows('1', 'a.ts', [4, 5])],
     seen: ['a.ts read none'],
   },

@@ -12,46 +12,51 @@ const outside = (...given: Parameters<typeof part>): Act => ({ kind: 'outside', 
 
 const CASES: readonly (readonly [rule: string, start: string, acts: readonly Act[], seen: string[]])[] = [
   [
-    'pages that touch each other are carried each by itself',
+    'adjacent pages are tracked separately',
     'a\nb\nc\nd\n',
     [read(1, 2), read(3, 4), edit(0, 1, 'A'), outside(6, 1, 'D')],
     ['1 A', '2 b'],
   ],
   [
-    'pages that touch each other stay apart through several edits',
+    'adjacent pages stay separate through several edits',
     '\na😀\na\na😀😀\na\n\n\na',
     [{ ...edit(79, 1, '\n'), all: true }, read(4, 7), read(8, 8), edit(0, 4, '\na'), edit(83, 7, '\n')],
     ['3 ', '4 ', '5 ', '6 ', '7 ', '8 '],
   ],
   [
-    'pages that an edit joins are one from then on',
+    'pages that an edit joins are one page afterwards',
     'a\nb\nc\nd\n',
     [read(1, 2), read(3, 4), edit(2, 3, 'B')],
     ['1 a', '2 B', '3 d'],
   ],
-  ['lines that move up to others like them', 'p\n\nX\n\nq\n', [read(4, 4), edit(0, 4, 'p')], ['2 ']],
-  ['lines behind those that were taken out', 'a\nb\nc\n', [read(3, 3), edit(2, 2, '')], ['2 c']],
-  ['a line whose neighbour was joined to it is lost', 'a\nb\nc\n', [read(2, 3), edit(1, 1, '')], ['2 c']],
+  ['lines that move up beside equal lines', 'p\n\nX\n\nq\n', [read(4, 4), edit(0, 4, 'p')], ['2 ']],
+  ['lines after removed lines', 'a\nb\nc\n', [read(3, 3), edit(2, 2, '')], ['2 c']],
   [
-    'every place of a replacement counts by itself',
+    'a line that was joined with its neighbour is not known',
+    'a\nb\nc\n',
+    [read(2, 3), edit(1, 1, '')],
+    ['2 c'],
+  ],
+  [
+    'each place of a replacement is tracked separately',
     'x\nb\nc\nx\ne\n',
     [read(1, 2), read(5, 5), { ...edit(0, 1, 'y\ny'), all: true }],
     ['1 y', '2 y', '3 b', '7 e'],
   ],
-  ['a text that was taken out', 'a\nb\nc\n', [read(1, 3), edit(2, 1, '')], ['1 a', '2 ', '3 c']],
+  ['a text that was removed', 'a\nb\nc\n', [read(1, 3), edit(2, 1, '')], ['1 a', '2 ', '3 c']],
   [
-    'a text that was taken out with its newline',
+    'a text that was removed with its newline',
     'a\nb\nc\n',
     [read(1, 3), { ...edit(2, 1, ''), strips: true }],
     ['1 a', '2 c'],
   ],
+  ['text written into an unseen line is not known', 'axa\nb\n', [read(2, 2), edit(1, 1, 'xa\nax')], ['3 b']],
   [
-    'what was written into a line that nobody saw is not known',
-    'axa\nb\n',
-    [read(2, 2), edit(1, 1, 'xa\nax')],
+    'a line is not known if only its beginning was written',
+    'x\nb\n',
+    [read(2, 2), edit(0, 1, 'x\ny')],
     ['3 b'],
   ],
-  ['a line of an edit is not known by its beginning', 'x\nb\n', [read(2, 2), edit(0, 1, 'x\ny')], ['3 b']],
   [
     'an empty line that is no longer empty',
     'a\n\nc\nd\n',
@@ -59,7 +64,7 @@ const CASES: readonly (readonly [rule: string, start: string, acts: readonly Act
     [],
   ],
   [
-    'all of a file that has grown since',
+    'the whole of a file that has grown since',
     'a\nb\n',
     [read(1, 3), outside(3, 1, '\nc\n'), edit(0, 1, 'A\nA')],
     ['1 A', '2 A', '3 b'],
@@ -73,35 +78,40 @@ const CASES: readonly (readonly [rule: string, start: string, acts: readonly Act
   ['a line shown with half of its ending', 'a\r\nb\r\n', [read(1, 1)], ['1 a']],
   ['more of a line ending than was shown', 'a\r\n', [read(1, 2), outside(1, 0, '\r')], []],
   [
-    'lines shown with other endings, beside others',
+    'lines shown with other endings than their neighbours',
     'a\nb\nc\n',
     [read(2, 3), outside(3, 0, '\r'), read(1, 1), edit(0, 1, 'A\nA')],
     ['1 A', '2 A', '3 b', '4 c'],
   ],
 ];
 
-describe('what is known after an edit', () => {
+describe('the lines that are known after an edit', () => {
   it.each(CASES)('%s', (_, start, acts, seen) => {
     const { byBytes, byText, known } = licensed(start, acts);
     expect({ byBytes, byText }).toEqual({ byBytes: seen, byText: seen });
     expect(known.told).toEqual(expect.arrayContaining(seen));
   });
 
-  it(`was shown or written, and all of that is known: ${RUNS} random conversations`, () => checkEdits(RUNS));
+  it(`are exactly those that were shown or written: ${RUNS} random conversations`, () => checkEdits(RUNS));
 });
 
-describe('what was known through a result is gone with it', () => {
+describe('lines that were known from a result are forgotten with the result', () => {
   const text = 'a\nb\nc\n';
   const all = ['1 A', '2 b', '3 c'];
   const again: readonly Act[] = [read(1, 4), edit(0, 1, 'x'), read(1, 4), edit(0, 1, 'A')];
 
   it.each<[string, readonly Act[], readonly string[], string[]]>([
     ['a read that was edited', [read(1, 4), edit(0, 1, 'A')], ['toolu_0'], []],
-    ['through several edits', [read(1, 4), edit(0, 1, 'x'), edit(0, 1, 'A')], ['toolu_0'], []],
-    ['one of two pages', [read(1, 2), read(3, 4), edit(0, 1, 'A')], ['toolu_1'], []],
-    ['the edit itself tells nothing', [read(1, 4), edit(0, 1, 'x'), edit(0, 1, 'A')], ['toolu_1'], all],
-    ['what was read again counts', again, ['toolu_0'], all],
-    ['what was read again goes as well', again, ['toolu_0', 'toolu_2'], []],
+    ['a read before several edits', [read(1, 4), edit(0, 1, 'x'), edit(0, 1, 'A')], ['toolu_0'], []],
+    ['one of two pages that were read', [read(1, 2), read(3, 4), edit(0, 1, 'A')], ['toolu_1'], []],
+    [
+      'the result of the edit itself, which shows nothing',
+      [read(1, 4), edit(0, 1, 'x'), edit(0, 1, 'A')],
+      ['toolu_1'],
+      all,
+    ],
+    ['the first of two reads', again, ['toolu_0'], all],
+    ['both of two reads', again, ['toolu_0', 'toolu_2'], []],
   ])('%s', (_, acts, gone, seen) => {
     const { records, known } = conversation(text, acts);
     const replacements = gone.map((toolUseId) => ({ kind: 'tool-result', toolUseId, replacement: 'x' }));
@@ -111,7 +121,7 @@ describe('what was known through a result is gone with it', () => {
     expect(confirmedLines(cut, known.text)).toEqual(seen);
   });
 
-  it('also when a compaction keeps the edit and not the read', () => {
+  it('the read, if a compaction keeps only the edit', () => {
     const { records, known } = conversation(text, [read(1, 4), edit(0, 1, 'A')]);
     const uuids = records.slice(2).map((record) => ('uuid' in record ? record.uuid : undefined));
     const boundary = (kept: readonly unknown[]): object => ({

@@ -32,13 +32,13 @@ const CASES: readonly (readonly [title: string, path: string, content: string, s
     ['a path with a backslash', '/repo/a\\n.ts', TEXT, '/repo/a\\n.ts'],
     ['a path that is not ASCII', '/repo/ä😀.ts', TEXT, '/repo/ä😀.ts'],
     ['a path to be resolved', 'src/../a.ts', TEXT, '/repo/a.ts'],
-    ['dots alone', '/repo/a.ts', `${TEXT} ...`, '/repo/a.ts'],
-    ['the word alone', '/repo/a.ts', `${TEXT} truncated`, '/repo/a.ts'],
+    ['a text with dots only', '/repo/a.ts', `${TEXT} ...`, '/repo/a.ts'],
+    ['a text with the word "truncated"', '/repo/a.ts', `${TEXT} truncated`, '/repo/a.ts'],
     ['a text cut with an ellipsis', '/repo/a.ts', `${TEXT} …12 tokens truncated…\n3\tx`, undefined],
     ['a text cut with dots', '/repo/a.ts', `${TEXT} [... 3 lines truncated ...]\n3\tx`, undefined],
   ];
 
-it.each(CASES)('%s is read from bytes as it is from records', (_, path, content, seen) => {
+it.each(CASES)('%s gives the same result from bytes as from records', (_, path, content, seen) => {
   const records = readOf(path, content);
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
   const escaped = lines.replaceAll('…', '\\u2026');
@@ -55,44 +55,47 @@ function uuidOf(count: number): string {
 
 const COMMANDS: readonly (readonly [title: string, input: object, seen: readonly string[]])[] = [
   ['a command alone', { command: 'cat a.ts' }, ['/repo/a.ts']],
-  ['one with other arguments', { command: 'cat a.ts', description: 'a \\ "b"', timeout: 5 }, ['/repo/a.ts']],
-  ['one with quotes', { command: 'cat "a b.ts"' }, ['/repo/a b.ts']],
-  ['one with two spaces', { command: 'cat  a.ts' }, ['/repo/a.ts']],
-  ['one of two words that is not ASCII', { command: 'cat ä.ts' }, []],
-  ['one in the background', { command: 'cat a.ts', run_in_background: true }, []],
-  ['one elsewhere', { command: 'cat a.ts', cwd: '/else' }, ['/else/a.ts']],
-  ['one with a pipe', { command: 'cat a.ts | wc' }, []],
   [
-    'one that is too long to be looked at at once',
-    { command: `cat ${'a'.repeat(5000)}` },
-    [`/repo/${'a'.repeat(5000)}`],
+    'a command with other arguments',
+    { command: 'cat a.ts', description: 'a \\ "b"', timeout: 5 },
+    ['/repo/a.ts'],
   ],
+  ['a command with quotes', { command: 'cat "a b.ts"' }, ['/repo/a b.ts']],
+  ['a command with two spaces', { command: 'cat  a.ts' }, ['/repo/a.ts']],
+  ['a command of two words that is not ASCII', { command: 'cat ä.ts' }, []],
+  ['a command in the background', { command: 'cat a.ts', run_in_background: true }, []],
+  ['a command in another folder', { command: 'cat a.ts', cwd: '/else' }, ['/else/a.ts']],
+  ['a command with a pipe', { command: 'cat a.ts | wc' }, []],
+  ['a command longer than one chunk', { command: `cat ${'a'.repeat(5000)}` }, [`/repo/${'a'.repeat(5000)}`]],
 ];
 
-it.each(COMMANDS)('%s is read from bytes as it is from records', (_, input, seen) => {
+it.each(COMMANDS)('%s gives the same result from bytes as from records', (_, input, seen) => {
   expect(pathsOf([runOf(1, input, END)])).toEqual([seen, seen]);
 });
 
 const ENDS: readonly (readonly [title: string, end: object])[] = [
-  ['the same', END],
-  ['one as long', { ...END, cwd: '/else' }],
-  ['one with something else behind it', { ...END, version: '2.2' }],
-  ['one that is longer', { ...END, cwd: '/else/where' }],
-  ['one that is escaped', { ...END, cwd: '/el"e' }],
-  ['none', { timestamp: END.timestamp, version: '2.1' }],
+  ['a record with the same folder', END],
+  ['a record whose folder has the same length', { ...END, cwd: '/else' }],
+  ['a record with another version', { ...END, version: '2.2' }],
+  ['a record with a longer folder', { ...END, cwd: '/else/where' }],
+  ['a record with an escaped folder', { ...END, cwd: '/el"e' }],
+  ['a record without a folder', { timestamp: END.timestamp, version: '2.1' }],
 ];
 
-it.each(ENDS)('a relative path belongs to its own working directory, also after %s', (_, end) => {
-  const input = { command: 'cat a.ts' };
-  const [fromBytes, fromRecords] = pathsOf([
-    runOf(1, input, END),
-    runOf(2, input, end),
-    runOf(3, input, END),
-  ]);
-  const middle = 'cwd' in end ? [`${String(end.cwd)}/a.ts`] : [];
-  expect(fromBytes).toEqual(['/repo/a.ts', ...middle, '/repo/a.ts']);
-  expect(fromRecords).toEqual(fromBytes);
-});
+it.each(ENDS)(
+  'a relative path is resolved in the working directory of its own record, even after %s',
+  (_, end) => {
+    const input = { command: 'cat a.ts' };
+    const [fromBytes, fromRecords] = pathsOf([
+      runOf(1, input, END),
+      runOf(2, input, end),
+      runOf(3, input, END),
+    ]);
+    const middle = 'cwd' in end ? [`${String(end.cwd)}/a.ts`] : [];
+    expect(fromBytes).toEqual(['/repo/a.ts', ...middle, '/repo/a.ts']);
+    expect(fromRecords).toEqual(fromBytes);
+  },
+);
 
 it.each([
   '2026-01-02T03:04:05.678Z',
@@ -103,7 +106,7 @@ it.each([
   '0050-01-02T03:04:05.678Z',
   '2026-01-02 03:04:05.678Z',
   '2026-01-02T03:04:0x.678Z',
-])('the time %s is read from bytes as it is from records', (timestamp) => {
+])('the time %s gives the same result from bytes as from records', (timestamp) => {
   const records = runOf(1, { command: 'cat a.ts' }, { ...END, timestamp });
   const atMs = Date.parse(timestamp);
   const times = [linesOf(records), records].map(
@@ -113,7 +116,7 @@ it.each([
   expect(times).toEqual([expected, expected]);
 });
 
-it('a path of millions of parts does no harm', () => {
+it('a path of millions of parts is handled', () => {
   const path = '/a'.repeat(5_000_000);
   const [record] = deriveSightings(readOf(path, TEXT), 'claude-code').sightings;
   expect(record?.path.length).toBe(path.length);

@@ -26,7 +26,10 @@ const BEFALL = {
     const parentUuid = parents.at(-7) ?? null;
     return [JSON.stringify({ ...parsed(line), parentUuid })];
   },
-  'comes again, emptied': (line) => [line, again(line, '[Old tool result content cleared]')],
+  'is written again with a cleared result': (line) => [
+    line,
+    again(line, '[Old tool result content cleared]'),
+  ],
   'is an error': (line) => [line.replace('"type":"tool_result",', '"type":"tool_result","is_error":true,')],
   'belongs to a sub-agent': (line) => [line.replace('"isSidechain":false', '"isSidechain":true')],
   'is followed by a summary': (line) => [
@@ -40,7 +43,7 @@ const HAPPENINGS = fc.array(fc.tuple(fc.nat(299), fc.constantFrom(...Object.valu
 });
 
 it.each(['main', 'sub-agent'] as const)(
-  'skimming a %s transcript gives what parsing every line gives',
+  'skimming a %s transcript gives the same result as parsing every line',
   (shape) => {
     fc.assert(
       fc.property(fc.nat(1000), HAPPENINGS, (seed, happenings) => {
@@ -58,7 +61,7 @@ it.each(['main', 'sub-agent'] as const)(
   },
 );
 
-it('skims most lines of such transcripts', () => {
+it('skims most lines of transcripts shaped like real ones', () => {
   const lines = transcript(SHAPES.main, 7, []);
   const skipped = lines.filter((line) => {
     const bytes = Buffer.from(line);
@@ -89,13 +92,13 @@ function parsed(line: string): JsonRecord {
 
 let named = 0;
 
-/** A name that no record uses yet. */
+/** An id that no record uses yet. */
 function uuid(): string {
   named += 1;
   return `ffffffff-0000-4000-8000-${named.toString(16).padStart(12, '0')}`;
 }
 
-/** The record with another name and another result. */
+/** A copy of the record with another id and another result. */
 function again(line: string, content: string): string {
   const record = parsed(line);
   const results = line.match(/"tool_use_id":"([^"]+)","type":"tool_result"/);

@@ -30,7 +30,7 @@ function bigTranscript(places: Scratch): string {
 }
 
 describe('lookfirst history', () => {
-  it('tells people what a model has in its context, file by file', async () => {
+  it('lists what a model has in its context, file by file', async () => {
     const places = withTranscript('codex.jsonl');
     const { code, stdout, stderr } = await lookfirst(places, ['history', 'codex.jsonl']);
     expect(stderr).toBe('');
@@ -63,7 +63,7 @@ describe('lookfirst history', () => {
     expect((await pathsOf('--cwd', '/other')).some((path) => path.startsWith('/other/'))).toBe(true);
   });
 
-  it('gives programs the transcript and each sighting, one object a line', async () => {
+  it('prints the transcript and each sighting as one JSON object per line', async () => {
     const places = withTranscript('gemini.jsonl');
     const [head, ...sightings] = objects(
       await lookfirst(places, ['history', 'gemini.jsonl', '--cwd', '/repo', '--json']),
@@ -83,7 +83,7 @@ describe('lookfirst history', () => {
     });
   });
 
-  it('leaves out what lies outside of --root', async () => {
+  it('omits files outside --root', async () => {
     const places = withTranscript('codex.jsonl');
     const rows = objects(
       await lookfirst(places, ['history', 'codex.jsonl', '--root', '/repo/src', '--json']),
@@ -92,17 +92,17 @@ describe('lookfirst history', () => {
   });
 
   it.each<[string, string[], number, RegExp]>([
-    ['a file that is not there', ['history', 'none.jsonl'], 1, /none\.jsonl: there is no such file/],
+    ['a missing file', ['history', 'none.jsonl'], 1, /none\.jsonl: there is no such file/],
     ['a folder', ['history', '.'], 1, /is not a file/],
     [
-      'no transcript',
+      'a file that is not a transcript',
       ['history', 'words.txt'],
       1,
       /not a transcript of a known format: .*known: thread-events/,
     ],
     ['an unknown format', ['history', 'codex.jsonl', '--format', 'word'], 64, /word.*thread-events/s],
     ['nothing', ['history'], 64, /FILE is missing/],
-  ])('says clearly that it was given %s', async (_, args, code, message) => {
+  ])('reports %s', async (_, args, code, message) => {
     const places = withTranscript('codex.jsonl');
     writeFileSync(join(places.root, 'words.txt'), 'Dear diary\n');
     const ran = await lookfirst(places, args);
@@ -111,7 +111,7 @@ describe('lookfirst history', () => {
     expect(ran.stderr).not.toMatch(/ {4}at /);
   });
 
-  it.skipIf(!hasTerminal)('shows how far it is on a terminal, for big files', () => {
+  it.skipIf(!hasTerminal)('shows progress on a terminal for big files', () => {
     const places = scratch();
     bigTranscript(places);
     copyFileSync(join(FIXTURES, 'codex.jsonl'), join(places.root, 'small.jsonl'));
@@ -123,7 +123,7 @@ describe('lookfirst history', () => {
     expect(small).not.toContain('reading');
   });
 
-  it('shows no bar where nobody looks', async () => {
+  it('shows no progress if stderr is not a terminal', async () => {
     const places = scratch();
     bigTranscript(places);
     const { code, stderr } = await lookfirst(places, ['history', 'big.jsonl']);

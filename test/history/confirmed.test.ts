@@ -35,7 +35,7 @@ const VIEWS: readonly (readonly [string, Step[]])[] = [
     ],
   ],
   [
-    'the end',
+    'the end of a file',
     [
       { do: 'call', id: '1', tool: 'shell', command: 'tail -n 2 a.ts' },
       { do: 'result', id: '1', shows: { path: 'a.ts', lines: [4, FILE_LINES] } },
@@ -65,12 +65,12 @@ function confirmedBy(kind: ScribeKind, steps: readonly Step[], content: string):
 }
 
 describe.each(SCRIBES)('$name', (kind) => {
-  it.each(VIEWS)('%s is confirmed by the same lines and by no others', (what, steps) => {
+  it.each(VIEWS)('%s is confirmed by a file with the same lines and by no other', (what, steps) => {
     const confirmed = (content: string): string | undefined => confirmedBy(kind, steps, content);
     if (confirmed(WHOLE) === undefined) return;
     const all = what === 'the end' ? '4-5' : 'whole';
     expect(confirmed(WHOLE)).toBe(all);
-    // Line endings are not shown.
+    // Transcripts do not show line endings, so CRLF confirms as well.
     expect(confirmed(WHOLE.replaceAll('\n', '\r\n'))).toBe(all);
     expect(confirmed(WHOLE.replace('a.ts 1', 'a.ts x'))).toBe(
       { pages: '3-5', 'the end': '4-5' }[what] ?? 'nothing',

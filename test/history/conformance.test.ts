@@ -29,7 +29,7 @@ describe.each(SCRIBES)('$name', (kind) => {
     expect(seenLines(sightings)).toEqual([...seen].sort());
   });
 
-  it('gives the same from bytes as from records', () => {
+  it('gives the same result from bytes as from records', () => {
     for (const { rule, records, seen } of told) {
       const text = records.map((record) => `${JSON.stringify(record)}\n`).join('');
       const { sightings } = deriveSightings(text, { format: kind.format, cwd: ROOT });
@@ -43,8 +43,8 @@ describe.each(SCRIBES)('$name', (kind) => {
   });
 });
 
-describe('what a host does not know', () => {
-  it.each(SCRIBES)('$name: is listed', (kind) => {
+describe('cases that a host cannot record', () => {
+  it.each(SCRIBES)('$name', (kind) => {
     const silent = CASES.filter((one) => recordsOf(kind, one) === undefined).map((one) => one.rule);
     expect(silent).toMatchSnapshot();
   });

@@ -4,6 +4,6 @@ import { SCRIBES } from './scribes/all.ts';
 
 const RUNS = 200;
 
-describe('a transcript that grows gives what it gives at once', () => {
+describe('reading a transcript while it grows gives the same result as reading it at once', () => {
   it.each(SCRIBES)(`$name: ${RUNS} random transcripts`, (kind) => checkFold(kind, RUNS));
 });

@@ -8,7 +8,7 @@ import { SCRIBES } from './scribes/all.ts';
 import { seenLines } from './seen-lines.ts';
 import { ROOT, type Step } from './step.ts';
 
-/** A read of every file, and a compaction that keeps nothing of the first. */
+/** A read of every file, and a compaction that removes the first read. */
 const CONVERSATION: readonly Step[] = [
   { do: 'call', id: '1', tool: 'read', path: 'a.ts' },
   { do: 'result', id: '1' },
@@ -55,7 +55,7 @@ describe.each(SCRIBES)('$name, hostile', (kind) => {
     expect(deriveSightings(windows, options).sightings).not.toEqual([]);
   });
 
-  it('anything in place of anything is left out, never a crash', () => {
+  it('skips records with any value in any place, and never crashes', () => {
     const records = recordsOf(kind, CONVERSATION);
     const wrong = fc.oneof(
       fc.jsonValue(),
@@ -74,7 +74,7 @@ describe.each(SCRIBES)('$name, hostile', (kind) => {
     );
   });
 
-  it('100,000 levels of JSON are one record that says nothing', () => {
+  it('skips one record with 100,000 levels of JSON', () => {
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     const nested = recordsOf(kind, READ_B).map((record) => {
       const text = JSON.stringify(record);
@@ -86,7 +86,7 @@ describe.each(SCRIBES)('$name, hostile', (kind) => {
     expect(half.skipped.reasons['not-json']).toBe(1);
   });
 
-  it('names of prototypes are names', () => {
+  it('treats names such as __proto__ as ordinary names', () => {
     const steps: Step[] = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'].flatMap(
       (name): Step[] => [
         { do: 'call', id: name, tool: 'read', path: `${name}` },
@@ -109,7 +109,7 @@ describe.each(SCRIBES)('$name, hostile', (kind) => {
     expect(Object.getPrototypeOf({})).toBe(Object.prototype);
   });
 
-  it('paths with NUL are no paths, and lone surrogates do no harm', () => {
+  it('ignores paths with NUL, and handles lone surrogates', () => {
     const steps: Step[] = ['a\0b.ts', '\ud800.ts'].flatMap((path, id): Step[] => [
       { do: 'call', id: `${id}`, tool: 'read', path },
       { do: 'result', id: `${id}` },
@@ -118,7 +118,7 @@ describe.each(SCRIBES)('$name, hostile', (kind) => {
     expect(sightings.some((sighting) => sighting.path.includes('\0'))).toBe(false);
   });
 
-  it('binary between the records is counted, and the records count', () => {
+  it('counts binary data between the records as skipped, and reads the records', () => {
     const binary = Buffer.concat([randomBytes(5000), Buffer.from('\n\0\n\xff\n')]);
     const text = Buffer.from(recordsOf(kind, READ_B).map(lineOf).join(''));
     const { sightings, skipped } = deriveSightings(Buffer.concat([binary, text, binary]), options);
@@ -126,7 +126,7 @@ describe.each(SCRIBES)('$name, hostile', (kind) => {
     expect(skipped.reasons['not-json']).toBeGreaterThan(2);
   });
 
-  it('calls that are never answered are given up at last', () => {
+  it('drops calls that are never answered', () => {
     const call = recordsOf(kind, READ_B.slice(0, 1)).at(-1);
     const text = JSON.stringify(call);
     const index = new HistoryIndex(options);
@@ -153,7 +153,7 @@ describe('a hostile transcript of no format', () => {
 });
 
 describe('memory', () => {
-  it('is not filled by a line of 200 MB, which is counted, and what follows counts', async () => {
+  it('is not filled by a line of 200 MB, which is skipped and counted', async () => {
     const piece = Buffer.alloc(1 << 20, 'x');
     const [first = {}, ...rest] = recordsOf(kindOf('claude-code'), READ_B).map((record) =>
       Buffer.from(lineOf(record)),
@@ -212,7 +212,7 @@ function replaceSomewhere(tree: object, at: number, value: unknown): void {
 }
 
 it.each([{ content: [] }, { content: '' }, {}])(
-  'LangChain: what is removed need not have a content: %j',
+  'LangChain: a message can be removed by a record with any content: %j',
   (more) => {
     const call = { name: 'read_file', args: { path: 'a.ts' }, id: 'c1', type: 'tool_call' };
     const records = [

@@ -19,7 +19,7 @@ export class KnownLines {
     return this.#lines.join('');
   }
 
-  /** As `NUMBER TEXT`. */
+  /** The lines that the model is sure to know, as `NUMBER TEXT`. */
   get sure(): readonly string[] {
     return this.#lines.map(named).filter((_, at) => this.#sure[at] === true);
   }

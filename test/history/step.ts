@@ -14,7 +14,7 @@ export type CallStep = {
 export interface ResultStep {
   readonly do: 'result';
   readonly id: string;
-  /** Default: ok. `blank`: a note by the host instead of the text. */
+  /** Default: ok. `blank`: the host replaced the text with a note. */
   readonly is?: 'ok' | 'error' | 'denied' | 'blank';
   /** Lines of a file that the result shows. Default for a read: the lines that its call asked for. */
   readonly shows?: { readonly path: string; readonly lines: Lines };
@@ -47,7 +47,7 @@ export function textOf(path: string, [from, to]: Lines): string {
     .join('');
 }
 
-/** As reads show them: `N<TAB>text`, without a final newline. */
+/** Lines as a read shows them: `N<TAB>text`, without a final newline. */
 export function numberedText(path: string, [from, to]: Lines, pad = 0): string {
   return linesOf(path, [from, to])
     .map((line, index) => `${String(from + index).padStart(pad)}\t${line}`)

@@ -3,7 +3,7 @@ import { HistoryIndex } from '../../src/index.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
-/** A thread of seed document C: only its events are kept of a conversation. */
+/** A thread of seed document C. Only the events of the conversation are kept. */
 class Thread {
   readonly events: object[] = [];
   readonly #desk: Desk;
@@ -55,7 +55,7 @@ describe('seed document C: hasFileBeenRead', () => {
     expect(thread.hasFileBeenRead('a.txt')).toBe(false);
   });
 
-  it('knows a read that succeeded and no read that failed, file by file', async () => {
+  it('counts a read that succeeded, not one that failed, for each file separately', async () => {
     const { thread } = await open();
     thread.call('file_read', { path: '/p/a.txt' }, 'one\n');
     thread.call('file_read', { path: '/p/b.txt' }, 'File not found', true);
@@ -73,7 +73,7 @@ describe('seed document C: hasFileBeenRead', () => {
 });
 
 describe('seed document C: the tools', () => {
-  it('write, insert and edit need a read, a new file needs none', async () => {
+  it('require a read before write, insert and edit, except for a new file', async () => {
     const { t, thread } = await open();
     await t.put('a.txt', 'one\n');
     const blind = await thread.agent();
@@ -87,7 +87,7 @@ describe('seed document C: the tools', () => {
 });
 
 describe('seed document C: its end-to-end test', () => {
-  it('read, write allowed, compacted, write refused', async () => {
+  it('allows a write after a read, and refuses it after a compaction', async () => {
     const { t, thread } = await open();
     await t.put('a.txt', 'one\n');
     thread.read('a.txt');

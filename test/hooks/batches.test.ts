@@ -10,7 +10,7 @@ const COMMANDS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 200 : 40;
 const LINES = 12;
 const NAMES = Array.from({ length: 20 }, (_, at) => `f${at}.py`);
 
-it(`${COMMANDS} batched shell commands: shown lines count, lost updates are named, reads are never refused`, async () => {
+it(`${COMMANDS} batched shell commands: shown lines count as read, lost updates are reported, reads are never refused`, async () => {
   const places = scratch();
   writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "off"}}');
   const agent = new Hooked(places);

@@ -9,13 +9,13 @@ let places: Scratch;
 let root: string;
 let home: string;
 
-/** Runs a command. A named store keeps hook calls from starting a resident. */
+/** Runs a command. With a named store, hook calls start no resident process. */
 function run(args: readonly string[], input = ''): Promise<Ran> {
   const env = { LOOKFIRST_STORE: `sqlite:${join(home, 'lookfirst.db')}` };
   return lookfirst(places, args, { env, input });
 }
 
-/** Sends one event in the neutral form. */
+/** Sends one event in the generic format. */
 async function send(event: object): Promise<{ verdict: string; reason?: string; context?: string }> {
   const { stdout, stderr } = await run(
     ['hook', 'generic'],
@@ -71,7 +71,7 @@ describe('a conversation through hooks', () => {
     expect(text('a.txt')).toBe('one\n');
   });
 
-  it('a new file in a new folder can be taken back', async () => {
+  it('a new file in a new folder can be undone', async () => {
     const input = { path: 'new/deep/a.txt', content: 'one\n' };
     expect(await announced('write', input)).toEqual({ verdict: 'pass' });
     mkdirSync(join(root, 'new/deep'), { recursive: true });
@@ -123,7 +123,7 @@ describe('a conversation through hooks', () => {
     "sed -i 's/one/two/' a.txt",
     "apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End Patch\nE",
     "cd . && apply_patch <<'E'\n*** Begin Patch\n*** Add File: a.txt\n+two\n*** End Patch\nE",
-  ])('a certain blind write of the shell is denied: %s', async (command) => {
+  ])('a shell command that certainly overwrites an unread file is denied: %s', async (command) => {
     put('a.txt', 'one\n');
     put('b.txt', 'bee\n');
     expect(await announced('run', { command })).toMatchObject({
@@ -150,7 +150,7 @@ describe('a conversation through hooks', () => {
     expect(text('out.log')).toBe('second\n');
   });
 
-  it('what a command changed in a seen file is one change that can be undone', async () => {
+  it("a command's change of a seen file is one change that can be undone", async () => {
     put('a.txt', 'one\ntwo\n');
     await shell('cat a.txt');
     expect(await shell("sed -i 's/one/ONE/' a.txt")).toEqual({ verdict: 'pass' });
@@ -159,7 +159,7 @@ describe('a conversation through hooks', () => {
     expect(text('a.txt')).toBe('one\ntwo\n');
   });
 
-  it('in a repository a command can be undone also for files nobody has seen', async () => {
+  it('in a repository, a command can be undone even for files that no session has seen', async () => {
     put('a.txt', 'one\n');
     put('b.txt', 'bee\n');
     await shell('git init -q && git add -A && git -c user.name=a -c user.email=a@b.c commit -qm x');
@@ -171,7 +171,7 @@ describe('a conversation through hooks', () => {
     expect(existsSync(join(root, 'd/new.txt'))).toBe(false);
   });
 
-  it('a command that drops the change of someone else is named, with the way back', async () => {
+  it("a command that drops another writer's change is reported, with the way to restore it", async () => {
     put('a.txt', 'one\ntwo\nthree\n');
     await shell('cat a.txt');
     const asked = await announced('run', { command: 'python3 patch.py' });
@@ -191,7 +191,7 @@ describe('a conversation through hooks', () => {
     expect(ended.context).toMatch(/undo c\w+/);
   });
 
-  it('a command that keeps the change of someone else passes in silence', async () => {
+  it("a command that keeps another writer's change passes without a notice", async () => {
     put('a.txt', 'one\ntwo\nthree\n');
     await shell('cat a.txt');
     put('a.txt', 'one\ntwo, by hand\nthree\n');
@@ -199,7 +199,7 @@ describe('a conversation through hooks', () => {
     expect(text('a.txt')).toBe('one\ntwo, by hand\nTHREE\n');
   });
 
-  it('judges also where the current folder is gone', () => {
+  it('judges a call even if the current folder was deleted', () => {
     put('a.txt', 'one\n');
     const event = { event: 'before', action: 'write', session: 's', cwd: root, call: 'c' };
     const input = JSON.stringify({ ...event, input: { path: 'a.txt', content: 'x' } });
@@ -214,7 +214,7 @@ describe('a conversation through hooks', () => {
     expect(status).toBe(2);
   });
 
-  it('log does not list every process that joins the session, the journal does', async () => {
+  it('log hides entries about processes that join a session, unless --kind or --json asks for all', async () => {
     put('a.txt', 'one\n');
     await send({ event: 'start' });
     await send({ event: 'prompt', prompt: 'x' });
@@ -242,7 +242,7 @@ describe('a conversation through hooks', () => {
     'npx -y lookfirst allow a.txt',
     'cd / && lookfirst sessions forget s',
     'lookfirst gc --purge a',
-  ])('a command of the operator is refused to an agent and journalled: %s', async (command) => {
+  ])('an agent is refused an operator command, and the attempt is journalled: %s', async (command) => {
     expect(await announced('run', { command })).toMatchObject({
       verdict: 'deny',
       reason: expect.stringContaining('[PROTECTED]'),
@@ -250,7 +250,7 @@ describe('a conversation through hooks', () => {
     expect((await run(['log'])).stdout).toContain('refused to an agent');
   });
 
-  it("a client's settings with our hooks are not for the agent, others are", async () => {
+  it('an agent may not write client settings that contain our hooks, but may write others', async () => {
     mkdirSync(join(root, '.claude'));
     put('.claude/settings.local.json', '{"hooks": {"PreToolUse": ["lookfirst-hook"]}}');
     await shell('cat .claude/settings.local.json');

@@ -19,12 +19,12 @@ const bench = (await import(new URL('../../bench/false-alarms.mjs', import.meta.
   readonly NEW: string;
 };
 
-/** Gemini CLI has no event for a compaction. */
+/** The mixes of events that a client can report. Gemini CLI has no event for a compaction. */
 function mixesOf(client: Replayed): readonly Mix[] {
   return bench.MIXES.filter(({ reading }) => client !== 'gemini' || reading !== 'compact');
 }
 
-it.each(REPLAYED)('%s: everyday mixes cause no wrong refusal and no missed clobber', async (client) => {
+it.each(REPLAYED)('%s: everyday mixes cause no wrong refusal and no missed overwrite', async (client) => {
   const places = scratch();
   writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "off"}}');
   const agent = new ReplayedClient(places, client);

@@ -22,7 +22,7 @@ function captures(client: HostName): (readonly [name: string, payload: JsonObjec
 
 const CLIENTS = ['claude-code', 'codex', 'gemini', 'opencode'] as const;
 
-/** The kind that a capture's file name promises. */
+/** The kind of event that the capture's file name states. */
 function expectedKind(name: string): HookEvent['kind'] {
   const [event = ''] = name.replace('.json', '').split('-');
   if (/^(PreToolUse|BeforeTool|tool\.execute\.before)$/.test(event)) return 'before';
@@ -52,7 +52,7 @@ describe.each(CLIENTS)('%s', (client) => {
   });
 
   it.each(captures(client).filter(([name]) => expectedKind(name) === 'before'))(
-    'denies %s in a form the client obeys',
+    'denies %s in a form that the client obeys',
     async (_name, payload) => {
       const call = { host, text: JSON.stringify(payload), onFailure: 'deny' } as const;
       const answer = await answerHook(call, async () => ({ verdict: 'deny', reason: 'read it first' }));
@@ -69,7 +69,7 @@ describe.each(CLIENTS)('%s', (client) => {
   });
 
   it.each(captures(client))(
-    'a failure of ours in %s denies a change and nothing else',
+    'an internal error in %s denies a change and lets other events pass',
     async (name, payload) => {
       const call = { host, text: JSON.stringify(payload), onFailure: 'deny' } as const;
       const answer = await answerHook(call, async () => {

@@ -54,7 +54,7 @@ describe.each(REPLAYED)('parallel calls of %s', (client) => {
     expect(NAMES.map(get)).toEqual(NAMES.map(() => 'one\ntwo\n'));
   });
 
-  it('of one file are taken back, also when the later one is reported first', async () => {
+  it('of one file can be undone, even if the later one is reported first', async () => {
     const replayed = new ReplayedClient(places, client);
     put('a.txt', 'one\ntwo\n');
     await replayed.read('a.txt');
@@ -86,7 +86,7 @@ describe('events of calls that a client makes in parallel', () => {
     expect(NAMES.map(get)).toEqual(NAMES.map(() => 'one\ntwo\n'));
   });
 
-  it('leave a journal that takes two edits of one file back, also when the later one is reported first', async () => {
+  it('leave a journal from which two edits of one file can be undone, even if the later one is reported first', async () => {
     put('a.txt', 'one\ntwo\n');
     await agent.read('a.txt', 'one\ntwo\n');
     const [first, second] = [edit('a.txt', 'one', 'ONE'), edit('a.txt', 'two', 'TWO')];
@@ -115,7 +115,7 @@ describe('an after-event that comes before its before-event', () => {
     expect(await agent.send({ event: 'before', ...again })).toMatchObject({ verdict: 'deny' });
   });
 
-  it('of a command: what others change later is not its work', async () => {
+  it('of a command: later changes of other programs are not recorded as its own', async () => {
     put('a.txt', 'one\n');
     await agent.read('a.txt', 'one\n');
     const run = { action: 'run', input: { command: 'make' }, call: 'c1' };

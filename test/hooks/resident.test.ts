@@ -94,7 +94,7 @@ function sockets(): string[] {
 
 beforeEach(() => {
   base = mkdtempSync(join(tmpdir(), 'hook-script-'));
-  // Longer than a socket's path may be.
+  // This path is longer than the path of a socket may be.
   home = join(base, 'a'.repeat(60), 'b'.repeat(60), 'state');
   root = join(base, 'work');
   mkdirSync(join(home, 'bin'), { recursive: true, mode: 0o700 });
@@ -111,7 +111,7 @@ afterEach(() => {
 describe.runIf(process.platform === 'linux')('the hook script', () => {
   const env = () => ({ LOOKFIRST_HOME: home });
 
-  it('denies by Node first, then by the resident that Node has started', async () => {
+  it('denies through Node first, then through the resident process that Node has started', async () => {
     const first = await callScript(blindWrite(), ['claude-code'], env());
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(first.stdout).hookSpecificOutput.permissionDecision).toBe('deny');
@@ -124,7 +124,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     expect(second.stdout).toBe(first.stdout);
   });
 
-  it('keeps its socket and folder to the user', async () => {
+  it('makes its socket and folder accessible to the user only', async () => {
     await callScript(blindWrite(), ['claude-code'], env());
     await expect.poll(sockets).toHaveLength(2);
     expect(lstatSync(join(home, 'run')).mode & 0o777).toBe(0o700);
@@ -150,7 +150,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     expect(sockets()).toEqual([]);
   });
 
-  it(`${CALLS} calls leave one resident, and nothing is left after its idle time`, async () => {
+  it(`${CALLS} calls leave one resident process, and nothing is left after its idle time`, async () => {
     const scraps = join(base, 'tmp');
     mkdirSync(scraps);
     const around = { ...env(), TMPDIR: scraps, LOOKFIRST_RESIDENT_IDLE_MS: '3000' };
@@ -161,7 +161,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
         expect(stdout).toContain('"deny"');
       }
     }
-    // Residents that were started beside the first end as soon as they find it.
+    // Residents that started at the same time end when they find the first one.
     await expect.poll(residents).toHaveLength(1);
     await expect.poll(residents, { timeout: 20_000 }).toEqual([]);
     expect(sockets()).toEqual([]);
@@ -170,14 +170,14 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     expect(existsSync(snapshots) ? readdirSync(snapshots) : []).toEqual([]);
   });
 
-  it('a new resident removes what a killed one has left', async () => {
+  it('a new resident removes the files that a killed one has left', async () => {
     await callScript(blindWrite(), ['claude-code'], env());
     await expect.poll(sockets).toHaveLength(2);
     const [pid = 0] = residents();
     process.kill(pid, 'SIGKILL');
     await expect.poll(residents).toEqual([]);
     const left = sockets().find((name) => name.startsWith('r-')) ?? '';
-    // A socket is removed only when it is so old that its resident must be listening.
+    // A socket is removed only if it is so old that its resident would have been listening for long.
     const past = new Date(Date.now() - 120_000);
     utimesSync(join(home, 'run', left), past, past);
     mkdirSync(join(home, 'snapshots'), { recursive: true });
@@ -260,7 +260,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     expect(open).toMatchObject({ code: 0, stdout: '' });
   });
 
-  it('hands text with quotes, dollars, backslashes and newlines on as it is', async () => {
+  it('passes on text with quotes, dollars, backslashes and newlines unchanged', async () => {
     const content = '$HOME `id` "x" \'y\' \\n \u00e9 \u{1f600}\nlast';
     const input = { ...(blindWrite() as object), tool_input: { file_path: join(root, 'new.txt'), content } };
     for (let i = 0; i < 2; i += 1) {

@@ -39,7 +39,7 @@ function start(command: string, args: readonly string[], input = '', env = {}): 
   });
 }
 
-/** One event of Claude Code, answered by the program without a resident. */
+/** Sends one event of Claude Code to the program, without a resident process. */
 async function send(hook_event_name: string, more: object): Promise<Record<string, string>> {
   const [node = '', ...first] = PROGRAM;
   const payload = { session_id: 's', cwd: places.root, prompt_id: 'turn-1', hook_event_name, ...more };
@@ -53,11 +53,11 @@ interface Bash {
   readonly command: string;
   readonly agent?: string;
   readonly background?: boolean;
-  /** Called between the event before and the command. */
+  /** Called between the before-event and the command. */
   meanwhile?(): void;
 }
 
-/** A call of Claude Code's Bash tool: the event before, the line through the prefix, the event after. */
+/** A call of Claude Code's Bash tool: the before-event, the line through the prefix, the after-event. */
 async function bash({ command, agent, background, meanwhile }: Bash): Promise<Ended & { context?: string }> {
   calls += 1;
   const call = {
@@ -99,7 +99,7 @@ beforeEach(async () => {
 });
 
 describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
-  it('a command is one change of its session and turn, also for files nobody has seen', async () => {
+  it('a command is one change of its session and turn, even for files that no session has seen', async () => {
     const command = `rm a.txt; mkdir d; echo 'n' > d/new.txt`;
     expect(await bash({ command })).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(existsSync(join(places.root, 'a.txt'))).toBe(false);
@@ -135,7 +135,7 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     expect(answer['permissionDecisionReason']).toContain('[PARTIALLY_READ]');
   });
 
-  it("a command that drops someone else's change is not committed, and the model is told", async () => {
+  it("a command that drops another writer's change is not committed, and the model gets the reason", async () => {
     await bash({ command: 'cat a.txt' });
     writeFileSync(join(places.root, 'a.txt'), 'one\ntwo, by hand\nthree\n');
     const ran = await bash({ command: `python3 -c "open('a.txt','w').write('one\\ntwo\\nTHREE\\n')"` });
@@ -146,7 +146,7 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     expect(await changes()).toEqual([]);
   });
 
-  it('a background command runs without a layer: what it writes is there at once', async () => {
+  it('a background command runs without a layer: its writes are visible at once', async () => {
     await bash({ command: 'cat a.txt' });
     await bash({ command: "sed -i 's/one/ONE/' a.txt", background: true });
     expect(text('a.txt')).toBe('ONE\ntwo\nthree\n');
@@ -171,7 +171,7 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     expect(existsSync(join(places.root, 'late.txt'))).toBe(false);
   });
 
-  it("a sub-agent's work is in the turn of its parent, which rewind takes back by its id", async () => {
+  it("a sub-agent's changes belong to its parent's turn, and rewind to that turn undoes them", async () => {
     await send('UserPromptSubmit', { prompt: 'go' });
     await bash({ command: 'echo x > by-main.txt' });
     await bash({ command: 'echo x > by-agent.txt', agent: 'worker' });
@@ -181,7 +181,7 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     expect(existsSync(join(places.root, 'by-agent.txt'))).toBe(false);
   });
 
-  it('a command that ran without its layer is recorded by its images, and the next one gets a snapshot', async () => {
+  it('a command that ran without its layer is recorded from the before-images, and marked as such', async () => {
     await bash({ command: 'cat a.txt' });
     const command = "sed -i 's/one/ONE/' a.txt";
     const call = { tool_name: 'Bash', tool_input: { command }, tool_use_id: 'sandboxed' };
@@ -205,7 +205,7 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
 describe.skipIf(here === undefined)('init and remove', () => {
   const settings = () => join(places.root, '.claude/settings.local.json');
 
-  it('adds the prefix where a layer is possible, proves it, and takes it out again', async () => {
+  it('init adds the prefix if a layer is possible, doctor tries it, and remove takes it out', async () => {
     mkdirSync(join(places.root, '.claude'));
     const before = '{\n  "env": {\n    "A": "b"\n  }\n}\n';
     writeFileSync(settings(), before);
@@ -220,7 +220,7 @@ describe.skipIf(here === undefined)('init and remove', () => {
     expect(readFileSync(settings(), 'utf8')).toBe(before);
   });
 
-  it('leaves it out when the policy wants images', async () => {
+  it('init adds no prefix if the policy says `shell: images`', async () => {
     writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"shell": "images"}}');
     await lookfirst(places, ['init', 'claude-code', '--hooks']);
     expect(readFileSync(settings(), 'utf8')).not.toContain('SHELL_PREFIX');

@@ -17,7 +17,7 @@ beforeEach(() => {
   writeFileSync(join(places.root, SETTINGS), OURS);
 });
 
-/** HOME stands for the state folder. */
+/** In these commands, HOME stands for the state folder. */
 const COMMANDS = [
   `echo {} > ${SETTINGS}`,
   `sed -i s/lookfirst// ${SETTINGS}`,
@@ -54,7 +54,7 @@ describe('an agent that tries to switch the gate off', () => {
     expect(verdict).toBe('deny');
   });
 
-  it(`gets none of ${COMMANDS.length} commands through, and each is journalled`, async () => {
+  it(`is refused ${COMMANDS.length} commands, and each attempt is journalled`, async () => {
     for (const [at, given] of COMMANDS.entries()) {
       // The commands are judged but never run: one that passed could end other processes.
       const command = given.replaceAll('HOME', places.home);
@@ -79,7 +79,7 @@ describe('an agent that tries to switch the gate off', () => {
     'lookfirst status',
     'kill 999999',
     'mkdir -p .claude/agents && echo x > .claude/agents/new.md',
-  ])('may still do: %s', async (command) => {
+  ])('may still run: %s', async (command) => {
     const asked = { event: 'before', action: 'run', input: { command }, call: 'c' };
     expect((await agent.send(asked)).verdict).toBe('pass');
   });

@@ -24,7 +24,7 @@ beforeEach(() => {
   put('b.txt', 'bee\n');
 });
 
-it('a change belongs to the turn of the last prompt, also if the client names no turns and another process began it', async () => {
+it('a change belongs to the turn of the last prompt, even if the client names no turns and another process began the turn', async () => {
   await agent.prompt('first');
   await agent.prompt('second');
   const other = new Hooked(places);
@@ -37,7 +37,7 @@ it('a change belongs to the turn of the last prompt, also if the client names no
   expect(changes).toMatchObject([{ path: 'new.ts', turn: turn?.turn }]);
 });
 
-describe('files that others change', () => {
+describe('files that other programs change', () => {
   it('are named once, in the first prompt after the change', async () => {
     await agent.prompt('first');
     await agent.read('a.txt', 'one\n');
@@ -60,7 +60,7 @@ describe('files that others change', () => {
     expect(await agent.prompt('second')).toEqual({ verdict: 'pass' });
   });
 
-  it('by a formatter after the change are noted in the turn of the change', async () => {
+  it('are journalled in the turn of the change if a formatter runs after it', async () => {
     await agent.prompt('first', { turn: 'turn-1' });
     const input = { path: 'new.ts', content: 'a=1' };
     await agent.change('write', input, () => put('new.ts', 'a=1'));
@@ -104,7 +104,7 @@ describe("the client's own rewind", () => {
   ];
 
   it.each([
-    ['a conversation that goes on', [...turns, spoken('user', 'p3', 'a2', 20)], undefined],
+    ['a conversation without a rewind', [...turns, spoken('user', 'p3', 'a2', 20)], undefined],
     ['a rewind by one turn', [...turns, spoken('user', 'p3', 'b1', 20)], { afterMs: ms(4), untilMs: ms(20) }],
     [
       'a rewind to the beginning',
@@ -142,7 +142,7 @@ describe("the client's own rewind", () => {
     expect(newestCut(lines.join('\n'))).toEqual({ afterMs: ms(5) - 1, untilMs: ms(9) });
   });
 
-  it('what was read in the part that was cut off no longer licenses, what was read before does', async () => {
+  it('a read in the removed part no longer licenses a change, an earlier read does', async () => {
     const transcript = join(places.base, 'transcript.jsonl');
     const now = () => new Date().toISOString();
     const say = (type: string, uuid: string, parentUuid: string | null) =>
@@ -213,7 +213,7 @@ describe("calls of our own server by Claude Code's sub-agents", () => {
 describe('lookfirst rewind and git', () => {
   const commit = 'git -c user.name=a -c user.email=a@b.c commit -qam';
 
-  it('leaves HEAD and index alone, says so, and prints the command', async () => {
+  it('leaves HEAD and index unchanged, says so, and prints the command that resets them', async () => {
     await outputOf(`git init -q -b main && git add -A && ${commit} one`, places.root);
     const head = (await outputOf('git rev-parse HEAD', places.root)).trim();
     await agent.prompt('go', { turn: 'turn-1' });
@@ -228,14 +228,14 @@ describe('lookfirst rewind and git', () => {
     expect(await outputOf('git rev-parse HEAD', places.root)).toBe(moved);
   });
 
-  it('says nothing if git has only renewed what it knows of the files', async () => {
+  it('says nothing if git has only refreshed its index', async () => {
     await outputOf(`git init -q -b main && git add -A && ${commit} one`, places.root);
     await agent.prompt('go', { turn: 'turn-1' });
     await agent.shell('echo two > c.txt; touch a.txt; git status');
     expect((await lookfirst(places, ['rewind', 'turn-1'])).stderr).toBe('');
   });
 
-  it('keeps files that were ignored or untracked before', async () => {
+  it('keeps ignored and untracked files that existed before', async () => {
     put('.gitignore', 'secret.txt\n');
     await outputOf(`git init -q -b main && git add -A && ${commit} one`, places.root);
     put('secret.txt', 'mine\n');

@@ -15,7 +15,7 @@ beforeEach(() => {
   writeFileSync(join(places.root, 'a.txt'), 'one\n');
 });
 
-describe('calls that no hook judged before', () => {
+describe('calls without a before-event', () => {
   const run = { action: 'run', input: { command: 'make' }, call: 'c1' };
 
   it('a command is recorded, and the answer, status and doctor say so', async () => {
@@ -38,7 +38,7 @@ describe('calls that no hook judged before', () => {
     expect(reason).toMatch(/^refusing to overwrite a\.txt: read it first \[NOT_READ\] Next: read \{/);
   });
 
-  it('a judged command is not counted, also when it was settled before its after-event came', async () => {
+  it('a judged command is not counted, even if it was settled before its after-event arrived', async () => {
     await agent.send({ event: 'before', ...run });
     await agent.prompt('next');
     expect(await agent.send({ event: 'after', ...run, output: '' })).toEqual({ verdict: 'pass' });
@@ -61,7 +61,7 @@ describe('calls that no hook judged before', () => {
 });
 
 describe('observe', () => {
-  it('records and can undo what would have been refused', async () => {
+  it('records changes that would have been refused, and they can be undone', async () => {
     writeFileSync(join(places.home, 'lookfirst.json'), '{"mode": "observe"}');
     const input = { path: 'a.txt', content: 'two\n' };
     const answer = await agent.change('write', input, () =>
@@ -76,7 +76,7 @@ describe('observe', () => {
     expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\n');
   });
 
-  it('report says which refusals would have been right', async () => {
+  it('report shows which refusals would have been right', async () => {
     writeFileSync(join(places.home, 'lookfirst.json'), '{"mode": "observe"}');
     const put = (name: string, text: string) => () => writeFileSync(join(places.root, name), text);
     put('b.txt', 'keep\n')();
@@ -91,7 +91,7 @@ describe('observe', () => {
     expect(stdout).toMatch(/would have been refused: 1 right, 1 wrong/);
   });
 
-  it('a changed policy file holds for the next call', async () => {
+  it('a changed policy file applies to the next call', async () => {
     const blind = { event: 'before', action: 'write', input: { path: 'a.txt', content: 'x' } };
     expect((await agent.send({ ...blind, call: '1' })).verdict).toBe('deny');
     writeFileSync(join(places.home, 'lookfirst.json'), '{"mode": "observe"}');
@@ -101,7 +101,7 @@ describe('observe', () => {
   });
 });
 
-describe('a root that must not be guarded', () => {
+describe('a root that cannot be guarded', () => {
   it('is left out with a notice, and calls elsewhere are judged', async () => {
     const inside = join(places.home, 'inside');
     mkdirSync(inside);
@@ -114,7 +114,7 @@ describe('a root that must not be guarded', () => {
   });
 });
 
-it('hooks.outside: refuse denies a change outside the workspace, which passes otherwise', async () => {
+it('`hooks.outside: refuse` denies a change outside the workspace, which passes by default', async () => {
   const path = join(places.outside, 'o.txt');
   const write = { event: 'before', action: 'write', input: { path, content: 'x' } };
   expect(await agent.send({ ...write, call: '1' })).toEqual({ verdict: 'pass' });
@@ -137,7 +137,7 @@ describe('a state that cannot be opened', () => {
     await expect(other.prompt('x')).rejects.toThrow('the host goes on');
   });
 
-  it('denies changes when the policy file has another name that an agent can write', async () => {
+  it('denies changes if an agent can write the policy file through a hard link', async () => {
     const policy = join(places.home, 'lookfirst.json');
     writeFileSync(policy, '{}');
     linkSync(policy, join(places.root, 'other-name.json'));

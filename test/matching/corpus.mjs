@@ -3,7 +3,7 @@ import { KINDS, REFUSALS, seeded } from './mistakes.mjs';
 
 const SEED = 20_261_115;
 
-/** As many mistakes of every kind, and the edits that must be refused. */
+/** Cases of every kind of mistake, the same number of each, and the edits that must be refused. */
 export function corpus() {
   const hunks = JSON.parse(readFileSync(new URL('hunks.json', import.meta.url), 'utf8'));
   const all = Object.entries(KINDS).map(([kind, make]) => ({ kind, cases: casesOf(hunks, make) }));

@@ -20,24 +20,24 @@ describe('small mistakes in hunks of this project’s own history', () => {
   const rows = score(engine('safe'), kinds);
   const total = rows.reduce((all, row) => all + row.right + row.damaged + row.refused + row.wrong, 0);
 
-  it('are enough, of every kind as many', () => {
+  it('are numerous, and equally many of every kind', () => {
     expect(hunks).toBeGreaterThanOrEqual(100);
     expect(new Set(kinds.map(({ cases }) => cases.length)).size).toBe(1);
     expect(total).toBeGreaterThanOrEqual(500);
   });
 
-  it('are looked past where that is safe: none wrong, most right, hardly any damaged', () => {
+  it('are corrected by safe matching: no edit wrong, most right, hardly any damaged', () => {
     process.stdout.write(`${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);
     expect(rows.filter((row) => row.wrong > 0)).toEqual([]);
     expect(sum(rows, 'right') / total).toBeGreaterThanOrEqual(0.95);
     expect(sum(rows, 'damaged') / total).toBeLessThanOrEqual(0.01);
   });
 
-  it('are all refused where the matching is exact, but for what no read shows', () => {
+  it('never lead to a wrong edit with exact matching', () => {
     expect(sum(score(engine('exact'), kinds), 'wrong')).toBe(0);
   });
 
-  it('never make an edit land in one of two places, or where the text is not', () => {
+  it('never lead to an edit of an ambiguous or missing text', () => {
     const made = score(engine('safe'), refusals).filter((row) => row.wrong > 0);
     expect(made).toEqual([]);
     expect(refusals.flatMap(({ cases }) => cases).length).toBeGreaterThanOrEqual(400);

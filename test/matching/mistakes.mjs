@@ -19,7 +19,7 @@ const both = (hunk, change) => ({
 const eachLine = (change) => (text) => text.split('\n').map(change).join('\n');
 const afterOf = ({ before, oldString, newString }) => before.replace(oldString, () => newString);
 
-/** A case: the file, the edit as the model sends it, and the text that is right. */
+/** A case: the file, the edit as the model sends it, and the correct result. */
 function made(hunk, edit) {
   if (edit === undefined || edit.oldString === hunk.oldString || hunk.before.includes(edit.oldString))
     return undefined;
@@ -136,7 +136,7 @@ export const KINDS = {
           eachLine((line) => (random() < 0.4 ? `${line}  ` : line)),
         ),
       );
-    // The file has the spaces, in lines that the edit leaves alone.
+    // The file keeps the spaces in lines that the edit does not change.
     const keep = contexts(hunk).filter(({ line }) => line !== '');
     if (keep.length === 0) return undefined;
     const { oldAt, newAt } = pick(random, keep);

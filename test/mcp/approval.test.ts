@@ -124,7 +124,7 @@ describe.each(CASES)('approval over %s, %s client', (transport, era) => {
     expect(text('deploy/prod.yaml')).toBe('replicas: 1\nimage: a\n');
   });
 
-  it('asks again if the result would be another than the one shown', async () => {
+  it('asks again if the result would differ from the one shown', async () => {
     const asked: string[] = [];
     const { places, call, text } = await scene(transport, era, (message) => {
       if (asked.push(message) === 1)
@@ -136,7 +136,7 @@ describe.each(CASES)('approval over %s, %s client', (transport, era) => {
     expect(text('deploy/prod.yaml')).toBe('replicas: 9\nimage: b\n');
   });
 
-  it('refuses an accepted overwrite of bytes that came after the question', async () => {
+  it('refuses an accepted overwrite if the file changed after the question', async () => {
     const { places, call, text } = await scene(transport, era, () => {
       writeFileSync(join(places.root, 'deploy/prod.yaml'), 'replicas: 7\n');
       return 'accept';
@@ -145,7 +145,7 @@ describe.each(CASES)('approval over %s, %s client', (transport, era) => {
     expect(text('deploy/prod.yaml')).toBe('replicas: 7\n');
   });
 
-  it('serves other calls while the question is open', async () => {
+  it('serves other calls while it waits for the user', async () => {
     let answer: (action: Action) => void = () => {};
     let show = (): void => {};
     const shown = new Promise<void>((resolve) => {

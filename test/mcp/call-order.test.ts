@@ -65,7 +65,7 @@ async function together(
 }
 
 describe('a call that arrived before an answer', () => {
-  it('is not licensed by what that answer shows', async () => {
+  it('is not licensed by the lines that the answer shows', async () => {
     const { client, path } = await serve();
     const codes = await together(
       client,
@@ -86,7 +86,7 @@ describe('a call that arrived before an answer', () => {
     expect((await client.call('write_file', { path: 'a.txt', content: 'three\n' })).ok).toBe(true);
   });
 
-  it('is licensed by an own change that arrived before it', async () => {
+  it('is licensed by a change of its own session that arrived before it', async () => {
     const { client, path } = await serve();
     await client.call('read_file', { path: 'a.txt' });
     const codes = await together(
@@ -112,7 +112,7 @@ describe('a call that arrived before an answer', () => {
     expect((await client.call(...remove)).ok).toBe(true);
   });
 
-  it('is not licensed by many reads before it', async () => {
+  it('is not licensed by many unanswered reads before it', async () => {
     const { client, path } = await serve();
     const read: [string, object] = ['read_file', { path: 'a.txt' }];
     const reads = Array.from({ length: 12 }, () => read);
@@ -121,7 +121,7 @@ describe('a call that arrived before an answer', () => {
     expect(readFileSync(path, 'utf8')).toBe('one\n');
   });
 
-  it('is not licensed by the notice of an own change', async () => {
+  it('is not licensed by the notice of a change of its own session', async () => {
     const { client, path } = await serve();
     writeFileSync(path, 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n');
     await client.call('read_file', { path: 'a.txt' });
@@ -138,7 +138,7 @@ describe('a call that arrived before an answer', () => {
     expect((await client.call('write_file', { path: 'a.txt', content: 'later\n' })).ok).toBe(true);
   });
 
-  it('may edit further lines although the first edit met an outside change', async () => {
+  it('may edit further lines even if the first edit was merged with an outside change', async () => {
     const { client, path } = await serve();
     writeFileSync(path, 'one\ntwo\nthree\nfour\n');
     await client.call('read_file', { path: 'a.txt' });
@@ -182,7 +182,7 @@ async function overHttp(server: { readonly port: number }, ...calls: readonly [s
 }
 
 describe('over HTTP, a call that arrived before an answer', () => {
-  it('is not licensed by what that answer shows', async () => {
+  it('is not licensed by the lines that the answer shows', async () => {
     const { host, path } = await hostOfOneFile();
     const server = await listenHttp({ host, token: 'token', log: () => {} });
     onTestFinished(() => server.close());

@@ -67,7 +67,7 @@ describe.each(CASES)('the official client over %s, %s', (transport, era) => {
     expect(result._meta).toMatchObject({ 'dev.lookfirst/outcome': { ok: true, complete: true } });
   });
 
-  it('tells the host who calls', async () => {
+  it("passes the client's name to the host", async () => {
     const client = await connect(transport, era);
     const who = JSON.parse(await text(client, 'who'));
     expect(who).toMatchObject({
@@ -83,7 +83,7 @@ describe.each(CASES)('the official client over %s, %s', (transport, era) => {
     await expect(client.callTool({ name: 'nope', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('gets progress', async () => {
+  it('receives progress', async () => {
     const client = await connect(transport, era);
     const steps: number[] = [];
     const key = `count-${transport}-${era}`;
@@ -97,7 +97,7 @@ describe.each(CASES)('the official client over %s, %s', (transport, era) => {
     expect(steps).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('cancels', async () => {
+  it('cancels a call', async () => {
     const client = await connect(transport, era);
     const before = Number(await text(client, 'cancelled'));
     const stop = new AbortController();
@@ -109,7 +109,7 @@ describe.each(CASES)('the official client over %s, %s', (transport, era) => {
     await expect.poll(() => text(client, 'cancelled')).toBe(String(before + 1));
   });
 
-  it('has several calls in flight, answered as they finish', async () => {
+  it('can have several calls in flight, answered in the order in which they finish', async () => {
     const client = await connect(transport, era);
     const order: string[] = [];
     const key = `later-${transport}-${era}`;
@@ -122,7 +122,7 @@ describe.each(CASES)('the official client over %s, %s', (transport, era) => {
     expect(order).toEqual(['echoes', 'held']);
   });
 
-  it('sends and gets 6 MB', async () => {
+  it('sends and receives 6 MB', async () => {
     const client = await connect(transport, era);
     const value = 'a\n'.repeat(3_000_000);
     expect(await text(client, 'size', { value })).toBe('6000000');

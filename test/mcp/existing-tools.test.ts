@@ -56,7 +56,7 @@ describe.each(PRESET_NAMES)('refusals under %s name tools that exist', (preset) 
   });
 
   it.each(KNOWN_SERVERS.map((server) => [server.id, server] as const))(
-    'behind the proxy of %s',
+    'behind a proxy in front of %s',
     async (_id, server) => check(preset, server.words, new Set(Object.keys(server.tools))),
   );
 });

@@ -131,7 +131,7 @@ const CASES: Readonly<Record<string, Case>> = {
     refuse: ({ call, say }) => call(say.edit('a.txt', 'two', 'TWO')),
     again: ({ call, say }) => call(say.edit('a.txt', 'two', 'TWO')),
   },
-  'an overwrite after a part': {
+  'an overwrite after a partial read': {
     code: 'PARTIALLY_READ',
     refuse: async (opened) => {
       await opened.call(opened.say.readFirstLine('a.txt'));
@@ -160,7 +160,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     again: ({ call, say }) => call(say.edit('a.txt', 'TWO', '2')),
   },
-  'an overwrite after too long': {
+  'an overwrite after an expired read': {
     code: 'READ_EXPIRED',
     policy: { ttlMs: 1000 },
     refuse: async (opened) => {
@@ -179,7 +179,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     again: overwrite,
   },
-  'an edit of text that is not there': {
+  'an edit of missing text': {
     code: 'NO_MATCH',
     refuse: async ({ call, say }) => {
       await call(say.read('a.txt'));
@@ -187,7 +187,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     again: ({ call, say }) => call(say.edit('a.txt', 'three', '3')),
   },
-  'an edit of text that is there twice': {
+  'an edit of text that occurs twice': {
     code: 'AMBIGUOUS_MATCH',
     refuse: async ({ call, say, put }) => {
       put('a.txt', 'x\nsame\ny\nsame\n');
@@ -196,7 +196,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     again: ({ call, say }) => call(say.edit('a.txt', 'x\nsame', 'x\nother')),
   },
-  'an edit of nothing': {
+  'an edit without old text': {
     code: 'INVALID_ARGUMENT',
     refuse: async ({ call, say }) => {
       await call(say.read('a.txt'));
@@ -236,7 +236,7 @@ const CASES: Readonly<Record<string, Case>> = {
       return overwrite(opened);
     },
   },
-  'a stub for the rest of the file': {
+  'a placeholder for the rest of the file': {
     code: 'PLACEHOLDER_CONTENT',
     refuse: async ({ call, say }) => {
       await call(say.read('a.txt'));
@@ -281,7 +281,7 @@ describe.each(NAMES)('in %s', (name) => {
   const cases = Object.entries(CASES).filter(
     ([what]) => name !== 'text-editor' || what !== 'a read of a folder',
   );
-  it.each(cases)('%s is refused with a next step that can be taken', async (_what, given) => {
+  it.each(cases)('%s is refused with a next step that works', async (_what, given) => {
     const opened = await open(name, given.policy);
     opened.put('a.txt', 'one\ntwo\nthree\n');
     const { text, code } = await given.refuse(opened);
@@ -297,7 +297,7 @@ describe.each(NAMES)('in %s', (name) => {
     expect(again?.code).toBeUndefined();
   });
 
-  it('every refusal there can be names only what can be called', async () => {
+  it('every possible refusal names only calls that this dialect accepts', async () => {
     const dialect = await loadDialect(name);
     const foreign = await foreignWords(name);
     const wrong: string[] = [];
@@ -338,7 +338,7 @@ function* everyRefusal() {
         for (const detail of DETAILS) yield { code, action, path: 'd/a.txt', next, detail };
 }
 
-it('filesystem: a file for a folder that is not there comes after the folder', async () => {
+it('filesystem: a write or move into a missing folder suggests to create the folder first', async () => {
   const { call, say } = await open('filesystem');
   const write = () => call(say.write('d/e/new.txt', 'x'));
   const { text, code } = await write();
@@ -352,7 +352,7 @@ it('filesystem: a file for a folder that is not there comes after the folder', a
   expect(gone).not.toContain('create_directory');
 });
 
-it('files are as they were after every refusal', async () => {
+it('a refused write leaves the file unchanged', async () => {
   const { call, put, root, say } = await open('lookfirst');
   put('a.txt', 'one\n');
   await call(say.write('a.txt', 'x'));
@@ -379,14 +379,14 @@ describe('the next step of a refused undo_change', () => {
     return await t.call(named.at(-1) ?? ['', {}]);
   }
 
-  it('of an unknown id takes back the last change', async () => {
+  it('of an unknown id undoes the last change', async () => {
     const t = await changed();
     expect(t.unknown.code).toBe('NOT_FOUND');
     expect((await follow(t, t.unknown.text)).code).toBeUndefined();
     expect(t.now()).toBe(LINES);
   });
 
-  it('of a change that was taken back already redoes it', async () => {
+  it('of a change that was already undone redoes it', async () => {
     const t = await changed();
     await t.call(['undo_change', { change: t.change }]);
     const again = await t.call(['undo_change', { change: t.change }]);
@@ -395,7 +395,7 @@ describe('the next step of a refused undo_change', () => {
     expect(t.now()).toContain('ONE');
   });
 
-  it('of a file that changed elsewhere since merges', async () => {
+  it('of a file whose other lines changed since merges', async () => {
     const t = await changed();
     t.put('a.txt', t.now().replace('seven', 'SEVEN'));
     const stale = await t.call(['undo_change', { change: t.change }]);
@@ -404,7 +404,7 @@ describe('the next step of a refused undo_change', () => {
     expect(t.now()).toBe(LINES.replace('seven', 'SEVEN'));
   });
 
-  it('of lines that changed since is a read and an edit', async () => {
+  it('of lines that changed since reads the file and edits it', async () => {
     const t = await changed();
     t.put('a.txt', t.now().replace('ONE', 'Uno'));
     const stale = await t.call(['undo_change', { change: t.change, merge: true }]);
@@ -414,7 +414,7 @@ describe('the next step of a refused undo_change', () => {
     expect(stale.text).toContain('edit_file');
   });
 
-  it('of a change in front of another one names that one', async () => {
+  it('of a change with a later change of the same file names the later one', async () => {
     const t = await changed();
     const { text } = await t.call(t.say.edit('a.txt', 'two', 'TWO'));
     const stale = await t.call(['undo_change', { change: t.change }]);
@@ -425,7 +425,7 @@ describe('the next step of a refused undo_change', () => {
     expect(t.now()).toBe(LINES);
   });
 
-  it('of a file that is gone creates it, and of a folder in use lists it', async () => {
+  it('of a deleted file creates it, and of a folder in use lists it', async () => {
     const t = await changed();
     rmSync(join(t.root, 'a.txt'));
     const gone = await t.call(['undo_change', { change: t.change }]);

@@ -31,7 +31,7 @@ function supportedOf(data: unknown): unknown {
   return typeof data === 'object' && data !== null && 'supported' in data ? data.supported : undefined;
 }
 
-describe('the stdio loop says what the official SDK says', () => {
+describe('the stdio loop answers as the official SDK does', () => {
   it.each<[string, readonly Step[]]>([
     [
       'to a legacy client',

@@ -5,7 +5,7 @@ import { RawClient } from '../support/raw-client.ts';
 const CHILD = fileURLToPath(new URL('../children/tool-server.mjs', import.meta.url));
 const open = () => new RawClient([CHILD, 'stdio']);
 
-describe('the stdio loop in a process of its own', () => {
+describe('the stdio loop in its own process', () => {
   it('answers a whole conversation and exits at the end of the input', async () => {
     const client = open();
     await client.request('initialize', { protocolVersion: '2025-06-18', capabilities: {} });
@@ -17,7 +17,7 @@ describe('the stdio loop in a process of its own', () => {
     expect(client.errors).toContain('end: end-of-input');
   });
 
-  it('finishes and answers what is running when the input ends, a last line without newline included', async () => {
+  it('finishes running calls when the input ends, including a last line without a newline', async () => {
     const client = open();
     client.send({
       jsonrpc: '2.0',
@@ -32,7 +32,7 @@ describe('the stdio loop in a process of its own', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'cancels what is running at %s and exits',
+    'cancels running calls at %s and exits',
     async (signal) => {
       const client = open();
       client.send({
@@ -49,7 +49,7 @@ describe('the stdio loop in a process of its own', () => {
     },
   );
 
-  it('exits when nobody reads its answers any more', async () => {
+  it('exits when the reader of its answers is gone', async () => {
     const client = open();
     client.send({
       jsonrpc: '2.0',
@@ -64,21 +64,21 @@ describe('the stdio loop in a process of its own', () => {
     expect(client.errors).toContain('end: broken-output');
   });
 
-  it('takes a message of 40 MB, in and out', async () => {
+  it('receives and sends a message of 40 MB', async () => {
     const client = open();
     const value = 'x'.repeat(40_000_000);
     expect(await client.text('size', { value })).toBe('40000000');
     expect(await client.text('bytes', { value })).toHaveLength(40_000_000);
   });
 
-  it('answers a message over the limit with an error and goes on', async () => {
+  it('answers a message over the limit with an error and continues', async () => {
     const client = open();
     client.send(`{"jsonrpc":"2.0","id":1,"method":"${'x'.repeat(65 << 20)}"}`);
     expect(await client.next()).toMatchObject({ id: null, error: { code: -32600 } });
     expect(await client.request('ping')).toMatchObject({ result: {} });
   });
 
-  it('answers broken JSON with id null and goes on', async () => {
+  it('answers broken JSON with id null and continues', async () => {
     const client = open();
     client.send('{"jsonrpc": "2.0", "id": 1,');
     expect(await client.next()).toEqual({
@@ -100,7 +100,7 @@ describe('the stdio loop in a process of its own', () => {
     const value = 'z'.repeat(100_000);
     client.child.stdout.pause();
     const answers = Array.from({ length: 300 }, () => client.text('echo', { value }));
-    // Everything is in the pipe or waits to be written; the client reads only from here on.
+    // All answers are in the pipe or wait to be written; the client starts to read only now.
     await client.said('').then(() => new Promise(setImmediate));
     client.child.stdout.resume();
     expect(new Set(await Promise.all(answers))).toEqual(new Set([value]));

@@ -15,7 +15,7 @@ export interface ModelRun {
   readonly operations: number;
 }
 
-/** The result of a run; every broken promise is a sentence. */
+/** The result of a run; each broken promise is described in a sentence. */
 export interface ModelReport {
   readonly counts: Readonly<Record<string, number>>;
   readonly broken: readonly string[];

@@ -16,7 +16,7 @@ const EVERYTHING = [
 ];
 
 it.each([1, 2, 3, 4])(
-  'random work of two sessions and outsiders breaks no promise (seed %i)',
+  'random operations of two sessions and other programs break no promise (seed %i)',
   async (seed) => {
     const { root, home } = scratch();
     mkdirSync(join(root, 'dir'));

@@ -23,7 +23,7 @@ function hooksOf(client: ClientName, script: string): string {
     const [, event = ''] = at;
     hooks[event] = [...(hooks[event] ?? []), item];
   }
-  // A plugin's server has a longer name.
+  // The tools of a plugin's server have a longer prefix.
   return `${JSON.stringify({ hooks }, null, 2)}\n`.replaceAll('mcp__lookfirst__', 'mcp__.*lookfirst__');
 }
 
@@ -58,7 +58,7 @@ describe.each(FOLDERS)('%s: packaging/%s', (client, folder, script) => {
     ['BeforeTool', 2],
     ['PostToolUse', 0],
     ['UserPromptSubmit', 0],
-  ])('without Lookfirst and npx: %s ends with %d', (event, code) => {
+  ])('without Lookfirst and npx, %s ends with %d', (event, code) => {
     const { home, base } = scratch();
     const env = { PATH: '/nonexistent', HOME: base, LOOKFIRST_HOME: home };
     const path = join(packaging, folder, 'bin/lookfirst-hook');

@@ -26,7 +26,7 @@ function pack(folder: string): Packed {
 }
 
 describe('the package', () => {
-  it('holds the build and its papers, and nothing else', () => {
+  it('contains the build and its documents, and nothing else', () => {
     const { base } = scratch();
     const { files, size } = pack(base);
     const paths = files.map(({ path }) => path);
@@ -48,7 +48,7 @@ describe('the package', () => {
     if (groff.error === undefined) expect(groff.stderr).toBe('');
   });
 
-  it('has chunks of which each can be the first that a program loads', () => {
+  it('has chunks that can be loaded in any order', () => {
     // If two chunks import each other, the second one to load gets an empty object from the first, which has not
     // finished loading. Node prints a warning and continues.
     const script = `
@@ -65,7 +65,7 @@ describe('the package', () => {
     expect(JSON.parse(ran.stdout)).toEqual([]);
   });
 
-  it('loads the packages for older encodings at the first file that needs them', () => {
+  it('loads the packages for older encodings only when a file needs them', () => {
     const { root, home } = scratch();
     writeFileSync(join(root, 'utf-8.txt'), 'Gr\u00fc\u00dfe\n');
     writeFileSync(join(root, 'latin-1.txt'), Buffer.from('Gr\u00fc\u00dfe aus K\u00f6ln\n', 'latin1'));
@@ -124,7 +124,7 @@ describe('the package', () => {
 });
 
 describe('the registry entry and the bundle manifest', () => {
-  it('name the same thing in the same version', () => {
+  it('have the same name and version', () => {
     const { version, mcpName, name } = read('package.json') as Record<string, string>;
     expect(read('server.json')).toMatchObject({
       name: mcpName,

@@ -26,9 +26,9 @@ describe('npm start', () => {
     expect(ran.status).toBe(1);
   });
 
-  it.skipIf(process.platform === 'win32')('ends when the shell that npm runs it in is killed', async () => {
+  it.skipIf(process.platform === 'win32')('ends when the shell in which npm runs it is killed', async () => {
     const places = scratch();
-    // The second command keeps the shell from replacing itself by the program.
+    // Because of the second command, the shell does not replace itself with the program.
     const shell = spawn('sh', ['-c', `"${process.execPath}" "${start}"; true`], {
       cwd: places.root,
       env: environment(places, { INIT_CWD: places.root }),

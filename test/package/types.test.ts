@@ -78,7 +78,7 @@ export async function use(): Promise<void> {
 }
 `;
 
-it('every option accepts undefined under exactOptionalPropertyTypes, and the types stand without skipLibCheck', () => {
+it('every option accepts undefined under exactOptionalPropertyTypes, and the types compile without skipLibCheck', () => {
   const { root } = scratch();
   mkdirSync(join(root, 'node_modules/@types'), { recursive: true });
   symlinkSync(project, join(root, 'node_modules/lookfirst'));

@@ -1,4 +1,4 @@
-/** A network between a client and a server on a Unix socket that a test can slow down, freeze or cut. */
+/** A network in front of a server on a Unix socket. A test can slow it down, freeze it or cut it. */
 export interface Relay {
   readonly port: number;
   /** Passes nothing on and ends no connection, like a network with an unplugged cable. */
@@ -10,5 +10,5 @@ export interface Relay {
   close(): Promise<void>;
 }
 
-/** `delayMs`: how much longer every round trip takes. A `pooler` hides which process of the server answers. */
+/** `delayMs` lengthens every round trip. A `pooler` hides which process of the server answers. */
 export function startRelay(socket: string, delayMs?: number, kind?: 'network' | 'pooler'): Promise<Relay>;

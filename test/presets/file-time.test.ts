@@ -10,7 +10,7 @@ describe('preset file-time', () => {
   const open = (): Promise<Desk> => desk({ preset: 'file-time', session: 'one' });
   const words = { wording: 'file-time', nowMs: 0 } as const;
 
-  it('B1: relative, absolute and linked forms meet', async () => {
+  it('B1: relative, absolute and linked forms of a path mean the same file', async () => {
     const t = await open();
     await t.put('d/a.txt', 'one');
     symlinkSync('d/a.txt', join(t.root, 'link'));
@@ -26,7 +26,7 @@ describe('preset file-time', () => {
     expect(text).toMatch(/MUST use the read_file tool first/);
   });
 
-  it('B3: a newer time is stale, with both stamps, whatever the bytes', async () => {
+  it('B3: a newer time is stale whatever the bytes, and the refusal names both times', async () => {
     const t = await open();
     await t.put('a.txt', 'one');
     await ok(t.session.read('a.txt'));
@@ -38,7 +38,7 @@ describe('preset file-time', () => {
     await ok(t.session.write('a.txt', 'x'));
   });
 
-  it('B3: an older time is stale, too, and other bytes are stale under an equal time', async () => {
+  it('B3: an older time is stale too, and so are other bytes with an equal time', async () => {
     const t = await open();
     await t.put('a.txt', 'one');
     await ok(t.session.read('a.txt'));
@@ -50,7 +50,7 @@ describe('preset file-time', () => {
     await refusal(t.session.write('a.txt', 'two'), 'STALE');
   });
 
-  it('B3: after "modified since" only a new read licenses, and one is enough', async () => {
+  it('B3: after "modified since", a change needs one new read', async () => {
     const t = await open();
     await t.put('a.txt', 'one');
     await ok(t.session.read('a.txt'));
@@ -61,7 +61,7 @@ describe('preset file-time', () => {
     await ok(t.session.write('a.txt', 'two'));
   });
 
-  it('B3: a deleted file passes, an unreadable one passes', async () => {
+  it('B3: writes to a deleted file and to an unreadable file pass', async () => {
     const t = await open();
     await t.put('a.txt', 'one');
     await ok(t.session.read('a.txt'));
@@ -73,7 +73,7 @@ describe('preset file-time', () => {
     await ok(t.session.vet({ kind: 'write', path: 'b.txt', content: 'two' }));
   });
 
-  it('B4: reads in one session do not unlock another', async () => {
+  it('B4: reads in one session do not license writes in another', async () => {
     const t = await open();
     await t.put('a.txt', 'one');
     await ok(t.session.read('a.txt'));
@@ -81,7 +81,7 @@ describe('preset file-time', () => {
     await refusal(other.write('a.txt', 'x'), 'NOT_READ');
   });
 
-  it('B4: the ambient session survives async call chains; without one asking is a fault', async () => {
+  it('B4: the ambient session survives async call chains; without a session the call is a fault', async () => {
     const t = await open();
     expect(() => currentSession()).toThrow(/no session/);
     const seen = await runInSession('one', async () => {
@@ -91,7 +91,7 @@ describe('preset file-time', () => {
     expect([seen, t.session.id]).toEqual(['one', 'one']);
   });
 
-  it('B5: a file that is not there may be written', async () => {
+  it('B5: a missing file may be written', async () => {
     const t = await open();
     await ok(t.session.write('new.txt', 'x'));
   });

@@ -9,7 +9,7 @@ describe('preset sandbox', () => {
   const open = (): Promise<Desk> => desk({ preset: 'sandbox' });
   const words = { wording: 'sandbox', nowMs: 0 } as const;
 
-  it('A3: what leads outside is refused, what is new inside is accepted', async () => {
+  it('A3: a path that leads outside is refused, a new file inside is accepted', async () => {
     const t = await open();
     symlinkSync(t.outside, join(t.root, 'out'));
     for (const path of ['../etc/passwd', '/etc/passwd', 'out', 'out/child'])
@@ -17,7 +17,7 @@ describe('preset sandbox', () => {
     await ok(t.session.write('new/nested/file.txt', 'x'));
   });
 
-  it('A4: reading through a link marks its file', async () => {
+  it('A4: reading through a link marks the target file as read', async () => {
     const t = await open();
     await t.put('real.txt', 'one');
     symlinkSync('real.txt', join(t.root, 'link.txt'));
@@ -25,7 +25,7 @@ describe('preset sandbox', () => {
     await ok(t.session.write('real.txt', 'two'));
   });
 
-  it("A6: an existing file must be read first, in the system's own words; a new one not; an empty content is a file", async () => {
+  it("A6: an existing file must be read first, and the refusal uses the seed's words; a new file needs no read; empty content creates a file", async () => {
     const t = await open();
     await t.put('a.txt', 'original');
     expect(explain(await refusal(t.session.write('a.txt', 'x'), 'NOT_READ'), words)).toMatch(
@@ -62,7 +62,7 @@ describe('preset sandbox', () => {
     expect(t.text('a.txt')).toBe(' ');
   });
 
-  it('has no staleness: a partial read and an outside change do not stand in the way, but are told', async () => {
+  it('has no staleness check: after a partial read or an outside change a write passes with a notice', async () => {
     const t = await open();
     await t.put('a.txt', 'one\ntwo\nthree\n');
     await ok(t.session.read('a.txt', { limit: 1 }));
@@ -73,7 +73,7 @@ describe('preset sandbox', () => {
     expect(t.text('a.txt'), 'Kept holds in every preset').toBe('changed\n');
   });
 
-  it('a failed read marks nothing', async () => {
+  it('a failed read does not mark the file as read', async () => {
     const t = await open();
     await refusal(t.session.read('later.txt'), 'NOT_FOUND');
     await t.put('later.txt', 'x');

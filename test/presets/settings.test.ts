@@ -3,11 +3,11 @@ import { PRESETS } from '../../src/config/presets.ts';
 import { PRESET_NAMES, type PresetName } from '../../src/model/policy.ts';
 import { type Door, openScene, type Said, type Scene } from '../seeds/doors.ts';
 
-/** A setting whose default is looser than a seed: the test that shows it, and the presets that allow it. */
+/** A setting whose default is looser than a seed system's rule, a test of it, and the presets that allow it. */
 interface Row {
   readonly setting: string;
   readonly allowed: readonly PresetName[];
-  /** In the other dialects another program shows or writes the text, in its own way. */
+  /** The doors through which the setting can be tested. Through others, another program shows or writes the text. */
   readonly doors: readonly Door[];
   play(t: Scene): Promise<boolean>;
 }
@@ -58,7 +58,7 @@ const ROWS: readonly Row[] = [
     play: async (t) => !(await t.read('token.txt')).text.includes(TOKEN),
   },
   {
-    // A and C overwrite what changed, with a note; D after a repeated call. B requires another read.
+    // Presets A and C overwrite changed bytes with a note, D does so after a repeated call, B requires another read.
     setting: 'cure: diff',
     allowed: ['default', 'strict', 'sandbox', 'thread-history', 'staleness'],
     doors: ALL,
@@ -88,6 +88,6 @@ describe.each(ALL)('%s', (door) => {
   });
 });
 
-it('no seed forgets a file because it saw many', () => {
+it('no seed preset limits the number of sightings', () => {
   expect(SEEDS.map((seed) => PRESETS[seed].maxSightings)).toEqual([0, 0, 0, 0]);
 });

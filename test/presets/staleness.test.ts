@@ -8,7 +8,7 @@ import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
-/** Seed system D: warns about changed files, requires no read, straightens quotes in code. */
+/** Seed system D: warns about changed files, requires no read, replaces typographic quotes in code. */
 describe('preset staleness', () => {
   const open = (): Promise<Desk> => desk({ preset: 'staleness' });
 
@@ -20,7 +20,7 @@ describe('preset staleness', () => {
     expect(t.text('a.txt'), 'the journal has it all the same').toBe('one\n');
   });
 
-  it('D2: touched without a change is not stale', async () => {
+  it('D2: a file with a new time and the same bytes is not stale', async () => {
     const t = await open();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -28,7 +28,7 @@ describe('preset staleness', () => {
     expect((await ok(t.session.write('a.txt', 'two\n'))).notices).toEqual([]);
   });
 
-  it('D2, D3: the first stale write is held back with a true warning, the same one again proceeds', async () => {
+  it('D2, D3: the first stale write is held back with a correct warning; the same write repeated proceeds', async () => {
     const t = await open();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -55,7 +55,7 @@ describe('preset staleness', () => {
     expect(t.text('a.txt')).toBe('by hand\n');
   });
 
-  it('D3: other content, or another change from outside, is held back again; a vet is not a first try', async () => {
+  it('D3: other content, or a write after another outside change, is held back again; a `vet` does not count as a first try', async () => {
     const t = await open();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -71,7 +71,7 @@ describe('preset staleness', () => {
     await ok(t.session.write('a.txt', 'two\n'));
   });
 
-  it('D3: a re-read is the other way on', async () => {
+  it('D3: a new read licenses the write as well', async () => {
     const t = await open();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -85,9 +85,9 @@ describe('preset staleness', () => {
     ['edits', { kind: 'edit', path: 'a.txt', edits: [{ oldString: 'hand', newString: 'me' }] }],
     ['deletions', { kind: 'delete', path: 'a.txt' }],
     ['insertions', { kind: 'insert', path: 'a.txt', afterLine: 1, content: 'x' }],
-    ['moves onto it', { kind: 'move', source: 'b.txt', destination: 'a.txt' }],
+    ['moves onto the file', { kind: 'move', source: 'b.txt', destination: 'a.txt' }],
     ['batches', { kind: 'apply', changes: [{ kind: 'write', path: 'a.txt', content: 'x' }] }],
-  ])('D3: %s likewise', async (_what, intent) => {
+  ])('D3: %s: the first try is held back, the repeated one proceeds', async (_what, intent) => {
     const t = await open();
     await t.put('a.txt', 'one\n');
     await t.put('b.txt', 'b\n');
@@ -100,7 +100,7 @@ describe('preset staleness', () => {
     expect(t.text('a.txt')).toBe('by hand\n');
   });
 
-  it('D3: an announced change of another program likewise', async () => {
+  it('D3: an announced change of another program: the first try is held back, the repeated one proceeds', async () => {
     const t = await open();
     await t.put('a.txt', 'one\n');
     for (const intent of [
@@ -116,7 +116,7 @@ describe('preset staleness', () => {
     }
   });
 
-  it('D2: a deleted file is stale for those who need it', async () => {
+  it('D2: a deleted file is stale for changes that need the file', async () => {
     const t = await open();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -126,7 +126,7 @@ describe('preset staleness', () => {
     expect(notices.map((each) => each.kind)).toContain('stale-warning');
   });
 
-  it('D5, D6: every quote of its table is straightened in code files, none in prose', async () => {
+  it('D5, D6: every typographic quote of the table is replaced in code files, none in prose', async () => {
     const t = await open();
     await ok(t.session.write('a.go', '\u201ca\u201d \u2018b\u2019 \u00abc\u00bb'));
     expect(t.text('a.go')).toBe('"a" \'b\' <<c>>');

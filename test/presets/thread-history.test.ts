@@ -7,7 +7,7 @@ describe('preset thread-history', () => {
   const open = (): Promise<Desk> => desk({ preset: 'thread-history' });
   const words = { wording: 'thread-history', nowMs: 0 } as const;
 
-  it('C4: the three gates speak in its words', async () => {
+  it('C4: refused writes, inserts and edits use the words of the seed document', async () => {
     const t = await open();
     await t.put('a.txt', 'one\n');
     const write = await refusal(t.session.write('a.txt', 'x'), 'NOT_READ');
@@ -23,12 +23,12 @@ describe('preset thread-history', () => {
     ]);
   });
 
-  it('C4: a missing file is not found before it is unread', async () => {
+  it('C4: a missing file is reported as missing, not as unread', async () => {
     const t = await open();
     await refusal(t.session.edit('missing.txt', [{ oldString: 'a', newString: 'b' }]), 'NOT_FOUND');
   });
 
-  it('C5: read, write allowed, compacted, write refused', async () => {
+  it('C5: a write is allowed after a read, and refused after a compaction', async () => {
     const t = await open();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -39,7 +39,7 @@ describe('preset thread-history', () => {
     await ok(t.session.write('new.txt', 'x'));
   });
 
-  it('C2: a completed write counts as knowledge, a failed read does not', async () => {
+  it('C2: a completed write counts as a read, a failed read does not', async () => {
     const t = await open();
     await ok(t.session.write('a.txt', 'one\n'));
     await ok(t.session.edit('a.txt', [{ oldString: 'one', newString: 'two' }]));

@@ -36,7 +36,7 @@ process.stdin.on('data', (chunk) => {
 `;
 
 it.skipIf(process.platform !== 'linux')(
-  'a write in the pipe when a read is answered is not licensed by that read',
+  'a read does not license a write that was already in the pipe when the read was answered',
   async () => {
     const { root } = scratch();
     const path = join(root, 'a.txt');
@@ -46,7 +46,7 @@ it.skipIf(process.platform !== 'linux')(
     await client.initialize();
     const read = client.call('read_text_file', { path });
     await made('asked');
-    // Both pipes get input while the proxy stands still, the server's first.
+    // Both pipes get input while the proxy is stopped, the server's pipe first.
     child.kill('SIGSTOP');
     await expect.poll(() => readFileSync(`/proc/${child.pid}/stat`, 'utf8')).toMatch(/\) T /);
     writeFileSync(join(root, 'go'), '');

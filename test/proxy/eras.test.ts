@@ -74,7 +74,7 @@ describe.each([
   ['legacy', 'legacy' as const],
   ['modern', { pin: '2026-07-28' }],
 ])('the official client in the %s era', (era, mode) => {
-  it('takes a refusal for a result of a tool with an output schema, and goes on', async () => {
+  it('accepts a refusal as the result of a tool with an output schema, and continues', async () => {
     const root = scratch();
     const path = join(root, 'a.txt');
     writeFileSync(path, 'old\n');
@@ -95,21 +95,21 @@ describe.each([
   });
 });
 
-it('a server of the old era stays one: a client of both falls back, as it would without the proxy', async () => {
+it('a client of both eras uses the old era with an old server, as it would without the proxy', async () => {
   const root = scratch();
   const client = await sdkClient(root, 'auto', [OFFICIAL, root]);
   expect(client.getProtocolEra()).toBe('legacy');
   expect((await client.listTools()).tools).toHaveLength(14);
 });
 
-it('a file resource outside the root is refused, any other is the server’s own', async () => {
+it('a file resource outside the root is refused; other resources are left to the server', async () => {
   const { client } = await startProxy(scratch(), { command: process.execPath, args: [SERVER, 'stdio'] });
   const outside = await modern(client, 'resources/read', { uri: 'file:///etc/hostname' });
   expect(outside.error).toMatchObject({
     code: -32602,
     message: expect.stringContaining('OUTSIDE_WORKSPACE'),
   });
-  // The result depends on which of the two programs follows the link first.
+  // A path with ".." is refused: its meaning depends on which program follows a link first.
   for (const uri of ['file:///a/../b', 'file:///a/%2e%2E', 'file:///a%2f..%5cb', 'file:../b'])
     expect((await modern(client, 'resources/read', { uri })).error?.message, uri).toContain('".."');
   const dots = await modern(client, 'resources/read', { uri: 'file:///etc/..a/b..' });

@@ -20,33 +20,33 @@ async function afterRead() {
   return { client, gate, errors, path, write };
 }
 
-it('a call that carries the news of a compaction is judged after it', async () => {
+it('a call that reports a compaction is judged after the compaction', async () => {
   const { path, write } = await afterRead();
   expect((await write(COMPACTED)).result.isError).toBe(true);
   expect(readFileSync(path, 'utf8')).toBe('one\n');
 });
 
-it('any other request may carry it, and the server behind gets that request', async () => {
+it('any other request may report a compaction, and the server behind the proxy gets the request', async () => {
   const { client, write } = await afterRead();
   const listed = await client.request('tools/list', { _meta: COMPACTED });
   expect(listed.result.tools).toHaveLength(14);
   expect((await write({})).result.isError).toBe(true);
 });
 
-it('the notification is for the gate alone', async () => {
+it('the compaction notification is not passed to the server', async () => {
   const { client, errors, write } = await afterRead();
   client.send({ jsonrpc: '2.0', method: 'notifications/dev.lookfirst/compacted' });
   expect((await write({})).result.isError).toBe(true);
   expect(errors()).not.toContain('compacted');
 });
 
-it('without it the same write passes, and a turn is noted', async () => {
+it('without a compaction the same write passes, and the turn is recorded', async () => {
   const { gate, write } = await afterRead();
   expect((await write({ 'dev.lookfirst/turn': 'prompt-2' })).result.isError).toBeUndefined();
   expect((await gate.log()).some((line) => line.startsWith('turn'))).toBe(true);
 });
 
-it('a mark that says something else is an error', async () => {
+it('a mark with an unknown value is an error', async () => {
   const { path, write } = await afterRead();
   const { error } = await write({ 'dev.lookfirst/context': 'forgotten' });
   expect(error?.message).toContain('must be "compacted"');

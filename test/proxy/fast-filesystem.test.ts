@@ -19,7 +19,7 @@ async function open() {
 }
 
 describe('fast-filesystem-mcp behind the gate', () => {
-  it('blind and stale writes stop, the others go through, and can be undone', async () => {
+  it('refuses blind and stale writes; other writes pass and can be undone', async () => {
     const { client, path, gate } = await open();
     const write = (content: string) => client.call('fast_write_file', { path, content });
     expect(await write('x')).toMatchObject({ ok: false, code: 'NOT_READ' });
@@ -36,7 +36,7 @@ describe('fast-filesystem-mcp behind the gate', () => {
     expect(read(path)).toBe('theirs\n');
   });
 
-  it('counts the lines that were delivered, not those that were asked for', async () => {
+  it('counts the lines that were delivered as read, not those that were requested', async () => {
     const { client, path } = await open();
     await client.call('fast_read_file', { path, line_start: 1, line_count: 1 });
     expect(await client.call('fast_write_file', { path, content: 'x' })).toMatchObject({
@@ -46,7 +46,7 @@ describe('fast-filesystem-mcp behind the gate', () => {
     expect((await client.call('fast_write_file', { path, content: 'x' })).ok).toBe(true);
   });
 
-  it('a copy over an unread file and a delete of one are refused; seen, they go through', async () => {
+  it('refuses to copy over or delete an unread file, and allows both after a read', async () => {
     const { client, root, path, gate } = await open();
     const other = join(root, 'b.txt');
     writeFileSync(other, 'other\n');
@@ -69,7 +69,7 @@ describe('fast-filesystem-mcp behind the gate', () => {
     ]);
   });
 
-  it('changes nothing where nothing may be changed, not even by a tool that nobody can explain', async () => {
+  it('changes nothing under --read-only, not even through a tool that no table describes', async () => {
     const root = scratch();
     const home = scratch();
     mkdirSync(join(root, 'd'));
@@ -92,7 +92,7 @@ describe('fast-filesystem-mcp behind the gate', () => {
     expect((await client.call('fast_sync_directories', { ...sync, dry_run: true })).ok).toBe(true);
   });
 
-  it('a copied folder can be taken back with all that is in it, and a moved one comes back', async () => {
+  it('undoes the copy of a folder with all its files, and the move of a folder', async () => {
     const { client, root, gate } = await open();
     const from = join(root, 'from');
     mkdirSync(join(from, 'deep'), { recursive: true });
@@ -114,7 +114,7 @@ describe('fast-filesystem-mcp behind the gate', () => {
     expect(read(join(from, 'deep/b.txt'))).toBe('b\n');
   });
 
-  it('stays inside', async () => {
+  it('refuses paths outside the root', async () => {
     const { client } = await open();
     expect(await client.call('fast_read_file', { path: '/etc/hostname' })).toMatchObject({
       code: 'OUTSIDE_WORKSPACE',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { official, scratch } from './harness.ts';
 
-it('a change of line endings by the server behind is told', async () => {
+it('a change of line endings by the server is reported', async () => {
   const root = scratch();
   const path = join(root, 'a.txt');
   writeFileSync(path, 'one\r\ntwo\r\nthree\r\n');
@@ -15,7 +15,7 @@ it('a change of line endings by the server behind is told', async () => {
   expect(answer.text).toMatch(/line endings/);
 });
 
-it('an edit that keeps the form is told nothing', async () => {
+it('an edit that keeps line endings and encoding gets no notice', async () => {
   const root = scratch();
   const path = join(root, 'a.txt');
   writeFileSync(path, 'one\ntwo\n');

@@ -26,7 +26,7 @@ export interface RunningProxy {
   readonly client: LineClient;
   readonly gate: TestGate;
   readonly code: Promise<number>;
-  /** Its messages to the user. */
+  /** The proxy's messages to the user. */
   readonly errors: () => string;
 }
 

@@ -41,7 +41,7 @@ function serverProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   return { hears };
 }
 
-/** The server must be given its port: one that was free a moment ago, and may be taken by now. */
+/** Starts the server on a port that was free a moment ago, and may be taken by now: the server cannot choose one. */
 async function everythingServer(
   tries = 5,
 ): Promise<Awaited<ReturnType<typeof serverProcess>> & { url: string }> {
@@ -61,7 +61,7 @@ async function modernServer() {
 }
 
 describe('a server behind an address', () => {
-  it('of the old era: all its tools, its questions, its progress, and the end of its session', async () => {
+  it('of the old era: passes on its tools, its questions, its progress, and the end of its session', async () => {
     const server = await everythingServer();
     const { client, code } = await startProxy(scratch(), { url: server.url });
     client.replies.set('sampling/createMessage', () => ({
@@ -84,7 +84,7 @@ describe('a server behind an address', () => {
     await server.hears(/session termination/i);
   });
 
-  it('of the new era: headers from the body, cancelling by hanging up, and the gate', async () => {
+  it('of the new era: gets headers made from the body, is cancelled by closing the connection, and is gated', async () => {
     const server = await modernServer();
     const root = scratch();
     const path = join(root, 'a.txt');
@@ -192,7 +192,7 @@ describe('a process offered over HTTP', () => {
     expect(steps).toEqual([1, 2, 3]);
   });
 
-  it('gates clients without sessions, keeps their ids and progress apart, and hears them hang up', async () => {
+  it('gates clients without sessions, keeps their ids and progress apart, and cancels calls of a client that disconnects', async () => {
     const { root, path } = workspace();
     const { connect } = await front(root, { command: process.execPath, args: [MODERN, 'stdio'] });
     const [one, two] = [(await connect(PIN)).client, (await connect(PIN)).client];
@@ -227,7 +227,7 @@ describe('a process offered over HTTP', () => {
     expect(await post(url, all, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).toBe(status);
   });
 
-  it('finds nothing at a path that is no address, and goes on', async () => {
+  it('answers 404 at an unknown path, and continues', async () => {
     const { url } = await front(scratch(), { command: process.execPath, args: [OFFICIAL, '/'] });
     const headers = { authorization: 'Bearer sesame', 'content-type': 'application/json' };
     const status = await post(url, headers, {}, '//');
@@ -251,7 +251,7 @@ describe('a process offered over HTTP', () => {
 });
 
 describe('an address offered over HTTP', () => {
-  it('relays the old era as it is, and gates it', async () => {
+  it('relays the old era unchanged, and gates it', async () => {
     const server = await everythingServer();
     const { connect } = await front(scratch(), { url: server.url });
     const { client, transport } = await connect('legacy');
@@ -266,7 +266,7 @@ describe('an address offered over HTTP', () => {
     await server.hears(/session termination/i);
   });
 
-  it('relays the new era as it is, and gates it', async () => {
+  it('relays the new era unchanged, and gates it', async () => {
     const { root, path } = workspace();
     const server = await modernServer();
     const { connect } = await front(root, { url: server.url });
@@ -282,9 +282,9 @@ describe('an address offered over HTTP', () => {
   });
 });
 
-describe('a server behind an address gets relative paths as they were judged', () => {
+describe('a server behind an address gets relative paths resolved as they were judged', () => {
   it.each([
-    ['over lines', PIN],
+    ['over stdio', PIN],
     ['over HTTP, in the old era', 'legacy'],
     ['over HTTP, in the new era, with the header that repeats the path', PIN],
   ] as const)('%s', async (what, mode) => {
@@ -292,7 +292,7 @@ describe('a server behind an address gets relative paths as they were judged', (
     const server = await modernServer();
     const write = { name: 'write_file', arguments: { path: 'a.txt', content: 'new\n' } };
     const show = { name: 'read_text_file', arguments: { path: 'a.txt' } };
-    if (what === 'over lines') {
+    if (what === 'over stdio') {
       const { client } = await startProxy(root, { url: server.url });
       const ask = (method: string, params: object = {}) =>
         client.request(method, { ...params, _meta: ENVELOPE });
@@ -309,7 +309,7 @@ describe('a server behind an address gets relative paths as they were judged', (
     expect(readFileSync(path, 'utf8')).toBe('new\n');
   });
 
-  it('and no argument of ours', async () => {
+  it('and does not get our own arguments', async () => {
     const { root, path } = workspace();
     const server = await modernServer();
     const { client } = await (await front(root, { url: server.url, receipts: true })).connect('legacy');

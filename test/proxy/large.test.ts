@@ -95,7 +95,7 @@ describe('50 MB in either direction pass from HTTP to a process', () => {
 });
 
 it.each(['application/json', 'text/event-stream'])(
-  '50 MB in either direction pass to an address that answers with %s',
+  '50 MB pass in both directions to a server behind an address that answers with %s',
   async (type) => {
     const server = createServer((req, res) => {
       void bodyOf(req).then((body) => {

@@ -20,7 +20,7 @@ describe('the proxy and its server end together', () => {
     expect(await proxy.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('a server that stays after the end of its input, and what it started, are ended', async () => {
+  it('a server that stays after the end of its input is ended with the processes it started', async () => {
     const proxy = await odd('--stay', '--deaf');
     await proxy.client.initialize();
     const grandchild = Number((await proxy.client.call('grandchild')).text);
@@ -40,7 +40,7 @@ describe('the proxy and its server end together', () => {
     await gone(grandchild);
   });
 
-  it('a server deaf to signals is killed', async () => {
+  it('a server that ignores signals is killed', async () => {
     const proxy = await odd('--stay', '--deaf');
     await proxy.client.initialize();
     const grandchild = Number((await proxy.client.call('grandchild')).text);
@@ -60,7 +60,7 @@ describe('the proxy and its server end together', () => {
     expect(env.LOOKFIRST_TEST).toBe('passed on');
   });
 
-  it('the exit code is the server’s own, and a call it left open does not hold anything up', async () => {
+  it('the exit code is the server’s own, and an unanswered call does not delay the end', async () => {
     const proxy = await odd();
     await proxy.client.initialize();
     const args = { path: 'new.txt', content: 'DIE' };
@@ -73,7 +73,7 @@ describe('the proxy and its server end together', () => {
     expect(await proxy.exited).toEqual({ code: 3, signal: null });
   });
 
-  it('what was sent before the end of the input is still done and answered', async () => {
+  it('calls that were sent before the end of the input are still made and answered', async () => {
     const proxy = await odd();
     const answers = [
       proxy.client.initialize(),
@@ -92,8 +92,8 @@ describe('the proxy and its server end together', () => {
   });
 });
 
-describe('the server’s surroundings', () => {
-  it('are ours: environment, working directory, standard error', async () => {
+describe('the server’s environment', () => {
+  it('is ours: variables, working directory, standard error', async () => {
     const root = scratch();
     const proxy = await ProxyProcess.start(root, process.execPath, [ODD]);
     await proxy.client.initialize();
@@ -105,7 +105,7 @@ describe('the server’s surroundings', () => {
     await proxy.said('called cwd');
   });
 
-  it('lines on its standard output that are no messages are dropped and reported', async () => {
+  it('lines on standard output that are not messages are dropped and reported', async () => {
     const proxy = await odd();
     await proxy.client.initialize();
     expect((await proxy.client.call('noise')).text).toBe('ok');

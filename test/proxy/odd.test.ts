@@ -38,8 +38,8 @@ const call = (id: unknown, name: string, args: object) => ({
   params: { name, arguments: args },
 });
 
-describe('what a session saw is not trusted any more', () => {
-  it('after the server failed half-way; what it did can be undone', async () => {
+describe('a sighting no longer counts', () => {
+  it('after the server failed half-way; its partial write can be undone', async () => {
     const { client, path, gate } = await open();
     await client.call('read_text_file', { path });
     const half = await client.call('write_file', { path, content: 'HALF' });
@@ -51,21 +51,21 @@ describe('what a session saw is not trusted any more', () => {
     expect(readFileSync(path, 'utf8')).toBe('old\n');
   });
 
-  it('after the client gave up on an answer; what still happens is then a change from outside', async () => {
+  it('after the client cancelled the call; what the server still writes counts as an outside change', async () => {
     const { client, path, gate, errors } = await open();
     await client.call('read_text_file', { path });
     client.send(call('slow', 'write_file', { path, content: 'HANG' }));
     while (!errors().includes('called write_file')) await client.call('cwd');
     client.notify('notifications/cancelled', { requestId: 'slow' });
     await client.call('release');
-    // Reported on another stream than the answer.
+    // The cancellation is reported on another stream than the answer.
     await expect.poll(errors).toContain('cancelled "slow"');
     expect(readFileSync(path, 'utf8')).toBe('late');
     expect(await client.call('write_file', { path, content: 'x' })).toMatchObject({ code: 'NOT_READ' });
     expect(await gate.pending()).toBe(0);
   });
 
-  it('after the server died in the middle of it', async () => {
+  it('after the server died during the call', async () => {
     const { client, path, gate, code } = await open();
     await client.call('read_text_file', { path });
     client.send(call(7, 'write_file', { path, content: 'DIE' }));
@@ -74,7 +74,7 @@ describe('what a session saw is not trusted any more', () => {
     expect(await gate.library.vet({ kind: 'write', path, content: 'x' })).toMatchObject({ ok: false });
   });
 
-  it('after it became a task, whose end nobody sees', async () => {
+  it('after the call became a task, whose end the proxy does not see', async () => {
     const { client, path } = await open();
     await client.call('read_text_file', { path });
     await client.call('write_file', { path, content: 'TASK' });
@@ -82,7 +82,7 @@ describe('what a session saw is not trusted any more', () => {
   });
 });
 
-it('what a session saw still counts after the server failed and left the file alone', async () => {
+it('a sighting still counts after the server failed and left the file unchanged', async () => {
   const { client, path, gate } = await open();
   await client.call('read_text_file', { path });
   const edit = { path, edits: [{ oldText: 'old', newText: 'new' }] };
@@ -101,7 +101,7 @@ describe('a call that was cancelled before it went out', () => {
     client.notify('notifications/cancelled', { requestId: 'write' });
     await client.call('release');
     await client.next((message) => message.id === 'slow');
-    // Runs after the call that was cancelled.
+    // This call runs after the cancelled one would have run.
     expect((await client.call('write_file', { path, content: 'later' })).ok).toBe(true);
     await expect.poll(() => errors().match(/called write_file/g)).toHaveLength(1);
     expect(client.lines.some((line) => line.includes('"write"'))).toBe(false);
@@ -119,12 +119,12 @@ describe('a read that failed', () => {
   });
 });
 
-describe('tools that nobody has described', () => {
+describe('tools that no table describes', () => {
   it.each([
     ['allow', [true, true]],
     ['deny', [false, false]],
     ['ask', [false, true]],
-  ] as const)('%s: and the journal has it', async (unknownTools, through) => {
+  ] as const)('are handled as the policy %s says, and journalled', async (unknownTools, through) => {
     const { client, gate } = await open({ unknownTools });
     const first = await client.call('format_all', { style: 1 });
     const second = await client.call('format_all', { style: 1 });
@@ -146,20 +146,20 @@ describe('tools that nobody has described', () => {
 
   it.each([
     ['JSON text', '[{"old_string":"old","new_string":"new"}]'],
-    ['something else', 'old becomes new'],
+    ['another type', 'old becomes new'],
   ])('are refused on an unread file whatever form their edits have: %s', async (_what, edits) => {
     const { client, path } = await open({ name: 'nobody-knows-me' });
     expect(await client.call('edit_text', { path, edits })).toMatchObject({ ok: false, code: 'NOT_READ' });
     expect(readFileSync(path, 'utf8')).toBe('old\n');
   });
 
-  it('are asked about again when they come with other arguments', async () => {
+  it('are held back again if they are called with other arguments', async () => {
     const { client } = await open({ unknownTools: 'ask' });
     expect(await client.call('format_all', { style: 1 })).toMatchObject({ ok: false, code: 'UNVERIFIABLE' });
     expect(await client.call('format_all', { style: 2 })).toMatchObject({ ok: false, code: 'UNVERIFIABLE' });
   });
 
-  it('are gated where their arguments are plain, and kept inside wherever a path is among them', async () => {
+  it('are gated if their arguments have known names, and refused any path outside', async () => {
     const { client, path } = await open({ name: 'nobody-knows-me' });
     const save = { file_path: path, text: 'new\n' };
     expect(await client.call('save', save)).toMatchObject({ ok: false, code: 'NOT_READ' });
@@ -169,7 +169,7 @@ describe('tools that nobody has described', () => {
     expect(readFileSync(path, 'utf8')).toBe('new\n');
   });
 
-  it('that show several files as the official server does count as reads of each', async () => {
+  it('that show several files in the official format count as reads of each file', async () => {
     const { client, path, root } = await open({ name: 'nobody-knows-me' });
     const other = join(root, 'b.txt');
     writeFileSync(other, 'other\n');
@@ -178,7 +178,7 @@ describe('tools that nobody has described', () => {
       expect((await client.call('save', { file_path, text: 'new\n' })).ok).toBe(true);
   });
 
-  it('that show a file in a form of their own do not license an overwrite', async () => {
+  it('that show a file in their own format do not license an overwrite', async () => {
     const { client, path } = await open({ name: 'nobody-knows-me' });
     await client.call('show', { path });
     expect(await client.call('save', { file_path: path, text: 'x' })).toMatchObject({
@@ -186,14 +186,14 @@ describe('tools that nobody has described', () => {
     });
   });
 
-  it('that show a file in a form of their own take nothing from what was read of it', async () => {
+  it('that show a file in their own format do not reduce what was read of it', async () => {
     const { client, path } = await open({ name: 'nobody-knows-me' });
     await client.call('read_text_file', { path });
     await client.call('show', { path });
     expect((await client.call('save', { file_path: path, text: 'new\n' })).ok).toBe(true);
   });
 
-  it('that change a file right behind a read of it leave that read out of date', async () => {
+  it('that change a file make an earlier read of it stale', async () => {
     const { client, path } = await open({ name: 'nobody-knows-me' });
     await client.call('read_text_file', { path });
     await client.call('format_file', { path });
@@ -201,7 +201,7 @@ describe('tools that nobody has described', () => {
     expect(readFileSync(path, 'utf8')).toBe('OLD\n');
   });
 
-  it('can be described by the user', async () => {
+  it("can be described by the user's own table", async () => {
     const tables = [
       {
         id: 'mine',
@@ -228,8 +228,8 @@ describe('tools that nobody has described', () => {
   });
 });
 
-describe('messages that are out of the ordinary', () => {
-  it('a request of the server under the id of the call it works on reaches the client, and so does the answer', async () => {
+describe('unusual messages', () => {
+  it("a request of the server with the id of a running call reaches the client, and so does the call's answer", async () => {
     const { client } = await open();
     client.send(call(99, 'ask', {}));
     const question = await client.next((message) => message.method === 'roots/list');
@@ -238,7 +238,7 @@ describe('messages that are out of the ordinary', () => {
     expect(answer.result.content[0].text).toBe('asked');
   });
 
-  it('such a request is not taken for the answer to the call', async () => {
+  it('a request of the server is not taken for the answer to the call with the same id', async () => {
     const { client, path } = await open();
     await client.call('read_text_file', { path });
     expect((await client.call('write_file', { path, content: 'ASK' })).ok).toBe(true);
@@ -252,7 +252,7 @@ describe('messages that are out of the ordinary', () => {
     expect((await client.call('write_file', { path, content: 'again' })).ok).toBe(true);
   });
 
-  it('a batch with a tool call in it is refused whole; one without passes', async () => {
+  it('a batch that contains a tool call is refused as a whole; other batches pass', async () => {
     const { client, root } = await open();
     const path = join(root, 'batch.txt');
     client.send([
@@ -266,7 +266,7 @@ describe('messages that are out of the ordinary', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('nor does a batch get a resource past the gate', async () => {
+  it('a batch that reads a resource outside is refused', async () => {
     const { client } = await open();
     client.send([
       { jsonrpc: '2.0', id: 51, method: 'resources/read', params: { uri: 'file:///etc/passwd' } },
@@ -281,7 +281,7 @@ describe('messages that are out of the ordinary', () => {
     ['an escaped slash', '"tools\\/call"'],
     ['escaped letters', '"\\u0074ools/call"'],
     ['spaces around the colon', ' \t"tools/call"'],
-  ])('a tool call written with %s is one', async (_what, method) => {
+  ])('a tool call written with %s is recognised', async (_what, method) => {
     const { client, path } = await open();
     const params = JSON.stringify({ name: 'write_file', arguments: { path, content: 'x' } });
     client.send(`{"jsonrpc":"2.0","params":${params},"id":"odd","method" :${method}}`);
@@ -289,7 +289,7 @@ describe('messages that are out of the ordinary', () => {
     expect(answer.result._meta['dev.lookfirst/outcome'].code).toBe('NOT_READ');
   });
 
-  it('a tool call whose very key is escaped is one', async () => {
+  it('a tool call with an escaped key is recognised', async () => {
     const { client, path } = await open();
     const params = JSON.stringify({ name: 'write_file', arguments: { path, content: 'x' }, method: 'x' });
     client.send(`{"jsonrpc":"2.0","params":${params},"id":"odd","m\\u0065thod":"tools/call"}`);
@@ -298,7 +298,7 @@ describe('messages that are out of the ordinary', () => {
   });
 
   it.each(['hello', "{'method':'tools/call'}", '{"jsonrpc":"2.0","id":7'])(
-    'a line that is no message gets a parse error: %s',
+    'a line that is not a message gets a parse error: %s',
     async (line) => {
       const { client } = await open();
       client.send(line);
@@ -306,13 +306,13 @@ describe('messages that are out of the ordinary', () => {
     },
   );
 
-  it('a broken line gets a parse error if it might have been a tool call, and is the server’s own business if not', async () => {
+  it('a broken line that may be a tool call gets a parse error', async () => {
     const { client } = await open();
     client.send('{"method":"tools/call",');
     expect(await client.next((message) => message.id === null)).toMatchObject({ error: { code: -32700 } });
   });
 
-  it('a tool call without an id is dropped: nobody could be told what became of it', async () => {
+  it('a tool call without an id is dropped, because its result could not be reported', async () => {
     const { client, root, errors } = await open();
     client.send({
       jsonrpc: '2.0',
@@ -324,14 +324,14 @@ describe('messages that are out of the ordinary', () => {
     expect(existsSync(join(root, 'n'))).toBe(false);
   });
 
-  it('50 MB in either direction pass', async () => {
+  it('passes 50 MB in both directions', async () => {
     const { client } = await open();
     const bytes = 50 * 1024 * 1024;
     expect((await client.call('size', { value: 'x'.repeat(bytes) })).text).toBe(String(bytes));
     expect((await client.call('fill', { bytes })).text.length).toBe(bytes);
   });
 
-  it('a message over the limit is refused, and the connection goes on', async () => {
+  it('a message over the limit is refused, and the connection stays open', async () => {
     const { client } = await open({ maxLineBytes: 10_000 });
     client.send(call(1000, 'size', { value: 'x'.repeat(20_000) }));
     expect(await client.next((message) => message.id === null)).toMatchObject({ error: { code: -32600 } });

@@ -29,7 +29,7 @@ function open(content = 'one\ntwo\nthree\nfour\nfive\n') {
 }
 
 describe('the official server behind the gate', () => {
-  it('refuses a blind overwrite with its own result, and the file stays', async () => {
+  it('refuses a blind overwrite with a result of its own, and leaves the file unchanged', async () => {
     const { client, path } = open();
     const blind = await client.call('write_file', { path, content: 'x' });
     expect(blind).toMatchObject({ ok: false, code: 'NOT_READ' });
@@ -57,7 +57,7 @@ describe('the official server behind the gate', () => {
     ]);
   });
 
-  it('counts the lines that the diff of a dry run shows as read, and no others', async () => {
+  it('counts only the lines in the diff of a dry run as read', async () => {
     const { client, path } = open(Array.from({ length: 30 }, (_, i) => `line ${i + 1}\n`).join(''));
     const edits = [{ oldText: 'line 15', newText: 'x' }];
     expect((await client.call('edit_file', { path, edits, dryRun: true })).ok).toBe(true);
@@ -67,7 +67,7 @@ describe('the official server behind the gate', () => {
     expect((await client.call('edit_file', { path, edits })).ok).toBe(true);
   });
 
-  it('lets a read license only what was sent after its answer', async () => {
+  it('lets a read license only calls that were sent after its answer', async () => {
     const { client, path } = open();
     const [shown, early] = await Promise.all([
       client.call('read_text_file', { path }),
@@ -94,7 +94,7 @@ describe('the official server behind the gate', () => {
     expect(answer.text).not.toContain('old_string');
   });
 
-  it('lets a refusal license only what was sent after it', async () => {
+  it('lets the diff of a refusal license only calls that were sent after it', async () => {
     const { client, path } = open();
     await client.call('read_text_file', { path });
     writeFileSync(path, 'by hand\n');
@@ -129,7 +129,7 @@ describe('the official server behind the gate', () => {
     expect(await edit('two')).toMatchObject({ code: 'STALE' });
   });
 
-  it('carries an edit over a change elsewhere, and says what changed', async () => {
+  it('applies an edit beside an outside change, and says what changed', async () => {
     const { client, path } = open();
     await client.call('read_text_file', { path });
     writeFileSync(path, 'one\ntwo\nthree\nfour\nFIVE\n');
@@ -140,7 +140,7 @@ describe('the official server behind the gate', () => {
     expect(read(path)).toBe('one\nTWO\nthree\nfour\nFIVE\n');
   });
 
-  it('creates without reading, and knows what it created', async () => {
+  it('creates a file without a read, and allows to overwrite it', async () => {
     const { client, root } = open();
     const path = join(root, 'new.txt');
     expect((await client.call('write_file', { path, content: 'first\n' })).ok).toBe(true);
@@ -151,22 +151,22 @@ describe('the official server behind the gate', () => {
   it.each([
     ['head', { head: 2 }, 'PARTIALLY_READ'],
     ['tail', { tail: 2 }, 'PARTIALLY_READ'],
-    ['a head that is all', { head: 50 }, undefined],
-    ['head 0, which is the whole file there', { head: 0 }, undefined],
+    ['a head as long as the file', { head: 50 }, undefined],
+    ['head 0, which this server treats as the whole file', { head: 0 }, undefined],
   ])('counts %s as the lines that were delivered', async (_what, range, code) => {
     const { client, path } = open();
     await client.call('read_text_file', { path, ...range });
     expect((await client.call('write_file', { path, content: 'x\n' })).code).toBe(code);
   });
 
-  it('adds up two parts that make the whole', async () => {
+  it('adds up two partial reads that cover the whole file', async () => {
     const { client, path } = open();
     await client.call('read_text_file', { path, head: 3 });
     await client.call('read_text_file', { path, tail: 3 });
     expect((await client.call('write_file', { path, content: 'x\n' })).ok).toBe(true);
   });
 
-  it.each(['a file', 'a folder'])('says of a move onto %s what the server itself says', async (what) => {
+  it.each(['a file', 'a folder'])("refuses a move onto %s with the server's own message", async (what) => {
     const { client, root, path } = open();
     const taken = join(root, 'taken');
     if (what === 'a file') writeFileSync(taken, 'theirs');
@@ -186,12 +186,12 @@ describe('the official server behind the gate', () => {
     ['edit', 'edit_file', { path: '/etc/x', edits: [{ oldText: 'a', newText: 'b' }] }],
     ['make the folder', 'create_directory', { path: '/etc/x' }],
     ['move', 'move_file', { source: '/etc/x', destination: 'x' }],
-  ])('says of a path outside that it refuses to %s it', async (what, tool, args) => {
+  ])('refuses to %s a path outside, and says so', async (what, tool, args) => {
     const { client } = open();
     expect((await client.call(tool, args)).text).toContain(`refusing to ${what} /etc/x: it is outside`);
   });
 
-  it('lets the server itself say that something is not there', async () => {
+  it('leaves it to the server to report a missing file', async () => {
     const { client, root } = open();
     const path = join(root, 'gone.txt');
     const edits = [{ oldText: 'a', newText: 'b' }];
@@ -205,7 +205,7 @@ describe('the official server behind the gate', () => {
     }
   });
 
-  it('takes a dry run for a read of what its diff shows, and not for a write', async () => {
+  it('treats a dry run as a read of the lines in its diff, not as a write', async () => {
     const { client, path } = open();
     const edits = [{ oldText: 'one', newText: 'ONE' }];
     expect((await client.call('edit_file', { path, edits, dryRun: true })).text).toContain('+ONE');
@@ -213,7 +213,7 @@ describe('the official server behind the gate', () => {
     expect(await client.call('edit_file', { path, edits, dryRun: false })).toMatchObject({ ok: true });
   });
 
-  it('counts the files of read_multiple_files one by one', async () => {
+  it('counts each file of read_multiple_files as read separately', async () => {
     const { client, root, path } = open();
     const other = join(root, 'b.txt');
     writeFileSync(other, 'b\n');
@@ -228,7 +228,7 @@ describe('the official server behind the gate', () => {
     });
   });
 
-  it('does not believe a file that forges the mark of the next one', async () => {
+  it('is not deceived by a file that contains the separator of read_multiple_files', async () => {
     const { client, root, path } = open();
     const secret = join(root, 'secret.txt');
     writeFileSync(secret, 'real\n');
@@ -263,7 +263,7 @@ describe('the official server behind the gate', () => {
     expect(existsSync(join(root, 'sub'))).toBe(false);
   });
 
-  it('explains itself the third time, and starts again after a read', async () => {
+  it('explains the third refusal in a row, and counts anew after a read', async () => {
     const { client, path } = open();
     const write = () => client.call('write_file', { path, content: 'x' });
     const [first, , third] = [await write(), await write(), await write()];
@@ -285,8 +285,8 @@ async function narrow() {
   return { ...(await official(root, { args: [OFFICIAL, base] })), root, outside };
 }
 
-describe('the official server kept inside', () => {
-  it('keeps back what a read that it knows would show, once the path leads outside', async () => {
+describe('the official server with a wider root than the gate', () => {
+  it('refuses a repeated read after the path became a link to the outside', async () => {
     const { client, root, outside } = await narrow();
     const path = join(root, 'a.txt');
     const readIt = () => client.call('read_text_file', { path });
@@ -306,7 +306,7 @@ describe('the official server kept inside', () => {
     expect(ids).toEqual([...new Set(ids)]);
   });
 
-  it('notes what a read that it knows shows, also when the path has come to lead to another file', async () => {
+  it('records a repeated read for the right file after the path became a link to it', async () => {
     const { client, root } = await narrow();
     const [path, other] = [join(root, 'a.txt'), join(root, 'b.txt')];
     const readIt = () => client.call('read_text_file', { path });
@@ -321,7 +321,7 @@ describe('the official server kept inside', () => {
     expect((await write()).ok).toBe(true);
   });
 
-  it('refuses to read, list, search, write and make folders outside its root, though the server would', async () => {
+  it('refuses to read, list, search, write and make folders outside the root, although the server would allow it', async () => {
     const { client, outside } = await narrow();
     const secret = join(outside, 'secret.txt');
     const path = join(outside, 'new');
@@ -364,7 +364,7 @@ describe('the official server kept inside', () => {
       expect((await client.call('write_file', { path, content: 'x\n' })).ok).toBe(true);
   });
 
-  it('refuses a link that leads out, a home path and a path that climbs', async () => {
+  it('refuses a link that leads outside, a path that starts with ~ and a path with ".."', async () => {
     const { client, root } = open();
     symlinkSync('/etc', join(root, 'etc'));
     const paths = [join(root, 'etc/hostname'), '~/x', join(server.root, '../x'), `file://${homedir()}/x`];
@@ -381,7 +381,7 @@ describe('the official server kept inside', () => {
     expect((await client.call('list_directory', { path: root })).text).toContain('pipe');
   });
 
-  it('takes a name for the one that is the same but for its Unicode form, as the server does', async () => {
+  it('treats names that differ only in Unicode form as one name, as the server does', async () => {
     const { client, root } = open();
     const [composed, taken] = ['caf\u00e9', 'cafe\u0301'].map((name) => join(root, name, `${name}.txt`));
     if (composed === undefined || taken === undefined) throw new Error('no names');
@@ -397,13 +397,13 @@ describe('the official server kept inside', () => {
     writeFileSync(join(root, '\u212a.txt'), 'old\n');
     const kelvin = await client.call('write_file', { path: join(root, 'K.txt'), content: 'x' });
     expect(kelvin).toMatchObject({ code: 'NOT_READ' });
-    // The server does not know either which of the two is meant.
+    // Two files have names that differ only in Unicode form; the server cannot choose one either.
     for (const name of ['\u1e69', 's\u0323\u0307']) writeFileSync(join(root, name), 'old\n');
     const third = await client.call('write_file', { path: join(root, 's\u0307\u0323'), content: 'x' });
     expect(third.text).toContain('Ambiguous');
   });
 
-  it('takes relative paths as the server does: within the root', async () => {
+  it('resolves relative paths from the root, as the server does', async () => {
     const root = scratch();
     writeFileSync(join(root, 'a.txt'), 'old\n');
     const { client } = await official(root);
@@ -428,7 +428,7 @@ it('a file that is shown with replacement characters is not changed as text', as
 });
 
 describe('many calls at once', () => {
-  it('are judged one after the other for one file: of two edits from one view both are applied', async () => {
+  it('of one file are judged one after the other: all edits made from one read are applied', async () => {
     const { client, path } = open();
     await client.call('read_text_file', { path });
     const edits = ['one', 'two', 'three', 'four', 'five'].map((word) =>
@@ -438,12 +438,12 @@ describe('many calls at once', () => {
     expect(read(path)).toBe('ONE\nTWO\nTHREE\nFOUR\nFIVE\n');
   });
 
-  it('keep their order: a write sent right before a read does not count that read', async () => {
+  it('keep their order: a write is not licensed by a read that was sent after it', async () => {
     const { client, path } = open();
     const call = (id: string, name: string, args: object) =>
       JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } });
     const answers = Promise.all(['blind', 'late'].map((id) => client.next((message) => message.id === id)));
-    // In one write, so that the read has arrived before the proxy can await anything for the write.
+    // Both calls are sent in one write, so that the read has arrived before the proxy can await anything for the write.
     client.send(
       `${call('blind', 'write_file', { path, content: 'x\n' })}\n${call('late', 'read_text_file', { path })}`,
     );

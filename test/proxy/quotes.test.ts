@@ -3,26 +3,29 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { official, scratch } from './harness.ts';
 
-describe('typographic quotes in what goes to the upstream server', () => {
+describe('typographic quotes in text for the upstream server', () => {
   it.each([
     ['all', 'q.go', 'x := \u201ca\u201d \u00abb\u00bb\n', 'x := "a" <<b>>\n'],
     ['all', 'q.md', '\u201ca\u201d\n', '\u201ca\u201d\n'],
     ['code', 'q.go', 'x := \u201ca\u201d // \u201cb\u201d\n', 'x := "a" // \u201cb\u201d\n'],
     ['off', 'q.go', 'x := \u201ca\u201d\n', 'x := \u201ca\u201d\n'],
-  ] as const)('become straight as the policy says: %s in %s', async (quotes, name, content, written) => {
-    const root = scratch();
-    const path = join(root, name);
-    const { client, gate } = await official(root, { quotes }, { policy: { quotes } });
-    const answer = await client.call('write_file', { path, content });
-    expect(answer.ok).toBe(true);
-    expect(readFileSync(path, 'utf8')).toBe(written);
-    expect(answer.text.includes('became straight')).toBe(content !== written);
-    // The session has seen the text that was written, not the text that was sent.
-    expect((await client.call('write_file', { path, content: 'again\n' })).ok).toBe(true);
-    expect(await gate.pending()).toBe(0);
-  });
+  ] as const)(
+    'are replaced with straight ones as the policy says: %s in %s',
+    async (quotes, name, content, written) => {
+      const root = scratch();
+      const path = join(root, name);
+      const { client, gate } = await official(root, { quotes }, { policy: { quotes } });
+      const answer = await client.call('write_file', { path, content });
+      expect(answer.ok).toBe(true);
+      expect(readFileSync(path, 'utf8')).toBe(written);
+      expect(answer.text.includes('became straight')).toBe(content !== written);
+      // The session has seen the text that was written, not the text that was sent.
+      expect((await client.call('write_file', { path, content: 'again\n' })).ok).toBe(true);
+      expect(await gate.pending()).toBe(0);
+    },
+  );
 
-  it('become straight in the new text of an edit under document D\u2019s rule, and stay in the old one', async () => {
+  it('are replaced in the new text of an edit under the rule of document D, and kept in the old text', async () => {
     const root = scratch();
     const path = join(root, 'q.go');
     writeFileSync(path, 'x := \u201ca\u201d\n');

@@ -13,14 +13,14 @@ async function open(receipts: boolean) {
 const revisionIn = (text: string) => / revision (\w+)\]/.exec(text)?.[1];
 
 describe('receipts', () => {
-  it('are off unless asked for: nothing is added to any answer', async () => {
+  it('are off by default: nothing is added to any answer', async () => {
     const { client, path } = await open(false);
     expect((await client.call('read_text_file', { path })).text).toBe('one\ntwo\nthree\n');
     const { tools } = (await client.request('tools/list')).result;
     expect(JSON.stringify(tools)).not.toContain('revision');
   });
 
-  it('stand after what was read, in the structured content too, where it is only the text again', async () => {
+  it('follow the text that was read, also in structured content that repeats the text', async () => {
     const { client, path } = await open(true);
     const part = await client.call('read_text_file', { path, head: 2 });
     expect(part.text).toContain(`[read ${path} lines 1-2 of 3]`);
@@ -31,7 +31,7 @@ describe('receipts', () => {
     expect(many.text.match(/\[read /g)).toHaveLength(2);
   });
 
-  it('are taken back by changes: the tool list says so, the server never sees the argument', async () => {
+  it('give the revision that a change may pass back; the server never gets that argument', async () => {
     const { client, path } = await open(true);
     const { tools } = (await client.request('tools/list')).result;
     const schemas = new Map<string, { properties: object }>(

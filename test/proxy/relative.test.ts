@@ -60,7 +60,7 @@ async function writesOurs({ client, root, untouched }: Astray): Promise<void> {
 }
 
 describe('a server that starts relative paths elsewhere gets the path that was judged', () => {
-  it('a write lands on the file that was read, not on the one of the same name there', async () => {
+  it("a write changes the file that was read, not the one with the same name in the server's folder", async () => {
     const server = await astray();
     const { client, root, other } = server;
     // A repeated read takes the fast path.
@@ -73,7 +73,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     await writesOurs(server);
   });
 
-  it('edits, moves, folders and lists of paths too, and each file counts as read', async () => {
+  it('for edits, moves, folders and lists of paths too, and each file counts as read', async () => {
     const { client, root, other, untouched } = await astray();
     const many = await client.call('read_multiple_files', { paths: ['a.txt', 'sub/c.txt', 'no.txt'] });
     expect(many.text).toContain(`sub/c.txt of ${root}`);
@@ -89,7 +89,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     untouched();
   });
 
-  it('also to a client that does not wait until the server has said who it is', async () => {
+  it("even if the client does not wait for the server's name", async () => {
     const { root, other, untouched } = folders();
     const args = [OFFICIAL, other, root];
     const { client } = await startProxy(root, { command: process.execPath, args });
@@ -103,13 +103,13 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     untouched();
   });
 
-  it('also by the roots of a client', async () => {
+  it('even if the client has roots', async () => {
     const server = await astray(({ root }) => ({ args: [OFFICIAL, root] }), { roots: {} });
     await vi.waitFor(() => expect(server.errors()).toContain('Updated allowed directories'));
     await writesOurs(server);
   });
 
-  it('also by roots that a client names on the way, without having said that it would', async () => {
+  it('even if the client reports roots later without having declared the capability', async () => {
     const server = await astray(({ root }) => ({ args: [OFFICIAL, root] }));
     const { client, root } = server;
     for (const _again of [1, 2]) await client.call('read_text_file', { path: 'b.txt' });
@@ -119,7 +119,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     await writesOurs(server);
   });
 
-  it('and a call that waited while the folders were changed is refused', async () => {
+  it('and a call that waited while the roots changed is refused', async () => {
     // The server's name is its first argument.
     const server = await astray(({ root }) => ({
       args: [oddServer(), root],
@@ -129,7 +129,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     const { client, root, gate } = server;
     const path = 'a.txt';
     await client.call('read_text_file', { path });
-    // It is not answered before the release, and the write waits for it.
+    // The read is not answered before `release`, and the write waits for it.
     const held = client.call('read_text_file', { path, head: 999 });
     const waiting = client.call('write_file', { path, content: 'mine\n' });
     client.notify('notifications/roots/list_changed');
@@ -140,7 +140,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     expect(read(join(root, path))).toBe(`a.txt of ${root}\n`);
   });
 
-  it('also behind a shell, which may have gone anywhere', async () => {
+  it('even if a shell that may change the folder starts the server', async () => {
     const server = await astray(({ other }) => ({
       command: 'sh',
       args: ['-c', `cd ${other} && exec ${process.execPath} ${OFFICIAL} . ../ours`],
@@ -148,7 +148,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     await writesOurs(server);
   });
 
-  it('also where it works in another folder than it was started in', async () => {
+  it('even if the server works in another folder than the one it was started in', async () => {
     const { root, other, untouched } = folders();
     const server = toolIn('servers', 'fast-filesystem-mcp/dist/index.js');
     const args = ['-c', `cd ${other} && exec ${process.execPath} ${server} ${other} ${root}`];
@@ -161,14 +161,14 @@ describe('a server that starts relative paths elsewhere gets the path that was j
   });
 });
 
-describe('a path that servers read in different ways goes out as it was judged', () => {
-  it('an address of a file', async () => {
+describe('a path that servers interpret differently is sent as it was judged', () => {
+  it('a file URL', async () => {
     const { client, root } = await astray(({ root }) => ({ args: [OFFICIAL, root] }));
     const path = pathToFileURL(join(root, 'a.txt')).href;
     expect((await client.call('read_text_file', { path })).text).toBe(`a.txt of ${root}\n`);
   });
 
-  it('dots behind a link, which lead elsewhere for a server that follows the link first', async () => {
+  it('".." after a link, which leads elsewhere for a server that follows the link first', async () => {
     const { client, root } = await astray(({ root }) => ({ args: [OFFICIAL, root] }));
     symlinkSync('sub', join(root, 'link'));
     const path = join(root, 'sub').replace('sub', 'link/../a.txt');
@@ -178,7 +178,7 @@ describe('a path that servers read in different ways goes out as it was judged',
   });
 });
 
-describe('a server that surely starts them where we do gets them as they are', () => {
+describe('a server that certainly resolves relative paths as we do gets them unchanged', () => {
   it.each([
     ['on the root itself', (root: string) => [OFFICIAL, root]],
     ['on the folder it runs in', () => [OFFICIAL, '.']],

@@ -3,13 +3,13 @@ import { attackSaves, type Guard } from '../support/save-attack.ts';
 
 describe('a user saves a file after an agent has read it', () => {
   it.each<Guard>(['default', 'strict', 'file-time', 'staleness'])(
-    'and the agent’s write through the proxy never takes those bytes out of the file: %s',
+    'the agent’s write through the proxy never removes the saved bytes: %s',
     async (guard) => {
       expect(await attackSaves({ guard, pausesMs: [0, 1, 2, 5, 10, 20, 50], tries: 35 })).toBe(0);
     },
   );
 
-  it('and without the proxy they are lost', async () => {
+  it('without the proxy, saves are lost', async () => {
     expect(await attackSaves({ guard: 'none', pausesMs: [0], tries: 5 })).toBe(5);
   });
 });

@@ -63,7 +63,7 @@ async function conversation(client: LineClient): Promise<void> {
   await client.request('resources/read', { uri: 'demo://resource/nowhere' });
   client.notify('notifications/roots/list_changed');
   await asked('roots/list');
-  // Cancelled: no answer may come for it.
+  // This call is cancelled, so it must not be answered.
   const cancelled = { name: 'trigger-long-running-operation', arguments: { duration: 0.3, steps: 1 } };
   client.send({ jsonrpc: '2.0', id: 'to be cancelled', method: 'tools/call', params: cancelled });
   client.notify('notifications/cancelled', { requestId: 'to be cancelled', reason: 'changed my mind' });
@@ -94,7 +94,7 @@ function direct(command: readonly string[]): { client: LineClient; child: ChildP
   return { client: new LineClient(child.stdin, child.stdout), child };
 }
 
-/** Removes what differs between any two runs of the server. */
+/** Replaces values that differ between any two runs of the server. */
 const steady = (line: string) =>
   line.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME').replace(/\d{1,2}:\d\d:\d\d [AP]M/g, 'TIME');
 

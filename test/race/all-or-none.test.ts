@@ -7,7 +7,7 @@ import { scratch } from '../support/tree.ts';
 
 interface Told {
   readonly ended: string;
-  /** Lines of the tree that were added, and lines that are gone. */
+  /** The number of lines of the tree that were added or removed. */
   readonly changed: number;
   readonly missing: number;
 }
@@ -16,7 +16,7 @@ interface Told {
 const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 
 const CHANGES = ['create', 'edit', 'delete', 'undo'] as const;
-/** With a limit of 64, the writes that are to be undone cannot be made. */
+/** Descriptor limits per change. With a limit of 64, the writes that the undo needs first cannot be made. */
 const LIMITS = {
   create: [64, 128, 4096],
   edit: [64, 128, 4096],
@@ -28,9 +28,9 @@ const limitsOf = (change: (typeof CHANGES)[number]): readonly number[] =>
 const NOTHING = { changed: 0, missing: 0 };
 
 describe('a change of many files where descriptors run out', () => {
-  // The last limit is enough to show that the change can be done; the limits before it make it fail.
+  // The last limit suffices for the change; the limits before it make the change fail.
   it.each(CHANGES.flatMap((change) => limitsOf(change).map((limit) => ({ change, limit }))))(
-    '$change with $limit descriptors is done, or leaves everything as it was',
+    '$change with $limit descriptors is done, or changes nothing',
     async ({ change, limit }) => {
       const { root, home } = scratch();
       const within = ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh'];
@@ -49,33 +49,28 @@ describe('a change of many files where descriptors run out', () => {
 const mount = 'mount -t tmpfs -o size=16m lookfirst-test "$0" && exec "$@"';
 const canMount = spawnSync('unshare', ['-Urm', 'sh', '-c', mount, '/mnt', 'true']).status === 0;
 
-describe.skipIf(!canMount)(
-  'a change of many files on a disk that fills up (needs a mount of its own)',
-  () => {
-    const ROOMS = [64, 160, 4096].map((kilobytes) => kilobytes * 1024);
-    const STATES = ['on the same disk', 'on another disk'] as const;
-    const cases = CHANGES.flatMap((change) =>
-      ROOMS.flatMap((room, at) =>
-        STATES.map((state, other) => ({ change, room, state, short: at !== other })),
-      ),
-    );
-    // The short run leaves out the least space on the same disk, and the middle one on another.
-    it.each(cases.filter(({ short }) => IS_LONG || short))(
-      '$change with $room bytes left, and our state $state, is done or leaves everything as it was',
-      async ({ change, room, state }) => {
-        const { base, home } = scratch();
-        const disk = join(base, 'disk');
-        mkdirSync(disk);
-        const within = ['unshare', '-Urm', 'sh', '-c', mount, disk];
-        const places = {
-          root: join(disk, 'root'),
-          home: state === 'on another disk' ? home : join(disk, 'home'),
-        };
-        const child = await startChild('session-batch', { ...places, change, count: 30, room }, within);
-        const told = await child.message<Told>();
-        if (room === ROOMS.at(-1)) expect(told.ended).toBe('done');
-        if (told.ended !== 'done') expect(told).toMatchObject(NOTHING);
-      },
-    );
-  },
-);
+describe.skipIf(!canMount)('a change of many files on a disk that fills up (needs its own mount)', () => {
+  const ROOMS = [64, 160, 4096].map((kilobytes) => kilobytes * 1024);
+  const STATES = ['on the same disk', 'on another disk'] as const;
+  const cases = CHANGES.flatMap((change) =>
+    ROOMS.flatMap((room, at) => STATES.map((state, other) => ({ change, room, state, short: at !== other }))),
+  );
+  // The short run omits the least space on the same disk, and the middle amount on another disk.
+  it.each(cases.filter(({ short }) => IS_LONG || short))(
+    '$change with $room bytes left, and our state $state, is done or changes nothing',
+    async ({ change, room, state }) => {
+      const { base, home } = scratch();
+      const disk = join(base, 'disk');
+      mkdirSync(disk);
+      const within = ['unshare', '-Urm', 'sh', '-c', mount, disk];
+      const places = {
+        root: join(disk, 'root'),
+        home: state === 'on another disk' ? home : join(disk, 'home'),
+      };
+      const child = await startChild('session-batch', { ...places, change, count: 30, room }, within);
+      const told = await child.message<Told>();
+      if (room === ROOMS.at(-1)) expect(told.ended).toBe('done');
+      if (told.ended !== 'done') expect(told).toMatchObject(NOTHING);
+    },
+  );
+});

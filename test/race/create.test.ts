@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { attackCreate } from '../support/create-attack.ts';
 
 describe('three processes that create the same names', () => {
-  it('have one winner each, and losers never see a part of a file', async () => {
+  it('create each name once, and never see a half-written file', async () => {
     expect(await attackCreate({ code: 'ours', processes: 3, names: 150 })).toEqual({
       names: 150,
       doubles: 0,
@@ -12,7 +12,7 @@ describe('three processes that create the same names', () => {
     });
   });
 
-  it('have several winners, or see parts, when they look first and write then', async () => {
+  it('create a name twice or see half-written files if they check first and write afterwards', async () => {
     let wrong = 0;
     for (let round = 0; round < 20 && wrong === 0; round += 1) {
       const tally = await attackCreate({ code: 'naive', processes: 3, names: 150 });

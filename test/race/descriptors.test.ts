@@ -4,14 +4,14 @@ import { strongestGuarantee } from '../../src/workspace/pinned.ts';
 import { failMany, openDescriptors } from '../support/descriptors.ts';
 import { bench } from '../support/disk.ts';
 
-describe.skipIf(process.platform !== 'linux')('descriptors', () => {
-  it('are as many after 5,000 failing operations as before', async () => {
+describe.skipIf(process.platform !== 'linux')('open descriptors', () => {
+  it('do not increase by 5,000 failing operations', async () => {
     const { before, after, failed } = await failMany(5_000);
     expect([after, failed]).toEqual([before, 5_000]);
   });
 
   it.skipIf(strongestGuarantee() !== 'walk')(
-    'are not inherited by a child: neither roots, nor places, nor our own files',
+    'of roots, places and our own files are not inherited by a child process',
     () => {
       const inherited = (): string => execFileSync('ls', ['/proc/self/fd'], { encoding: 'utf8' });
       const before = inherited();

@@ -58,7 +58,7 @@ describe.skipIf(!injector || loadNative() === undefined)(
   'on a file system without exchange (needs strace)',
   () => {
     it.each(['EINVAL', 'ENOSYS', 'EOPNOTSUPP'])(
-      'a replacement claims instead when it says %s',
+      'a replacement falls back to a claim if the exchange fails with %s',
       async (errno) => {
         const [run] = await under(`renameat2:error=${errno}`, ['replace'], {
           commit: 'exchange',
@@ -71,7 +71,7 @@ describe.skipIf(!injector || loadNative() === undefined)(
       },
     );
 
-    it('and any other error is a fault that leaves the old file', async () => {
+    it('any other error is a fault that leaves the old file', async () => {
       const [run] = await under('renameat2:error=EIO', ['replace'], {
         commit: 'exchange',
         durability: 'none',
@@ -109,7 +109,7 @@ describe.skipIf(!injector)('on a device that fails to sync (needs strace)', () =
   );
 });
 
-describe('in a folder that may not be written to', () => {
+describe('in a folder without write permission', () => {
   // Permissions do not stop root, so another user makes the change.
   const isRoot = process.getuid?.() === 0;
   const nobody = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
@@ -121,7 +121,7 @@ describe('in a folder that may not be written to', () => {
   ];
   const possible = process.platform === 'linux' && spawnSync(tool ?? '', args).status === 0;
 
-  it.skipIf(!possible).each(CHANGES)('%s is a fault that leaves nothing', async (name) => {
+  it.skipIf(!possible).each(CHANGES)('%s is a fault that leaves no files behind', async (name) => {
     const places = scratch(IN_MEMORY);
     makeTree(places, BEFORE);
     const all = [

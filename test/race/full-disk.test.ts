@@ -29,9 +29,9 @@ async function onFullDisk(full: 'root' | 'home', commit: 'exchange' | 'claim'): 
   return child.message<Report>();
 }
 
-describe.skipIf(!canMount)('when the disk is full (needs a mount of its own)', () => {
+describe.skipIf(!canMount)('when the disk is full (needs its own mount)', () => {
   it.each(['exchange', 'claim'] as const)(
-    'of the workspace, %s leaves the old file and names the target',
+    'and it is the disk of the workspace, %s leaves the old file and names the target',
     async (commit) => {
       const report = await onFullDisk('root', commit);
       expect(report).toMatchObject({
@@ -48,18 +48,21 @@ describe.skipIf(!canMount)('when the disk is full (needs a mount of its own)', (
     },
   );
 
-  it.each(['exchange', 'claim'] as const)('of our state, %s leaves the old file', async (commit) => {
-    const report = await onFullDisk('home', commit);
-    const failed = expect.stringMatching(/^ENOSPC: could not change f: no space left/);
-    expect(report).toMatchObject({
-      ended: { f: failed, new: 'done', 'f ': failed },
-      names: ['f', 'new'],
-      halves: [],
-      intact: true,
-    });
-  });
+  it.each(['exchange', 'claim'] as const)(
+    'and it is the disk of our state, %s leaves the old file',
+    async (commit) => {
+      const report = await onFullDisk('home', commit);
+      const failed = expect.stringMatching(/^ENOSPC: could not change f: no space left/);
+      expect(report).toMatchObject({
+        ended: { f: failed, new: 'done', 'f ': failed },
+        names: ['f', 'new'],
+        halves: [],
+        intact: true,
+      });
+    },
+  );
 
-  it('of our log, no folder is taken for written down that is not, and what follows can be read', async () => {
+  it('and it is the disk of our log, only folders that were logged count as logged, and later entries can be read', async () => {
     const { base } = scratch();
     const disk = join(base, 'disk');
     mkdirSync(disk);

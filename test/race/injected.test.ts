@@ -10,7 +10,7 @@ import { IN_MEMORY, scratch, treeOf } from '../support/tree.ts';
 const KINDS = ['exchange', 'claim'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** The steps that a change takes, recorded while it runs. */
+/** The steps that a change takes, recorded in a run without failures. */
 async function stepsOf(name: ChangeName, commit: Kind): Promise<CommitStep[]> {
   const steps: CommitStep[] = [];
   const disk = bench(
@@ -27,27 +27,30 @@ function noSpace(): Error {
 }
 
 describe.each(CHANGES)('%s that fails', (name) => {
-  it.each(KINDS)('at any step by %s changes nothing, leaves nothing and names its target', async (commit) => {
-    const steps = await stepsOf(name, commit);
-    expect(steps.length).toBeGreaterThan(0);
-    for (const failing of steps) {
-      const trace = (step: CommitStep): void => {
-        if (step === failing) throw noSpace();
-      };
-      const disk = bench(BEFORE, { commit, durability: 'full', trace }, scratch(IN_MEMORY));
-      const inode = lstatSync(join(disk.root, 'f')).ino;
-      const fault = await change(disk.workspace, disk.context, name).catch((error: unknown) => error);
-      expect([failing, treeOf(disk.root)]).toEqual([failing, [...BEFORE].sort()]);
-      expect(lstatSync(join(disk.root, 'f')).ino).toBe(inode);
-      expect(fault).toBeInstanceOf(Fault);
-      expect(fault).toMatchObject({ code: 'IO_FAILED', reason: 'ENOSPC' });
-      expect((fault as Fault).message).toMatch(
-        /^could not change (new|f|link|other\/f|other\/folder): no space left/,
-      );
-    }
-  });
+  it.each(KINDS)(
+    'at any step by %s changes nothing, leaves no files behind and names its target',
+    async (commit) => {
+      const steps = await stepsOf(name, commit);
+      expect(steps.length).toBeGreaterThan(0);
+      for (const failing of steps) {
+        const trace = (step: CommitStep): void => {
+          if (step === failing) throw noSpace();
+        };
+        const disk = bench(BEFORE, { commit, durability: 'full', trace }, scratch(IN_MEMORY));
+        const inode = lstatSync(join(disk.root, 'f')).ino;
+        const fault = await change(disk.workspace, disk.context, name).catch((error: unknown) => error);
+        expect([failing, treeOf(disk.root)]).toEqual([failing, [...BEFORE].sort()]);
+        expect(lstatSync(join(disk.root, 'f')).ino).toBe(inode);
+        expect(fault).toBeInstanceOf(Fault);
+        expect(fault).toMatchObject({ code: 'IO_FAILED', reason: 'ENOSPC' });
+        expect((fault as Fault).message).toMatch(
+          /^could not change (new|f|link|other\/f|other\/folder): no space left/,
+        );
+      }
+    },
+  );
 
-  it.each(KINDS)('once by %s works the next time, in the same process', async (commit) => {
+  it.each(KINDS)('once by %s succeeds when it is repeated in the same process', async (commit) => {
     for (const failing of await stepsOf(name, commit)) {
       let fail = true;
       const trace = (step: CommitStep): void => {

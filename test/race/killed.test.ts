@@ -40,7 +40,7 @@ const ROWS: readonly (readonly [ChangeName, Kind, readonly (readonly [CommitStep
       ...TEMP,
       ['compare', 'old'],
       ['claim', 'old'],
-      // The name is absent here, and restored by the next start.
+      // The name is absent at this step; the next start restores it.
       ['verify', 'old'],
       ['publish', 'old'],
       ['folder-sync', 'new'],
@@ -80,10 +80,10 @@ const ROWS: readonly (readonly [ChangeName, Kind, readonly (readonly [CommitStep
 
 describe('kill -9 before any step, and the next start', () => {
   it.each(ROWS)(
-    '%s by %s: the old state or the new one, nothing lost, nothing left',
+    '%s by %s: the old or the new state, no bytes lost, no files left over',
     async (name, commit, rows) => {
       expect(await stepsOf(name, commit)).toEqual(rows.map(([step]) => step));
-      // Until the new bytes are published, both kinds do the same, so one is enough.
+      // Until the new bytes are published, both commit kinds take the same steps, so testing one is enough.
       const told = commit === 'claim' ? rows.filter((row) => !TEMP.includes(row)) : rows;
       const states = await Promise.all(told.map(([step]) => killAt(step, { name, commit })));
       expect(told.map(([step], index) => [step, states[index]])).toEqual(told);
@@ -91,7 +91,7 @@ describe('kill -9 before any step, and the next start', () => {
   );
 });
 
-it('two starts at once do not trip over each other', async () => {
+it('two starts at once do not disturb each other', async () => {
   const disk = bench(BEFORE, { commit: 'claim' }, scratch(IN_MEMORY));
   await killIn(disk, 'verify', { name: 'replace', commit: 'claim' });
   const children = await Promise.all(
@@ -125,7 +125,7 @@ async function killAt(step: CommitStep, killing: Killing): Promise<State> {
   await killIn(disk, step, killing);
   recoverAll(disk.workspace, disk.context, disk.home);
   const tree = treeOf(disk.root);
-  // The next start has nothing left to do.
+  // A further start has nothing left to do.
   expect(recoverAll(disk.workspace, disk.context, disk.home)).toEqual({ restored: [], removed: [] });
   expect(readdirSync(join(disk.home, 'writers'))).toEqual([]);
   const state = stateOf(killing.name, tree);

@@ -14,7 +14,7 @@ describe.skipIf(strongestGuarantee() !== 'walk')('while another process swaps a 
       expect(Math.min(tally.served, tally.refused, tally.swaps)).toBeGreaterThan(0);
     });
 
-    it('reaches it by realpath and then by path', async () => {
+    it('reaches the outside with realpath followed by a use of the path', async () => {
       const tally = await attackPath({ operation, variant: 'folder', code: 'naive', tries: TRIES / 4 });
       expect(tally.escaped).toBeGreaterThan(0);
     });
@@ -29,7 +29,7 @@ describe.skipIf(strongestGuarantee() !== 'walk')('while another process swaps a 
       expect(Math.min(tally.served, tally.refused, tally.swaps)).toBeGreaterThan(0);
     });
 
-    it('keeps working in the pinned root while its name is given to a link', async () => {
+    it("keeps working in the pinned root while the root's name becomes a link", async () => {
       const tally = await attackPath({ operation, variant: 'root', code: 'ours', tries: TRIES });
       expect(tally).toMatchObject({ escaped: 0, refused: 0, served: TRIES });
     });

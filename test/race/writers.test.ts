@@ -16,7 +16,7 @@ describe.each(WRITER_KINDS)('an outside writer (%s)', (writer) => {
   });
 
   it.skipIf(cannotRun(writer, 'naive') !== undefined)(
-    'loses lines to compare-the-hash-then-rename',
+    'loses lines to a program that compares a hash and then renames',
     async () => {
       let lost = 0;
       for (let round = 0; round < 40 && lost === 0; round += 1) {
@@ -33,7 +33,7 @@ describe.skipIf(!existsSync('/dev/shm'))('with our state on another file system'
   });
 });
 
-/** Repeats until both sides wrote: on a busy machine one can finish before the other begins. */
+/** Repeats the attack until both sides wrote: on a busy machine one can finish before the other begins. */
 async function losesNothing(attack: Omit<WriterAttack, 'writes' | 'rounds'>): Promise<void> {
   for (let round = 0, met = 0; met === 0; round += 1) {
     expect(round).toBeLessThan(40);

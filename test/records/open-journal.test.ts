@@ -15,7 +15,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 describe('openJournal', () => {
-  it('gives entries, sightings and images of what sessions did', async () => {
+  it('returns entries, sightings and images of sessions', async () => {
     const t = await desk({ session: 'agent' });
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -33,7 +33,7 @@ describe('openJournal', () => {
     await journal.close();
   });
 
-  it('gives the bytes that were kept, also if another program appended to the file since', async () => {
+  it('returns the kept bytes even if another program appended to the file since', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -46,7 +46,7 @@ describe('openJournal', () => {
     await journal.close();
   });
 
-  it('creates nothing', async () => {
+  it('creates no files', async () => {
     const home = join(scratch().root, 'no-state');
     const journal = await openJournal({ home });
     expect(await all(journal.entries())).toEqual([]);
@@ -56,7 +56,7 @@ describe('openJournal', () => {
     expect(existsSync(home)).toBe(false);
   });
 
-  it('faults on a store that it cannot share', async () => {
+  it('rejects a store that it cannot share', async () => {
     await expect(openJournal({ store: 'memory:' })).rejects.toMatchObject({ code: 'MISUSE' });
     await expect(openJournal({ store: 'what:' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   });

@@ -33,7 +33,7 @@ describe('the journal entry of a refusal', () => {
     expect(entry.seen).toBeUndefined();
   });
 
-  it('has what was seen, what is there and the size of the diff for a stale write', async () => {
+  it('has both hashes (seen and live) and the size of the diff for a stale write', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\ntwo\n');
     await ok(t.session.read('a.txt'));
@@ -85,7 +85,7 @@ it('has the number of lines of a file that was read', async () => {
   expect(await newest(t, 'read')).toMatchObject({ lines: '1-1', totalLines: 3 });
 });
 
-it('has the notices of a change that was carried over an outside one', async () => {
+it('has the notices of a change that was merged with an outside change', async () => {
   const t = await desk();
   await t.put('a.txt', 'one\ntwo\nthree\nfour\nfive\n');
   await ok(t.session.read('a.txt'));

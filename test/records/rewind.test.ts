@@ -62,7 +62,7 @@ async function twoTurns(): Promise<Rewinding> {
 }
 
 describe('the list of turns', () => {
-  it('says what each asked and changed, newest first', async () => {
+  it('shows the prompt and the changed files of each turn, newest first', async () => {
     const t = await twoTurns();
     expect(await t.turns()).toMatchObject([
       { turn: 'p2', prompt: 'second task', session: 'agent', files: ['a.txt', 'new/b.txt'], stands: true },
@@ -70,7 +70,7 @@ describe('the list of turns', () => {
     ]);
   });
 
-  it('counts what sub-agents did, and not what forks and other sessions did', async () => {
+  it('includes changes of sub-agents, but not of forks and other sessions', async () => {
     const t = await twoTurns();
     const others = [await t.session.child(), await t.open({ session: 'agent/helper' })];
     for (const [i, session] of others.entries()) await ok(session.write(`sub${i}.txt`, 'x\n'));
@@ -80,7 +80,7 @@ describe('the list of turns', () => {
     expect(newest?.files).toEqual(['a.txt', 'new/b.txt', 'sub0.txt', 'sub1.txt']);
   });
 
-  it('keeps turns of one name in two sessions apart', async () => {
+  it('distinguishes turns with the same name in two sessions', async () => {
     const t = await twoTurns();
     const other = await t.open({ session: 'other' });
     await other.beginTurn({ turn: 'p2' });
@@ -96,7 +96,7 @@ describe('the list of turns', () => {
 });
 
 describe('a rewind', () => {
-  it('makes files as they were when the turn began, as one change', async () => {
+  it('restores files to their state when the turn began, as one change', async () => {
     const t = await twoTurns();
     const { taken } = await ok(t.rewind('p2'));
     expect(t.text('a.txt')).toBe('two\n');
@@ -113,7 +113,7 @@ describe('a rewind', () => {
     expect(existsSync(join(t.root, 'new'))).toBe(false);
   });
 
-  it('is taken back by the next undo, and that is not the end', async () => {
+  it('can be undone, and repeated afterwards', async () => {
     const t = await twoTurns();
     await ok(t.rewind('p2'));
     await ok(t.rewind('p1'));
@@ -125,7 +125,7 @@ describe('a rewind', () => {
     expect(t.text('a.txt')).toBe('one\n');
   });
 
-  it('shows what it would do and changes nothing', async () => {
+  it('in a dry run, shows what it would do and changes nothing', async () => {
     const t = await twoTurns();
     const { taken } = await ok(t.rewind('p1', { preview: true }));
     expect(taken.result.files.map(({ path }) => path)).toContain('a.txt');
@@ -133,7 +133,7 @@ describe('a rewind', () => {
     expect(t.text('a.txt')).toBe('three\n');
   });
 
-  it('changes nothing if one file was changed since, unless both can be kept', async () => {
+  it('changes nothing if one file was changed since, unless both changes can be merged', async () => {
     const t = await rewinding();
     const lines = Array.from({ length: 20 }, (_, i) => `line ${i}`);
     await t.put('a.txt', lines.join('\n'));
@@ -151,7 +151,7 @@ describe('a rewind', () => {
     expect(existsSync(join(t.root, 'b.txt'))).toBe(false);
   });
 
-  it('leaves other sessions’ files alone, or takes back everyone’s', async () => {
+  it('leaves other sessions’ files unchanged, or undoes the changes of all sessions', async () => {
     const t = await twoTurns();
     const other = await t.open({ session: 'other' });
     await ok(other.write('theirs.txt', 'x\n'));
@@ -170,7 +170,7 @@ describe('a rewind', () => {
     ]);
   });
 
-  it('brings back what the session itself had undone in the turn', async () => {
+  it('restores a change that the session itself undid in the turn', async () => {
     const t = await twoTurns();
     const [second] = await t.turns();
     await t.session.beginTurn({ turn: 'p3' });
@@ -183,7 +183,7 @@ describe('a rewind', () => {
     expect([t.text('a.txt'), t.text('c.txt')]).toEqual(['two\n', 'c\n']);
   });
 
-  it('passes over what a person has undone since', async () => {
+  it('ignores a change that the user has undone since', async () => {
     const t = await twoTurns();
     await t.undoNewest();
     expect(existsSync(join(t.root, 'new'))).toBe(false);
@@ -191,7 +191,7 @@ describe('a rewind', () => {
     expect(t.text('a.txt')).toBe('one\n');
   });
 
-  it('is one change over several roots', async () => {
+  it('is one change even if it covers several roots', async () => {
     const t = await rewinding();
     const both = await Sessions.open({ roots: [t.root, t.outside], home: t.home });
     onTestFinished(() => both.close());

@@ -32,7 +32,7 @@ async function scene(): Promise<Scene> {
 }
 
 describe('the undo of one hunk', () => {
-  it('takes back its lines and nothing else, and is journalled as a part', async () => {
+  it('restores the lines of the hunk and nothing else, and is journalled as a partial undo', async () => {
     const t = await scene();
     const { taken } = await ok(t.part(1));
     expect(t.text('a.txt')).toBe(text({ 3: 'THREE' }));
@@ -45,14 +45,14 @@ describe('the undo of one hunk', () => {
     });
   });
 
-  it('changes nothing in a preview', async () => {
+  it('changes nothing in a dry run', async () => {
     const t = await scene();
     const { taken } = await ok(t.part(0, true));
     expect(taken.result.diff).toContain('-THREE');
     expect(t.text('a.txt')).toBe(text({ 3: 'THREE', 15: 'FIFTEEN' }));
   });
 
-  it('keeps what others changed elsewhere since', async () => {
+  it('keeps later changes of other writers elsewhere in the file', async () => {
     const t = await scene();
     await t.put('a.txt', text({ 3: 'THREE', 9: 'nine', 15: 'FIFTEEN' }));
     await ok(t.part(0));
@@ -79,7 +79,7 @@ describe('the undo of one hunk', () => {
 
   it.each([
     ['twice', async (t: Scene) => void (await ok(t.part(0))), 0, /already/],
-    ['of a hunk that is not there', async () => {}, 2, /no part 3/],
+    ['of a missing hunk', async () => {}, 2, /no part 3/],
   ])('is refused %s', async (_what, before, hunk, reason) => {
     const t = await scene();
     await before(t);

@@ -33,7 +33,7 @@ const folder = import.meta.dirname;
 const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
 
 describe('scenarios', () => {
-  it('are there', () => {
+  it('exist', () => {
     expect(files.length).toBeGreaterThan(15);
   });
 

@@ -7,7 +7,7 @@ import { Served } from '../support/served.ts';
 import { scratch } from '../support/tree.ts';
 import { allowed, refused, type SceneOptions, through } from './doors.ts';
 
-/** Document 000 (system A): a set of canonical paths that were read. The numbers are rows of the audit. */
+/** Document 000 (system A): a set of canonical paths that were read. The numbers are rows of the requirements audit. */
 describe('000 Read tracker', () => {
   const A: SceneOptions = { preset: 'sandbox', dialect: 'sandbox' };
   const LOCAL = ['library', 'server'] as const;
@@ -112,7 +112,7 @@ describe('000 Read tracker', () => {
     expect(await allowed(t.write('a.txt', 'two\n'))).toMatch(/modified externally/);
   });
 
-  it('0.14 Interaction with Bash: Bash stands beside Read, Write and Edit where commands are allowed', async () => {
+  it('0.14 Interaction with Bash: Bash is offered beside Read, Write and Edit if commands are allowed', async () => {
     const places = scratch();
     const names = async (args: readonly string[]): Promise<unknown[]> => {
       const served = await Served.start(places, ['--preset', 'sandbox', '--dialect', 'sandbox', ...args]);

@@ -70,7 +70,7 @@ describe('001 File safety tools', () => {
     await allowed(t.write('a.txt', 'two\n'));
   });
 
-  it('1.6 Helper functions: and a witnessed read is one', async () => {
+  it('1.6 Helper functions: a witnessed read counts as a read', async () => {
     const t = await desk({ preset: 'file-time' });
     await t.put('a.txt', 'one\n');
     await ok(t.session.witness({ kind: 'read', path: 'a.txt' }));
@@ -131,7 +131,7 @@ describe('001 File safety tools', () => {
     await allowed(one.write('a.txt', 'two\n'));
   });
 
-  it('1.12 Why context variables: the id goes through async calls and opens on demand', async () => {
+  it('1.12 Why context variables: the session id passes through async calls, and the session opens on demand', async () => {
     const places = scratch();
     const sessions = await Sessions.open({ roots: [places.root], home: places.home, preset: 'file-time' });
     onTestFinished(() => sessions.close());
@@ -173,7 +173,7 @@ describe('001 File safety tools', () => {
     },
   );
 
-  it('1.16 Session-scoped tracking: cleaned up when sessions end, kept under a name', async () => {
+  it('1.16 Session-scoped tracking: removed when an unnamed session ends, kept for a named one', async () => {
     const places = scratch();
     const served = await Served.start(places, ['--preset', 'file-time']);
     await served.call('list_directory', {});
@@ -185,7 +185,7 @@ describe('001 File safety tools', () => {
     expect(known).toEqual(['kept']);
   });
 
-  it('1.17 Option 1: own tools in place of the filesystem server', async () => {
+  it('1.17 Option 1: our tools replace the filesystem server', async () => {
     const served = await Served.start(scratch(), ['--preset', 'file-time', '--dialect', 'filesystem']);
     expect(await served.tools()).toHaveLength(14);
   });
@@ -196,7 +196,7 @@ describe('001 File safety tools', () => {
     expect(await allowed(t.search('**/needle*'))).toContain(join(t.root, 'deep/in/needle.txt'));
   });
 
-  it('1.19 Option 1: tools for an agent of one’s own, in the session of the call', async () => {
+  it('1.19 Option 1: tools for a custom agent use the session of the call', async () => {
     const places = scratch();
     const sessions = await Sessions.open({ roots: [places.root], home: places.home, preset: 'file-time' });
     onTestFinished(() => sessions.close());
@@ -246,7 +246,7 @@ describe('001 File safety tools', () => {
     expect(t.text('a.txt') + t.text('b.txt')).toBe('new\nnew\n');
   });
 
-  it('1.23 Future 4, TTL: reads expire after a time of choice', async () => {
+  it('1.23 Future 4, TTL: reads expire after a configurable time', async () => {
     let nowMs = Date.now();
     const t = await desk({ preset: 'file-time', policy: { ttlMs: 1000 }, now: () => nowMs });
     await t.put('a.txt', 'one\n');

@@ -10,7 +10,7 @@ import { allowed, openScene, refused, type SceneOptions, through } from './doors
 
 type Options = ConstructorParameters<typeof HistoryIndex>[0];
 
-/** Events of the document's own thread. */
+/** A thread in the form that the document describes. */
 class Thread {
   readonly events: object[] = [];
 
@@ -49,7 +49,7 @@ describe('002 Read-before-write from thread history', () => {
     expect(known.map((path) => thread.hasFileBeenRead(path))).toEqual([true, false, false, false, false]);
   });
 
-  it('2.2 API design: only file_read counts, if that is wanted', () => {
+  it('2.2 API design: an option counts file_read only', () => {
     const thread = new Thread();
     thread.call('file_write', '/p/a.txt');
     expect(thread.hasFileBeenRead('/p/a.txt')).toBe(true);
@@ -170,7 +170,7 @@ describe('002 Read-before-write from thread history', () => {
     await refusal(session.read('lookfirst-output:none'), 'NOT_FOUND');
   });
 
-  it('2.14 Future 1: an index of reads, fed as events come', () => {
+  it('2.14 Future 1: an index of reads, fed with events as they arrive', () => {
     const index = new HistoryIndex({ format: 'thread-events', paths: 'exact' });
     const thread = new Thread();
     thread.call('file_read', '/p/a.txt');
@@ -195,7 +195,7 @@ describe('002 Read-before-write from thread history', () => {
     await refusal(t.session.edit('a.txt', [{ oldString: 'one', newString: 'x' }]), 'READ_EXPIRED');
   });
 
-  it('2.17 Future 4: listing a folder is reading it', async () => {
+  it('2.17 Future 4: listing a folder counts as reading it', async () => {
     const t = await desk();
     await t.put('d/a.txt', 'one\n');
     await refusal(t.session.delete('d', { recursive: true }), 'NOT_READ');

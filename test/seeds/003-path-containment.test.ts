@@ -9,7 +9,7 @@ import { SWAP_OPERATIONS } from '../support/swap-operations.ts';
 import { scratch } from '../support/tree.ts';
 import { allowed, openScene, refused, type SceneOptions, through } from './doors.ts';
 
-/** Document 003 (system A): the one place that every path passes. The numbers are rows of the audit. */
+/** Document 003 (system A): every path passes one place. The numbers are rows of the requirements audit. */
 describe('003 Path containment', () => {
   const A: SceneOptions = { preset: 'sandbox', dialect: 'sandbox' };
 
@@ -17,7 +17,7 @@ describe('003 Path containment', () => {
     ['relative', 'some/folder', /must be an absolute path/],
     ['missing', '/no/such/folder', /does not exist/],
     ['a file', '', /is not a folder/],
-  ])('3.1 New(root): a root that is %s is refused in its own words', async (_what, given, words) => {
+  ])('3.1 New(root): a root that is %s is refused with a message of its own', async (_what, given, words) => {
     const places = scratch();
     writeFileSync(join(places.root, 'file'), 'x');
     const roots = [given === '' ? join(places.root, 'file') : given];
@@ -32,7 +32,7 @@ describe('003 Path containment', () => {
     await session.close();
   });
 
-  it('3.3 Resolve(p): the canonical path, also of a file that does not exist yet', async () => {
+  it('3.3 Resolve(p): the canonical path, even of a file that does not exist yet', async () => {
     const t = await desk({ preset: 'sandbox' });
     await t.put('real.txt', 'x');
     mkdirSync(join(t.root, 'folder'));

@@ -15,7 +15,7 @@ import { allowed, openScene, refused, type SceneOptions, through } from './doors
 describe('004 Staleness and quotes', () => {
   const D: SceneOptions = { preset: 'staleness' };
 
-  it('4.1 Read (RecordRead): time, SHA-256, size and moment of the read', async () => {
+  it('4.1 Read (RecordRead): records mtime, SHA-256, size and time of the read', async () => {
     const t = await desk({ preset: 'staleness' });
     await t.put('a.txt', 'one\n');
     utimesSync(join(t.root, 'a.txt'), 1000, 1000);
@@ -25,7 +25,7 @@ describe('004 Staleness and quotes', () => {
     expect(seen).toEqual({ sha256, size: 4, mtimeMs: 1_000_000, at: expect.any(Number) });
   });
 
-  it('4.2 Verification (CheckStaleness): the answer, its reason, and both states', async () => {
+  it('4.2 Verification (CheckStaleness): the verdict, its reason, and both states', async () => {
     const t = await desk({ preset: 'staleness' });
     const check = async () => await ok(t.session.checkStaleness('a.txt'));
     expect(await check()).toMatchObject({ stale: false });
@@ -74,8 +74,8 @@ describe('004 Staleness and quotes', () => {
     expect(await allowed(t.write('a.txt', 'two\n'))).not.toMatch(/warning/i);
   });
 
-  // 4.13: the same through the proxy.
-  through('4.7, 4.13 Warning message: before the write, and both ways on are there', D, async (t) => {
+  // Row 4.13 requires the same through the proxy.
+  through('4.7, 4.13 Warning message: before the write, and both suggested next steps work', D, async (t) => {
     t.put('a.txt', 'one\n');
     t.put('b.txt', 'one\n');
     for (const path of ['a.txt', 'b.txt']) await allowed(t.read(path));

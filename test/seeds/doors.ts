@@ -36,14 +36,14 @@ interface Agent {
   read(path: string, lines?: number): Promise<Said>;
   write(path: string, content: string): Promise<Said>;
   edit(path: string, from: string, to: string): Promise<Said>;
-  /** Without a line: appends. The official server behind the proxy has no such tool. */
+  /** Appends if `afterLine` is missing. The official server behind the proxy has no such tool. */
   insert(path: string, content: string, afterLine?: number): Promise<Said>;
   list(path: string): Promise<Said>;
   /** The text of a search result; the proxy's server searches names only. */
   search(pattern: string): Promise<Said>;
   /** Calls any tool of a server by its name. */
   call(tool: string, args: object): Promise<Said>;
-  /** The model's context was summarised. */
+  /** Reports that the model's context was summarised. */
   compacted(): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export interface SceneOptions {
   /** The server's dialect; default: the default dialect. */
   readonly dialect?: DialectName;
   readonly policy?: Partial<Policy>;
-  /** `ordinary`: processes run without root's rights. Not for the library, which runs as the tests do. */
+  /** `ordinary`: processes run without root's rights. Ignored by the library, which runs in the test's own process. */
   readonly user?: 'ordinary';
 }
 
@@ -344,7 +344,7 @@ export class HttpDoor {
     return new HttpDoor(url ?? expect.fail(client.errors), token);
   }
 
-  /** `name` is appended to the address. */
+  /** Calls a tool. `name` is the session name in the URL. */
   async call(name: string, tool: string, args: object): Promise<Said> {
     const version = '2026-07-28';
     const response = await fetch(`${this.#url}${name}`, {

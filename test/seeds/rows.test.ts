@@ -10,13 +10,13 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   '2.13': 'delegate and task tools of the code base that the document is about: they belong to the host',
 };
 
-it('every requirement of the five documents has a test, or a reason', () => {
+it('every requirement of the five documents has a test, or a stated reason for having none', () => {
   const folder = import.meta.dirname;
   const text = readdirSync(folder)
     .filter((name) => /^00\d/.test(name))
     .map((name) => readFileSync(join(folder, name), 'utf8'))
     .join('\n');
-  // Titles begin with the number of a row, or with two.
+  // Titles begin with the number of a row, or with two numbers.
   const titles = [...text.matchAll(/['`](\d\.\d+(?:, \d\.\d+)*) [A-Z\d]/g)];
   const tested = new Set(titles.flatMap(([, numbers = '']) => numbers.split(', ')));
   const rows = Object.entries(ROWS).flatMap(([document, count]) =>

@@ -43,7 +43,7 @@ interface Announcing {
   readonly program: 'writes' | 'waits';
 }
 
-/** A process that announces a change, makes it as another program would, and is killed. */
+/** Starts a process that announces a change, makes it as another program would, and is killed. */
 async function killedAnnouncer(
   t: Desk,
   { path = 'a.txt', content, options = {}, program }: Announcing,
@@ -63,7 +63,7 @@ async function killedAnnouncer(
 }
 
 describe('an announced change', () => {
-  it('is judged like a change of our own, and stored before it is made', async () => {
+  it('is judged like a change of ours, and stored before it is made', async () => {
     const t = await desk({ store: 'memory:' });
     await t.put('a.txt', 'one\n');
     await refusal(t.session.announce([write('x\n')]), 'NOT_READ');
@@ -91,7 +91,7 @@ describe('an announced change', () => {
     expect(outcome.ok ? 'written' : outcome.refusal.code).toBe(goesOn ? 'written' : 'BUSY');
   });
 
-  it('shows the difference in a stale refusal, which counts as seen; a vet credits nothing', async () => {
+  it('is refused as stale with a diff that counts as seen; a `vet` credits nothing', async () => {
     const t = await desk({ store: 'memory:' });
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -104,7 +104,7 @@ describe('an announced change', () => {
     await ok(t.session.settle(change, 'failed'));
   });
 
-  it('with the id of a call is announced once', async () => {
+  it('with a call id is announced once', async () => {
     const t = await desk({ store: 'memory:' });
     const options = { hold: 'none', call: 'call-1' } as const;
     const first = await ok(t.session.announce([write('x\n')], options));
@@ -127,8 +127,8 @@ describe('an announced change', () => {
 
   it.each([
     ['no change', [[]]],
-    ['a change that is none', [[{ kind: 'paint', path: 'a.txt' }]]],
-    ['lines that are none', [[{ kind: 'touch', path: 'a.txt', lines: [{ from: 0, to: 1 }] }]]],
+    ['a change of an unknown kind', [[{ kind: 'paint', path: 'a.txt' }]]],
+    ['invalid lines', [[{ kind: 'touch', path: 'a.txt', lines: [{ from: 0, to: 1 }] }]]],
     ['an unknown hold', [[write('x')], { hold: 'tight' }]],
     ['an unknown option', [[write('x')], { calls: 'one' }]],
   ])('is refused for %s', async (_what, args) => {
@@ -169,14 +169,14 @@ describe('a witnessed read', () => {
   );
 });
 
-describe('what a session has seen after an announced change', () => {
+describe('the sighting after an announced change', () => {
   const LINES = 'one\ntwo\nthree\nfour\n';
 
   it.each([
-    ['is there as given', 'one\nTWO\nthree\nfour\n', 'ok'],
-    ['is there with other line endings', 'one\r\nTWO\r\nthree\r\nfour\r\n', 'ok'],
-    ['was joined by a line of another program', 'one\nTWO\nthree\nfour\nfive\n', 'PARTIALLY_READ'],
-    ['is not there at all', 'other\n', 'NOT_READ'],
+    ['was written as announced', 'one\nTWO\nthree\nfour\n', 'ok'],
+    ['was written with other line endings', 'one\r\nTWO\r\nthree\r\nfour\r\n', 'ok'],
+    ['is followed by a line of another program', 'one\nTWO\nthree\nfour\nfive\n', 'PARTIALLY_READ'],
+    ['was not written', 'other\n', 'NOT_READ'],
   ])('whose text %s', async (_what, left, code) => {
     const t = await desk({ store: 'memory:' });
     await t.put('a.txt', LINES);
@@ -192,7 +192,7 @@ describe('what a session has seen after an announced change', () => {
     }
   });
 
-  it('that failed and left the file alone is what it was', async () => {
+  it('that failed and left the file unchanged stays valid', async () => {
     const t = await desk({ store: 'memory:' });
     await t.put('a.txt', LINES);
     await ok(t.session.read('a.txt'));
@@ -201,7 +201,7 @@ describe('what a session has seen after an announced change', () => {
     await ok(t.session.write('a.txt', 'y\n'));
   });
 
-  it('that failed half way is of the older bytes', async () => {
+  it('that failed half-way is stale', async () => {
     const t = await desk({ store: 'memory:' });
     await t.put('a.txt', LINES);
     await ok(t.session.read('a.txt'));
@@ -215,7 +215,7 @@ describe('what a session has seen after an announced change', () => {
 });
 
 describe('a change whose announcer died', () => {
-  it('stands in the journal before the change that was built on it', async () => {
+  it('is journalled before the change that was based on it', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');
     const dead = await killedAnnouncer(t, { content: 'theirs\n', program: 'writes' });
@@ -226,7 +226,7 @@ describe('a change whose announcer died', () => {
     expect(t.text('a.txt')).toBe('theirs\n');
   });
 
-  it('is never taken back: its program may go on', async () => {
+  it('is never undone, because its program may continue', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');
     await killedAnnouncer(t, { content: 'theirs\n', program: 'waits' });
@@ -235,7 +235,7 @@ describe('a change whose announcer died', () => {
     expect(t.text('a.txt')).toBe('');
   });
 
-  it('can be settled by another process of its session, which then has seen what it wrote', async () => {
+  it('can be settled by another process of its session, for which the written text then counts as seen', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');
     const change = await killedAnnouncer(t, {
@@ -251,7 +251,7 @@ describe('a change whose announcer died', () => {
     expect(t.text('a.txt')).toBe('one\n');
   });
 
-  it('waits while nothing has happened, and stands first once another session writes after it', async () => {
+  it('stays announced while its file is unchanged, and is journalled first when another session writes the file', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');
     const options = { hold: 'none', call: 'call-1' } as const;
@@ -295,7 +295,7 @@ describe('a change whose announcer died', () => {
     expect(await journalled(t)).toEqual([written]);
   });
 
-  it('is settled by its session, told that none is under way any more', async () => {
+  it('is settled by its session when the host reports that no call is running', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');
     const change = await killedAnnouncer(t, {

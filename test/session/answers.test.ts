@@ -5,7 +5,7 @@ import { desk, ok, refusal } from '../support/desk.ts';
 
 const NOW = { nowMs: 0 };
 
-describe('next steps that help', () => {
+describe('next steps that work', () => {
   it('NO_MATCH in a file that was seen whole and is unchanged asks for no read, whatever text was sent', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\ntwo\n');
@@ -27,7 +27,7 @@ describe('next steps that help', () => {
     expect(text).toContain('read_file');
   });
 
-  it('a client whose calls share no memory is told of the revision', () => {
+  it('a client whose calls share no memory is pointed to the revision', () => {
     const refused = { code: 'NOT_READ', action: 'overwrite', path: 'a.txt', next: 'read' } as const;
     expect(explain(refused, NOW)).not.toContain('expected_revision');
     const text = explain(refused, { ...NOW, forgets: true });
@@ -35,7 +35,7 @@ describe('next steps that help', () => {
     expect(text).toContain('/mcp/NAME');
   });
 
-  it('the dialect sandbox names a tool for a folder', async () => {
+  it('a refusal in the dialect `sandbox` names a tool that lists a folder', async () => {
     const t = await desk();
     await t.put('d/a.txt', 'one\n');
     const { tools } = toolset(t.session, { dialect: 'sandbox' });
@@ -44,8 +44,8 @@ describe('next steps that help', () => {
   });
 });
 
-describe('answers that say what is there', () => {
-  it('the output of a command is no file to change', async () => {
+describe('answers about unusual targets', () => {
+  it('the kept output of a command cannot be changed', async () => {
     const t = await desk();
     const path = 'lookfirst-output:1';
     await t.put('a.txt', 'one\n');
@@ -63,7 +63,7 @@ describe('answers that say what is there', () => {
     await ok(t.session.markRead('a.txt'));
   });
 
-  it('the outcome of an undo says that it changed something', async () => {
+  it('the outcome of an undo has `changed: true`', async () => {
     const t = await desk();
     await ok(t.session.write('a.txt', 'one\n'));
     const { tools } = toolset(t.session, { dialect: 'lookfirst' });

@@ -7,7 +7,7 @@ const kinds = ({ notices }: { notices: readonly { kind: string }[] }): string[] 
   notices.map(({ kind }) => kind);
 
 describe('append', () => {
-  it('needs no read, ends an unended last line first, and says that the file was not seen', async () => {
+  it('needs no read, adds a missing final newline first, and says that the file was not seen', async () => {
     const t = await desk();
     await t.put('log.txt', 'one\r\ntwo');
     const done = await ok(t.session.insert('log.txt', 'three'));
@@ -28,7 +28,7 @@ describe('append', () => {
     expect(t.text('a.txt')).toBe('one\ntwo\nthree\n');
   });
 
-  it('creates a missing file and its folders, and the session has then seen it whole', async () => {
+  it('creates a missing file and its folders, and the file then counts as seen whole', async () => {
     const t = await desk();
     const done = await ok(t.session.append('new/deep/a.txt', 'one'));
     expect(done).toMatchObject({ created: true, revision: expect.stringMatching(/^[0-9a-f]{12}$/) });
@@ -38,7 +38,7 @@ describe('append', () => {
     expect(existsSync(join(t.root, 'new'))).toBe(false);
   });
 
-  it('keeps what was seen of an unchanged file', async () => {
+  it('keeps the sighting of an unchanged file', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -46,7 +46,7 @@ describe('append', () => {
     await ok(t.session.write('a.txt', 'x'));
   });
 
-  it('is made to a partly seen file, without a licence for the rest', async () => {
+  it('works on a partly seen file, and does not license changes of the rest', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\ntwo\nthree\n');
     await ok(t.session.read('a.txt', { limit: 1 }));
@@ -54,7 +54,7 @@ describe('append', () => {
     await refusal(t.session.write('a.txt', 'x'), 'PARTIALLY_READ');
   });
 
-  it('is made to a file that changed since, which stays stale for an overwrite', async () => {
+  it('works on a file that changed since, which stays stale for an overwrite', async () => {
     const t = await desk({ policy: { maxDiffLines: 0 } });
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -65,7 +65,7 @@ describe('append', () => {
     expect(outcome.ok).toBe(false);
   });
 
-  it('is made after a compaction, and the file then still needs a read', async () => {
+  it('works after a compaction, and the file then still needs a read', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -75,7 +75,7 @@ describe('append', () => {
     expect(outcome.ok).toBe(false);
   });
 
-  it('is judged and prepared like any change: protected, read-only and binary files are refused', async () => {
+  it('refuses protected, read-only and binary files like any other change', async () => {
     const t = await desk({ policy: { protected: ['secret/**'] } });
     await t.put('secret/a.txt', 'one\n');
     await t.put('bin', new Uint8Array([0, 1, 2, 0]));
@@ -84,13 +84,13 @@ describe('append', () => {
     await refusal(t.session.append('../out.txt', 'x'), 'OUTSIDE_WORKSPACE');
   });
 
-  it('with a revision, the file must be at it', async () => {
+  it('with `expectedRevision`, requires the file to have that revision', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');
     await refusal(t.session.insert('a.txt', 'x', { expectedRevision: '000000000000' }), 'REVISION_MISMATCH');
   });
 
-  it('is gated like an insert where the policy says so', async () => {
+  it('is gated like an insert if the policy says so', async () => {
     const t = await desk({ policy: { append: 'gated' } });
     await t.put('a.txt', 'one\n');
     await refusal(t.session.append('a.txt', 'two'), 'NOT_READ');

@@ -14,7 +14,7 @@ import { desk, ok, refusal } from '../support/desk.ts';
 const LINE = `${'x'.repeat(999)}\n`;
 
 describe('maxAnswerBytes', () => {
-  it('cuts a read at whole lines, and the rest is there by pages', async () => {
+  it('cuts a read at a line end, and the rest can be read in pages', async () => {
     const t = await desk();
     await t.put('a.txt', LINE.repeat(1000));
     const first = await ok(t.session.read('a.txt'));
@@ -25,14 +25,14 @@ describe('maxAnswerBytes', () => {
     await ok(t.session.write('a.txt', 'x'));
   });
 
-  it('shows one line at least, counts long lines as they are cut, and leaves raw reads whole', async () => {
+  it('shows at least one line, counts long lines at their shortened length, and does not cut raw reads', async () => {
     const t = await desk({ policy: { maxAnswerBytes: 100 } });
     await t.put('a.txt', LINE.repeat(10));
     expect(await ok(t.session.read('a.txt'))).toMatchObject({ from: 1, to: 1 });
     expect((await ok(t.session.read('a.txt', { raw: true }))).text).toHaveLength(10_000);
   });
 
-  it('cuts the pages of huge files, and other encodings', async () => {
+  it('cuts pages of huge files and files in other encodings', async () => {
     const t = await desk({ policy: { hugeBytes: 1000, maxAnswerBytes: 5000 } });
     await t.put('huge.txt', LINE.repeat(100));
     expect(await ok(t.session.read('huge.txt'))).toMatchObject({ from: 1, to: 5 });
@@ -58,7 +58,7 @@ describe('maxReadMs', () => {
     expect(refused.detail?.reason).toContain('maxReadMs');
   });
 
-  it('shows the lines that are complete by then', async () => {
+  it('shows the lines that were read in time', async () => {
     const t = await desk({ policy: { maxReadMs: 300 } });
     const path = join(t.root, 'sparse');
     writeFileSync(path, 'one\ntwo\n');
@@ -84,7 +84,7 @@ describe('files that are too large to be loaded', () => {
 
   const SMALL = { hugeBytes: 500, maxEditBytes: 1000, maxAnswerBytes: 100_000 };
 
-  it('issue 14, point 32: move back, and only as they were', async () => {
+  it('issue 14, point 32: are moved back by an undo, but not after a change', async () => {
     const t = await desk({ policy: SMALL });
     await t.put('a.txt', LINE.repeat(3));
     await ok(t.session.move('a.txt', 'b.txt'));
@@ -97,7 +97,7 @@ describe('files that are too large to be loaded', () => {
     expect(t.text('b.txt')).toBe(LINE.repeat(3));
   });
 
-  it('go and come back with their folder', async () => {
+  it('are deleted and restored with their folder', async () => {
     const t = await desk({ policy: SMALL });
     for (let n = 0; n < 10; n += 1) await t.put(`d/${n}.txt`, `${n}\n${LINE.repeat(n)}`);
     await ok(t.session.list('.', { depth: 3 }));
@@ -107,7 +107,7 @@ describe('files that are too large to be loaded', () => {
     for (let n = 0; n < 10; n += 1) expect(t.text(`d/${n}.txt`)).toBe(`${n}\n${LINE.repeat(n)}`);
   });
 
-  it('issue 14, point 32: are deleted once they were seen, not after a change, and come back', async () => {
+  it('issue 14, point 32: are deleted after a read, refused after a change, and restored by an undo', async () => {
     const t = await desk({ policy: { hugeBytes: 500, maxEditBytes: 1000, maxAnswerBytes: 100_000 } });
     await t.put('a.txt', LINE.repeat(3));
     await t.put('b.txt', LINE.repeat(3));

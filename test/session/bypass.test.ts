@@ -12,27 +12,30 @@ const USES: readonly (readonly [string, FileIntent])[] = [
   ['an edit', { kind: 'edit', path: 'gen/a', edits: [{ oldString: 'one', newString: 'two' }] }],
   ['an insert', { kind: 'insert', path: 'gen/a', afterLine: 1, content: 'x' }],
   ['a delete', { kind: 'delete', path: 'gen/a' }],
-  ['a move onto it', { kind: 'move', source: 'b', destination: 'gen/a' }],
+  ['a move onto the file', { kind: 'move', source: 'b', destination: 'gen/a' }],
 ];
 
-it.each(USES)('%s that the operator’s bypass allowed says so, and the journal too', async (_what, intent) => {
-  const t = await desk({ policy: { bypass: ['gen/**'] } });
-  await t.put('gen/a', 'one\n');
-  await t.put('b', 'b\n');
-  const told = [{ kind: 'bypassed', glob: 'gen/**' }];
-  expect((await ok(t.session.vet(intent))).notices).toEqual(told);
-  const { change, results } = await ok(t.session.perform(intent));
-  expect(results[0]?.notices).toEqual(told);
-  await t.session.close();
+it.each(USES)(
+  '%s that the operator’s bypass allowed says so in the answer and in the journal',
+  async (_what, intent) => {
+    const t = await desk({ policy: { bypass: ['gen/**'] } });
+    await t.put('gen/a', 'one\n');
+    await t.put('b', 'b\n');
+    const told = [{ kind: 'bypassed', glob: 'gen/**' }];
+    expect((await ok(t.session.vet(intent))).notices).toEqual(told);
+    const { change, results } = await ok(t.session.perform(intent));
+    expect(results[0]?.notices).toEqual(told);
+    await t.session.close();
 
-  const store = await openStore(`sqlite:${join(t.home, 'lookfirst.db')}`);
-  const entries = await store.entries({ kinds: ['bypass'] });
-  await store.close();
-  const text = "allowed by the operator's bypass for gen/**";
-  expect(entries).toMatchObject([{ path: 'gen/a', change, text }]);
-});
+    const store = await openStore(`sqlite:${join(t.home, 'lookfirst.db')}`);
+    const entries = await store.entries({ kinds: ['bypass'] });
+    await store.close();
+    const text = "allowed by the operator's bypass for gen/**";
+    expect(entries).toMatchObject([{ path: 'gen/a', change, text }]);
+  },
+);
 
-it('what the session has seen needs no bypass, and none is journalled', async () => {
+it('a change of a seen file needs no bypass, and none is journalled', async () => {
   const t = await desk({ policy: { bypass: ['gen/**'] } });
   await t.put('gen/a', 'one\n');
   await ok(t.session.read('gen/a'));
@@ -46,7 +49,7 @@ it('what the session has seen needs no bypass, and none is journalled', async ()
 it.each([
   ['its session', { sessions: ['agent-*'] }, 'the session agent-*'],
   ['its path and session', { paths: ['gen/**'], sessions: ['agent-7'] }, 'gen/**, the session agent-7'],
-])('a rule for %s exempts it', async (_what, rule, glob) => {
+])('a rule for %s exempts the change', async (_what, rule, glob) => {
   const t = await desk({ session: 'agent-7', policy: { bypass: [rule] } });
   await t.put('gen/a', 'one\n');
   const { notices } = await ok(t.session.write('gen/a', 'x\n'));
@@ -56,8 +59,8 @@ it.each([
 it.each([
   ['another session', { sessions: ['other'] }],
   ['another path of the session', { paths: ['src/**'], sessions: ['agent-7'] }],
-  ['a tool, where no tool was called', { tools: ['write_file'] }],
-])('a rule for %s does not', async (_what, rule) => {
+  ['a tool, if no tool was called', { tools: ['write_file'] }],
+])('a rule for %s does not exempt the change', async (_what, rule) => {
   const t = await desk({ session: 'agent-7', policy: { bypass: [rule] } });
   await t.put('gen/a', 'one\n');
   await refusal(t.session.write('gen/a', 'x\n'), 'NOT_READ');

@@ -59,7 +59,7 @@ async function open() {
 }
 
 describe('a signal', () => {
-  it.each(NAMES)('that has fired keeps %s from doing anything', async (name) => {
+  it.each(NAMES)('that has already fired prevents %s', async (name) => {
     const t = await open();
     const before = treeOf(t.root);
     const signal = AbortSignal.abort(new Error('stop'));
@@ -67,7 +67,7 @@ describe('a signal', () => {
     expect(treeOf(t.root)).toEqual(before);
   });
 
-  it('that fires while another session holds the file leaves it alone', async () => {
+  it('that fires while another session holds the lock leaves the file unchanged', async () => {
     const t = await open();
     const held = await ok(t.session.announce([{ kind: 'write', path: 'a.txt', content: 'held\n' }]));
     const other = await t.session.fork();
@@ -96,13 +96,16 @@ describe('a signal', () => {
 });
 
 describe('an option that is undefined', () => {
-  it.each(NAMES.filter((name) => !['run', 'settle'].includes(name)))('is absent for %s', async (name) => {
-    const t = await open();
-    const outcome = await CALLS[name]?.(t.session, { signal: undefined, cwd: undefined });
-    expect(outcome).not.toMatchObject({ ok: false });
-  });
+  it.each(NAMES.filter((name) => !['run', 'settle'].includes(name)))(
+    'is treated as absent by %s',
+    async (name) => {
+      const t = await open();
+      const outcome = await CALLS[name]?.(t.session, { signal: undefined, cwd: undefined });
+      expect(outcome).not.toMatchObject({ ok: false });
+    },
+  );
 
-  it('is absent for every option of its own', async () => {
+  it('is treated as absent for every single option', async () => {
     const { session: s } = await open();
     const none = undefined;
     await ok(
@@ -148,7 +151,7 @@ describe('an option that is undefined', () => {
 });
 
 describe('cwd', () => {
-  it('is where relative paths of a call start, and results use the same names', async () => {
+  it('resolves relative paths of a call, and results use paths relative to it', async () => {
     const t = await open();
     await t.put('src/deep/b.ts', 'const b = 1;\n');
     const cwd = 'src/deep';
@@ -179,7 +182,7 @@ describe('cwd', () => {
     expect(existsSync(join(t.root, 'src/deep/n.ts'))).toBe(false);
   });
 
-  it('of a session holds for its tools, forks and children, and a call may go elsewhere from there', async () => {
+  it('of a session applies to its tools, forks and children, and a call may give another one relative to it', async () => {
     const { root, home } = scratch();
     mkdirSync(join(root, 'pkg/lib'), { recursive: true });
     writeFileSync(join(root, 'pkg/a.txt'), 'one\n');
@@ -214,7 +217,7 @@ describe('read({ credit: false })', () => {
     expect(await ok(t.session.status('b.txt'))).toMatchObject({ files: [{ freshness: 'unseen' }] });
   });
 
-  it('refreshes nothing that has become stale', async () => {
+  it('does not refresh a stale sighting', async () => {
     const t = await open();
     await t.put('a.txt', 'other\n');
     await ok(t.session.read('a.txt', { credit: false }));
@@ -250,13 +253,13 @@ describe('copy', () => {
     expect(existsSync(join(t.root, 'bin'))).toBe(false);
   });
 
-  it('of a file that was seen is seen', async () => {
+  it('of a seen file counts as seen', async () => {
     const t = await open();
     expect(await ok(t.session.copy('a.txt', 'b.txt'))).toHaveProperty('revision');
     await ok(t.session.write('b.txt', 'x'));
   });
 
-  it('overwrites only what may be overwritten', async () => {
+  it('overwrites only a file that may be overwritten', async () => {
     const t = await open();
     await t.put('b.txt', 'b\n');
     await refusal(t.session.copy('a.txt', 'b.txt'), 'NOT_READ');
@@ -269,7 +272,7 @@ describe('copy', () => {
     await refusal(t.session.write('b.txt', 'x'), 'NOT_READ');
   });
 
-  it('refuses folders, missing files, the outside, and secrets that the copy would show', async () => {
+  it('refuses folders, missing files, paths outside, and secrets that the copy would show', async () => {
     const t = await open();
     await t.put('src/x', 'x');
     await t.put('.env', 'KEY=value\n');

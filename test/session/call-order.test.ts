@@ -57,7 +57,7 @@ describe('a library call made before a promise is resolved', () => {
     expect(codeOf(await session.write('a.txt', 'z\n'))).toBe('ok');
   });
 
-  it('is not licensed as an undo of another session’s change by a read', async () => {
+  it('that undoes another session’s change is not licensed by a read', async () => {
     const { session, open: openMore } = await desk();
     const other = await openMore({ session: 'other' });
     const made = await other.write('b.txt', 'b\n');
@@ -67,7 +67,7 @@ describe('a library call made before a promise is resolved', () => {
     expect(codeOf(await session.undo({ change }))).toBe('ok');
   });
 
-  it('is not licensed as a copy onto a file by a read of that file', async () => {
+  it('that copies onto a file is not licensed by a read of that file', async () => {
     const { root, session } = await open();
     writeFileSync(join(root, 'b.txt'), 'b\n');
     const [, early] = await Promise.all([session.read('b.txt'), session.copy('a.txt', 'b.txt')]);
@@ -75,7 +75,7 @@ describe('a library call made before a promise is resolved', () => {
     expect(codeOf(await session.copy('a.txt', 'b.txt'))).toBe('ok');
   });
 
-  it('is not licensed by a tool of a toolset', async () => {
+  it('is not licensed by a read through a toolset', async () => {
     const { session, path } = await open();
     const { tools } = toolset(session);
     const call = (name: string, args: object) => tools.find((tool) => tool.name === name)?.call(args);
@@ -88,7 +88,7 @@ describe('a library call made before a promise is resolved', () => {
 });
 
 describe('an answer that is not sent yet', () => {
-  it('with the lines of a refusal licenses nothing, however late a call arrives', async () => {
+  it('to a refused call licenses nothing, however late the next call arrives', async () => {
     const { session, path } = await open();
     await session.read('a.txt');
     writeFileSync(path, 'by hand\n');
@@ -99,7 +99,7 @@ describe('an answer that is not sent yet', () => {
     expect(codeOf(await session.write('a.txt', 'z\n'))).toBe('ok');
   });
 
-  it('with a listing licenses nothing', async () => {
+  it('to a listing licenses nothing', async () => {
     const { root, session } = await open();
     mkdirSync(join(root, 'folder'));
     const listing = received();
@@ -112,7 +112,7 @@ describe('an answer that is not sent yet', () => {
     expect(codeOf(await session.delete('folder', { recursive: true }))).toBe('ok');
   });
 
-  it('with a cancelled read licenses nothing, also after many other reads', async () => {
+  it('to a cancelled read licenses nothing, even after many other reads', async () => {
     const { root, session, path } = await open();
     await session.inCall(received(), () => session.read('a.txt'));
     for (let i = 0; i < 300; i += 1) {

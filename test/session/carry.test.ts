@@ -5,7 +5,7 @@ const edit = { oldString: 'const unique = 1;', newString: 'const unique = 2;' };
 const seen = ['// head', edit.oldString, 'if (ready) {', '  start();', '}', ''].join('\n');
 
 describe('an edit beside an outside change', () => {
-  it('lands where the anchor and its neighbour still are, whatever the diff aligns', async () => {
+  it('is applied where the anchor and a neighbouring line still are, whatever the diff aligns', async () => {
     const t = await desk();
     await t.put('a.ts', seen);
     await ok(t.session.read('a.ts'));
@@ -17,7 +17,7 @@ describe('an edit beside an outside change', () => {
     expect(t.text('a.ts')).toBe(live.join('\n').replace('= 1', '= 2'));
   });
 
-  it('lands at the end of the file, which is a neighbour too', async () => {
+  it('is applied at the end of the file, which counts as a neighbouring line', async () => {
     const t = await desk();
     await t.put('a.ts', 'start();\nstop();\n}\n\n');
     await ok(t.session.read('a.ts'));
@@ -26,7 +26,7 @@ describe('an edit beside an outside change', () => {
     expect(t.text('a.ts')).toBe('start();\nstop();\n}\nadded();\nx\n');
   });
 
-  it('lands in a file whose changes were too many for an exact diff', async () => {
+  it('is applied to a file with too many changes for an exact diff', async () => {
     const t = await desk();
     const rows = (from: number): string[] =>
       Array.from({ length: 4000 }, (_, i) => `row ${(i * 7919 + from) % 9973}`);
@@ -43,7 +43,7 @@ describe('an edit beside an outside change', () => {
       'in a line that changed',
       ['if (ready) {', '  start();', '}', '// head', `${edit.oldString} // now`, ''],
     ],
-  ])('is STALE when the anchor stands %s', async (_what, live) => {
+  ])('is STALE if the anchor is %s', async (_what, live) => {
     const t = await desk();
     await t.put('a.ts', seen);
     await ok(t.session.read('a.ts'));

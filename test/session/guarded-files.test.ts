@@ -35,7 +35,7 @@ it.each(['.mcp.json', '.bashrc', '.zshrc', '.profile'])(
   },
 );
 
-it('a client configuration is protected only while it holds our entries', async () => {
+it('a client configuration is protected only while it contains our entries', async () => {
   const { session, put } = await setUp();
   put('.claude/settings.json', '{}\n');
   await session.read('.claude/settings.json');
@@ -52,7 +52,7 @@ it('a client configuration is protected only while it holds our entries', async 
 it.each([
   ['a start-up file', 'sub/home/.bashrc', 'x\n'],
   ['our entries in a client configuration', 'sub/.claude/settings.json', OURS],
-])('a folder with %s is neither moved nor deleted', async (_, name, text) => {
+])('refuses to move or delete a folder with %s', async (_, name, text) => {
   const { root, session, put } = await setUp();
   mkdirSync(join(root, name, '..'), { recursive: true });
   put(name, text);
@@ -66,7 +66,7 @@ it.each([
     expect(await session.delete('sub', { recursive: true })).toMatchObject({ ok: true });
 });
 
-it('the policy can release each of them', async () => {
+it('the policy can release each of these files', async () => {
   const { session } = await setUp({ commands: { trust: ['.mcp.json'] } });
   expect(await session.write('.mcp.json', '{}\n')).toMatchObject({ ok: true });
   expect(await session.write('.bashrc', 'x\n')).toMatchObject({ ok: false });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { openSession } from '../../src/session/sessions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
-/** Messages with our own server: the calls and their answers. */
+/** Messages between a client and our own server: a call and its answer. */
 const called = (id: number, name: string, args: object): object => ({
   jsonrpc: '2.0',
   id,
@@ -33,7 +33,7 @@ async function readNow(t: Desk, path: string): Promise<object[]> {
 }
 
 describe('a session resumed from its transcript', () => {
-  it('may overwrite what its receipt proves', async () => {
+  it('may overwrite a file if a receipt in the transcript has its current revision', async () => {
     const t = await desk();
     await t.put('a.ts', 'one\ntwo\n');
     const records = await readNow(t, 'a.ts');
@@ -41,7 +41,7 @@ describe('a session resumed from its transcript', () => {
     await ok(t.session.write('a.ts', 'three\n'));
   });
 
-  it('still may overwrite what it has seen itself, whatever an older read in the transcript shows', async () => {
+  it('may still overwrite a file it has seen itself, even if the transcript has an older read', async () => {
     const t = await desk();
     await t.put('a.ts', 'one\ntwo\n');
     const records = await readNow(t, 'a.ts');
@@ -51,7 +51,7 @@ describe('a session resumed from its transcript', () => {
     await ok(t.session.write('a.ts', 'three\n'));
   });
 
-  it('finds stale what it has seen itself and someone changed, whatever the transcript shows', async () => {
+  it('gets STALE for a file it has seen itself that changed since, whatever the transcript shows', async () => {
     const t = await desk();
     await t.put('a.ts', 'one\ntwo\n');
     const records = await readNow(t, 'a.ts');
@@ -61,7 +61,7 @@ describe('a session resumed from its transcript', () => {
     await refusal(t.session.write('a.ts', 'three\n'), 'STALE');
   });
 
-  it('may overwrite what the revision of its own edit proves, without any text', async () => {
+  it('may overwrite a file if the answer to its own edit has the current revision, without any text', async () => {
     const t = await desk();
     await t.put('a.ts', 'one\ntwo\n');
     const { revision } = await ok((await t.open({ store: 'memory:' })).read('a.ts'));
@@ -72,7 +72,7 @@ describe('a session resumed from its transcript', () => {
     await ok(t.session.write('a.ts', 'three\n'));
   });
 
-  it('may overwrite what the text in the transcript proves', async () => {
+  it('may overwrite a file whose whole text is in the transcript', async () => {
     const t = await desk();
     await t.put('a.ts', 'one\r\ntwo\r\n');
     const records = [called(1, 'read_file', { path: 'a.ts' }), answered(1, '1\tone\n2\ttwo')];
@@ -93,7 +93,7 @@ describe('a session resumed from its transcript', () => {
     ['changed since', 'one\nTWO\n'],
     ['shorter now', 'one\n'],
     ['longer now', 'one\ntwo\nthree\n'],
-  ])('has seen a file, unverified, that is %s: no licence to overwrite it', async (_, now) => {
+  ])('may not overwrite a file that is %s', async (_, now) => {
     const t = await desk();
     await t.put('a.ts', 'one\ntwo\n');
     const records = await readNow(t, 'a.ts');
@@ -110,11 +110,11 @@ describe('a session resumed from its transcript', () => {
   it.each([
     ['a receipt for another file', '1\tone\n[read b.ts lines 1-1 of 1 revision REVISION]'],
     [
-      'a receipt whose lines were cut out',
+      'a receipt whose lines are missing',
       '[Old tool result content cleared]\n[read a.ts lines 1-1 of 1 revision REVISION]',
     ],
     ['a blanked result', '[Old tool result content cleared]'],
-    ['a message', 'The file is too large to show.'],
+    ['a message without a tool result', 'The file is too large to show.'],
   ])('is not licensed by %s', async (_, text) => {
     const t = await desk();
     await t.put('a.ts', 'one\n');
@@ -132,7 +132,7 @@ describe('a session resumed from its transcript', () => {
     expect((await t.session.write('a.ts', 'x\n')).ok).toBe(false);
   });
 
-  it('knows nothing of files outside, of files that are gone, and of failed reads', async () => {
+  it('ignores files outside, deleted files, and failed reads', async () => {
     const t = await desk();
     await t.put('b.ts', 'one\n');
     const failed = { jsonrpc: '2.0', id: 3, result: { content: [], isError: true } };
@@ -148,7 +148,7 @@ describe('a session resumed from its transcript', () => {
     await refusal(t.session.write('b.ts', 'x\n'), 'NOT_READ');
   });
 
-  it('takes a transcript of no known format for a fault', async () => {
+  it('rejects a transcript of an unknown format with a fault', async () => {
     const t = await desk();
     await expect(t.session.resumeFrom([{ nothing: 'known' }])).rejects.toThrow(/format/);
   });

@@ -25,13 +25,13 @@ describe('a state folder', () => {
         return join(outside, 'link');
       },
     ],
-    ['that a root lies in', ({ base }) => base],
+    ['that contains a root', ({ base }) => base],
   ])('%s is refused', async (_what, homeOf) => {
     const places = scratch();
     await expect(openSession({ roots: [places.root], home: homeOf(places) })).rejects.toEqual(INVALID);
   });
 
-  it('that lies in a root is neither listed nor entered; folders protected by a glob are not entered', async () => {
+  it('inside a root is neither listed nor entered; folders protected by a glob are not entered', async () => {
     const { root } = scratch();
     const home = join(root, 'deep/state');
     for (const folder of [home, join(root, 'deep/vault')])
@@ -55,7 +55,7 @@ describe('a policy file', () => {
       },
     ],
     [
-      'with a second name',
+      'with a second hard link',
       ({ root, outside }) => {
         writeFileSync(join(root, 'p.json'), '{}');
         linkSync(join(root, 'p.json'), join(outside, 'p.json'));
@@ -84,7 +84,7 @@ describe('a policy file', () => {
     await expect(openSession({ roots: [root], home })).rejects.toEqual(INVALID);
   });
 
-  it('of its own, or one that is not there, is fine', () => {
+  it('outside every root, or a missing one, is accepted', () => {
     const { root, home, outside } = scratch();
     writeFileSync(join(outside, 'p.json'), '{}');
     const workspace = { roots: [root] };

@@ -9,7 +9,7 @@ interface Scenario {
   readonly before?: Readonly<Record<string, string>>;
   readonly folders?: readonly string[];
   readonly patch: readonly string[];
-  /** `null`: the file is gone. */
+  /** Texts by path. `null`: the file does not exist. */
   readonly after?: Readonly<Record<string, string | null>>;
   readonly refused?: RefusalCode;
 }
@@ -29,7 +29,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     ],
     after: { 'nested/new.txt': 'created\n', 'delete.txt': null, 'modify.txt': 'line1\nchanged\n' },
   },
-  'several chunks in one file': {
+  'several hunks in one file': {
     before: { 'multi.txt': 'l1\nl2\nl3\nl4\n' },
     patch: ['*** Update File: multi.txt', '@@', '-l2', '+c2', '@@', '-l4', '+c4'],
     after: { 'multi.txt': 'l1\nc2\nl3\nc4\n' },
@@ -46,7 +46,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     after: { 'old/name.txt': null, 'renamed/dir/name.txt': 'new content\n' },
   },
   'an empty patch': { patch: [], refused: 'INVALID_ARGUMENT' },
-  'context that is not there': {
+  'missing context': {
     before: { 'modify.txt': 'line1\nline2\n' },
     patch: ['*** Update File: modify.txt', '@@', '-missing', '+changed'],
     refused: 'NO_MATCH',
@@ -114,12 +114,12 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     patch: ['*** Update File: tail.txt', '@@', ' first', '-second', '+second updated', '*** End of File'],
     after: { 'tail.txt': 'first\nsecond updated\n' },
   },
-  'a chunk without a header row': {
+  'a hunk without a header line': {
     before: { 'foo.txt': 'a\nb\n' },
     patch: ['*** Update File: foo.txt', ' a', '-b', '+B'],
     after: { 'foo.txt': 'a\nB\n' },
   },
-  'a header row that names a function': {
+  'a header line that names a function': {
     before: { 'f.py': 'def a():\n    pass\n\ndef b():\n    pass\n' },
     patch: ['*** Update File: f.py', '@@ def b():', '-    pass', '+    return 1'],
     after: { 'f.py': 'def a():\n    pass\n\ndef b():\n    return 1\n' },
@@ -195,16 +195,16 @@ const EDITS: readonly [
   ['a deletion', 'a\nb\nc\n', 'b\n', '', 'a\nc\n'],
   ['text that is not ASCII', 'grüße 🌍\n', '🌍', '🌎', 'grüße 🌎\n'],
   ['trailing spaces', 'a  \nb\n', 'a\nb', 'a\nB', 'a  \nB\n'],
-  ['text that is not there', 'a\n', 'z', 'y', 'NO_MATCH'],
-  ['text that is there twice', 'a\nb\na\n', 'a', 'c', 'AMBIGUOUS_MATCH'],
+  ['missing text', 'a\n', 'z', 'y', 'NO_MATCH'],
+  ['text that occurs twice', 'a\nb\na\n', 'a', 'c', 'AMBIGUOUS_MATCH'],
   ['no change', 'a\n', 'a', 'a', 'INVALID_ARGUMENT'],
-  ['nothing to look for', 'a\n', '', 'b', 'INVALID_ARGUMENT'],
+  ['an empty old text', 'a\n', '', 'b', 'INVALID_ARGUMENT'],
   ['a block whose middle differs', 'start\nx\ny\nend\n', 'start\np\nq\nend', 'none', 'NO_MATCH'],
   ['the first line after a byte order mark', '\ufeffone;\ntwo\n', 'one;', 'uno;', '\ufeffuno;\ntwo\n'],
   ['one line by two, without a final newline', 'a\nb\nc', 'b', 'B1\nB2', 'a\nB1\nB2\nc'],
   ['an anchor with CRLF in a file with LF', 'a\nb\nc\n', 'a\r\nb', 'a\r\nB', 'a\nB\nc\n'],
   ['a new line in a file with CRLF', 'a\r\nb\r\n', 'b', 'b\nc', 'a\r\nb\r\nc\r\n'],
-  ['the same text in both, empty', 'a\n', '', '', 'INVALID_ARGUMENT'],
+  ['empty old and new text', 'a\n', '', '', 'INVALID_ARGUMENT'],
 ];
 
 describe("edits in the shapes of opencode's cases", () => {
@@ -214,7 +214,7 @@ describe("edits in the shapes of opencode's cases", () => {
     await ok(t.session.read('a.ts'));
     const outcome = t.session.edit('a.ts', [{ oldString, newString }]);
     if (/^[A-Z_]+$/.test(after)) {
-      // The table has codes where it has no text.
+      // If the table has no text for a row, it has a refusal code.
       await refusal(outcome, after as RefusalCode);
       expect(t.text('a.ts')).toBe(before);
     } else {
@@ -223,7 +223,7 @@ describe("edits in the shapes of opencode's cases", () => {
     }
   });
 
-  it('every occurrence', async () => {
+  it('replaces every occurrence', async () => {
     const t = await desk();
     await t.put('a.ts', 'foo bar\r\nfoo baz foo');
     await ok(t.session.read('a.ts'));
@@ -231,7 +231,7 @@ describe("edits in the shapes of opencode's cases", () => {
     expect(t.text('a.ts')).toBe('qux bar\r\nqux baz qux');
   });
 
-  it('a file that does not exist, and a folder', async () => {
+  it('refuses a missing file and a folder', async () => {
     const t = await desk();
     mkdirSync(join(t.root, 'folder'));
     const edits = [{ oldString: 'a', newString: 'b' }];

@@ -17,7 +17,7 @@ async function open(): Promise<Desk> {
 }
 
 describe('a V4A patch', () => {
-  it('adds, updates, deletes and moves, all in one change that one undo takes back', async () => {
+  it('adds, updates, deletes and moves files in one change, which one undo takes back', async () => {
     const t = await open();
     await t.put('c.txt', 'c\n');
     const done = await ok(
@@ -57,7 +57,7 @@ describe('a V4A patch', () => {
     expect(t.text('b.txt')).toBe(expected);
   });
 
-  it('is judged per hunk, and nothing is done unless all of it can be', async () => {
+  it('is judged per hunk, and applied as a whole or not at all', async () => {
     const t = await open();
     await t.put('unread.txt', 'secret\n');
     const good = ['*** Update File: a.txt', '@@', '-two', '+TWO'];
@@ -108,7 +108,7 @@ describe('a patch that moves', () => {
         ' three',
       ),
     ],
-  ])('updates in the same step: %s', async (_format, patch) => {
+  ])('updates the file in the same step: %s', async (_format, patch) => {
     const t = await open();
     await ok(t.session.patch(patch));
     expect(t.text('d/e.txt')).toBe('one\nTWO\nthree\n');
@@ -117,7 +117,7 @@ describe('a patch that moves', () => {
     expect(t.text('a.txt')).toBe('one\ntwo\nthree\n');
   });
 
-  it('may swap two files', async () => {
+  it('can swap two files', async () => {
     const t = await open();
     const swap = [
       '*** Update File: a.txt',
@@ -179,14 +179,19 @@ describe('a last line without a newline', () => {
   });
 });
 
-describe('the row about a missing newline', () => {
+describe('the line "\\ No newline at end of file"', () => {
   const NONE = '\\ No newline at end of file';
   it.each([
-    ['kept without', 'one\ntwo', ['@@ -1,2 +1,2 @@', ' one', '-two', NONE, '+TWO', NONE], 'one\nTWO'],
+    [
+      'without one before and after',
+      'one\ntwo',
+      ['@@ -1,2 +1,2 @@', ' one', '-two', NONE, '+TWO', NONE],
+      'one\nTWO',
+    ],
     ['added', 'one\ntwo', ['@@ -1,2 +1,2 @@', ' one', '-two', NONE, '+TWO'], 'one\nTWO\n'],
     ['removed', 'one\ntwo\n', ['@@ -1,2 +1,2 @@', ' one', '-two', '+two', NONE], 'one\ntwo'],
     ['in unchanged lines', 'one\ntwo', ['@@ -1,2 +1,2 @@', '-one', '+ONE', ' two', NONE], 'ONE\ntwo'],
-  ])('decides about the end of the file: %s', async (_what, before, hunk, after) => {
+  ])('decides whether the file ends with a newline: %s', async (_what, before, hunk, after) => {
     const t = await desk();
     await t.put('a.txt', before);
     await ok(t.session.read('a.txt'));
@@ -196,7 +201,7 @@ describe('the row about a missing newline', () => {
     expect(t.text('n.txt')).toBe('n');
   });
 
-  it('does not let part of a last line match', async () => {
+  it('does not match part of the last line', async () => {
     const t = await desk();
     await t.put('a.txt', 'about');
     await ok(t.session.read('a.txt'));
@@ -237,7 +242,7 @@ describe('a unified diff', () => {
     expect(existsSync(join(t.root, 'b.txt'))).toBe(false);
   });
 
-  it('finds a hunk by its context, and between equal places by its exact line number only', async () => {
+  it('finds a hunk by its context, and chooses between equal places only by an exact line number', async () => {
     const t = await open();
     const hunk = (from: number) =>
       unified('--- b.txt', '+++ b.txt', `@@ -${from},2 +${from},2 @@`, '-x', '+X', ' y');

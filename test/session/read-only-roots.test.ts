@@ -20,7 +20,7 @@ async function setUp() {
 }
 
 describe('a read-only root', () => {
-  it('can be read, listed and searched, also outside the other roots', async () => {
+  it('can be read, listed and searched, even if it is outside the other roots', async () => {
     const { session, outside } = await setUp();
     expect(session.roots).toContain(outside);
     expect(await session.read('vendor/v.txt')).toMatchObject({ ok: true, text: 'one' });
@@ -33,7 +33,7 @@ describe('a read-only root', () => {
     });
   });
 
-  it('is not changed, nor taken along with a folder around it', async () => {
+  it('refuses changes, and is not moved or deleted with a folder that contains it', async () => {
     const { session, root, outside } = await setUp();
     await session.readMany(['a.txt', 'vendor/v.txt', join(outside, 'l.txt')]);
     await session.list('.', { depth: 5 });
@@ -52,7 +52,7 @@ describe('a read-only root', () => {
     expect(await session.write('a.txt', 'two\n')).toMatchObject({ ok: true });
   });
 
-  it('keeps the folder around it from being deleted or moved', async () => {
+  it('prevents deleting or moving a folder that contains it', async () => {
     const { root, home } = scratch();
     mkdirSync(join(root, 'd/inner'), { recursive: true });
     const options = { roots: [root], readOnlyRoots: [join(root, 'd/inner')], home, store: 'memory:' };
@@ -63,7 +63,7 @@ describe('a read-only root', () => {
     expect(await session.move('d', 'e')).toMatchObject(READ_ONLY);
   });
 
-  it('does not take back what was done there while it could be changed', async () => {
+  it('refuses to undo a change that was made there while it was writable', async () => {
     const { root, home } = scratch();
     writeFileSync(join(root, 'a.txt'), 'one\n');
     const store = `sqlite:${join(home, 'lookfirst.db')}`;

@@ -67,7 +67,7 @@ describe('an edit that also moves', () => {
     expect(existsSync(join(t.root, 'd.txt'))).toBe(false);
   });
 
-  it('is one entry of apply_changes', async () => {
+  it('can be one entry of apply_changes', async () => {
     const t = await open();
     const { tools } = toolset(t.session);
     const call = (name: string, args: object) => tools.find((tool) => tool.name === name)?.call(args);
@@ -86,17 +86,17 @@ describe('moves of one batch', () => {
   it.each<[string, FileIntent[], Record<string, string | undefined>]>([
     ['swap two files', [move('a.txt', 'b.txt'), move('b.txt', 'a.txt')], { a: 'b\n', b: 'a\n' }],
     [
-      'go round three files',
+      'rotate three files',
       [move('a.txt', 'b.txt'), move('b.txt', 'c.txt'), move('c.txt', 'a.txt')],
       { a: 'c\n', b: 'a\n', c: 'b\n' },
     ],
     ['make a chain', [move('a.txt', 'b.txt'), move('b.txt', 'd.txt')], { a: undefined, b: 'a\n', d: 'b\n' }],
     [
-      'make it the other way round',
+      'make a chain in the other order',
       [move('b.txt', 'd.txt'), move('a.txt', 'b.txt')],
       { a: undefined, b: 'a\n', d: 'b\n' },
     ],
-  ])('%s without a read, and one undo takes them back', async (_what, changes, expected) => {
+  ])('%s without a read, and one undo reverts them', async (_what, changes, expected) => {
     const t = await open();
     chmodSync(join(t.root, 'a.txt'), 0o755);
     const before = treeOf(t.root);
@@ -111,7 +111,7 @@ describe('moves of one batch', () => {
     expect(treeOf(t.root)).toEqual(before);
   });
 
-  it('carry along what was seen, and nothing else', async () => {
+  it('keep the sightings of the moved files, and no others', async () => {
     const t = await open();
     await ok(t.session.read('a.txt'));
     await ok(t.session.apply([move('a.txt', 'b.txt'), move('b.txt', 'a.txt')]));
@@ -119,14 +119,14 @@ describe('moves of one batch', () => {
     await ok(t.session.write('b.txt', 'x\n'));
   });
 
-  it('may edit on the way', async () => {
+  it('can edit the moved file', async () => {
     const t = await open();
     await ok(t.session.read('a.txt'));
     await ok(t.session.apply([edit('a.txt', 'a', 'A', 'b.txt'), move('b.txt', 'a.txt')]));
     expect(t.text('a.txt') + t.text('b.txt')).toBe('b\nA\n');
   });
 
-  it('are refused as a whole where they cannot be done', async () => {
+  it('are refused as a whole if one cannot be done', async () => {
     const t = await open();
     mkdirSync(join(t.root, 'd'));
     symlinkSync('a.txt', join(t.root, 'l'));

@@ -43,7 +43,7 @@ describe('a revision is a secret of the state folder', () => {
     await refusal(there.session.write('a.txt', 'x', { expectedRevision: revision }), 'REVISION_MISMATCH');
   });
 
-  it('the key is readable by its user only', async () => {
+  it('only the user can read the key', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -53,7 +53,7 @@ describe('a revision is a secret of the state folder', () => {
     expect(names.filter((name) => name.includes('.key'))).toHaveLength(1);
   });
 
-  it('a list of seen files names no revision', async () => {
+  it('a list of seen files contains no revision', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));

@@ -24,7 +24,7 @@ async function bothPages({ session }: Desk): Promise<boolean> {
 }
 
 describe('overwrite', () => {
-  it('needs whole coverage: pages add up, one page does not', async () => {
+  it('needs a read of the whole file: pages add up, one page is not enough', async () => {
     const t = await desk();
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 50 }));
@@ -41,7 +41,7 @@ describe('overwrite', () => {
         void (await ok(t.session.edit('a', [{ oldString: 'line 3\n', newString: 'LINE 3\n' }]))),
     ],
     ['a touch', async (t: Desk) => utimesSync(join(t.root, 'a'), 1, 1)],
-  ])('pages of a huge file that were whole still are after %s and one more page', async (_what, between) => {
+  ])('pages that covered a huge file still cover it after %s and one more page', async (_what, between) => {
     const t = await desk({ policy: { hugeBytes: 100 } });
     await t.put('a', numbered(100));
     // A stamp is trusted once the clock has moved on since the file was written.
@@ -51,7 +51,7 @@ describe('overwrite', () => {
     await ok(t.session.write('a', 'x'));
   });
 
-  it('after compaction an edit needs a unique exact anchor, and in a huge file the page', async () => {
+  it('after a compaction, an edit needs a unique exact anchor, and in a huge file a new read of the page', async () => {
     const t = await desk({ policy: { hugeBytes: 1000 } });
     await t.put('small', 'one\ntwo\ntwo\n');
     await t.put('huge', numbered(200));
@@ -65,7 +65,7 @@ describe('overwrite', () => {
     await refusal(edit('huge', 'line 150'), 'NOT_READ');
   });
 
-  it('a page of a huge file is still seen after an own edit and another page', async () => {
+  it("a page of a huge file still counts as seen after the session's own edit and another page", async () => {
     const t = await desk({ policy: { hugeBytes: 100 } });
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 50 }));
@@ -76,7 +76,7 @@ describe('overwrite', () => {
     await refusal(t.session.insert('a', 'more', { afterLine: 70 }), 'PARTIALLY_READ');
   });
 
-  it('a huge file that grew is not stale where a page was shown', async () => {
+  it('a huge file that grew is not stale in the pages that were shown', async () => {
     const t = await desk({ policy: { hugeBytes: 100 } });
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 20 }));
@@ -109,13 +109,13 @@ describe('overwrite', () => {
     await refusal(t.session.write('a', 'x'), 'PARTIALLY_READ');
   });
 
-  it('of an unread file with the very bytes it holds is NOT_READ: the gate speaks first', async () => {
+  it('of an unread file is NOT_READ even if the content equals its bytes', async () => {
     const t = await desk();
     await t.put('a', 'same\n');
     await refusal(t.session.write('a', 'same\n'), 'NOT_READ');
   });
 
-  it('with the bytes already there is success and touches nothing', async () => {
+  it('with identical bytes succeeds and writes nothing', async () => {
     const t = await desk();
     await t.put('a', 'same\n');
     await ok(t.session.read('a'));
@@ -126,7 +126,7 @@ describe('overwrite', () => {
     expect(statSync(join(t.root, 'a'), { bigint: true }).ctimeNs).toBe(before.ctimeNs);
   });
 
-  it('of an empty file needs no sighting', async () => {
+  it('of an empty file needs no read', async () => {
     const t = await desk();
     await t.put('a', '');
     await ok(t.session.write('a', 'x\n'));
@@ -135,26 +135,26 @@ describe('overwrite', () => {
   it.each<[string, (t: Desk) => Promise<Outcome<ChangeResult>>]>([
     ['an edit', (t) => t.session.edit('a', [{ oldString: '', newString: 'x\n' }])],
     ['an insert', (t) => t.session.insert('a', 'x\n')],
-  ])('may follow %s of an empty file: all that is in it is the own text', async (_, change) => {
+  ])('is allowed after %s of an empty file, because the session wrote all of its text', async (_, change) => {
     const t = await desk();
     await t.put('a', '');
     expect((await ok(change(t))).revision).toBeDefined();
     await ok(t.session.write('a', 'y\n'));
   });
 
-  it('may follow an edit of a file that was seen in part and then emptied by someone', async () => {
+  it('is allowed after an edit of a file that was seen in part and then emptied by another program', async () => {
     const t = await desk();
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 50 }));
     await t.put('a', '');
-    // The bytes that were seen may come back in a moment: some editors save like this.
+    // The file may be empty only for a moment: some editors truncate it before they write it.
     await refusal(t.session.edit('a', [{ oldString: '', newString: 'x\n' }]), 'STALE');
     await ok(t.session.read('a'));
     await ok(t.session.edit('a', [{ oldString: '', newString: 'x\n' }]));
     await ok(t.session.write('a', 'y\n'));
   });
 
-  it('or creation with half of a surrogate pair is refused: no file could hold it', async () => {
+  it('and creation are refused if the content has half of a surrogate pair, which UTF-8 cannot represent', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await ok(t.session.read('a'));
@@ -163,7 +163,7 @@ describe('overwrite', () => {
     expect(readdirSync(t.root)).toEqual(['a']);
   });
 
-  it('of clamped lines is refused, an edit is the way', async () => {
+  it('of a file with lines that were shown cut is refused; an edit works', async () => {
     const t = await desk();
     await t.put('a', `${'x'.repeat(5000)}\nshort\n`);
     const read = await ok(t.session.read('a'));
@@ -173,14 +173,14 @@ describe('overwrite', () => {
     await ok(t.session.edit('a', [{ oldString: 'short', newString: 'long' }]));
   });
 
-  it('is licensed by the current revision alone, and refused with another', async () => {
+  it('is licensed by the current revision alone, and refused with another revision', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     const { revision = '' } = await ok(t.session.read('a'));
     const other = await t.open({ session: 'other' });
     await refusal(other.write('a', 'x', { expectedRevision: 'nonsense' }), 'REVISION_MISMATCH');
     await ok(other.write('a', 'two\n', { expectedRevision: revision }));
-    // The answer may have been lost: the same write again changes nothing.
+    // A client whose answer was lost repeats the write; this changes nothing.
     const again = await ok(other.write('a', 'two\n', { expectedRevision: revision }));
     expect(again.changed).toBe(false);
     await refusal(t.session.write('a', 'three\n', { expectedRevision: revision }), 'REVISION_MISMATCH');
@@ -200,7 +200,7 @@ describe('overwrite', () => {
 });
 
 describe('edit', () => {
-  it('of a changed file is carried over the change if its anchor is untouched', async () => {
+  it('of a changed file is merged if its anchor is unchanged', async () => {
     const t = await desk();
     await t.put('a', numbered(60));
     await ok(t.session.read('a'));
@@ -234,7 +234,7 @@ describe('edit', () => {
     );
   });
 
-  it('never upgrades a partial view', async () => {
+  it('does not turn a partial read into a whole one', async () => {
     const t = await desk();
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 10 }));
@@ -242,7 +242,7 @@ describe('edit', () => {
     await refusal(t.session.write('a', 'x'), 'PARTIALLY_READ');
   });
 
-  it('applies several edits or none', async () => {
+  it('applies all of several edits or none', async () => {
     const t = await desk();
     await t.put('a', 'one\ntwo\n');
     await ok(t.session.read('a'));
@@ -255,7 +255,7 @@ describe('edit', () => {
     expect(t.text('a')).toBe('one\ntwo\n');
   });
 
-  it('of a file deleted since it was read says so; a write creates it again', async () => {
+  it('of a file deleted since its read is refused as DELETED; a write creates it again', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await ok(t.session.read('a'));
@@ -276,7 +276,7 @@ describe('edit', () => {
     expect(result.revision, 'it has not seen the whole file').toBeUndefined();
   });
 
-  it('ten at once on one file all land', async () => {
+  it('applies all of ten concurrent edits of one file', async () => {
     const t = await desk();
     await t.put('a', Array.from({ length: 10 }, (_, index) => `slot${index} = empty\n`).join(''));
     await ok(t.session.read('a'));
@@ -289,7 +289,7 @@ describe('edit', () => {
 });
 
 describe('insert', () => {
-  it('carries its position over an outside change', async () => {
+  it('adjusts its line number to an outside change', async () => {
     const t = await desk();
     await t.put('a', numbered(20));
     await ok(t.session.read('a'));
@@ -298,7 +298,7 @@ describe('insert', () => {
     expect(t.text('a')).toContain('line 10\nafter ten\nline 11\n');
   });
 
-  it('is STALE when the place itself changed', async () => {
+  it('is STALE if the lines around its position changed', async () => {
     const t = await desk();
     await t.put('a', numbered(20));
     await ok(t.session.read('a'));
@@ -323,7 +323,7 @@ describe('insert', () => {
 });
 
 describe('staleness', () => {
-  it('is not a matter of time: touched, rewritten and restored bytes are fresh', async () => {
+  it('does not depend on file times: touched, rewritten and restored bytes are fresh', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await ok(t.session.read('a'));
@@ -333,7 +333,7 @@ describe('staleness', () => {
     await ok(t.session.write('a', 'two\n'));
   });
 
-  it('shows the change once, refuses the same content again, and takes content that knows of it', async () => {
+  it('shows the change, refuses the same content again, and accepts content that includes the change', async () => {
     const t = await desk();
     await t.put('a', 'one\ntwo\n');
     await ok(t.session.read('a'));
@@ -344,7 +344,7 @@ describe('staleness', () => {
     await ok(t.session.write('a', 'ONE\ntwo by hand\n'));
   });
 
-  it('credits only what a long diff showed', async () => {
+  it('counts only the shown lines of a long diff as seen', async () => {
     const t = await desk();
     await t.put('a', numbered(2000));
     await ok(t.session.read('a'));
@@ -361,7 +361,7 @@ describe('staleness', () => {
     await refusal(t.session.write('a', 'y\n'), 'PARTIALLY_READ');
   });
 
-  it('is not one in a row after a change that went through', async () => {
+  it('counts refusals in a row anew after a successful change', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await ok(t.session.read('a'));
@@ -372,7 +372,7 @@ describe('staleness', () => {
     expect((await refusal(edit('nine'), 'NO_MATCH')).detail?.repeated).toBe(1);
   });
 
-  it('explains itself the third time in a row', async () => {
+  it('numbers the refusals in a row', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     for (const repeated of [1, 2, 3]) {
@@ -392,7 +392,7 @@ describe('pasted line numbers', () => {
     return t;
   };
 
-  it('are refused with a sentence of their own, although every line is new', async () => {
+  it('are refused with their own message, even if every line is new', async () => {
     const t = await open();
     const edits = [{ oldString: 'two\nthree\n', newString: '2\tTWO\n3\tTHREE\n' }];
     const refused = await refusal(t.session.edit('a', edits), 'PLACEHOLDER_CONTENT');
@@ -403,7 +403,7 @@ describe('pasted line numbers', () => {
     await refusal(t.session.insert('a', '2\tx\n3\ty\n', { afterLine: 1 }), 'PLACEHOLDER_CONTENT');
   });
 
-  it('are taken off an edit that carries them in its old text, with a notice', async () => {
+  it('are removed from an edit that has them in its old text, with a notice', async () => {
     const t = await open();
     const done = await ok(t.session.edit('a', [{ oldString: '2\ttwo', newString: '2\tTWO' }]));
     expect(done).toMatchObject({
@@ -413,7 +413,7 @@ describe('pasted line numbers', () => {
     expect(t.text('a')).toBe('one\nTWO\nthree\n');
   });
 
-  it('are content in a new file, and where the file has numbers', async () => {
+  it('are ordinary content in a new file and in a file that has such numbers', async () => {
     const t = await open();
     await ok(t.session.write('new', '1\tuno\n2\tdos\n'));
     await ok(t.session.write('new', '1\tone\n2\ttwo\n3\tthree\n'));
@@ -424,7 +424,7 @@ describe('pasted line numbers', () => {
 describe('NO_MATCH', () => {
   const edit = (oldString: string) => [{ oldString, newString: 'x' }];
 
-  it('says what differs and gives the text to repeat with, if the file was seen whole', async () => {
+  it('says what differs and suggests a matching text, if the file was seen whole', async () => {
     const t = await desk();
     await t.put('a', 'first line\nconst value = compute(otter);\nlast line\n');
     await ok(t.session.read('a'));
@@ -449,8 +449,8 @@ describe('NO_MATCH', () => {
   });
 });
 
-describe('bytes that come back', () => {
-  it('count as seen: stash and pop, checkout and back', async () => {
+describe('earlier bytes that return', () => {
+  it('count as seen after git stash and pop, or checkout and back', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await ok(t.session.read('a'));
@@ -462,7 +462,7 @@ describe('bytes that come back', () => {
     await ok(t.session.delete('a'));
   });
 
-  it('count as seen where the session had deleted or moved the file, and others do not', async () => {
+  it('count as seen if the session had deleted or moved the file; other bytes do not', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await ok(t.session.read('a'));
@@ -483,18 +483,18 @@ describe('bytes that come back', () => {
     await refusal(t.session.write('a', 'x\n'), 'NOT_READ');
   });
 
-  it('do not matter for an empty file, which has nothing to lose', async () => {
+  it('are not needed for an empty file, which may be overwritten unread', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await ok(t.session.read('a'));
     await ok(t.session.delete('a'));
     await t.put('a', '');
-    // Long ago, so that no editor is in the middle of saving it.
+    // The file was truncated long ago, so that no editor is in the middle of saving it.
     utimesSync(join(t.root, 'a'), 1, 1);
     await ok(t.session.write('a', 'two\n'));
   });
 
-  it('count as seen after a refusal in between has shown other bytes', async () => {
+  it('count as seen even if a refusal has shown other bytes in between', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await ok(t.session.read('a'));
@@ -504,7 +504,7 @@ describe('bytes that come back', () => {
     await ok(t.session.write('a', 'two\n'));
   });
 
-  it('stay seen after an edit, also if only a part of the bytes in between was seen', async () => {
+  it('still count as seen after an edit, even if the bytes in between were seen only in part', async () => {
     const t = await desk();
     await t.put('a', 'one\ntwo\nthree\n');
     await ok(t.session.read('a'));
@@ -548,7 +548,7 @@ describe('a whole write', () => {
     expect(await over('\ufeffa\r\nb\r\n')).toBe('\ufeffone\r\ntwo\r\n');
   });
 
-  it('is exactly what was given, where the policy says so, and in a new file', async () => {
+  it('writes exactly the given bytes in a new file, or if the policy says so', async () => {
     expect(await over('\ufeffa\r\n', { form: 'exact' })).toBe('one\ntwo\n');
     const t = await desk();
     await ok(t.session.write('new', '\ufeffa\r\nb\n'));
@@ -568,7 +568,7 @@ describe('a long line that changed outside', () => {
     await ok(t.session.write('a', 'all of it'));
   });
 
-  it('and where even a read cuts it, the diff names the line', async () => {
+  it('is named by the diff if even a read would cut it', async () => {
     const t = await desk();
     await t.put('a', `one\n${'x'.repeat(3000)}\n`);
     await ok(t.session.read('a'));
@@ -581,7 +581,7 @@ describe('a long line that changed outside', () => {
 });
 
 describe('delete and move', () => {
-  it('of a folder needs its full listing, unchanged', async () => {
+  it('of a folder needs a full listing that is still current', async () => {
     const t = await desk();
     await t.put('d/a', '1');
     await refusal(t.session.delete('d', { recursive: true }), 'NOT_READ');
@@ -593,7 +593,7 @@ describe('delete and move', () => {
     expect(readdirSync(t.root)).toEqual([]);
   });
 
-  it('of a folder leads past no protection, nor takes a root along', async () => {
+  it('of a folder is refused if it contains a protected path or a root', async () => {
     const t = await desk({ policy: { protected: ['conf/secrets/**', 'open/keys/**', '**/.git'] } });
     for (const name of ['conf/secrets/k', 'conf/keys/k', 'repo/.git/HEAD', 'repo/in/x'])
       await t.put(name, 'x\n');
@@ -609,7 +609,7 @@ describe('delete and move', () => {
     expect(readdirSync(t.root).sort()).toEqual(['conf', 'moved']);
   });
 
-  it('takes a link as a link', async () => {
+  it('acts on a link itself, not on its target', async () => {
     const t = await desk();
     await t.put('real', 'x');
     symlinkSync('real', join(t.root, 'link'));
@@ -630,7 +630,7 @@ describe('delete and move', () => {
     expect([t.text('a'), t.text('b')]).toEqual(['a', 'b']);
   });
 
-  it('leaves a 0444 file where it is', async () => {
+  it('refuses a file without write permission', async () => {
     const t = await desk();
     await t.put('a', 'a');
     chmodSync(join(t.root, 'a'), 0o444);
@@ -640,7 +640,7 @@ describe('delete and move', () => {
     await refusal(t.session.move('a', 'b'), 'READ_ONLY');
   });
 
-  it('keeps what was seen of a moved file', async () => {
+  it('keeps the sighting of a moved file', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await ok(t.session.read('a'));
@@ -666,7 +666,7 @@ describe('batches', () => {
     expect(readdirSync(t.root).sort()).toEqual(['a', 'b']);
   });
 
-  it('refuse one file twice', async () => {
+  it('refuse a file that is named twice', async () => {
     const t = await desk();
     const twice = [
       { kind: 'write', path: 'a', content: '1' },
@@ -675,7 +675,7 @@ describe('batches', () => {
     await refusal(t.session.apply(twice), 'INVALID_ARGUMENT');
   });
 
-  it('refuse a file in what they make a file', async () => {
+  it('refuse a path inside another path that they create as a file', async () => {
     const t = await desk();
     const changes = ['n/m', 'n'].map((path) => ({ kind: 'write', path, content: 'x\n' }) as const);
     for (const order of [changes, changes.toReversed()])
@@ -683,7 +683,7 @@ describe('batches', () => {
     expect(readdirSync(t.root)).toEqual([]);
   });
 
-  it('show a dry run and do nothing', async () => {
+  it('show the diff in a dry run and change nothing', async () => {
     const t = await desk();
     await t.put('a', 'a\n');
     await ok(t.session.read('a'));
@@ -692,7 +692,7 @@ describe('batches', () => {
     expect(t.text('a')).toBe('a\n');
   });
 
-  it('tell in a dry run what they would tell besides', async () => {
+  it('show the same notices in a dry run', async () => {
     const t = await desk();
     await t.put('a', 'one\ntwo\n');
     await ok(t.session.read('a'));
@@ -706,7 +706,7 @@ describe('a status', () => {
   it.each([
     ['cut', 'x'.repeat(3000)],
     ['described', Buffer.from([0, 1, 2, 255, 254, 0, 7])],
-  ])('gives no proof of what was only %s', async (but, content) => {
+  ])('gives no revision for a file that was only %s', async (but, content) => {
     const t = await desk();
     await t.put('a', content);
     await ok(t.session.read('a'));
@@ -716,8 +716,8 @@ describe('a status', () => {
   });
 });
 
-describe('what is not text', () => {
-  it('is described, and licenses no text', async () => {
+describe('a file that is not text', () => {
+  it('is described, and cannot be changed as text', async () => {
     const t = await desk();
     await t.put('b.bin', Buffer.from([0, 1, 2, 255, 254, 0, 7]));
     const read = await ok(t.session.read('b.bin'));
@@ -727,7 +727,7 @@ describe('what is not text', () => {
     await ok(t.session.delete('b.bin'));
   });
 
-  it('as a folder is a kind of its own', async () => {
+  it('is refused as NOT_A_FILE if it is a folder', async () => {
     const t = await desk();
     mkdirSync(join(t.root, 'd'));
     await refusal(t.session.read('d'), 'NOT_A_FILE');
@@ -736,7 +736,7 @@ describe('what is not text', () => {
 });
 
 describe('compaction, forks and children', () => {
-  it('takes the overwrite licence away and leaves edits of unchanged files', async () => {
+  it('compaction forbids overwrites and still allows edits of unchanged files', async () => {
     const t = await desk();
     await t.put('a', 'one\ntwo\n');
     await ok(t.session.read('a'));
@@ -745,7 +745,7 @@ describe('compaction, forks and children', () => {
     await ok(t.session.edit('a', [{ oldString: 'one', newString: 'uno' }]));
   });
 
-  it('forgets everything under the policy `clear`', async () => {
+  it('compaction forgets everything under the policy `clear`', async () => {
     const t = await desk({ policy: { compaction: 'clear' } });
     await t.put('a', 'one\n');
     await ok(t.session.read('a'));
@@ -753,7 +753,7 @@ describe('compaction, forks and children', () => {
     await refusal(t.session.edit('a', [{ oldString: 'one', newString: 'x' }]), 'NOT_READ');
   });
 
-  it('a child starts empty and never unlocks its parent; a fork copies', async () => {
+  it('a child starts without sightings and never licenses its parent; a fork copies the sightings', async () => {
     const t = await desk({ session: 'parent' });
     await t.put('a', 'one\n');
     await t.put('b', 'one\n');
@@ -766,7 +766,7 @@ describe('compaction, forks and children', () => {
     await ok(fork.write('a', 'two\n'));
   });
 
-  it('rewinding takes back what was seen later', async () => {
+  it('rewinding forgets later sightings', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     const before = Date.now() - 1;
@@ -775,7 +775,7 @@ describe('compaction, forks and children', () => {
     await refusal(t.session.write('a', 'x'), 'NOT_READ');
   });
 
-  it('resuming drops what is no longer true', async () => {
+  it('resuming drops sightings of changed files', async () => {
     const t = await desk({ session: 'named' });
     await t.put('same', 'one\n');
     await t.put('changed', 'one\n');
@@ -791,7 +791,7 @@ describe('compaction, forks and children', () => {
 });
 
 describe('witness', () => {
-  it('of a command tells which seen files changed', async () => {
+  it('of a command reports which seen files changed', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await t.put('b', 'one\n');
@@ -802,7 +802,7 @@ describe('witness', () => {
     expect(notices).toEqual([{ kind: 'changed-seen-files', paths: ['b'], cut: 0 }]);
   });
 
-  it('of a read and a write by the host licenses what follows', async () => {
+  it('of a read and a write by the host licenses later changes', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await ok(t.session.witness({ kind: 'read', path: 'a' }));

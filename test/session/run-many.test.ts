@@ -151,7 +151,7 @@ describe.skipIf(here === undefined)('a command that makes a folder of many files
     expect(treeOf(root)).toEqual(treeOf(plain));
   });
 
-  it('does not take over bits that nobody asked for, nor a file under two names', async () => {
+  it('drops setuid and setgid bits, and separates two hard links to one file', async () => {
     const outcome = await ok(
       session.run(`${MAKE_250}; chmod 4755 big/f1; chmod 2644 big/f2; ln big/f3 big/other`, {
         profile: 'undo',
@@ -203,7 +203,7 @@ describe.skipIf(here === undefined)('a command that makes a folder of many files
     expect(existsSync(folder)).toBe(false);
   });
 
-  it('is not changed by what it leaves running', async () => {
+  it('is not changed after its commit by processes that it leaves running', async () => {
     const late = 'setsid sh -c "exec 3>>big/f7; while :; do echo late >&3; sleep 0.01; done" &';
     await ran(`${MAKE_250}; ${late} while [ $(wc -l < big/f7) -lt 3 ]; do sleep 0.01; done`);
     const after = treeOf(root);
@@ -212,7 +212,7 @@ describe.skipIf(here === undefined)('a command that makes a folder of many files
     expect(new Set(Object.values(ownersOf(root)).map((each) => each.split(' ')[1]))).toEqual(new Set(['1']));
   });
 
-  it('is not shared with the layer that a refused command leaves', async () => {
+  it('does not share files with the layer that a refused command leaves', async () => {
     put('a.txt', 'one\n');
     const go = join(base, 'go');
     const outcome = await session.run(
@@ -253,7 +253,7 @@ describe.skipIf(here === undefined)('a command that changes many files', () => {
     'chmod 600 many/f1; sed -i s/new/newer/ many/f2 many/marked; cp many/f3 many/made; rm many/f4; : > many/f5',
   ].join('; ');
 
-  it('leaves each with its mode, owner and attributes, and with nothing of the layer', async () => {
+  it("keeps mode, owner and attributes of each file, and adds none of the layer's attributes", async () => {
     for (let index = 0; index < 210; index += 1) put(`many/f${index}`, `file ${index}\n`);
     for (const name of ['marked', 'marked-too']) put(`many/${name}`, 'text\n');
     const native = loadNative();
@@ -275,7 +275,7 @@ describe.skipIf(here === undefined)('a command that changes many files', () => {
     expect([treeOf(root), marksOf(join(root, 'many'))]).toEqual(before);
   });
 
-  it('remembers those that the session has seen, to show what a later command drops', async () => {
+  it('keeps the new text of seen files, to show which lines a later command drops', async () => {
     for (let index = 0; index < 210; index += 1) put(`many/f${index}`, `file ${index}\n`);
     await ok(session.read('many/f150'));
     await ran('for f in many/*; do echo new >> $f; done');
@@ -310,7 +310,7 @@ describe.skipIf(here === undefined)('the undo of a command that changed many fil
       expect(readFileSync(join(root, `many/f${index}`), 'utf8')).toBe(content(index));
   });
 
-  it('holds few bytes of files that it removes, and shows no diff of the others', async () => {
+  it('keeps few bytes in memory, and says in the diff which files are not shown', async () => {
     const change = await ran(
       'mkdir big; for i in 1 2 3; do head -c 7000000 /dev/zero > big/f$i; echo $i >> big/f$i; done',
     );
@@ -324,7 +324,7 @@ describe.skipIf(here === undefined)('the undo of a command that changed many fil
     expect(treeOf(root)).toEqual(before);
   });
 
-  it('fails and changes nothing if one of them is damaged', async () => {
+  it('fails and changes nothing if a before-image is damaged', async () => {
     const { change, images } = await changed();
     const before = treeOf(root);
     const damaged = images[100] ?? '';

@@ -49,7 +49,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await sessions.close();
-  // A kept layer has folders without permissions.
+  // A kept layer may contain folders without permissions, which `rm` cannot remove.
   removeLayer({ folder: base });
 });
 
@@ -85,7 +85,7 @@ function runBeside(command: string, write: () => void): ReturnType<GatedSession[
 }
 
 describe.skipIf(here === undefined)('a command', () => {
-  it('is one change, and one undo takes it back', async () => {
+  it('is one change, which one undo takes back', async () => {
     put('a.txt', 'one\n');
     put('gone.txt', 'gone\n');
     put('d/b.txt', 'b\n');
@@ -129,7 +129,7 @@ describe.skipIf(here === undefined)('a command', () => {
     ['a folder that becomes a link', 'rm -r d; ln -s e d'],
     ['names of every kind', "mkdir 'x y'; echo 1 > 'x y/ü\n\"'; echo 2 > ./-rf; echo 3 > '*'"],
     ['everything removed', 'rm -rf ./* .[a-z]*'],
-  ])('%s: committed as the shell left it, and undone', async (_what, command) => {
+  ])('%s: is committed as the shell left it, and undone', async (_what, command) => {
     for (const [path, content] of [
       ['a', 'a\n'],
       ['d/f', 'f\n'],
@@ -150,33 +150,33 @@ describe.skipIf(here === undefined)('a command', () => {
     expect(treeOf(root)).toEqual(before);
   });
 
-  it('that fails has changed what it changed', async () => {
+  it('that fails is committed with the changes it made', async () => {
     const result = await ran('echo x > a; exit 3');
     expect(result).toMatchObject({ exitCode: 3, committed: true });
     expect(text('a')).toBe('x\n');
   });
 
-  it('that changes nothing is no change', async () => {
+  it('that changes nothing is not recorded as a change', async () => {
     put('a', 'a\n');
     const result = await ran('echo a > a; touch a; cat a');
     expect(result).toMatchObject({ exitCode: 0, files: [], output: { head: 'a\n' } });
     expect(result.change).toBeUndefined();
   });
 
-  it('that is ended changes nothing', async () => {
+  it('that is cancelled changes nothing', async () => {
     const result = await ran('echo x > a; sleep 1000', { timeoutMs: 300 });
     expect(result).toMatchObject({ ended: 'timeout', committed: false, files: [] });
     expect(readdirSync(root)).toEqual([]);
     expect(readdirSync(join(base, 'state', 'layers'))).toEqual([]);
   });
 
-  it('can be tried without changing anything', async () => {
+  it('can be run as a dry run', async () => {
     const result = await ran('echo x > a', { writes: 'discard' });
     expect(result).toMatchObject({ committed: false, files: [{ path: 'a', did: 'created' }] });
     expect(readdirSync(root)).toEqual([]);
   });
 
-  it('leaves out FIFOs and says so', async () => {
+  it('omits FIFOs and says so', async () => {
     const result = await ran('mkfifo p; echo x > a');
     expect(result.leftOut).toEqual(['p (fifo)']);
     expect(readdirSync(root)).toEqual(['a']);
@@ -199,21 +199,21 @@ describe.skipIf(here === undefined)('a command', () => {
     expect(await session.write('a', 'new\n')).toMatchObject({ ok: true });
   });
 
-  it('makes a file unread that it changed without showing it', async () => {
+  it('makes a file unread if it changed the file without showing it', async () => {
     put('a', 'one\n');
     await session.read('a');
     await ran('seq 1 1000 > a');
     expect(await session.write('a', 'new\n')).toMatchObject({ ok: false });
   });
 
-  it('works in a folder of the workspace, and nowhere else', async () => {
+  it('runs in a folder of the workspace, and nowhere else', async () => {
     mkdirSync(join(root, 'd'));
     await ran('echo x > a', { cwd: 'd' });
     expect(text('d/a')).toBe('x\n');
     expect(await refusedRun('true', { cwd: '..' })).toMatchObject({ code: 'OUTSIDE_WORKSPACE' });
   });
 
-  it('keeps long output for its session', async () => {
+  it('keeps long output readable for its session', async () => {
     const { output } = await ran('seq 1 100000');
     expect(output.path).toMatch(/^lookfirst-output:/);
     expect(await session.read(output.path ?? '', { offset: 50_000, limit: 2 })).toMatchObject({
@@ -227,13 +227,13 @@ describe.skipIf(here === undefined)('a command', () => {
 });
 
 describe.skipIf(here === undefined)('a state folder that cannot be written', () => {
-  /** Keeps the layer of the running command from being removed, and from being kept. */
+  /** Makes it impossible to remove or keep the layer of the running command. */
   function blockLayer(): void {
     const layers = join(base, 'state', 'layers');
     for (const id of readdirSync(layers)) mkdirSync(join(layers, id, 'layer.json'), { recursive: true });
   }
 
-  it('does not make a committed command look failed', async () => {
+  it('does not make a committed command fail', async () => {
     const result = await ran('echo two > a.txt; echo begun; sleep 0.1', { onProgress: blockLayer });
     expect(result).toMatchObject({ committed: true, change: expect.stringMatching(/^c/) });
     expect(text('a.txt')).toBe('two\n');
@@ -249,7 +249,7 @@ describe.skipIf(here === undefined)('a state folder that cannot be written', () 
     expect(existsSync(join(root, 'f'))).toBe(false);
   });
 
-  it('holds no layer of a commit that failed and cannot be repeated', async () => {
+  it('keeps no layer after a failed commit that cannot be repeated', async () => {
     const layers = join(base, 'state', 'layers');
     const failing = session.run('echo two > a.txt; echo begun; sleep 0.1', {
       onProgress: () => {
@@ -263,7 +263,7 @@ describe.skipIf(here === undefined)('a state folder that cannot be written', () 
     expect(existsSync(join(root, 'a.txt'))).toBe(false);
   });
 
-  it('loses the middle of a long output, not the command', async () => {
+  it('loses the middle of a long output, but commits the command', async () => {
     const { output, committed } = await ran('echo begun; sleep 0.1; seq 1 100000; echo two > a.txt', {
       onProgress: (bytes) => bytes < 10 && writeFileSync(join(base, 'state', 'outputs'), ''),
     });
@@ -272,7 +272,7 @@ describe.skipIf(here === undefined)('a state folder that cannot be written', () 
     expect(output).not.toHaveProperty('path');
   });
 
-  it('starts no command without a layer', async () => {
+  it('starts no command if no layer can be made', async () => {
     await ran('true');
     rmSync(join(base, 'state', 'layers'), { recursive: true });
     writeFileSync(join(base, 'state', 'layers'), '');
@@ -284,13 +284,16 @@ describe.skipIf(here === undefined)('a state folder that cannot be written', () 
   });
 });
 
-it.skipIf(here === undefined)('a file whose name is not UTF-8 refuses the command', async () => {
-  const refusal = await refusedRun(`echo x > f; echo x > "$(printf 'a\\377')"`);
-  expect(refusal).toMatchObject({ code: 'UNVERIFIABLE', path: 'a\ufffd' });
-  expect(readdirSync(root)).toEqual([]);
-});
+it.skipIf(here === undefined)(
+  'a command that creates a file whose name is not UTF-8 is refused',
+  async () => {
+    const refusal = await refusedRun(`echo x > f; echo x > "$(printf 'a\\377')"`);
+    expect(refusal).toMatchObject({ code: 'UNVERIFIABLE', path: 'a\ufffd' });
+    expect(readdirSync(root)).toEqual([]);
+  },
+);
 
-describe.skipIf(here === undefined)('what a command may not change', () => {
+describe.skipIf(here === undefined)('a command is refused if it changes', () => {
   it.each<[string, string]>([
     ['a protected file', 'echo x > id_rsa'],
     ['a git hook', 'mkdir -p .git/hooks; echo x > .git/hooks/pre-commit'],
@@ -305,7 +308,7 @@ describe.skipIf(here === undefined)('what a command may not change', () => {
     expect(readdirSync(join(base, 'state', 'layers'))).toEqual([]);
   });
 
-  it('is free where the policy trusts commands', async () => {
+  it('a protected path, unless the policy trusts commands with it', async () => {
     await open({ commands: { trust: ['.claude/**'] } });
     await ran('mkdir .claude; echo {} > .claude/settings.json');
     expect(text('.claude/settings.json')).toBe('{}\n');
@@ -318,7 +321,7 @@ describe.skipIf(here === undefined)('what a command may not change', () => {
     expect(text('a')).toBe('a\n');
   });
 
-  it('anything, in a read-only session', async () => {
+  it('anything in a read-only session', async () => {
     await open({ readOnly: true });
     expect(await refusedRun('echo x > a')).toMatchObject({ code: 'READ_ONLY' });
     expect(await ran('true')).toMatchObject({ exitCode: 0 });
@@ -336,7 +339,7 @@ describe.skipIf(here === undefined)('what a command may not change', () => {
     expect(await refusedRun('echo x > ro/f')).toMatchObject({ code: 'READ_ONLY', path: 'ro/f' });
   });
 
-  it('a file that is too large', async () => {
+  it('a file to more than the allowed size', async () => {
     await open({ commands: { fileBytes: 1000 } });
     expect(await refusedRun('head -c 2000 /dev/zero > a', { profile: 'undo' })).toMatchObject({
       code: 'TOO_LARGE',
@@ -356,7 +359,7 @@ describe.skipIf(here === undefined)('git', () => {
     expect((await ran('git log --oneline | wc -l; git status --short')).output.head.trim()).toBe('1');
   });
 
-  it('a commit is undone also after `git status` has renewed the times in the index', async () => {
+  it('a commit can be undone even after `git status` has refreshed the index', async () => {
     const git = 'git -c user.name=a -c user.email=a@b -c init.defaultBranch=main';
     await ran(`${git} init -q . && echo 1 > a && echo 1 > b && git add . && ${git} commit -qm one`);
     await ran(`echo 2 > a && ${git} commit -qam two`);
@@ -398,7 +401,7 @@ describe.skipIf(here === undefined)('a git worktree', () => {
     expect([treeOf(root), treeOf(join(main, '.git'))]).toEqual(before);
   });
 
-  it('guards the hooks of its repository, and shows no file of it to tools', async () => {
+  it('protects the hooks of its repository, whose files tools cannot read', async () => {
     const main = await openWorktree();
     expect(await refusedRun(`echo x > ${main}/.git/hooks/pre-commit`)).toMatchObject({ code: 'PROTECTED' });
     expect(await session.read(join(main, '.git/HEAD'))).toMatchObject({
@@ -407,7 +410,7 @@ describe.skipIf(here === undefined)('a git worktree', () => {
     });
   });
 
-  it('is believed only if its repository knows it', async () => {
+  it('is accepted only if its repository lists it', async () => {
     const outside = join(base, 'victim');
     mkdirSync(outside);
     writeFileSync(join(root, '.git'), `gitdir: ${outside}\n`);
@@ -416,10 +419,10 @@ describe.skipIf(here === undefined)('a git worktree', () => {
   });
 });
 
-describe.skipIf(here === undefined)('another writer', () => {
+describe.skipIf(here === undefined)('a change of another writer', () => {
   const LINES = 'one\ntwo\nthree\nfour\nfive\n';
 
-  it('that changed another part of the file meanwhile is merged', async () => {
+  it('in another part of the file is merged', async () => {
     put('a', LINES);
     await session.read('a');
     const outcome = await runBeside('sed -i s/one/ONE/ a', () => put('a', LINES.replace('five', 'FIVE')));
@@ -454,14 +457,14 @@ describe.skipIf(here === undefined)('another writer', () => {
     expect(readdirSync(join(base, 'state', 'layers'))).toEqual([]);
   });
 
-  it('that wrote other files does not matter', async () => {
+  it('to other files is no conflict', async () => {
     put('a', LINES);
     const outcome = await runBeside('sed -i s/one/ONE/ a', () => put('b', 'theirs\n'));
     expect(outcome).toMatchObject({ ok: true });
     expect(text('b')).toBe('theirs\n');
   });
 
-  it('whose change the session has not seen keeps it', async () => {
+  it('that the session has not seen is never dropped', async () => {
     put('a', LINES);
     await session.read('a');
     put('a', LINES.replace('five', 'FIVE'));
@@ -474,7 +477,7 @@ describe.skipIf(here === undefined)('another writer', () => {
     expect(text('a')).toBe(LINES.replace('one', 'ONE').replace('five', 'FIVE'));
   });
 
-  it("is never this session's own command", async () => {
+  it("is not suspected in the effect of the session's own command", async () => {
     put('a', LINES);
     await session.read('a');
     await ran('seq 1 1000 > a');
@@ -482,7 +485,7 @@ describe.skipIf(here === undefined)('another writer', () => {
     expect(text('a')).toBe(LINES);
   });
 
-  it('is asked for under seen-only', async () => {
+  it('matters under `seen-only`: a command may change only files that were read', async () => {
     await open({ commands: { writes: 'seen-only' } });
     put('a', LINES);
     expect(await refusedRun('echo x > a')).toMatchObject({ code: 'NOT_READ', path: 'a' });
@@ -491,7 +494,7 @@ describe.skipIf(here === undefined)('another writer', () => {
     expect(text('a')).toBe('x\n');
   });
 
-  it('is not asked for under apply', async () => {
+  it('is overwritten under `apply`', async () => {
     await open({ commands: { writes: 'apply' } });
     put('a', LINES);
     await session.read('a');
@@ -502,7 +505,7 @@ describe.skipIf(here === undefined)('another writer', () => {
 });
 
 describe.skipIf(here === undefined)('scratch folders', () => {
-  it('are used directly if git ignores them, and named', async () => {
+  it('are written directly if git ignores them, and named in the result', async () => {
     put('.gitignore', 'node_modules\n');
     put('node_modules/p/i.js', 'x\n');
     put('packages/a/node_modules/q/i.js', 'x\n');
@@ -530,7 +533,7 @@ describe.skipIf(here === undefined)('scratch folders', () => {
   });
 });
 
-it('without a sandbox no command runs', async () => {
+it('no command runs without a sandbox', async () => {
   const path = process.env['PATH'];
   process.env['PATH'] = '/nowhere';
   try {
@@ -580,7 +583,7 @@ describe.skipIf(here === undefined)('secrets of a command', () => {
     expect(kept.join()).not.toContain(token);
   });
 
-  it('do not count as seen where a diff shows them masked', async () => {
+  it('do not count as seen if a diff shows them masked', async () => {
     await ran(`echo 'A=secret-one' > .env`);
     expect(await session.write('.env', 'A=[x]\n')).toMatchObject({ ok: false });
     expect(text('.env')).toBe('A=secret-one\n');

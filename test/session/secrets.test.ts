@@ -61,7 +61,7 @@ describe('a secret file', () => {
     expect(readFileSync(join(root, '.env'), 'utf8')).toBe(ENV);
   });
 
-  it('takes edits and appends beside the masked values', async () => {
+  it('accepts edits and appends beside the masked values', async () => {
     await session.read('.env');
     expect(
       await session.edit('.env', [{ oldString: '# settings', newString: '# our settings' }]),
@@ -81,7 +81,7 @@ describe('a secret file', () => {
     },
   );
 
-  it('is not told apart from others before it was read', async () => {
+  it('is refused as NOT_READ before it was read, like any other file', async () => {
     const refused = await session.edit('.env', [{ oldString: 'TOKEN=very-private', newString: 'x' }]);
     expect(refused).toMatchObject({ ok: false, refusal: { code: 'NOT_READ' } });
   });
@@ -96,7 +96,7 @@ describe('a secret file', () => {
     expect(JSON.stringify(refused)).not.toMatch(/very-private|also private|secret-too/);
   });
 
-  it('is refused, or shown, where the policy says so', async () => {
+  it('is refused or shown unmasked if the policy says so', async () => {
     await reopened('refuse');
     expect(await session.read('.env')).toMatchObject({ ok: false, refusal: { code: 'PROTECTED' } });
     await reopened('show');
@@ -104,7 +104,7 @@ describe('a secret file', () => {
   });
 });
 
-it('a token in any file is masked, and the rest of the file can be edited', async () => {
+it('a token in an ordinary file is masked, and the rest of the file can be edited', async () => {
   const token = `ghp_${'a'.repeat(36)}`;
   writeFileSync(join(root, 'src/a.ts'), `const key = '${token}';\nconst b = 1;\n`);
   const read = await session.read('src/a.ts');
@@ -115,7 +115,7 @@ it('a token in any file is masked, and the rest of the file can be edited', asyn
   expect(readFileSync(join(root, 'src/a.ts'), 'utf8')).toContain(token);
 });
 
-it('lines without a secret are read as they are', async () => {
+it('lines without a secret are shown unchanged', async () => {
   const read = await session.read('.env', { offset: 1, limit: 1 });
   expect(read).toMatchObject({ ok: true, text: '# settings' });
 });

@@ -23,7 +23,7 @@ async function open() {
 }
 
 describe('hasBeenRead and markRead', () => {
-  it('tell and note what the model was shown', async () => {
+  it('report and record which files the model was shown', async () => {
     const { session, put } = await open();
     expect(await session.hasBeenRead('a.txt')).toBe(false);
     await ok(session.markRead('a.txt'));
@@ -42,7 +42,7 @@ describe('hasBeenRead and markRead', () => {
 });
 
 describe('checkStaleness', () => {
-  it('compares what was seen with what is there', async () => {
+  it('compares the seen state with the live file', async () => {
     const t = await open();
     const { session } = t;
     expect(await ok(session.checkStaleness('a.txt'))).toEqual({
@@ -79,7 +79,7 @@ describe('checkStaleness', () => {
 });
 
 describe('forks and children', () => {
-  it('have the same verbs as any session', async () => {
+  it('have the same methods as any session', async () => {
     const t = await open();
     const child: Session = await t.session.child();
     await ok(child.read('a.txt'));
@@ -106,7 +106,7 @@ describe('forks and children', () => {
 });
 
 describe('quotes', () => {
-  it('are straightened, counted and suspected as document 004 says', () => {
+  it('are replaced, counted and reported as document 004 says', () => {
     expect(straightenQuotes('“a” ‘b’ «c» é')).toBe('"a" \'b\' <<c>> é');
     expect(detectCurlyQuotes('é“a”')).toEqual({ count: 2, offsets: [2, 6] });
     expect(hasSuspiciousUnicode('a\u00a0b')).toBe(true);
@@ -115,7 +115,7 @@ describe('quotes', () => {
 });
 
 describe('serveStdio', () => {
-  it('serves with nothing but roots', async () => {
+  it('serves if only roots are given', async () => {
     const { root, home } = scratch();
     const input = new PassThrough();
     const output = new PassThrough();
@@ -136,7 +136,7 @@ describe('serveStdio', () => {
     expect(answers[1].result.tools.map((tool: { name: string }) => tool.name)).toContain('read_file');
   });
 
-  it('ends with a Fault for an option that there is not', async () => {
+  it('ends with a Fault for an unknown option', async () => {
     const { root, home } = scratch();
     const wrong = {
       roots: [root],

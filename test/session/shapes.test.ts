@@ -37,7 +37,7 @@ describe.each([
     ['the last', { last: 1 }, 'c', { from: 3, to: 3, totalLines: 3 }],
     ['the last two', { last: 2 }, 'b\nc', { from: 2, to: 3 }],
     ['more than there are', { last: 9 }, 'a\r\nb\nc', { from: 1, to: 3 }],
-  ])('come raw: %s', async (_what, options, bytes, result) => {
+  ])('are returned raw: %s', async (_what, options, bytes, result) => {
     const { read } = await open({ hugeBytes });
     const shown = await read('a\r\nb\nc', { raw: true, ...options });
     expect(shown).toMatchObject(result);
@@ -45,7 +45,7 @@ describe.each([
     expect(shown.text).toBe(bytes);
   });
 
-  it('are each cut by itself, and keep their numbers', async () => {
+  it('are cut one by one, and keep their numbers', async () => {
     const { read } = await open({ hugeBytes, maxLineChars: 5 });
     const shown = await read(`${'x'.repeat(50)}\nshort\n${'ü😀'.repeat(20)}\r\nb\n${'y'.repeat(6)}`);
     expect(shown.clamped).toEqual([1, 3, 5]);
@@ -67,7 +67,7 @@ describe.each([
     expect(await session.write('f', 'y')).toMatchObject({ ok: true });
   });
 
-  it.each([{ offset: 1 }, { limit: 1 }])('are refused as the last ones together with %j', async (range) => {
+  it.each([{ offset: 1 }, { limit: 1 }])('cannot be requested with `last` and %j together', async (range) => {
     const { root, session } = await open({ hugeBytes });
     writeFileSync(join(root, 'f'), 'a\nb\nc\n');
     expect(await session.read('f', { last: 1, ...range })).toMatchObject({
@@ -76,7 +76,7 @@ describe.each([
     });
   });
 
-  it.each([[0], [-1], [1.5]])('are refused as the last %d', async (last) => {
+  it.each([[0], [-1], [1.5]])('cannot be requested with `last: %d`', async (last) => {
     const { root, session } = await open({ hugeBytes });
     writeFileSync(join(root, 'f'), 'a\nb\nc\n');
     expect(await session.read('f', { last })).toMatchObject({
@@ -85,7 +85,7 @@ describe.each([
     });
   });
 
-  it('are refused over the size asked for, before anything counts as seen', async () => {
+  it('are refused if they exceed the requested size, and then nothing counts as seen', async () => {
     const { root, session } = await open({ hugeBytes });
     writeFileSync(join(root, 'f'), 'a\nb\nc\n');
     expect(await session.read('f', { maxBytes: 5 })).toMatchObject({
@@ -96,21 +96,21 @@ describe.each([
   });
 });
 
-describe('bytes of lines', () => {
+describe('the bytes of a read', () => {
   it.each<[string, string, ReadOptions, string | undefined]>([
-    ['are those of the file', 'a\nb\n', {}, 'a\nb\n'],
+    ['are those of the whole file', 'a\nb\n', {}, 'a\nb\n'],
     ['are those of the range', 'a\nb\nc\n', { offset: 2, limit: 1 }, 'b\n'],
     ['leave out a byte order mark', '\ufeffa\n', {}, 'a\n'],
-    ['keep it when raw', '\ufeffa\n', { raw: true }, '\ufeffa\n'],
-    ['are not there where a line is cut', `${'x'.repeat(30)}\n`, {}, undefined],
-    ['are there where cut lines are out of range', `${'x'.repeat(30)}\nb\n`, { offset: 2 }, 'b\n'],
-    ['count bytes, not characters, before they give up', 'é'.repeat(8), {}, undefined],
+    ['keep a byte order mark when raw', '\ufeffa\n', { raw: true }, '\ufeffa\n'],
+    ['are missing if a line is cut', `${'x'.repeat(30)}\n`, {}, undefined],
+    ['are present if cut lines are outside the range', `${'x'.repeat(30)}\nb\n`, { offset: 2 }, 'b\n'],
+    ['are missing if a line has too many bytes, whatever its characters', 'é'.repeat(8), {}, undefined],
   ])('%s', async (_what, content, options, bytes) => {
     const { read } = await open({ maxLineChars: 10 });
     expect(bytesOf(await read(content, options))).toBe(bytes);
   });
 
-  it('of another encoding are those of the file when raw, with the text beside them', async () => {
+  it('in another encoding are those of the file when raw, and `text` is decoded', async () => {
     const { read } = await open();
     const raw = await read(LATIN, { raw: true });
     expect(raw.text).toMatch(/^café crème brûlée/);
@@ -118,7 +118,7 @@ describe('bytes of lines', () => {
     expect((await read(LATIN)).bytes).toBeUndefined();
   });
 
-  it('of what is not text are all of it when raw', async () => {
+  it('of a binary file are the whole file when raw', async () => {
     const { read } = await open();
     const binary = Buffer.from([0, 1, 2, 255]);
     expect(Buffer.from((await read(binary, { raw: true })).bytes ?? []).equals(binary)).toBe(true);
@@ -131,7 +131,7 @@ describe('a list', () => {
     ['listing', { sizeBytes: 3 }, true],
     ['entries', { sizeBytes: 3 }, false],
     ['names', {}, false],
-  ] as const)('as %s has %j, and licenses deleting: %s', async (as, more, licenses) => {
+  ] as const)('as %s has %j; it licenses a deletion: %s', async (as, more, licenses) => {
     const { root, session } = await open();
     mkdirSync(join(root, 'd'));
     writeFileSync(join(root, 'd/a'), 'abc');
@@ -144,7 +144,7 @@ describe('a list', () => {
 });
 
 describe('info', () => {
-  it('is what the file system says, links followed, and counts as nothing seen', async () => {
+  it("returns the file system's data with links followed, and shows nothing", async () => {
     const { root, session } = await open();
     writeFileSync(join(root, 'f'), 'abc', { mode: 0o640 });
     symlinkSync('f', join(root, 'l'));
@@ -162,7 +162,7 @@ describe('info', () => {
 });
 
 describe('a move', () => {
-  it('onto anything is refused if it must not overwrite, however much was seen', async () => {
+  it('with `overwrite: false` is refused onto any existing path, even a seen file', async () => {
     const { root, session } = await open();
     for (const name of ['a', 'b']) writeFileSync(join(root, name), name);
     await session.read('b');
@@ -174,7 +174,7 @@ describe('a move', () => {
 });
 
 describe('an edit', () => {
-  it('carries a diff of itself if asked to', async () => {
+  it('returns its diff if an option asks for it', async () => {
     const { session, read } = await open();
     await read('one\n');
     const edit = (oldString: string, newString: string, withDiff?: boolean) =>

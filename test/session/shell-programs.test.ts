@@ -11,12 +11,12 @@ describe.skipIf(here === undefined)('random shell programs', () => {
   });
   afterAll(() => stage.close());
 
-  it('do in a sandbox what they do plainly, and are undone', async () => {
+  it('have the same effect in a sandbox as outside it, and can be undone', async () => {
     for (let seed = 1; seed <= 15; seed += 1) await compareProgram(stage, seed);
     expect.hasAssertions();
   });
 
-  it('never cost another writer a byte', async () => {
+  it('never lose a byte of another writer', async () => {
     for (let seed = 1; seed <= 5; seed += 1) await runBesideWriter(stage, seed);
     expect.hasAssertions();
   });

@@ -12,7 +12,7 @@ async function entriesIn(home: string): Promise<readonly Entry[]> {
 }
 
 describe('a turn', () => {
-  it('is named by every entry of its session since it began', async () => {
+  it('is named in every entry of its session after it began', async () => {
     const t = await desk({ session: 'agent' });
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -33,7 +33,7 @@ describe('a turn', () => {
     expect((await entriesIn(t.home))[1]).toMatchObject({ prompt: 'rename the thing', promptNumber: 1 });
   });
 
-  it('begins once, however often and from however many processes it is named', async () => {
+  it('begins once, however often and by however many processes it is named', async () => {
     const t = await desk({ session: 'agent' });
     await Promise.all([1, 2, 3].map(() => t.session.beginTurn({ turn: 'p' })));
     await t.session.beginTurn({ turn: 'q' });
@@ -45,7 +45,7 @@ describe('a turn', () => {
     expect((await entriesIn(t.home)).map(({ turn }) => turn)).toEqual(['p', 'q']);
   });
 
-  it('comes before what happens in it, although calls arrive together', async () => {
+  it('is journalled before the calls in it, even if they arrive together', async () => {
     const t = await desk({ session: 'agent' });
     await Promise.all(
       ['a', 'b', 'c'].map(async (name) => {
@@ -59,7 +59,7 @@ describe('a turn', () => {
     expect(rest.map(({ turn }) => turn)).toEqual(['p', 'p', 'p']);
   });
 
-  it('is marked by hand with a label', async () => {
+  it('can be started by hand with a label', async () => {
     const t = await desk({ session: 'agent' });
     const { turn } = await t.session.checkpoint(`before ${'x'.repeat(500)}`);
     await t.session.close();
@@ -79,7 +79,7 @@ describe('a turn', () => {
     expect((await entriesIn(t.home)).at(-1)).toMatchObject({ kind: 'change', turn: 'p' });
   });
 
-  it.each(['', 'a\nb', 'x'.repeat(201), 7])('is not named %j', async (turn) => {
+  it.each(['', 'a\nb', 'x'.repeat(201), 7])('cannot be named %j', async (turn) => {
     const t = await desk();
     const begun = t.session.beginTurn({ turn: turn as string });
     await expect(begun).rejects.toMatchObject({ code: 'MISUSE' });

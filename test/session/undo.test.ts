@@ -16,7 +16,7 @@ import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 describe.each(['memory:', undefined])('undo over store %s', (store) => {
   const open = (): Promise<Desk> => desk(store === undefined ? {} : { store });
 
-  it('brings back the bytes before a change, and is itself a change that can be undone', async () => {
+  it('restores the bytes before a change, and is itself a change that can be undone', async () => {
     const t = await open();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
@@ -28,7 +28,7 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     expect(t.text('a.txt')).toBe('two\n');
   });
 
-  it('undoing twice goes to the next older change', async () => {
+  it('undoes the next older change the second time', async () => {
     const t = await open();
     await ok(t.session.write('a.txt', '1\n'));
     await ok(t.session.write('a.txt', '2\n'));
@@ -52,7 +52,7 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     expect(text).toContain('refusing to undo changes to a.txt: it was deleted since that change [DELETED]\n');
   });
 
-  it('goes back through all roots, newest first, also over a move between two', async () => {
+  it('undoes changes in all roots, newest first, even a move between two roots', async () => {
     const t = await open();
     const two = join(t.home, '..', 'two');
     mkdirSync(two);
@@ -69,7 +69,7 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     await refusal(session.undo({}), 'NOT_FOUND');
   });
 
-  it('refuses with the diff when the file changed since, and touches nothing', async () => {
+  it('refuses with the diff if the file changed since, and changes nothing', async () => {
     const t = await open();
     await ok(t.session.write('a.txt', 'mine\n'));
     await t.put('a.txt', 'by hand\n');
@@ -78,7 +78,7 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     expect(t.text('a.txt')).toBe('by hand\n');
   });
 
-  it('carries later outside changes over when asked to merge', async () => {
+  it('keeps later outside changes with `merge`', async () => {
     const t = await open();
     const lines = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`);
     await t.put('a.txt', `${lines.join('\n')}\n`);
@@ -91,7 +91,7 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     expect(t.text('a.txt')).toBe(`${lines.join('\n')}\n`.replace('line 19', 'line 19 by hand'));
   });
 
-  it('previews without touching anything', async () => {
+  it('previews without changing anything', async () => {
     const t = await open();
     await ok(t.session.write('a.txt', 'x\n'));
     const shown = await ok(t.session.undo({ preview: true }));
@@ -129,7 +129,7 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     expect(readdirSync(join(t.root, 'd')).sort()).toEqual(['e', 'empty', 'one']);
   });
 
-  it('of a move puts it back, files and folders', async () => {
+  it('of a move restores the old path, for files and folders', async () => {
     const t = await open();
     await t.put('d/file', '1');
     const folder = await ok(t.session.move('d', 'else/where'));
@@ -141,7 +141,7 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     expect(readdirSync(join(t.root, 'd'))).toEqual(['file']);
   });
 
-  it('of a batch takes back all of it', async () => {
+  it('of a batch reverts all of it', async () => {
     const t = await open();
     await t.put('a', 'a\n');
     await t.put('m', 'm\n');
@@ -157,7 +157,7 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     expect([t.text('a'), t.text('m'), existsSync(join(t.root, 'n'))]).toEqual(['a\n', 'm\n', false]);
   });
 
-  it('of everything since a time, and of one file only', async () => {
+  it('can cover all changes since a time, or one file only', async () => {
     const t = await open();
     await ok(t.session.write('a', '1\n'));
     await ok(t.session.write('b', '1\n'));

@@ -6,12 +6,12 @@ import type { RefusalCode } from '../../src/model/verdict.ts';
 import { explain } from '../../src/report/explain.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
 
-/** `seen` was read whole, of `part` the first two lines, `other` not at all. */
+/** The session has read `seen` whole, the first two lines of `part`, and nothing of `other`. */
 const REFUSED: readonly (readonly [string, Intent, RefusalCode])[] = [
-  ['an anchor that is not there', edit('seen', 'nine'), 'NO_MATCH'],
-  ['an anchor that is there twice', edit('seen', 'o'), 'AMBIGUOUS_MATCH'],
+  ['a missing anchor', edit('seen', 'nine'), 'NO_MATCH'],
+  ['an anchor that occurs twice', edit('seen', 'o'), 'AMBIGUOUS_MATCH'],
   ['an empty anchor', edit('seen', ''), 'INVALID_ARGUMENT'],
-  ['a guess about a file that was not seen', edit('other', 'nine'), 'NOT_READ'],
+  ['an edit of an unseen file', edit('other', 'nine'), 'NOT_READ'],
   [
     'an insert past the end',
     { kind: 'insert', path: 'seen', content: 'x', afterLine: 9 },
@@ -23,15 +23,15 @@ const REFUSED: readonly (readonly [string, Intent, RefusalCode])[] = [
     'PARTIALLY_READ',
   ],
   [
-    'a stub for the rest',
+    'a placeholder for the rest',
     write('seen', 'one\n// ... rest of the file unchanged ...\n'),
     'PLACEHOLDER_CONTENT',
   ],
-  ['half a character', write('seen', '\ud800'), 'INVALID_ARGUMENT'],
+  ['half of a surrogate pair', write('seen', '\ud800'), 'INVALID_ARGUMENT'],
   ['a missing folder', { kind: 'write', path: 'no/new', content: 'x', makeParents: false }, 'NOT_FOUND'],
   ['a file changed twice', batch(edit('seen', 'one'), write('seen', 'x')), 'INVALID_ARGUMENT'],
   [
-    'a file in a folder that goes',
+    'a file in a folder that is deleted',
     batch({ kind: 'delete', path: 'd' }, write('d/x', 'x')),
     'INVALID_ARGUMENT',
   ],
@@ -71,7 +71,7 @@ describe('vet', () => {
     await refusal(t.session.perform(intent), 'READ_ONLY');
   });
 
-  it('says of a batch that meets itself what was tried', async () => {
+  it('names the failing step of a batch whose steps depend on each other', async () => {
     const t = await desk({ store: 'memory:' });
     await t.put('a', 'one\n');
     const swap = batch(move('a', 'c'), move('b', 'a'), move('c', 'b'));
@@ -81,7 +81,7 @@ describe('vet', () => {
     });
   });
 
-  it('and a dry run tell what perform would tell', async () => {
+  it('and a dry run return the notices that perform would return', async () => {
     const t = await desk({ store: 'memory:' });
     await t.put('a', 'one\ntwo\nthree\n');
     await ok(t.session.read('a'));

@@ -35,7 +35,7 @@ async function table(lines: readonly string[] = []): Promise<Table> {
 const NAMES = Array.from({ length: 40 }, (_, index) => `f${index}`);
 
 describe('a batch of many files', () => {
-  it('writes all new bytes before the first file changes, and takes all of it back', async () => {
+  it('writes all new bytes before the first file changes, and can be undone', async () => {
     const t = await table(NAMES.map((name) => `${name}: old ${name}`));
     const before = treeOf(t.root);
     for (const name of NAMES) await ok(t.session.read(name));
@@ -54,7 +54,7 @@ describe('a batch of many files', () => {
     await ok(t.session.write('f0', 'seen again'));
   });
 
-  it('leaves nothing behind when one of them is stopped', async () => {
+  it('leaves no files behind if one of its changes fails', async () => {
     const t = await table(NAMES.map((name) => `${name}: old ${name}`));
     for (const name of NAMES) await ok(t.session.read(name));
     const before = treeOf(t.root);
@@ -73,7 +73,7 @@ describe('a batch of many files', () => {
   });
 });
 
-describe('a folder that goes and comes back with everything in it', () => {
+describe('a deleted folder that an undo restores', () => {
   async function withFolder(): Promise<Table> {
     const t = await table(NAMES.flatMap((name) => [`d/${name}: ${name}`, `d/in/${name}: in ${name}`]));
     symlinkSync('f1', join(t.root, 'd/link'));
@@ -84,7 +84,7 @@ describe('a folder that goes and comes back with everything in it', () => {
     return t;
   }
 
-  it('is one step each time', async () => {
+  it('takes one disk step each time', async () => {
     const t = await withFolder();
     const before = treeWithModes(t.root);
     await ok(t.session.delete('d', { recursive: true }));
@@ -99,7 +99,7 @@ describe('a folder that goes and comes back with everything in it', () => {
     expect(readdirSync(join(t.home, 'retained'))).toEqual([]);
   });
 
-  it('keeps what another program wrote into it in the moment it was taken', async () => {
+  it('keeps bytes that another program wrote into it at the moment of the deletion', async () => {
     const t = await withFolder();
     const { disk } = t.sessions.world;
     Object.assign(disk, {
@@ -115,7 +115,7 @@ describe('a folder that goes and comes back with everything in it', () => {
     expect(treeOf(t.root)).toEqual(before);
   });
 
-  it('is taken back piece by piece where others have put something into it', async () => {
+  it('is removed file by file if another program has put a file into it', async () => {
     const t = await table();
     await ok(
       t.session.apply(NAMES.map((name) => ({ kind: 'write', path: `d/${name}`, content: name }) as const)),
@@ -125,7 +125,7 @@ describe('a folder that goes and comes back with everything in it', () => {
     expect(treeOf(t.root)).toEqual(['d/theirs: theirs']);
   });
 
-  it('is not in the way of a folder that another program made meanwhile', async () => {
+  it('is not restored onto a folder that another program made in the meantime', async () => {
     const t = await withFolder();
     await ok(t.session.delete('d', { recursive: true }));
     const { disk } = t.sessions.world;

@@ -9,7 +9,7 @@ import { ok, refusal } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';
 
 describe.skipIf(loadNative() === undefined)('bytes of two programs that collide with a change', () => {
-  it('are in place or kept, and the refusal and the journal say where', async () => {
+  it('are in the file or kept, and the refusal and the journal say where', async () => {
     const { root, home } = scratch();
     const file = join(root, 'f');
     writeFileSync(file, 'old');

@@ -12,7 +12,7 @@ async function withFolder(policy: object = {}): Promise<Desk> {
 }
 
 describe('a folder that this session has listed in full', () => {
-  it('stays if a file in it that the session has read changed since, and the refusal names the file', async () => {
+  it('is not deleted if a file in it that the session has read changed since, and the refusal names the file', async () => {
     const t = await withFolder();
     await t.put('d/read.txt', 'ONE\n');
     const before = treeOf(t.root);
@@ -25,13 +25,13 @@ describe('a folder that this session has listed in full', () => {
     await ok(t.session.delete('d', { recursive: true }));
   });
 
-  it('goes if only files changed that the session has not read', async () => {
+  it('is deleted if only unread files changed', async () => {
     const t = await withFolder();
     await t.put('d/in/unread.txt', 'TWO\n');
     await ok(t.session.delete('d', { recursive: true }));
   });
 
-  it('goes although a file in it changed, where the policy does not compare', async () => {
+  it('is deleted although a read file in it changed, if the policy does not check staleness', async () => {
     const t = await withFolder({ staleness: 'off' });
     await t.put('d/read.txt', 'ONE\n');
     await ok(t.session.delete('d', { recursive: true }));

@@ -28,20 +28,20 @@ async function syncedFiles(durability: 'full' | 'none'): Promise<string[]> {
 }
 
 describe.skipIf(!canTrace)('durability (needs strace)', () => {
-  it('full also brings the before-image and the announcement to the disk', async () => {
+  it('full also syncs the before-image and the announcement', async () => {
     const synced = await syncedFiles('full');
     expect(synced).toContainEqual(expect.stringMatching(/lookfirst\.db-wal$/));
     expect(synced).toContainEqual(expect.stringContaining(`/images/${hash('sha256', 'one\n').slice(0, 1)}/`));
     expect(synced).toContainEqual(expect.stringMatching(/\/images\/[0-9a-f]$/));
   });
 
-  it('none does not', async () => {
+  it('none does not sync them', async () => {
     const synced = await syncedFiles('none');
     expect(synced.filter((file) => file.includes('/images/'))).toEqual([]);
   });
 });
 
-it('a kept file is readable by its owner only, and comes back with its own mode', async () => {
+it('a kept file is readable by its owner only, and is restored with its own mode', async () => {
   const t = await desk();
   await t.put('a.txt', 'secret\n');
   chmodSync(join(t.root, 'a.txt'), 0o644);

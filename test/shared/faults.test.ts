@@ -20,14 +20,14 @@ function databaseIn(home: string): string {
 }
 
 describe('a database that cannot be used', () => {
-  it('is a folder: nothing opens, and it is left as it is', async () => {
+  it('is a folder: opening fails, and the folder is left unchanged', async () => {
     const { root, home } = scratch();
     mkdirSync(databaseIn(home));
     await expect(openSession({ roots: [root], home })).rejects.toEqual(STORE_FAILED);
     expect(() => readFileSync(databaseIn(home), 'utf8')).not.toThrow(/ENOENT/);
   });
 
-  it('may not be written: nothing opens', async () => {
+  it('may not be written: opening fails', async () => {
     const { base, root, home } = scratch();
     chmodSync(base, 0o755);
     chmodSync(home, 0o755);
@@ -39,7 +39,7 @@ describe('a database that cannot be used', () => {
 
   it.each([
     ['is not a database', () => Buffer.from('not a database '.repeat(500))],
-    // The first page stays, because it identifies the file as a database.
+    // The first page stays intact, because it identifies the file as a database.
     ['is damaged inside', (sound: Buffer) => sound.fill('x', 4096)],
   ])('%s: it is set aside, and everything counts as unread', async (_what, damage) => {
     const t = await desk({ session: 'ann' });
@@ -59,7 +59,7 @@ describe('a database that cannot be used', () => {
   });
 
   it.each(['refuse', 'allow'] as const)(
-    'is removed while in use, and the policy says %s',
+    'is removed while in use: a change obeys the policy %s',
     async (auditFailure) => {
       const t = await desk({ policy: { auditFailure } });
       await t.put('a.txt', 'one\n');
@@ -95,14 +95,14 @@ describe('a state folder that is removed while in use', () => {
     return t;
   }
 
-  it('refuses every change, and closes', async () => {
+  it('refuses every change, and the session can be closed', async () => {
     const t = await removed({});
     for (const change of changes(t.session)) await expect(change).rejects.toEqual(STORE_FAILED);
     expect([readdirSync(t.root), t.text('a.txt')]).toEqual([['a.txt', 'c.txt'], 'two\n']);
     await t.session.close();
   });
 
-  it('is made again where nothing but displaced files needs it', async () => {
+  it('is created again if only displaced files need it', async () => {
     const t = await removed({ store: 'memory:' });
     for (const change of changes(t.session)) await ok(change);
     expect([readdirSync(t.root), t.text('a.txt')]).toEqual([['a.txt', 'b.txt'], 'three\n']);
@@ -140,8 +140,8 @@ async function onFullDisk(auditFailure: Policy['auditFailure']): Promise<Told[]>
   return child.message<Told[]>();
 }
 
-describe.skipIf(!canMount)('a disk that is full for our state (needs a mount of its own)', () => {
-  it('refuses every kind of change at every step, leaves everything as it was, and nothing to settle', async () => {
+describe.skipIf(!canMount)('a disk that is full for our state (needs its own mount)', () => {
+  it('refuses every kind of change at every step, changes nothing, and leaves nothing to settle', async () => {
     const told = await onFullDisk('refuse');
     const failed = told.filter(({ ended }) => ended !== 'done');
     expect(failed.length).toBeGreaterThan(12);
@@ -155,10 +155,10 @@ describe.skipIf(!canMount)('a disk that is full for our state (needs a mount of 
     for (const each of told) expect(each).toMatchObject({ pending: 0, isBack: true });
   });
 
-  it('lets a change through without a record if the policy says so, but not without keeping what it replaces', async () => {
+  it('allows a change without a record if the policy says so, but never without the before-image', async () => {
     const told = await onFullDisk('allow');
     const ends = new Set(told.map(({ ended }) => ended));
-    // Before it begins, an undo stores in the state folder what it takes back.
+    // An undo first stores the bytes that it replaces in the state folder.
     expect([...ends].sort()).toEqual(['IO_FAILED', 'STORE_FAILED', 'done', 'not recorded']);
     for (const each of told) {
       if (each.ended.endsWith('_FAILED')) expect(each).toMatchObject({ isAsBefore: true });
@@ -170,7 +170,7 @@ describe.skipIf(!canMount)('a disk that is full for our state (needs a mount of 
 });
 
 describe('a state folder inside a workspace', () => {
-  it('is made and used, and out of reach of every tool', async () => {
+  it('is created and used, and no tool can reach it', async () => {
     const { root } = scratch();
     const session = await openSession({ roots: [root], home: join(root, 'state'), session: 'ann' });
     await ok(session.write('a.txt', 'one\n'));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
-/** One file with two names; the session has read it under the name `read`. */
+/** A file with two names; the session has read it under the names in `read`. */
 async function twoNames(read: readonly string[]): Promise<Desk> {
   const t = await desk({ session: 'ann' });
   await t.put('a.txt', 'one\n');
@@ -13,7 +13,7 @@ async function twoNames(read: readonly string[]): Promise<Desk> {
 }
 
 describe('a file with two names', () => {
-  it('is known only by the name that was read', async () => {
+  it('counts as read only under the name that was read', async () => {
     const t = await twoNames(['a.txt']);
     await refusal(t.session.write('b.txt', 'two\n'), 'NOT_READ');
   });
@@ -33,7 +33,7 @@ describe('a file with two names', () => {
     expect(t.text('a.txt')).toBe('two\n');
   });
 
-  it('comes back with its bytes after an undo, and the other name is left alone', async () => {
+  it('is restored by an undo under the changed name, and the other name is left unchanged', async () => {
     const t = await twoNames(['a.txt', 'b.txt']);
     await ok(t.session.write('a.txt', 'two\n'));
     await ok(t.session.undo({}));

@@ -77,7 +77,7 @@ async function headOf(places: Scratch): Promise<number> {
   return head.seq;
 }
 
-/** After some work, not after a time, and not all at once: the others continue for a moment. */
+/** Kills writers one after the other, each after some work rather than after a time: the others continue for a moment. */
 async function killedWriters(
   places: Scratch,
   names: readonly string[],
@@ -111,7 +111,7 @@ async function killedWriters(
   return told;
 }
 
-/** Spins for some microseconds, because a message always arrives at the same point of a writer's work. */
+/** Spins for some microseconds: without it, every kill would hit the same point of a writer's work. */
 async function delay(us: number): Promise<void> {
   const end = performance.now() + us / 1000;
   while (performance.now() < end) await new Promise((resolve) => setImmediate(resolve));
@@ -193,7 +193,7 @@ async function checkReplay(sessions: Sessions, root: string, start: Files): Prom
   return [...breaks.slice(0, 5), ...apart].map((text) => `journal: ${text}`);
 }
 
-/** Undoing everything of this round restores the tree from before it. */
+/** Checks that undoing everything of this round restores the tree from before it. */
 async function undoRound(
   sessions: Sessions,
   { root }: Scratch,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { killRounds } from './kill-rounds.ts';
 
-it('kill -9 at any moment, 5 rounds with 3 writers: nothing acknowledged is lost, and all can be taken back', async () => {
+it('kill -9 at any moment, 5 rounds with 3 writers: no acknowledged change is lost, and every change can be undone', async () => {
   const { tally, broken } = await killRounds({
     rounds: Number(process.env['ROUNDS'] ?? 5),
     writers: 3,

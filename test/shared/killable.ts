@@ -6,7 +6,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 
 /** A change of several files, on the tree of `prepareTree`. */
 interface Scene {
-  /** The changes made before, in order. */
+  /** Changes that are made first, in order. */
   readonly before?: readonly ((session: GatedSession) => Promise<unknown>)[];
   readonly change: (session: GatedSession) => Promise<Outcome<object>>;
 }

@@ -2,9 +2,12 @@ import { expect, it } from 'vitest';
 import { SCENES } from './killable.ts';
 import { killEverywhere } from './killed-steps.ts';
 
-it.each(Object.keys(SCENES))('%s is done or not done, wherever it is killed', async (name) => {
-  // At least three kills for each scene; `npm run attack` kills before every step.
-  const { killed, old } = await killEverywhere(name, (steps) => Math.min(11, Math.floor(steps / 3)));
-  expect(killed).toBeGreaterThan(1);
-  expect(old).toBeGreaterThan(0);
-});
+it.each(Object.keys(SCENES))(
+  '%s is done completely or not at all, whichever step the process is killed at',
+  async (name) => {
+    // At least three kills for each scene; `npm run attack` kills before every step.
+    const { killed, old } = await killEverywhere(name, (steps) => Math.min(11, Math.floor(steps / 3)));
+    expect(killed).toBeGreaterThan(1);
+    expect(old).toBeGreaterThan(0);
+  },
+);

@@ -80,6 +80,6 @@ async function checkAfter(
 
 function expectOk<T extends { readonly ok: boolean }>(outcome: T, step: number): Extract<T, { ok: true }> {
   expect(outcome, `step ${step}`).toMatchObject({ ok: true });
-  // Asserted just before.
+  // The cast is safe: the line above asserts it.
   return outcome as Extract<T, { ok: true }>;
 }

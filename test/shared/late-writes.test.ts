@@ -16,7 +16,7 @@ interface Replaced extends Desk {
   write(text: string, at?: number): void;
 }
 
-/** `by proof`: no session was shown the old bytes, so they are kept in one place only. */
+/** `by proof`: the change used a revision and no session was shown the old bytes, so only one copy of them is kept. */
 async function replaced(how: 'read' | 'by proof' = 'read', home?: string): Promise<Replaced> {
   const t = await desk({ session: 'ann', ...(home === undefined ? {} : { home }) });
   await t.put('a.txt', 'one\n');
@@ -46,7 +46,7 @@ function keptAt(entry: Entry | undefined): string {
 }
 
 describe('a program that had a file open before it was replaced, and writes into it afterwards', () => {
-  it('is noticed when the session closes: what it wrote is kept, and the change can be undone', async () => {
+  it('is detected when the session closes: its bytes are kept, and the change can be undone', async () => {
     const t = await replaced();
     t.write('late\n');
     await t.session.close();
@@ -59,7 +59,7 @@ describe('a program that had a file open before it was replaced, and writes into
     expect(t.text('a.txt')).toBe('one\n');
   });
 
-  it('is noticed though it wrote over what was there, which comes back if it was shown before', async () => {
+  it('is detected even if it overwrote the old bytes, which an undo restores if they were shown before', async () => {
     const t = await replaced();
     t.write('LATE\n', 0);
     await t.session.close();
@@ -72,7 +72,7 @@ describe('a program that had a file open before it was replaced, and writes into
     expect(t.text('a.txt')).toBe('one\n');
   });
 
-  it('is noticed though it wrote over what was there, and an undo says that this is lost', async () => {
+  it('is detected even if it overwrote the old bytes, and an undo says that they are lost', async () => {
     const t = await replaced('by proof');
     t.write('LATE\n', 0);
     await t.session.close();
@@ -87,7 +87,7 @@ describe('a program that had a file open before it was replaced, and writes into
     expect(t.text('a.txt')).toBe('two\n');
   });
 
-  it('is noticed where our state is on another file system', async () => {
+  it('is detected if our state is on another file system', async () => {
     const t = await replaced('read', scratch(IN_MEMORY).home);
     t.write('late\n');
     await t.session.close();
@@ -96,7 +96,7 @@ describe('a program that had a file open before it was replaced, and writes into
     expect(readdirSync(join(t.home, 'retained'))).toEqual([]);
   });
 
-  it('is noticed though the same bytes were replaced again since, here and in another file', async () => {
+  it('is detected even if the same bytes were replaced again since, in this and another file', async () => {
     const t = await replaced();
     await ok(t.session.undo({}));
     await t.put('b.txt', 'one\n');
@@ -114,7 +114,7 @@ describe('a program that had a file open before it was replaced, and writes into
     );
   });
 
-  it('is told once, and again if it goes on in another file', async () => {
+  it('is reported once, and later writes are added to the kept copy', async () => {
     const t = await replaced();
     t.write('late\n');
     const sessions = await Sessions.open({ roots: [t.root], home: t.home });
@@ -127,14 +127,14 @@ describe('a program that had a file open before it was replaced, and writes into
     ).toContain('later\n');
   });
 
-  it('nobody is noticed who did not write', async () => {
+  it('is not reported if it did not write', async () => {
     const t = await replaced();
     for (const text of ['three\n', 'four\n']) await ok(t.session.write('a.txt', text));
     await t.session.close();
     expect(await noticesOf(t)).toEqual([]);
   });
 
-  it('goes with what it wrote when the change does', async () => {
+  it('has its kept bytes removed when gc removes the change', async () => {
     const t = await replaced();
     t.write('late\n');
     await t.session.close();
@@ -147,7 +147,7 @@ describe('a program that had a file open before it was replaced, and writes into
   });
 });
 
-it('a leftover that an unsettled change may need is not old', async () => {
+it('gc keeps a leftover that an unsettled change may need', async () => {
   const t = await replaced();
   const retained = join(t.home, 'retained');
   mkdirSync(retained, { recursive: true });

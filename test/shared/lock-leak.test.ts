@@ -5,7 +5,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 import { ok, refusal } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';
 
-it('a change that fails because the store does leaves its files free for others', async () => {
+it('a change that fails because of the store releases its locks', async () => {
   const { root, home } = scratch();
   writeFileSync(join(root, 'a.txt'), 'one\n');
   const policy = { lockTimeoutMs: 200 };
@@ -15,7 +15,7 @@ it('a change that fails because the store does leaves its files free for others'
   const [ann, bob] = [await broken.session('ann'), await other.session('bob')];
   for (const session of [ann, bob]) await ok(session.read('a.txt'));
 
-  // The control: the holder of the lock keeps other processes out.
+  // Control: while one process holds the lock, others cannot take it.
   const release = await broken.world.locks.acquire([join(root, 'a.txt')], 0);
   await refusal(bob.write('a.txt', 'two\n'), 'BUSY');
   release?.();

@@ -40,18 +40,18 @@ function save(t: Table, text: string): void {
 
 const edit = [{ oldString: 'two', newString: 'TWO' }];
 
-describe('another program that changes the file in the moment of writing', () => {
+describe('another program that changes the file at the moment of writing', () => {
   it.each([
     ['appends', (t: Table) => appendFileSync(join(t.root, 'a.txt'), 'six\n')],
     ['saves by rename', (t: Table) => save(t, `${readFileSync(join(t.root, 'a.txt'), 'utf8')}six\n`)],
-  ])('%s elsewhere: the edit is prepared again, and both changes are there', async (_how, act) => {
+  ])('%s elsewhere: the edit is prepared again, and both changes are in the file', async (_how, act) => {
     const t = await table();
     t.meet(2, () => act(t));
     await ok(t.ann.edit('a.txt', edit));
     expect(readFileSync(join(t.root, 'a.txt'), 'utf8')).toBe('one\nTWO\nthree\nfour\nfive\nsix\nsix\n');
   });
 
-  it('again and again: the change is refused after a bounded number of tries', async () => {
+  it('does so repeatedly: the change is refused after a bounded number of tries', async () => {
     const t = await table();
     let saves = 0;
     t.meet(Number.POSITIVE_INFINITY, () => {
@@ -62,7 +62,7 @@ describe('another program that changes the file in the moment of writing', () =>
     expect(saves).toBe(6);
   });
 
-  it('is told to the agent and in the journal with copies of what was saved, also if the change went through', async () => {
+  it('is reported to the agent and in the journal, with copies of its saves, even if the change succeeded', async () => {
     const t = await table();
     t.meet(1, () => save(t, 'one\ntwo\nthree\nfour\nfive\ntheirs\n'));
     const { notices } = await ok(t.ann.edit('a.txt', edit));
@@ -77,7 +77,7 @@ describe('another program that changes the file in the moment of writing', () =>
     });
   });
 
-  it('is told also if the change was refused, which then shows the difference', async () => {
+  it('is reported even if the change was refused, and the refusal shows the diff', async () => {
     const t = await table();
     t.meet(1, () => save(t, 'one\n2\nthree\n'));
     const { detail } = await refusal(t.ann.edit('a.txt', edit), 'STALE');

@@ -38,10 +38,10 @@ async function table(lines: readonly string[]): Promise<Table> {
 
 interface Scene {
   readonly title: string;
-  /** The file that the change removes first, and whose name another program then takes. */
+  /** The file that the change removes first. Another program then creates a file with its name. */
   readonly taken: string;
   readonly change: (session: GatedSession) => Promise<Outcome<object>>;
-  /** The action of the other program that makes the change stop. */
+  /** The other program's action that makes the change fail. */
   readonly stop: (root: string) => void;
 }
 
@@ -69,8 +69,8 @@ const SCENES: readonly Scene[] = [
   },
 ];
 
-describe.each(SCENES)('$title that is stopped, when another program took a name meanwhile', (scene) => {
-  it('says so, leaves what that program wrote, and the journal keeps what was there', async () => {
+describe.each(SCENES)('$title that fails after another program took one of its names', (scene) => {
+  it("says so, keeps the other program's file, and the journal keeps the replaced bytes", async () => {
     const t = await table(['d/a: old a', 'd/b: old b', 'from: moved', 'to: old to']);
     const file = join(t.root, scene.taken);
     const old = fingerprintOf(readFileSync(file));
@@ -83,7 +83,7 @@ describe.each(SCENES)('$title that is stopped, when another program took a name 
     await expect(scene.change(t.ann)).rejects.toMatchObject({ code: 'IO_FAILED' });
     expect(readFileSync(file, 'utf8')).toBe('by hand');
 
-    // The next process that uses one of the files settles the change.
+    // The next change of one of the files settles the failed change.
     await t.ann.move(scene.taken, 'aside');
     expect(await t.sessions.world.store.pending()).toEqual([]);
     const entries = await t.sessions.world.store.entries({ kinds: ['change'], order: 'oldest' });

@@ -22,7 +22,7 @@ export class RandomWork {
     this.#chance = random(seed);
   }
 
-  /** Undefined if there was nothing to do in this step. */
+  /** Makes one step. Returns undefined if there was nothing to do. */
   async step(): Promise<Done | undefined> {
     const session = this.#session;
     const { roll, pick } = this.#chance;

@@ -40,7 +40,7 @@ function text(root: string, name: string): string {
 }
 
 describe('a change whose process died in the middle', () => {
-  it('is taken back except where someone has written since, and the journal says so', async () => {
+  it('is reverted except for files that another program has written since, and the journal says so', async () => {
     const isHalf = (root: string): boolean => existsSync(join(root, 'new/deep/c.txt'));
     const step = await stepWhen('a batch', isHalf);
     const places = prepared();
@@ -57,7 +57,7 @@ describe('a change whose process died in the middle', () => {
     expect(entry?.effects?.map(({ relative }) => relative)).toEqual(['a.txt']);
   });
 
-  it('is settled once, though another process knew of it before and comes late', async () => {
+  it('is settled once, even if another process that found it earlier tries later', async () => {
     const scene = 'a recursive delete';
     const isOut = (root: string): boolean =>
       !readdirSync(root).some((name) => name === 'd' || name.startsWith('.lookfirst-'));

@@ -14,7 +14,7 @@ function withFiles(...names: readonly string[]): Scratch {
   return places;
 }
 
-/** Another start on the same state. */
+/** Opens the workspace as a further process would, on the same state. */
 function start({ root, home }: Scratch, nowMs?: number): Promise<Sessions> {
   return Sessions.open({ roots: [root], home, ...(nowMs === undefined ? {} : { now: () => nowMs }) });
 }
@@ -26,13 +26,13 @@ async function texts(sessions: Sessions, session: string): Promise<(string | und
 
 describe('a named session', () => {
   it.each(['closed', 'killed'] as const)(
-    'comes back with what it has seen after its process was %s',
+    'is resumed with its sightings after its process was %s',
     async (how) => {
       const places = withFiles('a.txt');
       const { root, home } = places;
       const first = await openRemote({ roots: [root], home, session: 'agent' });
       await ok(first.call('read', 'a.txt'));
-      // A query to the store: by its answer, everything shown before is recorded.
+      // A query to the store. When it is answered, everything shown before has been recorded.
       await ok(first.call('status'));
       await (how === 'closed' ? first.close() : first.kill());
       const second = await openRemote({ roots: [root], home, session: 'agent' });
@@ -40,7 +40,7 @@ describe('a named session', () => {
     },
   );
 
-  it('is one session however often a process has it open', async () => {
+  it('is one session however often a process opens it', async () => {
     const places = withFiles('a.txt');
     const [one, other] = [await start(places), await start(places)];
     const [first, second] = [await one.session('agent'), await other.session('agent')];
@@ -50,7 +50,7 @@ describe('a named session', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  it('drops what is no longer true when it is resumed', async () => {
+  it('drops sightings of changed files when it is resumed', async () => {
     const places = withFiles('same.txt', 'other.txt', 'gone.txt');
     let sessions = await start(places);
     const first = await sessions.session('agent');
@@ -67,7 +67,7 @@ describe('a named session', () => {
     await sessions.close();
   });
 
-  it('is refused as stale, with what changed, if nobody asked to drop it', async () => {
+  it('gets STALE with the diff for a changed file if `resumed` was not called', async () => {
     const places = withFiles('a.txt');
     let sessions = await start(places);
     await ok((await sessions.session('agent')).read('a.txt'));
@@ -79,7 +79,7 @@ describe('a named session', () => {
     await sessions.close();
   });
 
-  it('has seen nothing once it was forgotten', async () => {
+  it('has no sightings after it was forgotten', async () => {
     const places = withFiles('a.txt');
     const sessions = await start(places);
     const session = await sessions.session('agent');
@@ -102,7 +102,7 @@ it('an unnamed session is forgotten when it is closed', async () => {
   await sessions.close();
 });
 
-describe('a session that nobody has used for longer than the policy says', () => {
+describe('a session that was idle for longer than the policy allows', () => {
   const NOW = Date.now();
   const rows = [
     ['named', 'agent', NOW + 8 * DAY_MS, 'NOT_READ'],
@@ -123,7 +123,7 @@ describe('a session that nobody has used for longer than the policy says', () =>
     await sessions.close();
   });
 
-  it('is forgotten by any other session’s start, named or killed without a name', async () => {
+  it('is forgotten when another session starts, whether it was named or killed without a name', async () => {
     const places = withFiles('a.txt');
     const { root, home } = places;
     const killed = await openRemote({ roots: [root], home });
@@ -137,7 +137,7 @@ describe('a session that nobody has used for longer than the policy says', () =>
     await sessions.close();
   });
 
-  it('stays as long as it sees something, though it was opened long ago', async () => {
+  it('is kept while it is in use, even if it was opened long ago', async () => {
     const places = withFiles('a.txt');
     let nowMs = NOW;
     const { root, home } = places;
@@ -152,7 +152,7 @@ describe('a session that nobody has used for longer than the policy says', () =>
     await long.close();
   });
 
-  it('stays if it is another workspace’s', async () => {
+  it('is kept if it belongs to another workspace', async () => {
     const [one, two] = [withFiles('a.txt'), withFiles('b.txt')];
     const sessions = await start(one, NOW);
     await sessions.session('agent');

@@ -28,21 +28,24 @@ async function opened(): Promise<Desk> {
 }
 
 describe.skipIf(strongestGuarantee() !== 'walk')('a workspace folder that is no longer at its path', () => {
-  it.each(Object.keys(CHANGES))('is not changed, nor is the one that has its path: %s', async (name) => {
-    const t = await opened();
-    const old = `${t.root}.old`;
-    renameSync(t.root, old);
-    cpSync(old, t.root, { recursive: true });
-    await expect(CHANGES[name]?.(t.session)).rejects.toEqual(MOVED);
-    expect([treeOf(t.root), treeOf(old)]).toEqual([['a.txt: two\n'], ['a.txt: two\n']]);
-    // Reading continues in the folder that was opened.
-    await ok(t.session.read('a.txt'));
-    rmSync(t.root, { recursive: true });
-    renameSync(old, t.root);
-    expect(await CHANGES[name]?.(t.session)).toMatchObject({ ok: true });
-  });
+  it.each(Object.keys(CHANGES))(
+    'is not changed, nor is the folder that now has its path: %s',
+    async (name) => {
+      const t = await opened();
+      const old = `${t.root}.old`;
+      renameSync(t.root, old);
+      cpSync(old, t.root, { recursive: true });
+      await expect(CHANGES[name]?.(t.session)).rejects.toEqual(MOVED);
+      expect([treeOf(t.root), treeOf(old)]).toEqual([['a.txt: two\n'], ['a.txt: two\n']]);
+      // Reading continues in the folder that was opened.
+      await ok(t.session.read('a.txt'));
+      rmSync(t.root, { recursive: true });
+      renameSync(old, t.root);
+      expect(await CHANGES[name]?.(t.session)).toMatchObject({ ok: true });
+    },
+  );
 
-  it('because it was deleted is not said to be without files', async () => {
+  it('because it was deleted is reported as deleted, not as empty', async () => {
     const t = await opened();
     rmSync(t.root, { recursive: true });
     mkdirSync(t.root);
@@ -53,7 +56,7 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a workspace folder that is no 
     expect(treeOf(t.root)).toEqual(['a.txt: two\n']);
   });
 
-  it('does not settle the changes of another process in the folder that has its path', async () => {
+  it('does not cause changes of another process to be settled in the folder that now has its path', async () => {
     const places = scratch();
     prepareTree(places.root);
     const early = await Sessions.open({ roots: [places.root], home: places.home });

@@ -20,7 +20,7 @@ async function twoProcesses(): Promise<{
 }
 
 describe('one session in two processes', () => {
-  it('may change here at once what it was shown there', async () => {
+  it('may change in one process at once what was shown in the other', async () => {
     const { root, here, there } = await twoProcesses();
     for (let round = 0; round < 20; round++) {
       const name = `f${round}.txt`;
@@ -30,7 +30,7 @@ describe('one session in two processes', () => {
     }
   });
 
-  it('is refused all the same what neither was shown', async () => {
+  it('is refused a change of lines that neither process was shown', async () => {
     const { root, here, there } = await twoProcesses();
     writeFileSync(join(root, 'a.txt'), 'one\n');
     await refusal(here.write('a.txt', 'two\n'), 'NOT_READ');
@@ -38,7 +38,7 @@ describe('one session in two processes', () => {
     await refusal(here.write('a.txt', 'two\n'), 'NOT_READ');
   });
 
-  it('is open until the last of them closes it', async () => {
+  it('is open until the last process closes it', async () => {
     const { here, there, sessions } = await twoProcesses();
     const { store, owner } = sessions.world;
     expect((await store.session('agent'))?.openIn).toEqual([expect.any(String), owner]);

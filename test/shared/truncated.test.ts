@@ -19,7 +19,7 @@ async function withFile(): Promise<Desk> {
   return t;
 }
 
-/** An editor that has truncated the file and has not written yet. */
+/** Acts as an editor that has truncated the file and has not written yet. */
 function truncate(t: Desk): number {
   const fd = openSync(join(t.root, 'a.txt'), 'w');
   onTestFinished(() => closeSync(fd));
@@ -27,7 +27,7 @@ function truncate(t: Desk): number {
 }
 
 describe.each(Object.entries(CHANGES))('while an editor saves by truncating: %s', (_name, change) => {
-  it('is refused to a session that has seen what was there before', async () => {
+  it('is refused to a session that has seen the earlier bytes', async () => {
     const t = await withFile();
     await ok(t.session.read('a.txt'));
     const fd = truncate(t);
@@ -45,7 +45,7 @@ describe.each(Object.entries(CHANGES))('while an editor saves by truncating: %s'
     expect(t.text('a.txt')).toBe('version 2\n');
   });
 
-  it('goes through on a file that has been empty for a while', async () => {
+  it('is allowed on a file that has been empty for a while', async () => {
     const t = await withFile();
     writeFileSync(join(t.root, 'a.txt'), '');
     utimesSync(join(t.root, 'a.txt'), 1_000_000, 1_000_000);
@@ -53,7 +53,7 @@ describe.each(Object.entries(CHANGES))('while an editor saves by truncating: %s'
   });
 });
 
-it('a file that was made empty and stays so needs no sighting', async () => {
+it('a file that was emptied and stays empty needs no read', async () => {
   const t = await withFile();
   truncate(t);
   await ok(t.session.write('a.txt', 'mine\n'));

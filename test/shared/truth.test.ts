@@ -21,7 +21,7 @@ function withFile(text = 'one\n'): Scratch & { text(): string } {
 }
 
 describe('processes on one workspace', () => {
-  it('know of each other’s changes at once, and a refusal names who made them and when', async () => {
+  it('see each other’s changes at once, and a refusal names the session and the time', async () => {
     const places = withFile();
     const [ann, bob] = await Promise.all([at(places, 'ann'), at(places, 'bob')]);
     await ok(ann.call('read', 'a.txt'));
@@ -37,7 +37,7 @@ describe('processes on one workspace', () => {
     expect(places.text()).toBe('two\n');
   });
 
-  it('name each other in the notice of an edit that was carried over', async () => {
+  it('are named in the notice of an edit that was merged with their change', async () => {
     const lines = Array.from({ length: 20 }, (_, index) => `line ${index + 1}\n`).join('');
     const places = withFile(lines);
     const [ann, bob] = await Promise.all([at(places, 'ann'), at(places, 'bob')]);
@@ -58,7 +58,7 @@ describe('processes on one workspace', () => {
     const [ann, bob] = await Promise.all([at(places, 'ann'), at(places, 'bob')]);
     await ok(ann.call('read', 'a.txt'));
     await ok(bob.call('list'));
-    // Whatever a process does next, it has already recorded what it showed before.
+    // When this query is answered, the process has recorded everything that it showed before.
     await ok(ann.call('status'));
     const sessions = await Sessions.open({ roots: [places.root], home: places.home });
     const { store } = sessions.world;
@@ -67,7 +67,7 @@ describe('processes on one workspace', () => {
     await sessions.close();
   });
 
-  it('share a session by its name: what a short process has witnessed, a long one may change', async () => {
+  it('share a session by its name: a read that one process reports licenses a change in another', async () => {
     const places = withFile();
     const server = await at(places, 'agent');
     await refusal(server.call('write', 'a.txt', 'two\n'), 'NOT_READ');
@@ -78,14 +78,14 @@ describe('processes on one workspace', () => {
     expect(places.text()).toBe('two\n');
   });
 
-  it('do not lend their sightings to sessions of other names', async () => {
+  it('do not share sightings with sessions of other names', async () => {
     const places = withFile();
     const [ann, bob] = await Promise.all([at(places, 'ann'), at(places)]);
     await ok(ann.call('read', 'a.txt'));
     await refusal(bob.call('write', 'a.txt', 'two\n'), 'NOT_READ');
   });
 
-  it('wait for each other’s locks, and a lock whose holder was killed is free at once', async () => {
+  it('wait for each other’s locks, and a killed process frees its locks at once', async () => {
     const places = withFile();
     const options = { roots: [places.root], home: places.home };
     const holder = await startChild('session-holder', { ...options, key: join(places.root, 'a.txt') });

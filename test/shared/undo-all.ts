@@ -7,7 +7,7 @@ import { RandomWork } from './random-work.ts';
 import { difference, filesIn, replay, story, treeWithModes } from './replay.ts';
 import { sealed } from './sealed.ts';
 
-/** Random work of three sessions: the journal must describe the result, and all of it can be undone at once. */
+/** Makes random changes in three sessions. Checks that the journal describes the result and that one undo reverts all. */
 export async function workAndUndoAll(seed: number, steps: number): Promise<number> {
   const { root, home } = scratch(IN_MEMORY);
   mkdirSync(join(root, 'd'), { mode: 0o700 });

@@ -17,7 +17,7 @@ async function removeFile({ session }: Desk, path: string): Promise<string> {
   return (await ok(session.delete(path))).change ?? '';
 }
 
-/** An undo restores a file after its folder was deleted and another one was moved there. */
+/** A session in which an undo restored a file after its folder was deleted and another folder was moved there. */
 async function mixedUp(): Promise<Desk> {
   const t = await desk({ session: 'ann' });
   await t.put('d/x.txt', 'x\n');
@@ -49,11 +49,11 @@ describe('an undo of everything can be undone:', () => {
   });
 });
 
-describe('everything a session did is taken back, though some of it was taken back before:', () => {
+describe('all changes of a session can be undone, even if some were undone before:', () => {
   it.each<[string, UndoSelection]>([
     ['all since a moment', { sinceMs: 0 }],
     ['all of the session', { session: 'ann' }],
-  ])('a folder that an undo made again goes when it is empty, not before (%s)', async (_, selection) => {
+  ])('a folder that an undo recreated is removed when it is empty, not before (%s)', async (_, selection) => {
     const t = await mixedUp();
     const then = treeWithModes(t.root);
     const { change = '' } = await ok(t.session.undo(selection));
@@ -64,24 +64,27 @@ describe('everything a session did is taken back, though some of it was taken ba
 
   it.each<[string, readonly string[]]>([
     ['alone', []],
-    ['beside someone else', ['755 b/', 'b/bob.txt 644 bob\n']],
-  ])('a folder deleted, given back, deleted and made anew has its own permissions (%s)', async (_, stays) => {
-    const t = await desk({ session: 'ann' });
-    const bob = await t.open({ session: 'bob' });
-    await t.put('d/f.txt', 'f\n');
-    chmodSync(join(t.root, 'd'), 0o700);
-    const tree = treeWithModes(t.root);
-    const change = await removeFolder(t, 'd');
-    await ok(t.session.write('g.txt', 'g\n'));
-    if (stays.length > 0) await ok(bob.write('b/bob.txt', 'bob\n'));
-    await ok(t.session.undo({ change }));
-    await removeFolder(t, 'd');
-    await ok(t.session.write('d/new.txt', 'new\n'));
-    await ok(t.session.undo({ session: 'ann' }));
-    expect(treeWithModes(t.root)).toEqual([...stays, ...tree]);
-  });
+    ['beside another session', ['755 b/', 'b/bob.txt 644 bob\n']],
+  ])(
+    'a folder that was deleted, restored, deleted and recreated gets its original permissions (%s)',
+    async (_, stays) => {
+      const t = await desk({ session: 'ann' });
+      const bob = await t.open({ session: 'bob' });
+      await t.put('d/f.txt', 'f\n');
+      chmodSync(join(t.root, 'd'), 0o700);
+      const tree = treeWithModes(t.root);
+      const change = await removeFolder(t, 'd');
+      await ok(t.session.write('g.txt', 'g\n'));
+      if (stays.length > 0) await ok(bob.write('b/bob.txt', 'bob\n'));
+      await ok(t.session.undo({ change }));
+      await removeFolder(t, 'd');
+      await ok(t.session.write('d/new.txt', 'new\n'));
+      await ok(t.session.undo({ session: 'ann' }));
+      expect(treeWithModes(t.root)).toEqual([...stays, ...tree]);
+    },
+  );
 
-  it('also what was merged with the change of someone else', async () => {
+  it("a change that was merged with another session's change", async () => {
     const t = await desk({ session: 'ann' });
     await t.put('a.txt', NUMBERED);
     const bob = await t.open({ session: 'bob' });
@@ -94,7 +97,7 @@ describe('everything a session did is taken back, though some of it was taken ba
     expect(t.text('a.txt')).toBe(NUMBERED);
   });
 
-  it('a file that is as it was before all this may have been changed from outside since', async () => {
+  it('a file that an outside program changed, if its net effect is none', async () => {
     const t = await desk({ session: 'ann' });
     await t.put('d/x.txt', 'x\n');
     await t.put('k/g.txt', 'g\n');

@@ -15,7 +15,7 @@ async function withFolder(): Promise<Desk> {
 }
 
 describe('undo over a change of kind', () => {
-  it('brings a folder back that became a file', async () => {
+  it('restores a folder that became a file', async () => {
     const t = await withFolder();
     const before = treeOf(t.root);
     await ok(t.session.delete('d', { recursive: true }));
@@ -26,7 +26,7 @@ describe('undo over a change of kind', () => {
     expect(treeOf(t.root)).toEqual(before);
   });
 
-  it('makes a file of a folder again, and undoes that undo', async () => {
+  it('restores a file that became a folder, and undoes that undo', async () => {
     const t = await desk({ session: 'ann' });
     await t.put('d', 'a file\n');
     await ok(t.session.read('d'));
@@ -39,7 +39,7 @@ describe('undo over a change of kind', () => {
     expect(treeOf(t.root)).toEqual(folders);
   });
 
-  it('does not look through a link that has taken the place of a folder', async () => {
+  it('does not follow a link that has replaced a folder', async () => {
     const t = await withFolder();
     await t.put('other/e.txt', 'another e\n');
     const before = treeOf(t.root);
@@ -52,7 +52,7 @@ describe('undo over a change of kind', () => {
     expect(treeOf(t.root)).toEqual(before);
   });
 
-  it('refuses, and names the file, if another program has put one in the place of the folder', async () => {
+  it('refuses, and names the path, if another program has replaced the folder with a file', async () => {
     const t = await withFolder();
     const { change = '' } = await ok(t.session.delete('d', { recursive: true }));
     writeFileSync(join(t.root, 'd'), 'theirs\n');
@@ -62,7 +62,7 @@ describe('undo over a change of kind', () => {
   });
 });
 
-describe('undo keeps what the session had seen', () => {
+describe("undo keeps the session's sightings", () => {
   it('of a folder that it deleted', async () => {
     const t = await withFolder();
     await ok(t.session.delete('d', { recursive: true }));
@@ -80,7 +80,7 @@ describe('undo keeps what the session had seen', () => {
     expect(lstatSync(join(t.root, 'm'), { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  it('of a file that it moved, and of what it saw at the new place', async () => {
+  it('of a file that it moved and read at the new path', async () => {
     const t = await desk({ session: 'ann' });
     await t.put('a.txt', 'a\n');
     await ok(t.session.move('a.txt', 'b.txt'));
@@ -89,7 +89,7 @@ describe('undo keeps what the session had seen', () => {
     await ok(t.session.write('a.txt', 'changed\n'));
   });
 
-  it('of another program’s folder nothing, if it was never seen', async () => {
+  it('and adds none for a moved folder that was never seen', async () => {
     const t = await desk({ session: 'ann' });
     mkdirSync(join(t.root, 'd'));
     await t.put('d/e.txt', 'e\n');

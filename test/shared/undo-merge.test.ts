@@ -24,7 +24,7 @@ function withLine(line: number, text: string): string {
 }
 
 describe('undo of several changes of one file with merge', () => {
-  it('composes them around a change that another session made in between', async () => {
+  it('reverts them and keeps a change that another session made in between', async () => {
     const t = await two();
     await edit(t.session, 3, 'ann one');
     await edit(t.bob, 15, 'bob');
@@ -42,7 +42,7 @@ describe('undo of several changes of one file with merge', () => {
     expect(t.text('a.txt')).toContain('ann two');
   });
 
-  it('composes them around changes from outside, also of the newest state', async () => {
+  it('reverts them and keeps outside changes, even one after the newest of them', async () => {
     const t = await two();
     const outside = (line: number): void =>
       writeFileSync(join(t.root, 'a.txt'), t.text('a.txt').replace(`line ${line}\n`, `out ${line}\n`));
@@ -54,7 +54,7 @@ describe('undo of several changes of one file with merge', () => {
     expect(t.text('a.txt')).toBe(withLine(12, 'out 12').replace('line 18\n', 'out 18\n'));
   });
 
-  it('composes them on both sides of a moved folder', async () => {
+  it('reverts changes before and after a move of the folder', async () => {
     const t = await two();
     await t.put('d/a.txt', LINES);
     await ok(t.session.read('d/a.txt'));
@@ -66,7 +66,7 @@ describe('undo of several changes of one file with merge', () => {
     expect(t.text('d/a.txt')).toBe(withLine(15, 'out'));
   });
 
-  it('refuses all of it if one of them cannot be taken out of the text any more', async () => {
+  it('refuses the whole undo if one change can no longer be reverted', async () => {
     const t = await two();
     await edit(t.session, 3, 'ann one');
     await ok(t.bob.read('a.txt'));

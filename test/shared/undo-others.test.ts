@@ -10,7 +10,7 @@ async function two(): Promise<Desk & { readonly bob: GatedSession; readonly chan
   return { ...t, change, bob: await t.open({ session: 'bob' }) };
 }
 
-describe('a session that takes back by id what another session did', () => {
+describe("a session that undoes another session's change by its id", () => {
   it('must have read the whole file as it is now', async () => {
     const t = await two();
     for (const preview of [true, false])
@@ -26,14 +26,14 @@ describe('a session that takes back by id what another session did', () => {
     expect(t.text('a.txt')).toBe('one\n');
   });
 
-  it('is refused before the difference is shown to it', async () => {
+  it('is refused without being shown the diff', async () => {
     const t = await two();
     await t.put('a.txt', 'secret\n');
     const told = await t.bob.undo({ change: t.change });
     expect(JSON.stringify(told)).not.toContain('secret');
   });
 
-  it('is told of every file that it has not read', async () => {
+  it('gets a refusal that names every file it has not read', async () => {
     const t = await two();
     await t.put('b.txt', 'b\n');
     await ok(t.session.read('b.txt'));
@@ -49,7 +49,7 @@ describe('a session that takes back by id what another session did', () => {
     await ok(t.bob.undo({ change }));
   });
 
-  it('must have listed the folder in which a deleted file is missing, or have deleted it', async () => {
+  it('must have listed the folder of a deleted file after the deletion, or have deleted the file itself', async () => {
     const t = await two();
     await t.put('d/a.txt', 'x\n');
     await ok(t.session.read('d/a.txt'));
@@ -63,7 +63,7 @@ describe('a session that takes back by id what another session did', () => {
     expect(t.text('d/a.txt')).toBe('x\n');
   });
 
-  it('may redo what another session took back, once it has read the file', async () => {
+  it('may redo a change that another session undid, after it has read the file', async () => {
     const t = await two();
     const { change: undo = '' } = await ok(t.session.undo({}));
     await refusal(t.bob.undo({ change: undo }), 'NOT_READ');

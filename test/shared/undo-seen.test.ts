@@ -29,7 +29,7 @@ async function seen(): Promise<Desk> {
 }
 
 describe('after an undo of its own change a session', () => {
-  it.each(Object.entries(CHANGES))('has seen what it had seen before it: %s', async (_what, change) => {
+  it.each(Object.entries(CHANGES))('has the sighting from before the change: %s', async (_what, change) => {
     const t = await seen();
     await change(t.session);
     await ok(t.session.undo({}));
@@ -37,7 +37,7 @@ describe('after an undo of its own change a session', () => {
     await ok(t.session.write('a.txt', 'three\n'));
   });
 
-  it('has seen it several changes back', async () => {
+  it('has the sighting from several changes before', async () => {
     const t = await seen();
     for (const text of ['two\n', 'three\n', 'four\n']) await ok(t.session.write('a.txt', text));
     await ok(t.session.undo({}));
@@ -47,7 +47,7 @@ describe('after an undo of its own change a session', () => {
     await ok(t.session.write('a.txt', 'five\n'));
   });
 
-  it('has seen what it had written, when the undo is undone', async () => {
+  it('has seen its own text when the undo is undone', async () => {
     const t = await seen();
     await ok(t.session.write('a.txt', 'two\n'));
     const { change = '' } = await ok(t.session.undo({}));
@@ -80,7 +80,7 @@ describe('after an undo of its own change a session', () => {
       (t) => t.session.compacted(),
     ],
     [
-      'it, but before a compaction that another process told of',
+      'it, but before a compaction that another process reported',
       (t) => ok(t.session.write('a.txt', 'two\n')),
       async (t) => {
         const hook = await t.open({ session: 'ann' });
@@ -88,8 +88,12 @@ describe('after an undo of its own change a session', () => {
       },
     ],
     ['it, but before a rewind', (t) => ok(t.session.write('a.txt', 'two\n')), (t) => t.session.rewound(0)],
-    ['it, and was to forget it', (t) => ok(t.session.write('a.txt', 'two\n')), (t) => t.session.forget()],
-  ])('has to read it again if it had seen %s', async (_what, change, between) => {
+    [
+      'it, and was told to forget it',
+      (t) => ok(t.session.write('a.txt', 'two\n')),
+      (t) => t.session.forget(),
+    ],
+  ])('has to read the file again if it had seen %s', async (_what, change, between) => {
     const t = await seen();
     await change(t);
     const { change: id = '' } = (await ok(t.session.status('a.txt'))).files[0]?.lastChange ?? {};
@@ -99,7 +103,7 @@ describe('after an undo of its own change a session', () => {
     expect(outcome).toMatchObject({ ok: false });
   });
 
-  it('has to read it again if it never saw it, but wrote over it with a proof', async () => {
+  it('has to read the file again if it overwrote it unread with an expected revision', async () => {
     const t = await seen();
     const bob = await t.open({ session: 'bob' });
     const { revision = '' } = await ok(bob.read('a.txt'));
@@ -111,8 +115,8 @@ describe('after an undo of its own change a session', () => {
   });
 });
 
-describe('an undo is told to other sessions', () => {
-  it('as a change of whoever took it back, with the difference', async () => {
+describe('an undo is reported to other sessions', () => {
+  it('as a change of the session that made the undo, with the diff', async () => {
     const t = await seen();
     await ok(t.session.write('a.txt', 'two\n'));
     const bob = await t.open({ session: 'bob' });
@@ -126,7 +130,7 @@ describe('an undo is told to other sessions', () => {
     expect((await ok(t.session.write('a.txt', 'three\n'))).notices).toEqual([{ kind: 'came-back' }]);
   });
 
-  it('as a deletion, where it took a new file away', async () => {
+  it('as a deletion, if it removed a new file', async () => {
     const t = await seen();
     await ok(t.session.write('new.txt', 'new\n'));
     const human = await t.open({ session: 'human' });
@@ -134,7 +138,7 @@ describe('an undo is told to other sessions', () => {
     await refusal(t.session.edit('new.txt', [{ oldString: 'new', newString: 'old' }]), 'DELETED');
   });
 
-  it('not at all, where it brings back the bytes they had seen', async () => {
+  it('not at all, if it restores the bytes they had seen', async () => {
     const t = await seen();
     const bob = await t.open({ session: 'bob' });
     await ok(bob.read('a.txt'));
@@ -144,8 +148,8 @@ describe('an undo is told to other sessions', () => {
   });
 });
 
-describe('a folder in which others have put something', () => {
-  it('is no longer to be taken away, and that is said', async () => {
+describe('a folder into which another program has put a file', () => {
+  it('is not removed by an undo, which is refused and says so', async () => {
     const t = await seen();
     await ok(t.session.mkdir('d'));
     await t.put('d/theirs.txt', 'theirs\n');
@@ -157,7 +161,7 @@ describe('a folder in which others have put something', () => {
     ]);
   });
 
-  it('stays, while the rest is taken back, and the next undo goes on to the change before', async () => {
+  it('is kept while the rest is undone, and the next undo continues with the change before', async () => {
     const t = await seen();
     await ok(t.session.write('a.txt', 'two\n'));
     await ok(t.session.write('d/e/mine.txt', 'mine\n'));
@@ -174,7 +178,7 @@ describe('a folder in which others have put something', () => {
     expect(treeOf(t.root)).toEqual(['a.txt: one\n', 'd/theirs.txt: theirs\n']);
   });
 
-  it('every change that is acknowledged is in the journal, also one that turned out to be nothing', async () => {
+  it('every acknowledged change is in the journal, even one that had no effect', async () => {
     const t = await seen();
     const sessions = await Sessions.open({ roots: [t.root], home: t.home });
     const [ann, bob] = [await sessions.session('x'), await sessions.session('y')];
@@ -188,7 +192,7 @@ describe('a folder in which others have put something', () => {
   });
 });
 
-it('an undo that is refused, or only shown, keeps no bytes', async () => {
+it('an undo that is refused or only previewed stores no images', async () => {
   const t = await seen();
   await ok(t.session.write('a.txt', 'two\n2\n3\n4\n5\n'));
   await ok(t.session.edit('a.txt', [{ oldString: 'two', newString: 'TWO' }]));

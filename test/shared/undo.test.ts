@@ -34,7 +34,7 @@ function modeOf(t: Desk, name: string): string {
 }
 
 describe('undo beside other processes', () => {
-  it('never loses the other’s edit, whoever is faster', async () => {
+  it("never loses another process's edit, whichever is faster", async () => {
     const t = await withFile(NUMBERED);
     const bob = await openRemote({ roots: [t.root], home: t.home, session: 'bob' });
     for (let round = 0; round < 25; round += 1) {
@@ -56,7 +56,7 @@ describe('undo beside other processes', () => {
     }
   });
 
-  it('takes a change back once, though two ask for it at the same time', async () => {
+  it('undoes a change once, even if two processes try at the same time', async () => {
     const t = await withFile('0\n');
     const bob = await openRemote({ roots: [t.root], home: t.home, session: 'bob' });
     for (let round = 1; round <= 15; round += 1) {
@@ -76,7 +76,7 @@ describe('undo beside other processes', () => {
     }
   });
 
-  it('of a session refuses where a sibling has built on it, naming the sibling, and takes back the rest when asked by file', async () => {
+  it('of a session is refused if another session built on it, names that session, and works for other files one by one', async () => {
     const t = await withFile();
     await ok(t.session.write('a.txt', 'two\n'));
     await ok(t.session.write('own.txt', 'mine\n'));
@@ -112,7 +112,7 @@ describe('undo of a batch', () => {
     return { ...t, change };
   }
 
-  it('with two new files in one new folder takes back all of it', async () => {
+  it('with two new files in one new folder removes all of it', async () => {
     const t = await batch();
     await ok(t.session.undo({ change: t.change }));
     expect(treeOf(t.root)).toEqual(['a.txt: one\n', 'b.txt: b\n']);
@@ -123,7 +123,7 @@ describe('undo of a batch', () => {
     ['deleted', (t: Desk) => rmSync(join(t.root, 'new/d.txt'))],
     ['created', (t: Desk) => writeFileSync(join(t.root, 'b.txt'), 'by hand\n')],
     ['write-protected', (t: Desk) => chmodSync(join(t.root, 'a.txt'), 0o444)],
-  ])('of which one file was %s since takes back all or nothing', async (what, meddle) => {
+  ])('of which one file was %s since reverts all or nothing', async (what, meddle) => {
     const t = await batch();
     meddle(t);
     const before = treeOf(t.root);
@@ -132,7 +132,7 @@ describe('undo of a batch', () => {
     else expect(treeOf(t.root)).toEqual(before);
   });
 
-  it('refuses a batch that changes what is in a folder it moves or deletes', async () => {
+  it('(control) a batch that changes a file in a folder it moves or deletes is refused', async () => {
     const t = await desk();
     await t.put('d/f.txt', 'f\n');
     await ok(t.session.read('d/f.txt'));
@@ -146,7 +146,7 @@ describe('undo of a batch', () => {
     expect(treeOf(t.root)).toEqual(['d/f.txt: f\n']);
   });
 
-  it('puts a folder that was moved back where it was when a later step cannot be taken', async () => {
+  it('moves a folder back if a later step fails', async () => {
     const t = await withFile();
     await t.put('d/f.txt', 'f\n');
     await ok(t.session.write('a.txt', 'two\n'));
@@ -158,7 +158,7 @@ describe('undo of a batch', () => {
 });
 
 describe('undo of an undo', () => {
-  it('does it again, and again', async () => {
+  it('redoes the change, any number of times', async () => {
     const t = await withFile();
     let { change = '' } = await ok(t.session.write('a.txt', 'two\n'));
     for (const text of ['one\n', 'two\n', 'one\n', 'two\n']) {
@@ -179,8 +179,8 @@ describe('undo of an undo', () => {
   });
 });
 
-describe('undo brings back', () => {
-  it('the modes of folders and files, not those of their successors', async () => {
+describe('undo restores', () => {
+  it('the modes of folders and files as they were, not those of later files with the same name', async () => {
     const t = await desk();
     await t.put('d/secret.txt', 'secret\n');
     chmodSync(join(t.root, 'd'), 0o700);
@@ -195,7 +195,7 @@ describe('undo brings back', () => {
     expect(t.text('d/secret.txt')).toBe('secret\n');
   });
 
-  it('the mode that a new file and its folder had, when its creation is done again', async () => {
+  it('the mode of a new file and its folder when the creation is redone', async () => {
     const t = await desk();
     const mask = process.umask(0o077);
     const { change = '' } = await ok(t.session.write('d/own.txt', 'mine\n'));
@@ -205,7 +205,7 @@ describe('undo brings back', () => {
     expect([modeOf(t, 'd'), modeOf(t, 'd/own.txt')]).toEqual(['700', '600']);
   });
 
-  it('not the mode, if someone has changed that since', async () => {
+  it('the bytes but not the mode, if the mode was changed since', async () => {
     const t = await withFile();
     const { change = '' } = await ok(t.session.write('a.txt', 'two\n'));
     chmodSync(join(t.root, 'a.txt'), 0o600);
@@ -241,7 +241,7 @@ describe('undo brings back', () => {
     }
   });
 
-  it('a file that was moved onto another, and the other', async () => {
+  it('a file that was moved onto another, and that other file', async () => {
     const t = await withFile();
     await t.put('b.txt', 'other\n');
     chmodSync(join(t.root, 'b.txt'), 0o640);
@@ -253,7 +253,7 @@ describe('undo brings back', () => {
     expect(modeOf(t, 'b.txt')).toBe('640');
   });
 
-  it('a folder that was deleted and made anew with other files in it', async () => {
+  it('a folder that was deleted and recreated with other files in it', async () => {
     const t = await desk();
     await t.put('d/f.txt', 'f\n');
     await t.put('d/e/g.txt', 'g\n');
@@ -265,7 +265,7 @@ describe('undo brings back', () => {
     expect(treeOf(t.root)).toEqual(['d/e/g.txt: g\n', 'd/f.txt: f\n']);
   });
 
-  it('a folder whose place an earlier undo has filled with folders of its own', async () => {
+  it('a folder at a path where an earlier undo has created other folders', async () => {
     const t = await desk({ session: 'ann' });
     await t.put('e/g.txt', 'g\n');
     await ok(t.session.move('e', 'moved'));
@@ -280,7 +280,7 @@ describe('undo brings back', () => {
     expect(treeOf(t.root)).toEqual(['e/g.txt: g\n']);
   });
 
-  it('links: deleted, moved, in folders, and in the place of files', async () => {
+  it('links that were deleted, moved, inside folders, or replaced by files', async () => {
     const t = await withFile();
     symlinkSync('a.txt', join(t.root, 'link'));
     symlinkSync('nowhere', join(t.root, 'dangling'));
@@ -294,7 +294,7 @@ describe('undo brings back', () => {
     expect(readlinkSync(join(t.root, 'dangling'))).toBe('nowhere');
   });
 
-  it('the bytes of a file with other names, which keep theirs', async () => {
+  it('the bytes of a file with further hard links, which keep theirs', async () => {
     const t = await withFile();
     linkSync(join(t.root, 'a.txt'), join(t.outside, 'twin'));
     const { change = '', notices } = await ok(t.session.write('a.txt', 'two\n'));
@@ -305,7 +305,7 @@ describe('undo brings back', () => {
     expect(readFileSync(join(t.outside, 'twin'), 'utf8')).toBe('changed through the other name\n');
   });
 
-  it('a deleted file with other names', async () => {
+  it('a deleted file with further hard links', async () => {
     const t = await withFile();
     linkSync(join(t.root, 'a.txt'), join(t.outside, 'twin'));
     await ok(t.session.delete('a.txt'));
@@ -315,8 +315,8 @@ describe('undo brings back', () => {
   });
 });
 
-describe('undo that cannot be', () => {
-  it('because a clean-up has removed what it needs, is refused and says so', async () => {
+describe('undo that cannot be done', () => {
+  it('because gc has removed its images, is refused and says so', async () => {
     const t = await withFile();
     const { change = '' } = await ok(t.session.write('a.txt', 'two\n'));
     await ok(t.session.read('a.txt'));
@@ -333,7 +333,7 @@ describe('undo that cannot be', () => {
     await sessions.close();
   });
 
-  it('because the kept bytes are gone, is refused and changes nothing', async () => {
+  it('because the kept bytes are missing, is refused and changes nothing', async () => {
     const t = await withFile();
     await t.put('b.txt', 'b\n');
     await ok(t.session.read('b.txt'));
@@ -350,7 +350,7 @@ describe('undo that cannot be', () => {
     expect([t.text('a.txt'), t.text('b.txt')]).toEqual(['two\n', 'bb\n']);
   });
 
-  it('because the folder is no longer ours to write, is refused and leaves no half', async () => {
+  it('because the folder is not writable any more, is refused and changes nothing', async () => {
     const t = await desk();
     await ok(t.session.write('d/f.txt', 'f\n'));
     await ok(t.session.write('g.txt', 'g\n'));

@@ -40,12 +40,12 @@ export function storeConformance(name: string, open: () => Promise<Store>): void
 function sightings(store: () => Store): void {
   it.each([
     ['every field set', FULL_SIGHTING],
-    ['nothing known', BARE_SIGHTING],
+    ['no optional field', BARE_SIGHTING],
     ['a whole view', { ...FULL_SIGHTING, coverage: { kind: 'whole' } } as Sighting],
     ['no tombstone', { ...FULL_SIGHTING, tombstone: false }],
     ['a key with a NUL and a lone surrogate', { ...FULL_SIGHTING, key: '/a\0b\ud800' }],
     ['a key that looks escaped', { ...FULL_SIGHTING, key: '\u0001"x"' }],
-  ])('a sighting comes back exactly as recorded: %s', async (_what, sighting) => {
+  ])('a sighting is recalled exactly as recorded: %s', async (_what, sighting) => {
     await store().record({ sightings: [{ session: 's', sighting }] });
     expect(await store().recall('s', sighting.key)).toEqual(sighting);
     expect(await store().sightings('s')).toEqual([sighting]);
@@ -76,7 +76,7 @@ function sightings(store: () => Store): void {
     expect(await store().sightings('s')).toEqual([newer]);
   });
 
-  it('several sightings are recalled together; what was not seen is left out', async () => {
+  it('several sightings are recalled together; keys without a sighting are omitted', async () => {
     await store().record({
       sightings: [FULL_SIGHTING, BARE_SIGHTING].map((sighting) => ({ session: 's', sighting })),
     });
@@ -93,7 +93,7 @@ function sightings(store: () => Store): void {
     expect(await store().recallMany('s', [])).toEqual(new Map());
   });
 
-  it('one key is forgotten, or all that a session has seen', async () => {
+  it('one key can be forgotten, or all sightings of a session', async () => {
     const both = [FULL_SIGHTING, BARE_SIGHTING];
     await store().record({ sightings: both.map((sighting) => ({ session: 's', sighting })) });
     await store().record({ sightings: both.map((sighting) => ({ session: 't', sighting })) });
@@ -102,7 +102,7 @@ function sightings(store: () => Store): void {
     expect(await store().sightings('t')).toEqual([]);
   });
 
-  it('what is noted in the same record as a forgetting stays', async () => {
+  it('a sighting in the same record as a `forget` is kept', async () => {
     await store().record({ sightings: [{ session: 's', sighting: FULL_SIGHTING }] });
     await store().record({
       sightings: [{ session: 's', sighting: BARE_SIGHTING }],
@@ -125,13 +125,13 @@ function journal(store: () => Store): void {
     recovered: true,
   });
 
-  it('an entry comes back exactly as recorded, numbered and chained', async () => {
+  it('an entry is returned exactly as recorded, numbered and chained', async () => {
     await store().record({ entries: [full] });
     const [listed] = await store().entries({});
     expect(listed).toEqual({ ...full, seq: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
 
-  it('each entry builds on the one before, across records', async () => {
+  it('each entry contains the hash of the one before, across records', async () => {
     await store().record({ entries: [readEntry(), full] });
     await store().record({ entries: [] });
     await store().record({ entries: [readEntry({ session: 'b' })] });
@@ -146,7 +146,7 @@ function journal(store: () => Store): void {
     expect((await store().state()).checkpoint).toEqual(CHAIN_START);
   });
 
-  it('records made at once are numbered without gap or double', async () => {
+  it('concurrent records are numbered without gaps or duplicates', async () => {
     await Promise.all(
       Array.from({ length: 50 }, (_, i) => store().record({ entries: [readEntry({ atMs: i })] })),
     );
@@ -154,7 +154,7 @@ function journal(store: () => Store): void {
     expect(all.map((entry) => entry.seq)).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
   });
 
-  it('an object changed after it was recorded does not reach the journal', async () => {
+  it('changing an object after it was recorded does not change the journal', async () => {
     const entry = { ...readEntry(), text: 'before' };
     await store().record({ entries: [entry] });
     entry.text = 'after';
@@ -168,7 +168,7 @@ function filters(store: () => Store): void {
     ['nothing: all, newest first', {}, [6, 5, 4, 3, 2, 1]],
     ['oldest first', { order: 'oldest' }, [1, 2, 3, 4, 5, 6]],
     ['a limit', { limit: 2 }, [6, 5]],
-    ['a limit of none', { limit: 0 }, []],
+    ['a limit of 0', { limit: 0 }, []],
     ['session', { session: 'b' }, [4]],
     ['root', { root: '/' }, [5]],
     ['change', { change: 'c2' }, [3]],
@@ -187,7 +187,7 @@ function filters(store: () => Store): void {
     ['key in the root folder of the machine', { key: '/etc' }, [5]],
     ['a folded key', { key: '/folded' }, [6]],
     ['the root itself', { key: ROOT }, [6]],
-    ['a key nobody touched', { key: `${ROOT}/z.ts` }, []],
+    ['an untouched key', { key: `${ROOT}/z.ts` }, []],
   ];
 
   it.each(table)('entries are filtered by %s', async (_what, filter, expected) => {
@@ -209,11 +209,11 @@ function filters(store: () => Store): void {
   it.each([
     ['in the middle', ['/a/b'], [4, 3, 2, 1]],
     ['at the top', ['/'], [6, 5, 4, 3, 2, 1]],
-    ['beside all but the topmost', ['/a/bc/d'], [5, 2, 1]],
+    ['outside all but the topmost root', ['/a/bc/d'], [5, 2, 1]],
     ['in two places', ['/a/b/c/d', '/z'], [6, 4, 3, 2, 1]],
     ['nowhere', [], []],
   ] as const)(
-    'entries are filtered by what is, contains or lies in a folder %s',
+    'entries are filtered by roots that equal, contain or lie in a folder %s',
     async (_, near, expected) => {
       const roots = ['/', '/a', '/a/b', '/a/b/c', '/a/bc', '/z'];
       await store().record({ entries: roots.map((root) => readEntry({ root })) });
@@ -221,7 +221,7 @@ function filters(store: () => Store): void {
     },
   );
 
-  it('the last change of a key is the newest one that touched it, whoever made it', async () => {
+  it('the last change of a key is the newest one that touched it, in any session', async () => {
     expect(await store().lastChange(`${ROOT}/a.ts`)).toBeUndefined();
     await store().record({
       entries: [
@@ -259,7 +259,7 @@ function bookkeeping(store: () => Store): void {
     ['a key that it locked', { keys: ['/w/a/x', '/w/z'] }, ['c1']],
     ['a folder above a locked key', { keys: ['/w/a'] }, ['c1']],
     ['a key inside a locked folder', { keys: ['/w/b/deep/er'] }, ['c2']],
-    ['a key that only begins alike', { keys: ['/w/bb', '/w/a/xx'] }, []],
+    ['a key that only shares a prefix', { keys: ['/w/bb', '/w/a/xx'] }, []],
     ['no key', { keys: [] }, []],
     ['key and owner', { keys: ['/w'], owner: 'bob' }, ['c2']],
   ] as const)('pending changes are filtered by %s', async (_what, filter, expected) => {
@@ -271,13 +271,13 @@ function bookkeeping(store: () => Store): void {
     expect(found.map(({ change }) => change).sort()).toEqual(expected);
   });
 
-  it('a pending change is in no list of changes', async () => {
+  it('a pending change is in no list of entries', async () => {
     await store().record({ announce: pendingChange('c1') });
     expect(await store().entries({})).toEqual([]);
     expect(await store().lastChange(`${ROOT}/a.ts`)).toBeUndefined();
   });
 
-  it('a record for a pending change does nothing once someone else has settled it', async () => {
+  it('a record for a pending change does nothing after another process has settled the change', async () => {
     const settling = {
       ifPending: 'c1',
       settle: ['c1'],
@@ -291,7 +291,7 @@ function bookkeeping(store: () => Store): void {
     expect(await store().sessions()).toEqual([]);
   });
 
-  it('a session is remembered, updated, and dropped with all it has seen', async () => {
+  it('a session is stored, updated, and deleted with its sightings', async () => {
     await store().record({ session: sessionRecord('a', { lastMs: 5 }) });
     await store().record({ session: sessionRecord('b', { lastMs: 6, parent: 'a' }) });
     await store().record({ session: sessionRecord('a', { lastMs: 7, closedMs: 7 }) });
@@ -322,7 +322,7 @@ function bookkeeping(store: () => Store): void {
     expect(await ids([])).toEqual([]);
   });
 
-  it('a closed store answers nothing, and closing it again is harmless', async () => {
+  it('a closed store fails every call, and can be closed again', async () => {
     await store().close();
     await store().close();
     await expect((async () => store().recall('s', 'k'))()).rejects.toMatchObject({ code: 'MISUSE' });
@@ -333,7 +333,7 @@ function bookkeeping(store: () => Store): void {
 }
 
 function transactions(store: () => Store): void {
-  it('a record that cannot be written whole is not written at all', async () => {
+  it('a record that cannot be written completely is not written at all', async () => {
     await store().record({
       entries: [readEntry()],
       announce: pendingChange('c0'),
@@ -370,12 +370,12 @@ function notes(store: () => Store): void {
     ['entries', async (store: Store) => (await store.entries({})).map((entry) => entry.seq), [1]],
     ['state', async (store: Store) => (await store.state()).head.seq, 1],
     ['prune', (store: Store) => store.prune(1), 1],
-  ])('whoever notes something sees it at once: %s', async (_what, look, expected) => {
+  ])('a note is visible to its writer at once: %s', async (_what, look, expected) => {
     await store().note(noted(FULL_SIGHTING));
     expect(await look(store())).toEqual(expected);
   });
 
-  it('what is noted and what is recorded keep their order', async () => {
+  it('notes and records keep their order', async () => {
     await store().note(noted(FULL_SIGHTING, 'first.ts'));
     await store().record({ ...noted({ ...FULL_SIGHTING, atMs: 2 }, 'second.ts') });
     await store().note(noted({ ...FULL_SIGHTING, atMs: 3 }, 'third.ts'));
@@ -394,7 +394,7 @@ function notes(store: () => Store): void {
     expect(await store().sightings('s')).toMatchObject([{ atMs: 999 }]);
   });
 
-  it('a closed store takes no notes', async () => {
+  it('a closed store rejects notes', async () => {
     await store().close();
     await expect((async () => store().note(noted(FULL_SIGHTING)))()).rejects.toMatchObject({
       code: 'MISUSE',
@@ -406,7 +406,7 @@ function recent(store: () => Store): void {
   const claim = { kind: 'claim', atMs: 5, session: 's', root: ROOT, path: 'a', claim: { id: 'k1' } } as const;
   const turn = { kind: 'turn', atMs: 6, session: 's', root: ROOT, turn: 't1' } as const;
 
-  it('what claims follow from is answered at once, oldest first, and only once', async () => {
+  it('`recent` returns entries that matter for claims synchronously, oldest first, and each only once', async () => {
     const change = changeEntry('c1', [effect('a.ts', file('x'), file('y'))]);
     await store().record({ entries: [change, readEntry(), claim] });
     const first = store().recent(0);
@@ -420,7 +420,7 @@ function recent(store: () => Store): void {
     expect(store().recent(next.cursor).entries).toEqual([]);
   });
 
-  it('an empty store has nothing recent, and a claim by hand is found however many entries came after it', async () => {
+  it('`recent` returns nothing from an empty store, and finds a manual claim however many entries follow it', async () => {
     expect(store().recent(0).entries).toEqual([]);
     await store().record({ entries: [claim] });
     for (let n = 0; n < 6; n++)
@@ -435,22 +435,25 @@ function pruning(store: () => Store): void {
     [2, [3, 4], 2],
     [4, [], 4],
     [99, [], 4],
-  ])('pruning through %i leaves %j and a checkpoint to build on', async (through, left, checkpoint) => {
-    const change = changeEntry('c1', [effect('a.ts', file('x'), file('y'))]);
-    await store().record({ entries: [change, readEntry(), readEntry(), readEntry()] });
-    const recorded = await store().entries({ order: 'oldest' });
-    expect(await store().prune(through)).toBe(4 - left.length);
-    expect((await store().entries({ order: 'oldest' })).map((entry) => entry.seq)).toEqual(left);
-    expect((await store().lastChange(`${ROOT}/a.ts`)) === undefined).toBe(checkpoint > 0);
+  ])(
+    'pruning through %i leaves %j and a checkpoint from which the chain continues',
+    async (through, left, checkpoint) => {
+      const change = changeEntry('c1', [effect('a.ts', file('x'), file('y'))]);
+      await store().record({ entries: [change, readEntry(), readEntry(), readEntry()] });
+      const recorded = await store().entries({ order: 'oldest' });
+      expect(await store().prune(through)).toBe(4 - left.length);
+      expect((await store().entries({ order: 'oldest' })).map((entry) => entry.seq)).toEqual(left);
+      expect((await store().lastChange(`${ROOT}/a.ts`)) === undefined).toBe(checkpoint > 0);
 
-    await store().record({ entries: [readEntry()] });
-    const [next] = await store().entries({ limit: 1 });
-    const state = await store().state();
-    expect(state.checkpoint).toEqual({
-      seq: checkpoint,
-      hash: recorded[checkpoint - 1]?.hash ?? CHAIN_START.hash,
-    });
-    expect(state.head).toEqual({ seq: 5, hash: next?.hash });
-    expect(follows(recorded[3]!, next!)).toBe(true);
-  });
+      await store().record({ entries: [readEntry()] });
+      const [next] = await store().entries({ limit: 1 });
+      const state = await store().state();
+      expect(state.checkpoint).toEqual({
+        seq: checkpoint,
+        hash: recorded[checkpoint - 1]?.hash ?? CHAIN_START.hash,
+      });
+      expect(state.head).toEqual({ seq: 5, hash: next?.hash });
+      expect(follows(recorded[3]!, next!)).toBe(true);
+    },
+  );
 }

@@ -24,13 +24,13 @@ const CONTENTS = [
   ['text', Buffer.from('hello\n')],
   ['nothing', Buffer.alloc(0)],
   ['any bytes', Buffer.from([0, 255, 254, 10, 13])],
-  ['more than fits in one piece', LARGE],
+  ['more than one chunk', LARGE],
 ] as const;
 
 /** The rules for images, wherever they are stored. */
 export function imagesConformance(name: string, open: (home: string) => Awaitable<Images>): void {
   describe(`${name} keep the contract of images:`, () => {
-    it.each(CONTENTS)('bytes come back exactly: %s', async (_what, bytes) => {
+    it.each(CONTENTS)('bytes are read back exactly: %s', async (_what, bytes) => {
       const images = await open(scratch().home);
       const print = fingerprintOf(bytes);
       expect(await images.has(print.sha256)).toBe(false);
@@ -40,7 +40,7 @@ export function imagesConformance(name: string, open: (home: string) => Awaitabl
       expect(await images.check(print)).toBe('intact');
     });
 
-    it.each(CONTENTS)('a file comes back exactly, whichever way it was kept: %s', async (_what, bytes) => {
+    it.each(CONTENTS)('a file is read back exactly, whichever way it was kept: %s', async (_what, bytes) => {
       for (const way of ['keepLink', 'adopt'] as const) {
         const { home, root } = scratch();
         const images = await open(home);
@@ -56,7 +56,7 @@ export function imagesConformance(name: string, open: (home: string) => Awaitabl
       }
     });
 
-    it('what the caller does with bytes afterwards does not reach the image', async () => {
+    it("changing the caller's bytes afterwards does not change the image", async () => {
       const images = await open(scratch().home);
       const bytes = Buffer.from('before');
       const print = fingerprintOf(bytes);
@@ -81,7 +81,7 @@ export function imagesConformance(name: string, open: (home: string) => Awaitabl
       );
     });
 
-    it('what is not kept is a fault, never empty', async () => {
+    it('reading an image that was not kept is a fault, never empty bytes', async () => {
       const { home, root } = scratch();
       const images = await open(home);
       await expect(images.read(fingerprintOf('x'))).rejects.toMatchObject({ code: 'STORE_FAILED' });
@@ -90,7 +90,7 @@ export function imagesConformance(name: string, open: (home: string) => Awaitabl
       expect(await images.check(fingerprintOf('x'))).toBe('missing');
     });
 
-    it('a taken name is not written over', async () => {
+    it('an existing file is not overwritten by a copy', async () => {
       const { home, root } = scratch();
       const images = await open(home);
       writeFileSync(join(root, 'to'), 'mine');
@@ -99,7 +99,7 @@ export function imagesConformance(name: string, open: (home: string) => Awaitabl
       expect(readFileSync(join(root, 'to'), 'utf8')).toBe('mine');
     });
 
-    it('images are removed unless someone has come to need them', async () => {
+    it('images are removed unless an entry needs them by then', async () => {
       const images = await open(scratch().home);
       for (const text of ['a', 'bb', 'ccc']) await images.keepBytes(Buffer.from(text), fingerprintOf(text));
       const hashes = ['a', 'bb', 'never kept'].map((text) => fingerprintOf(text).sha256);

@@ -18,7 +18,7 @@ export function locksConformance(
   };
 
   describe(`${name} keep the contract of locks:`, () => {
-    it('a key has one holder at a time, and is free once it is released', async () => {
+    it('a key has one holder at a time, and is free after its release', async () => {
       const [one, two] = await holders();
       const release = await one.acquire(['/w/a'], 0);
       expect(await two.acquire(['/w/a'], 0)).toBeUndefined();
@@ -35,14 +35,14 @@ export function locksConformance(
       expect(await waiting).toBeTypeOf('function');
     });
 
-    it('keys that cannot all be had leave none taken', async () => {
+    it('if one of several keys cannot be locked, none is', async () => {
       const [one, two] = await holders();
       await one.acquire(['/w/b'], 0);
       expect(await two.acquire(['/w/a', '/w/b', '/w/c'], 0)).toBeUndefined();
       expect(await one.acquire(['/w/a', '/w/c'], 0)).toBeTypeOf('function');
     });
 
-    it('a folder is had alone only when nothing in it is, and then nothing in it can be', async () => {
+    it('a folder can be locked only if no path in it is, and then no path in it can be locked', async () => {
       const [one, two] = await holders();
       const files = [await one.acquire(['/w/d/a'], 0), await two.acquire(['/w/d/b'], 0)];
       expect(files, 'two files of one folder').toEqual([expect.any(Function), expect.any(Function)]);
@@ -56,7 +56,7 @@ export function locksConformance(
       (await one.acquire(['/w/d/e/a', '/w/d'], 0))?.();
     });
 
-    it('several changes of one holder share a folder, and free it with the last of them', async () => {
+    it("several changes of one holder share the folder's lock, which the last release frees", async () => {
       const [one, two] = await holders();
       const first = await one.acquire(['/w/a'], 0);
       const second = await one.acquire(['/w/b'], 0);

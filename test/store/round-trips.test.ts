@@ -7,14 +7,14 @@ import type { Store } from '../../src/store/store.ts';
 import { ok } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';
 
-/** Answered from memory: a synchronous call cannot wait for a network. */
+/** Calls that are answered from memory: a synchronous call cannot wait for a network. */
 const FREE: ReadonlySet<string> = new Set(['recent']);
 const WRITES: ReadonlySet<string> = new Set(['record', 'note', 'prune']);
 
 /** Names of the calls that a store received, in order. */
 type Calls = string[];
 
-/** A store behind a network answers each of these calls with a round trip. */
+/** A store that logs its calls. A store behind a network needs a round trip for each of them. */
 function counted(store: Store, calls: Calls): Store {
   return new Proxy(store, {
     get: (target, name) => {
@@ -67,7 +67,7 @@ describe('calls to the store', () => {
     expect(calls.length - writes, calls.join(' ')).toBeLessThanOrEqual(most.reads);
   });
 
-  it('of an edit that makes a claim, while another session has claims elsewhere, are as many as without', async () => {
+  it("of an edit do not increase because of its claim or another session's claims", async () => {
     const run = async (policy: 'notice' | 'off'): Promise<string> => {
       const { sessions, calls } = await countedSessions(policy);
       const other = await sessions.session('other');
@@ -85,7 +85,7 @@ describe('calls to the store', () => {
     expect(await run('notice')).toBe(await run('off'));
   });
 
-  it('of opening a session fetch no other sessions of other workspaces', async () => {
+  it('of opening a session do not fetch sessions of other workspaces', async () => {
     const { sessions, calls } = await countedSessions();
     await sessions.session('agent');
     expect(calls).toEqual(['sessions', 'session', 'record', 'session']);

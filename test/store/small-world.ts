@@ -155,7 +155,7 @@ function relative(of: string): string {
   return of.slice(ROOT.length + 1);
 }
 
-/** Outermost first. */
+/** The folders that contain a path, outermost first. */
 function ancestors(path: string): string[] {
   const parts = path.split('/');
   return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join('/'));

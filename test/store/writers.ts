@@ -7,7 +7,7 @@ import type { Store } from '../../src/store/store.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { scratch } from '../support/tree.ts';
 
-/** The report of a writer about an acknowledged record. */
+/** A writer's report about an acknowledged record. */
 interface Told {
   readonly count: number;
   readonly seq: number;
@@ -16,12 +16,12 @@ interface Told {
 
 /** Kills writers in the middle of their work, round after round, on one database. */
 export function killedWriters({ rounds, writers }: { rounds: number; writers: number }): void {
-  it(`kill -9 in the middle, ${rounds} rounds: every acknowledged record is there and the database sound`, async () => {
+  it(`kill -9 in the middle, ${rounds} rounds: every acknowledged record exists, and the database is intact`, async () => {
     const file = join(scratch().home, 'state.db');
     const acknowledged: Told[] = [];
     for (let round = 0; round < rounds; round++) {
       const children = await startWriters(file, writers, { records: 0, tellEvery: 1, name: `r${round}` });
-      // After some work, not after a time, so that each round ends elsewhere, also on a slow machine.
+      // Kills after some work, not after a time, so that each round ends at another point, even on a slow machine.
       const first = await Promise.all(children.map((child) => child.message<Told>()));
       acknowledged.push(...first);
       for (let i = 0; i < round * 3; i++) acknowledged.push(await (children[0] as Child).message<Told>());
@@ -42,7 +42,7 @@ export function killedWriters({ rounds, writers }: { rounds: number; writers: nu
 
 /** Lets writers record at the same time on one database, each building on its own last record. */
 export function interleavedWriters({ records, writers }: { records: number; writers: number }): void {
-  it(`${writers} × ${records} records interleaved: none is lost, doubled or out of the chain`, async () => {
+  it(`${writers} × ${records} records interleaved: none is lost, duplicated or outside the chain`, async () => {
     const file = join(scratch().home, 'state.db');
     const children = await startWriters(file, writers, { records, tellEvery: records });
     const ends = await Promise.all(children.map((child) => child.message<Told>()));

@@ -24,9 +24,9 @@ export async function compareClaims(pace: Pace): Promise<void> {
       `${notice.notices.length} notices, ${notice.putAside} turns put aside`,
   );
   expect(off.notices).toEqual([]);
-  // At most one for each agent, turn and path.
+  // Each agent gets at most one notice for each turn and path.
   expect(new Set(notice.notices).size).toBe(notice.notices.length);
-  // The control: without claims these agents do collide.
+  // Control: without claims these agents do collide.
   expect(off.stale).toBeGreaterThanOrEqual(40);
   expect(notice.stale * 2).toBeLessThanOrEqual(off.stale);
 }

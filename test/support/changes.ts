@@ -6,7 +6,7 @@ import { remove, removeLink } from '../../src/disk/remove.ts';
 import { replace } from '../../src/disk/replace.ts';
 import type { Workspace } from '../../src/workspace/workspace.ts';
 
-/** The tree every change below starts from. */
+/** The tree from which every change below starts. */
 export const BEFORE: readonly string[] = ['f: old', 'link => f', 'folder/inner: inner', 'other/'];
 
 export const CHANGES = ['create', 'replace', 'remove', 'remove a link', 'move', 'move a folder'] as const;

@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 import { errnoOf } from '../../src/model/errno.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
-// Inside the project, so that the bundles find its packages; one folder per test process.
+// The folder is inside the project, so that the bundles find its packages. Each test process has its own.
 const folder = join(project, `node_modules/.cache/lookfirst-children-${process.getuid?.() ?? ''}`);
 const bundles = join(folder, String(process.pid));
 const ready = new Map<string, Promise<string>>();

@@ -11,13 +11,13 @@ const project = fileURLToPath(new URL('../..', import.meta.url));
 const IMAGE = 'lookfirst-test';
 const USER = '65534';
 
-/** A container engine that works here, if there is one. */
+/** A container engine that works on this machine, or undefined. */
 const ENGINE = ['docker', 'podman'].find(
   (name) => spawnSync(name, ['info'], { stdio: 'ignore' }).status === 0,
 );
 const SANDBOX = existsSync('/usr/bin/bwrap') ? '/usr/bin/bwrap' : undefined;
 
-/** The program that runs the container's entry point here. */
+/** The program that runs the container's entry point on this machine. */
 export const CONTAINER: 'engine' | 'sandbox' | 'none' =
   ENGINE !== undefined ? 'engine' : SANDBOX !== undefined ? 'sandbox' : 'none';
 
@@ -26,7 +26,7 @@ export const CONTAINER: 'engine' | 'sandbox' | 'none' =
  * layout: the same paths, an ordinary user, a read-only system, the workspace mounted.
  */
 export async function startContainer(places: Scratch, user: string = USER): Promise<Served> {
-  // In the sandbox this user's own files belong to the user inside.
+  // Inside the sandbox, this user's files belong to the container's user.
   if (ENGINE !== undefined)
     giveAway(places.root, ...readdirSync(places.root).map((name) => join(places.root, name)));
   const served = ENGINE === undefined ? inSandbox(places, user) : inEngine(ENGINE, places, user);
@@ -34,7 +34,7 @@ export async function startContainer(places: Scratch, user: string = USER): Prom
   return served;
 }
 
-/** The entry point's answer when it runs as root. */
+/** The exit status and the error of the entry point when it runs as root. */
 export function asRoot(places: Scratch): { readonly status: number | null; readonly stderr: string } {
   const [program, args] =
     ENGINE === undefined

@@ -8,15 +8,15 @@ import { entriesBelow, type Scratch, scratch } from './tree.ts';
 /** Number of files that a replayed session changed, and what the gate knows about them. */
 export interface Coverage {
   mutations: number;
-  /** Changed by a call that a hook had let pass. */
+  /** Files changed by a call that a hook had allowed. */
   judged: number;
-  /** The journal's entry of the call names it with its present bytes. */
+  /** Files that the journal entry of the call names with their present bytes. */
   recorded: number;
-  /** An undo of that entry restores its former state. */
+  /** Files whose former state an undo of that entry restores. */
   undone: number;
   /** Denials of a well-behaved agent's calls. */
   refused: string[];
-  /** Changed files that git ignores. Without a layer they are not covered, so they are counted apart. */
+  /** Changed files that git ignores. Without a layer they are not covered, so they are counted separately. */
   ignored: number;
   /** The first few files that are not covered, for the failure message. */
   missed: string[];
@@ -31,7 +31,7 @@ interface Step {
 
 /**
  * Replays a session of one client that works in a git repository: it reads, writes and edits with its own tools, and its shell
- * makes `shellShare` of the changes. Then takes every recorded change back, newest first.
+ * makes `shellShare` of the changes. Then undoes every recorded change, newest first.
  */
 export async function coverageOf(
   client: Replayed,
@@ -174,7 +174,7 @@ async function shellCall(turn: Turn, kind: number): Promise<Replied> {
 }
 
 interface ShellCall {
-  /** The write is certain, so an unread file would be refused. */
+  /** The command certainly writes the file, so it would be refused if the file is unread. */
   readonly needsRead?: true;
   command(name: string, at: number): string;
 }

@@ -8,7 +8,7 @@ export interface CreateTally {
   readonly doubles: number;
   /** Names that no process created. */
   readonly orphans: number;
-  /** Files of the winner that another process found incomplete. */
+  /** Files that another process found incomplete. */
   readonly halves: number;
   /** Other files in the folder. */
   readonly litter: number;

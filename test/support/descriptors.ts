@@ -62,14 +62,14 @@ export async function failMany(count: number): Promise<{ before: number; after: 
     workspace.close();
     return failed;
   };
-  // Runs each once first: the first change opens the log of temporary names, which stays open.
+  // Runs each operation first without counting: the first change opens the log of temporary names, which stays open.
   await failTimes(100);
   const before = openDescriptors();
   const failed = await failTimes(count);
   return { before, after: openDescriptors(), failed };
 }
 
-/** One operation that fails; true if it did. */
+/** Operations that fail. Each returns true if it did. */
 function operationsOf(
   disk: Bench,
   workspace: Workspace,

@@ -43,7 +43,7 @@ export async function ok<T>(outcome: Promise<Outcome<T>> | Outcome<T>): Promise<
   return settled;
 }
 
-/** The refusal; fails if it went through or has another code. */
+/** The refusal; fails if the call succeeded or has another code. */
 export async function refusal<T>(outcome: Promise<Outcome<T>>, code: RefusalCode): Promise<Refusal> {
   const settled = await outcome;
   if (settled.ok) expect.fail(`expected ${code}, but it went through`);

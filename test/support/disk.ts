@@ -19,11 +19,11 @@ export interface Bench extends Scratch {
   text(path: string): string;
   /** Names in a folder below the root, including our temporary ones. */
   names(path?: string): string[];
-  /** Texts of all files that were kept. */
+  /** Texts of all displaced files that were kept. */
   retained(): string[];
 }
 
-/** Makes a tree and opens it; without syncing, unless a test asks for it. */
+/** Makes a tree and opens it. Files are not synced, unless a test sets a durability. */
 export function bench(
   tree: readonly string[],
   options: Partial<DiskOptions> = {},

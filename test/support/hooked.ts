@@ -5,14 +5,14 @@ import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
 import { HookDoor } from '../../src/hooks/run-hook.ts';
 import type { Scratch } from './tree.ts';
 
-/** An answer to one neutral event. */
+/** An answer to one event in the generic format. */
 export interface Answer {
   readonly verdict: 'pass' | 'deny';
   readonly reason?: string;
   readonly context?: string;
 }
 
-/** A harness that sends neutral events to a hook door in this process, as a resident answers them. */
+/** A harness that sends generic events to a hook door in this process, as a resident process answers them. */
 export class Hooked {
   readonly places: Scratch;
   readonly session: string;
@@ -25,7 +25,7 @@ export class Hooked {
     this.#door = door ?? openDoor(places);
   }
 
-  /** Another session of the same resident. */
+  /** Another session of the same resident process. */
   other(session: string): Hooked {
     return new Hooked(this.places, { session, door: this.#door });
   }
@@ -49,7 +49,7 @@ export class Hooked {
     return this.send({ event: 'after', action: 'read', input: { path }, output: text, call: this.#next() });
   }
 
-  /** A tool of the host that changes files: the event before, the change, the event after. */
+  /** A tool of the host that changes files: the before-event, the change, the after-event. */
   async change(action: string, input: object, make: () => void): Promise<Answer> {
     const call = this.#next();
     const before = await this.send({ event: 'before', action, input, call });
@@ -59,7 +59,7 @@ export class Hooked {
     return { ...before, ...after };
   }
 
-  /** A shell command: the event before, the command itself, the event after with its output. */
+  /** A shell command: the before-event, the command itself, the after-event with its output. */
   async shell(command: string, meanwhile: () => void = () => undefined): Promise<Answer> {
     const call = this.#next();
     const before = await this.send({ event: 'before', action: 'run', input: { command }, call });

@@ -17,7 +17,7 @@ export const FILE: Extract<Target, { exists: true }> = {
 };
 export const MISSING: Target = { exists: false };
 
-/** A whole view of `a.txt`, with changes. */
+/** A sighting of the whole of `a.txt`, with the given fields replaced. */
 export function sighting(changes: Partial<Sighting> = {}): Sighting {
   return {
     key: '/w/a.txt',
@@ -37,7 +37,7 @@ export function flags(changes: Partial<SightingFlags>): SightingFlags {
   return { ...NO_FLAGS, ...changes };
 }
 
-/** An overwrite of a file that was seen whole and is unchanged, with changes. */
+/** The facts of an overwrite of a file that was seen whole and is unchanged, with the given fields replaced. */
 export function facts(changes: Partial<Facts> = {}): Facts {
   return {
     action: 'overwrite',

@@ -11,9 +11,9 @@ import type { Scratch } from './tree.ts';
 
 /** The counts of all rounds. */
 export interface KilledRounds {
-  /** Killed before the call: the client refuses it. */
+  /** Rounds in which the hook was killed before the call, so that the client refused the call. */
   old: number;
-  /** The change was made. */
+  /** Rounds in which the change was made. */
   new: number;
   killed: number;
 }
@@ -55,7 +55,7 @@ export async function killHooks(
     const now = readFileSync(file, 'utf8');
     expect([before, after]).toContain(now);
     seen[now === after ? 'new' : 'old'] += 1;
-    // Gemini names no calls: its entry is the one since the last round.
+    // Gemini sends no call ids, so its entry is the one after the last round.
     const named = client === 'gemini' ? undefined : call.call;
     since = await checkJournal(places, { call: named, isNew: now === after, before, since });
   }
@@ -72,7 +72,7 @@ interface Overwrite {
   readonly root: string;
 }
 
-/** The event before or after a call that overwrites `a.txt`, as the client spells it. */
+/** The before-event or after-event of a call that overwrites `a.txt`, in the client's format. */
 function eventOf(
   kind: 'before' | 'after',
   { client, how, call, before, content, root }: Overwrite,
@@ -133,7 +133,7 @@ function hookProcess(
   killAfterMs: number,
 ): Promise<{ readonly killed: boolean; readonly stdout: string }> {
   const [program = '', ...first] = PROGRAM;
-  // A named store keeps the process from starting a resident.
+  // With a named store, the process starts no resident process.
   const env = environment(places, { LOOKFIRST_STORE: `sqlite:${join(places.home, 'lookfirst.db')}` });
   return new Promise((resolve) => {
     const child = spawn(program, [...first, 'hook', client], { cwd: places.root, env });

@@ -4,12 +4,12 @@ import { environment, lookfirst, PROGRAM } from './command-line.ts';
 import type { Scratch } from './tree.ts';
 import { treeOf } from './tree-of.ts';
 
-/** Makes 40 files and a folder with a file, and removes `a.txt`. */
+/** Creates 40 files and a folder with a file, and removes `a.txt`. */
 export const FEW_FILES = {
   script: 'for i in $(seq 40); do echo new > f$i; done; mkdir d; echo x > d/x; rm a.txt',
   left: 42,
 };
-/** Makes a folder of 260 files, whose commit links them, and 20 files beside it, and removes `a.txt`. */
+/** Creates a folder of 260 files, which a commit links, and 20 files beside it, and removes `a.txt`. */
 export const MANY_FILES = {
   script: 'mkdir d; seq 260 | split -l 1 -a 3 - d/f; for i in $(seq 20); do echo new > f$i; done; rm a.txt',
   left: 281,
@@ -38,7 +38,7 @@ export async function killRuns(
   expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
   let committed = 0;
   for (let round = 0; round < rounds; round += 1) {
-    // The commit is in the second half of the time.
+    // The commit happens in the second half of this time.
     await killedAfter(places, command.script, wholeMs * (0.4 + (0.8 * round) / rounds));
     expect(await lookfirst(places, ['run', '--', 'true'])).toMatchObject({ code: 0 });
     const after = treeOf(places.root);

@@ -17,7 +17,7 @@ export interface OutsideSaves {
 }
 
 export interface SavesTally {
-  /** Saves of the outside programs. */
+  /** Number of saves by the outside programs. */
   saves: number;
   /** Number of saves that left the live file before their program had read it again. */
   displaced: number;

@@ -7,14 +7,14 @@ import type { GatedSession } from '../../src/session/gated-session.ts';
 import { diffLines, type Hunk } from '../../src/text/diff.ts';
 import { splitLines } from '../../src/text/lines.ts';
 
-/** The rules that judge the same events. The last three are published rules of other guards, in a few lines each. */
+/** The rules that judge the same events. The last three are rules that other tools use, in a few lines each. */
 export const RULES = ['Lookfirst', 'whole-file hash', 'mtime', 'read set'] as const;
 type Rule = (typeof RULES)[number];
 
 interface RuleTally {
   /** Changes built on outdated bytes that the rule lets pass. */
   missed: number;
-  /** Changes that would harm nothing and that the rule refuses. */
+  /** Harmless changes that the rule refuses. */
   wrong: number;
 }
 
@@ -31,7 +31,7 @@ export interface ReplayTally {
   rereadBytes: number;
   /** Paths whose bytes differ from git's at the end. */
   differing: string[];
-  /** The gate's wrong verdicts: commit, path and code, for a look at each. */
+  /** The gate's wrong verdicts: commit, path and code, for inspection. */
   readonly mistakes: string[];
 }
 
@@ -57,7 +57,7 @@ export interface Replay {
   readonly random: () => number;
 }
 
-/** At most this many files of a commit are the agent's. Renamings of the whole source are not its daily work. */
+/** The agent makes commits with at most this many files. Larger ones, such as renamings, are left to other programs. */
 const MAX_FILES = 30;
 const RECEIPT_BYTES = 60;
 /** At most this many hunks of a file are made as edits; more are one whole write. */
@@ -154,7 +154,7 @@ class Run {
     }
   }
 
-  /** Another program makes the change: an editor, or an archive that brings its own, older times. */
+  /** Another program makes the change: an editor, or an archive program that sets older times. */
   #outside({ path, mode, status }: FileChange, bytes: Buffer | undefined): void {
     const file = join(this.#replay.root, path);
     if (status === 'D' || bytes === undefined || !mode.startsWith('100')) {
@@ -169,7 +169,7 @@ class Run {
       utimesSync(file, seen.mtimeMs / 1000, seen.mtimeMs / 1000);
   }
 
-  /** Another program makes a part of the change first, or changes the very lines that the agent is about to change. */
+  /** Another program first makes a part of the change, or changes the lines that the agent is about to change. */
   #meanwhile(path: string, live: string, next: string): void {
     const file = join(this.#replay.root, path);
     const { mtimeMs } = statSync(file);
@@ -189,7 +189,7 @@ class Run {
     if (this.#replay.random() < 0.1) utimesSync(file, mtimeMs / 1000, mtimeMs / 1000);
   }
 
-  /** Programs that touch a file, or write the same bytes again. */
+  /** Other programs touch a file, or write the same bytes again. */
   #noise({ path }: FileChange): void {
     const bytes = this.#replay.random() < 0.1 ? this.#live(path) : undefined;
     if (bytes !== undefined) writeFileSync(join(this.#replay.root, path), bytes);
@@ -205,7 +205,7 @@ class Run {
       await this.#read(path);
       await this.#judged(path, { truth: 'must', at: 'whole' }, () => this.#replay.session.delete(path));
     }
-    // A file that appears there later is another one, unless its bytes are those of before.
+    // A file that appears there later counts as unseen, unless it has the deleted bytes.
     this.#saw(path);
   }
 
@@ -242,7 +242,7 @@ class Run {
     this.#saw(path);
   }
 
-  /** One edit per hunk, each with an anchor from what the agent has seen. */
+  /** Makes one edit per hunk, each with an anchor from the text that the agent has seen. */
   async #edit(change: FileChange, next: string): Promise<void> {
     const { path } = change;
     for (let steps = 0; steps <= MAX_HUNKS; steps += 1) {
@@ -271,7 +271,7 @@ class Run {
   /** The verdict on a change of the whole file: it needs a view of the present bytes. */
   #whole(path: string, live: string): Truth {
     if (this.#views.get(path)?.text === live) return 'must';
-    // The gate lets bytes pass that came back and that the session has seen whole before.
+    // The gate allows a file to be replaced if it is back at bytes that the session has seen whole.
     return this.#earlier.has(`${path}\0${live}`) ? 'either' : 'must not';
   }
 
@@ -352,7 +352,7 @@ class Run {
     }
   }
 
-  /** The content itself is refused (a placeholder, say): counted by its code, and made outside. */
+  /** Counts a refusal of the content itself (such as a placeholder) by its code, and makes the change outside. */
   #gaveUp(change: FileChange, next: string, { code }: Refusal): void {
     this.tally.codes[`${code} (content)`] = (this.tally.codes[`${code} (content)`] ?? 0) + 1;
     this.#outside(change, Buffer.from(next));

@@ -115,7 +115,7 @@ const TOOLS: Readonly<Record<Replayed, Tools>> = {
   },
 };
 
-/** One event of a call, before the client has put it into its own form. */
+/** One event of a call, before it is put into the client's format. */
 interface CallEvent {
   readonly kind: 'before' | 'after';
   readonly session: string;
@@ -186,7 +186,7 @@ function payloadOf(client: HostName, event: CallEvent): JsonObject {
   }
 }
 
-/** The reply of the gate, whatever form the client reads it in. */
+/** The gate's reply, independent of the client's format. */
 export interface Replied {
   readonly denied: boolean;
   readonly text: string;
@@ -264,7 +264,7 @@ export class ReplayedClient {
     return this.#event('after', { use, call, response });
   }
 
-  /** The model's context was summarised. */
+  /** Reports that the model's context was summarised. */
   async compacted(): Promise<void> {
     const { session } = this;
     const cwd = this.#places.root;

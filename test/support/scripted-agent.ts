@@ -10,17 +10,17 @@ export const EDITS = 200;
 const FUNCTIONS = 8;
 const EDITS_OF_A_TURN = 10;
 
-/** The events of one agent. */
+/** Counts of one agent's events. */
 export interface Counts {
   stale: number;
   edits: number;
-  /** Turns that it ended before its first edit, because another session worked on the file. */
+  /** Turns that the agent ended before its first edit, because another session worked on the file. */
   putAside: number;
   /** `agent turn path` of each notice about a claim. */
   readonly notices: string[];
 }
 
-/** One function of one file gets one more line. */
+/** A task: one more line in one function of one file. */
 export interface Task {
   readonly file: string;
   readonly fn: number;
@@ -112,7 +112,7 @@ export class ScriptedAgent {
     if (done.ok) {
       desk.text = desk.text.replace(oldString, newString);
       this.#note(desk, file, done.notices);
-      // The notice shows what else changed. Reading stands for taking that over.
+      // The notice shows what else changed. Reading the file again stands for using the notice.
       if (done.notices.some(({ kind }) => kind === 'changed-elsewhere')) await this.#look(desk, file);
       this.counts.edits += 1;
       return true;
@@ -149,7 +149,7 @@ export class ScriptedAgent {
 /** One turn of an agent: the text of its file as it knows it. */
 interface Desk {
   text: string;
-  /** It received a notice in this turn. */
+  /** True if the agent received a notice in this turn. */
   told: boolean;
 }
 

@@ -115,7 +115,7 @@ function servingHere(places: Scratch, args: readonly string[]): ChildProcessWith
   };
   void runServe({
     args,
-    // The server uses these parts of a process, and its signals, which never come.
+    // The server uses these parts of a process. Signals never arrive here.
     process: Object.assign(new EventEmitter(), around) as unknown as NodeJS.Process,
     homeFolder: places.base,
     servers: () => import('../../src/mcp/serve.ts'),

@@ -29,7 +29,8 @@ function randomFrom(seed: number): () => number {
 const NAMES = ['a', 'b', 'c', 'd1', 'd2', 'l', 'x y', '.h'];
 
 /**
- * A shell program that creates, deletes, moves, chmods, links, replaces and nests. Single lines may fail; it continues.
+ * A shell program that creates, deletes, moves, chmods, links, replaces and nests files. Single lines may fail; the
+ * program continues.
  */
 function shellProgram(seed: number): string {
   const random = randomFrom(seed);
@@ -89,15 +90,15 @@ export async function openStage(): Promise<Stage> {
   const sessions = await Sessions.open({ roots: [root], home: join(base, 'state'), policy });
   const close = async (): Promise<void> => {
     await sessions.close();
-    // Folders in a kept layer have no permissions.
+    // Folders in a kept layer have no permissions, so `rm` cannot remove them.
     removeLayer({ folder: base });
   };
   return { base, root, sessions, close };
 }
 
 /**
- * Runs a program in a sandbox and, for comparison, on a copy: equal after the commit, equal to the start after the
- * undo.
+ * Runs a program in a sandbox and, for comparison, on a copy. Both trees must be equal after the commit, and the
+ * workspace must be restored after the undo.
  */
 export async function compareProgram({ base, root, sessions }: Stage, seed: number): Promise<void> {
   const program = shellProgram(seed);

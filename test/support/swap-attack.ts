@@ -25,7 +25,7 @@ export interface SwapAttack {
   /** `naive`: realpath, compare, then work by path. */
   readonly code: 'ours' | 'naive';
   readonly tries: number;
-  /** Continues until at least this many tries were served, refused, and (naive) escaped, however long that takes. */
+  /** Continues until at least this many tries succeeded, were refused, and (naive only) escaped, however long that takes. */
   readonly atLeast?: number;
 }
 
@@ -92,7 +92,7 @@ async function naively(attack: SwapAttack, victim: Victim): Promise<Attempt> {
     if (!checked.startsWith(`${victim.root}/`)) return 'refused';
     return attack.operation.naive(folder) ?? 'served';
   } catch (error) {
-    // For example, an operation that was done half inside and half outside.
+    // A system error is expected, such as from an operation done half inside and half outside. Anything else is a bug.
     if (errnoOf(error) === undefined) throw error;
     return 'refused';
   }
@@ -117,7 +117,7 @@ function layOut(places: Scratch, variant: SwapVariant): { left: string; right: s
   return { left, right };
 }
 
-/** Changes with every name that is created, moved or removed there, even if that is taken back. */
+/** The time of the outside folder: it changes with every name that is created, moved or removed there. */
 function outsideTime(places: Scratch): bigint {
   return lstatSync(join(places.outside, 'a/b/c'), { bigint: true }).ctimeNs;
 }

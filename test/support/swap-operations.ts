@@ -57,7 +57,7 @@ export const SWAP_OPERATIONS: readonly SwapOperation[] = [
     naive: (folder) => shown(readFileSync(join(folder, 'f.txt'))),
   },
   {
-    name: 'read with a look of its own',
+    name: 'read without a known stat',
     attempt: (victim) =>
       below(victim, 'read', 'f.txt', async ({ place }) => {
         const read = await readSnapshot(place, { clock: victim.context.clock });

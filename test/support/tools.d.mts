@@ -1,5 +1,5 @@
 /**
- * A file of a package that only tests and benchmarks need and that is no dependency of ours, because it needs another
+ * A file of a package that only tests and benchmarks need and that is not a dependency of Lookfirst, because it needs another
  * Node or is a whole server. Such packages have a folder under test/ with pinned versions, installed when first used.
  */
 export function toolIn(folder: 'adapters' | 'conformance' | 'servers' | 'tokens', file: string): string;

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A folder of its own for one test: a workspace, a state folder and an outside, removed afterwards. */
+/** The folders of one test: a workspace, a state folder and a folder outside, removed afterwards. */
 export interface Scratch {
   readonly base: string;
   readonly root: string;
@@ -23,7 +23,7 @@ export interface Scratch {
   readonly outside: string;
 }
 
-/** The folder for tables of many small trees: in memory, if the machine allows it. */
+/** The parent folder of tables with many small trees: in memory, if the machine allows it. */
 export const IN_MEMORY: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 export function scratch(parent: string = tmpdir()): Scratch {

@@ -10,7 +10,7 @@ import { newToken } from '../../src/wire/http.ts';
 /** A viewer that serves in this process, and a client for its API. */
 export interface Viewed {
   readonly url: string;
-  /** An address that works once. */
+  /** Returns an address that works once. */
   once(): string;
   readonly origin: string;
   readonly token: string;

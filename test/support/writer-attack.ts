@@ -38,10 +38,10 @@ export function cannotRun(writer: WriterKind, commit: CommitKind): string | unde
 export interface WriterAttack {
   readonly writer: WriterKind;
   readonly commit: CommitKind;
-  /** Lines the outside writer adds in one round; each round has a file and a state folder of its own. */
+  /** Number of lines that the outside writer adds in one round; each round has its own file and state folder. */
   readonly writes: number;
   readonly rounds: number;
-  /** Where the state folder is; on another file system, retention must copy. */
+  /** The parent of the state folder; on another file system, displaced files must be copied. */
   readonly homes?: string;
 }
 
@@ -119,7 +119,7 @@ async function startMapping(attack: WriterAttack, target: string): Promise<Outsi
   let done = false;
   const answer = once(lines, 'line').then(([line]) => {
     done = true;
-    // Written by our own script.
+    // The cast is safe: our own script writes this file.
     return JSON.parse(line) as number[];
   });
   return {
@@ -194,7 +194,7 @@ async function commitNaively(writer: OutsideWriter, target: string, tally: Write
   return writer.acknowledged();
 }
 
-/** Our own change in every commit: a first line of fixed length. */
+/** The change that each of our commits makes: a first line of fixed length. */
 function header(turn: number): string {
   return `ours ${String(turn).padStart(9, '0')}\n`;
 }

@@ -3,7 +3,7 @@ import type { ToolAnswer } from '../../src/tools/tool-answer.ts';
 import type { ToolHost } from '../../src/tools/tool-host.ts';
 import { JsonText } from '../../src/wire/json-text.ts';
 
-/** A message as it would go over the wire. */
+/** The text of a message as it would be sent. */
 export function written(parts: Parts): string {
   const out = new JsonText(0);
   writeParts(parts, out);

@@ -12,7 +12,7 @@ interface Finder {
   readonly NO_CHROMIUM: string;
 }
 
-// The pictures and the benchmark use the same finder, without a compiler.
+// The scripts for pictures and benchmarks use the same finder; they run without a compiler.
 const finder = (await import(new URL('../../scripts/chromium.mjs', import.meta.url).href)) as Finder;
 const program = finder.findChromium();
 if (program === undefined) {
@@ -20,7 +20,7 @@ if (program === undefined) {
   process.stderr.write(`skipped: ${finder.NO_CHROMIUM}\n`);
 }
 
-/** Presses Tab until something that matches has the focus. */
+/** Presses Tab until an element that matches has the focus. */
 async function tabTo(page: Page, selector: string): Promise<void> {
   for (let presses = 0; presses < 60; presses += 1) {
     await page.keyboard.press('Tab');
@@ -54,7 +54,7 @@ describe.skipIf(program === undefined)('the page', () => {
     );
     onTestFinished(async () => {
       await context.close();
-      // The browser itself reports a refused request.
+      // The browser itself logs refused requests as errors.
       expect(wrong.filter((each) => !/status of (401|409) /.test(each))).toEqual([]);
     });
     await page.goto(url);
@@ -75,7 +75,7 @@ describe.skipIf(program === undefined)('the page', () => {
     return { ...t, change, viewer: await viewed(t) };
   }
 
-  it('opens with the token and not without', async () => {
+  it('opens with the token and not without it', async () => {
     const { viewer } = await scene();
     const page = await open(viewer.url);
     await page.waitForSelector('.row.change');
@@ -102,7 +102,7 @@ describe.skipIf(program === undefined)('the page', () => {
     expect(viewer.told.join()).toContain('used before');
   });
 
-  it('grows live while three agents work', async () => {
+  it('shows new entries live while three agents work', async () => {
     const t = await desk({ session: 'one' });
     const agents = [t.session, await t.open({ session: 'two' }), await t.open({ session: 'three' })];
     await t.put('a.txt', 'one\n');
@@ -118,7 +118,7 @@ describe.skipIf(program === undefined)('the page', () => {
     expect(await page.locator('.chip').count()).toBe(3);
   });
 
-  it('pictures who has seen and written which line', async () => {
+  it('shows which session has seen and written which line', async () => {
     const t = await scene();
     const page = await open(t.viewer.url);
     await page.click('nav >> text=Files');
@@ -140,7 +140,7 @@ describe.skipIf(program === undefined)('the page', () => {
     expect(await page.textContent('.known')).toContain('it had read the whole file as it was');
   });
 
-  it('takes a change back by click, after a preview', async () => {
+  it('undoes a change by click, after a preview', async () => {
     const t = await scene();
     const page = await open(t.viewer.url);
     await page.click('.row.change');
@@ -153,7 +153,7 @@ describe.skipIf(program === undefined)('the page', () => {
     await page.waitForSelector('.row.change:has-text("undo")');
   });
 
-  it('takes single lines back', async () => {
+  it('undoes single hunks', async () => {
     const t = await scene();
     const page = await open(t.viewer.url);
     await page.click('.row.change');
@@ -177,7 +177,7 @@ describe.skipIf(program === undefined)('the page', () => {
     await expect.poll(() => t.text('src/a.ts')).toBe(text({ 20: 'twenty' }));
   });
 
-  it('says why an edit was refused, and what changed since the last prompt', async () => {
+  it('shows why an edit was refused, and what changed since the last prompt', async () => {
     const t = await scene();
     const page = await open(t.viewer.url);
     await page.click('.row.refusal');
@@ -192,7 +192,7 @@ describe.skipIf(program === undefined)('the page', () => {
     await expect.poll(() => t.text('src/a.ts')).toBe(text());
   });
 
-  it('answers the three questions of a stranger within a few clicks of the first page', async () => {
+  it("answers a new user's three questions within a few clicks of the first page", async () => {
     const t = await scene();
     const page = await open(t.viewer.url);
     let clicks = 0;
@@ -249,7 +249,7 @@ describe.skipIf(program === undefined)('the page', () => {
     await page.waitForSelector('.detail .diff');
     await page.click('.detail h3 a');
     await page.waitForSelector('.picture');
-    // A string, because these tests are compiled without the types of a browser.
+    // The script is a string, because these tests are compiled without a browser's types.
     const shown = await page.evaluate<{
       text: string;
       scripts: number;

@@ -48,14 +48,14 @@ function status(url: string, headers: Readonly<Record<string, string>>, method =
   });
 }
 
-describe('the viewer lets nobody in', () => {
+describe('the viewer refuses a request', () => {
   it.each([
     ['without a token', {}, 401],
     ['with a wrong token', { authorization: `Bearer ${'x'.repeat(43)}` }, 401],
     ['with the token in another form', { authorization: 'TOKEN' }, 401],
     ['with the token', { authorization: 'Bearer TOKEN' }, 200],
-    ['by a foreign name for this machine', { authorization: 'Bearer TOKEN', host: 'evil.example' }, 403],
-    ['by another port', { authorization: 'Bearer TOKEN', host: '127.0.0.1:1' }, 403],
+    ['through a foreign name for this machine', { authorization: 'Bearer TOKEN', host: 'evil.example' }, 403],
+    ['with another port', { authorization: 'Bearer TOKEN', host: '127.0.0.1:1' }, 403],
     ['from a foreign page', { authorization: 'Bearer TOKEN', origin: 'http://evil.example' }, 403],
     ['from a page on another port', { authorization: 'Bearer TOKEN', origin: 'http://127.0.0.1:1' }, 403],
     ['from an opaque origin', { authorization: 'Bearer TOKEN', origin: 'null' }, 403],
@@ -68,7 +68,7 @@ describe('the viewer lets nobody in', () => {
     expect(await status(`${origin}/api/start`, Object.fromEntries(sent))).toBe(expected);
   });
 
-  it('serves the page itself to anyone on this machine, with nothing in it and a strict policy', async () => {
+  it('but serves the page itself, without data and with a strict content policy, to any local program', async () => {
     const t = await scene();
     const { origin } = await viewed(t);
     for (const name of ['', 'app.js', 'app.css', 'icon.svg']) {
@@ -84,7 +84,7 @@ describe('the viewer lets nobody in', () => {
     expect((await fetch(`${origin}/`, { method: 'POST' })).status).toBe(404);
   });
 
-  it('answers a fault without a path, and tells the operator', async () => {
+  it('with an error that names no path if a fault occurs, and prints the details for the operator', async () => {
     const t = await scene();
     const v = await viewed(t, { openWorkspace: () => Promise.reject(new Error(`no ${t.root}`)) });
     const { status: code, body } = await v.post<{ error: string }>('undo', { change: t.change });
@@ -116,7 +116,7 @@ describe('the viewer shows', () => {
     expect(await kinds('turn=p1')).toEqual(['change', 'read', 'turn']);
   });
 
-  it('a change with its diff and what its session had seen', async () => {
+  it("a change with its diff and its session's sighting", async () => {
     const t = await scene();
     const v = await viewed(t);
     const [row] = (await v.get<FeedPage>('feed?kind=change')).rows;
@@ -128,7 +128,7 @@ describe('the viewer shows', () => {
     expect(view.files[0]?.known).toMatchObject({ state: 'whole' });
   });
 
-  it('why an edit was refused, by whom the file was changed, and that it was right', async () => {
+  it('why an edit was refused, which session changed the file, and that the refusal was right', async () => {
     const t = await scene();
     const v = await viewed(t);
     const [row] = (await v.get<FeedPage>('feed?kind=refusal')).rows;
@@ -143,7 +143,7 @@ describe('the viewer shows', () => {
     expect(view.after).toBeUndefined();
   });
 
-  it('who has seen and written which line', async () => {
+  it('which session has seen and written which line', async () => {
     const t = await scene();
     const v = await viewed(t);
     const file = await v.get<FilePicture>(`file?root=${encodeURIComponent(t.root)}&path=a.txt`);
@@ -154,7 +154,7 @@ describe('the viewer shows', () => {
     ]);
     expect(file.authors.filter((author) => author >= 0)).toHaveLength(2);
     expect(file.lines[2]).toBe('THREE');
-    // The refusal showed the reviewer the whole difference.
+    // The refusal showed the reviewer the whole diff, so nothing is stale.
     expect(strip('reviewer')).toMatchObject({ stale: [], wrote: [] });
   });
 
@@ -199,7 +199,7 @@ describe('the viewer shows', () => {
     expect(JSON.stringify(seen)).not.toContain(token);
   });
 
-  it('new entries as they come', async () => {
+  it('new entries as they are recorded', async () => {
     const t = await desk({ session: 'coder' });
     const v = await viewed(t);
     const { cursor } = await v.get<StartView>('start');
@@ -212,7 +212,7 @@ describe('the viewer shows', () => {
   });
 });
 
-describe('the viewer takes back', () => {
+describe('the viewer undoes', () => {
   it('a change, one hunk of it, and everything since a prompt; each after a preview that changes nothing', async () => {
     const t = await scene();
     const v = await viewed(t);
@@ -231,7 +231,7 @@ describe('the viewer takes back', () => {
     expect(t.text('a.txt')).toBe(text());
   });
 
-  it('nothing if the file changed since, and says what is in the way; merging keeps both', async () => {
+  it('nothing if the file changed since, and shows the conflicting change; a merge keeps both', async () => {
     const t = await scene();
     const v = await viewed(t);
     await t.put('a.txt', text({ 3: 'THREE', 9: 'nine', 15: 'FIFTEEN' }));
@@ -243,7 +243,7 @@ describe('the viewer takes back', () => {
     expect(t.text('a.txt')).toBe(text({ 9: 'nine' }));
   });
 
-  it('nothing where it is read-only, of unknown changes, or for malformed requests', async () => {
+  it('nothing if it is read-only, the change is unknown, or the request is malformed', async () => {
     const t = await scene();
     const readOnly = await viewed(t, { readOnly: 'several machines share this store' });
     expect((await readOnly.post('undo', { change: t.change })).status).toBe(403);
@@ -262,7 +262,7 @@ describe('the viewer takes back', () => {
 });
 
 describe('beside a server over HTTP', () => {
-  it('the viewer has a token of its own, and neither token opens the other', async () => {
+  it('the viewer has its own token, and neither token works for the other', async () => {
     const t = await scene();
     const served = Served.launch(t, ['serve', t.root, '--http'], { LOOKFIRST_TOKEN: 'for-mcp' });
     await served.client.said('viewer: ');
@@ -285,14 +285,14 @@ describe('beside a server over HTTP', () => {
   });
 });
 
-it('is small: script and style are at most 45 KB compressed', () => {
+it('the page is small: script and style are at most 45 KB compressed', () => {
   const size = (name: string) =>
     gzipSync(readFileSync(new URL(`../../dist/viewer/page/${name}`, import.meta.url)), { level: 9 })
       .byteLength;
   expect(size('app.js') + size('app.css')).toBeLessThanOrEqual(45 * 1024);
 });
 
-it('is refused on a store in memory and on a folder that is not there', async () => {
+it('refuses to start on a store in memory and on a missing folder', async () => {
   const t = await desk();
   expect((await lookfirst(t, ['view', '--store', 'memory:'])).code).toBe(1);
   expect((await lookfirst(t, ['view', 'nowhere'])).code).toBe(1);

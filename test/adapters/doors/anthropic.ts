@@ -145,7 +145,7 @@ export const AGENT_TOOLSET: Door = door(
 
 export function memorySuite(): void {
   describe('the memory tool', () => {
-    it('deletes and renames below /memories, and never blindly', async () => {
+    it('deletes and renames files below /memories only after they were read', async () => {
       const { root, session, put, text } = await workspace();
       put('a.md', 'tea\n');
       put('b.md', 'milk\n');
@@ -172,7 +172,7 @@ export function memorySuite(): void {
   });
 
   describe('context editing', () => {
-    it('lets a file that is read again be written, however often the server reports the edit', async () => {
+    it('allows a write after a new read, even if the server reports the same context edit again', async () => {
       const { root, session, put, text } = await workspace();
       put('a.txt', 'one\n');
       const { read, write } = LOOKFIRST_CALLS;

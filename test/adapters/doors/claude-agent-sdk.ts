@@ -155,7 +155,7 @@ export const CLAUDE_SERVER: Door = {
   tools: (session: Session) => lookfirstTools(session).map(({ name }) => `${TOOL}${name}`),
   compacts: async ({ session, root }) => {
     await session.read('a.txt');
-    // The hooks of the same session are told about the compaction.
+    // The SDK reports the compaction to the hooks of the same session.
     await sender(session, root)('PostCompact', { trigger: 'auto', compact_summary: '' });
     const steps = [[prefixed(write('a.txt', 'two\n'))]];
     return (await CLAUDE_SERVER.run({ session, root, steps })).at(-1);
@@ -187,7 +187,7 @@ export function hooksSuite(): void {
       expect(text('a.txt')).toBe('one\n');
     });
 
-    it('clear what was seen at a compaction, and give sub-agents sessions of their own', async () => {
+    it('forget all reads at a compaction, and give each sub-agent its own session', async () => {
       const { root, session, put } = await workspace();
       put('a.txt', 'one\n');
       const send = sender(session, root);

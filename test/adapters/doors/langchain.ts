@@ -139,7 +139,7 @@ export function backendSuite(): void {
       });
     });
 
-    it('shows paths from the root also if the session starts in a folder', async () => {
+    it('shows paths relative to the root even if the session starts in a subfolder', async () => {
       const { root, home } = scratch();
       mkdirSync(join(root, 'sub'));
       for (const name of ['top.txt', 'sub/low.txt']) writeFileSync(join(root, name), 'needle\n');
@@ -152,7 +152,7 @@ export function backendSuite(): void {
       expect(paths((await backend.glob('**/*.txt')).files)).toEqual(['/sub/low.txt', '/top.txt']);
     });
 
-    it('counts as read only what deepagents shows', async () => {
+    it('counts only the lines that deepagents shows as read', async () => {
       const { session, put } = await workspace();
       const line = `${'x'.repeat(99)}\n`;
       put('large.txt', line.repeat(2000));
@@ -165,7 +165,7 @@ export function backendSuite(): void {
       expect(page.endLine).toBeLessThan(700);
       const refused = await backend.write('/large.txt', '');
       expect(refused.error).toContain('PARTIALLY_READ');
-      // The next step counts lines from 0, as the tool does.
+      // The suggested next call counts lines from 0, as the tool does.
       expect(refused.error).toContain(`"offset":${page.endLine}`);
       expect(page.nextOffset).toBe(page.endLine);
     });

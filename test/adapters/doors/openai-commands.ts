@@ -61,7 +61,7 @@ export function commandSuite(): void {
   });
 
   describe('a sandbox of the OpenAI Agents SDK', () => {
-    it('is gated in its editor and its commands', async () => {
+    it('is gated for edits and for commands', async () => {
       const { base, home } = scratch();
       const sandbox = await new UnixLocalSandboxClient({ workspaceBaseDir: base }).create();
       onTestFinished(() => sandbox.close());
@@ -103,7 +103,7 @@ export function commandSuite(): void {
       expect(text('a.txt') + text('b.txt')).toBe('one\nkept\n');
     });
 
-    it('updates and moves a file, or does neither', async () => {
+    it('updates and moves a file in one change, or does neither', async () => {
       const { session, put, text } = await workspace();
       put('a.txt', 'one\n');
       await session.read('a.txt');

@@ -90,7 +90,7 @@ class ClaudeScribe implements Scribe {
     return record;
   }
 
-  /** Whole files are shown with the empty line after their final newline. */
+  /** The text of a result. The host shows a whole file with the empty line after its final newline. */
   #text(call: CallStep | undefined, step: ResultStep): string {
     if (step.is === 'blank') return NOTE;
     if (step.is === 'error' || step.is === 'denied') return 'File does not exist.';
@@ -144,7 +144,7 @@ class ClaudeScribe implements Scribe {
     return [this.#record(boundary), this.#record(summary)];
   }
 
-  /** In the host's order of keys. */
+  /** A record with its keys in the host's order. */
   #record(fields: object, after: object = {}): object {
     this.#count += 1;
     const uuid = `${this.#count.toString(16).padStart(8, '0')}-0000-4000-8000-${'0'.repeat(12)}`;

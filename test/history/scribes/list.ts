@@ -18,7 +18,7 @@ export interface ListWords {
   list(messages: readonly object[]): object;
   /** Summarises the context. Default: removes the messages from the list. */
   compact?(kept: readonly object[]): readonly object[];
-  /** The oldest results are cleared. */
+  /** Clears the oldest results. */
   clear?(count: number): readonly object[];
   readonly knowsDirectories?: true;
 }

@@ -1,4 +1,4 @@
-// Points 1 to 14 of what attacking version 1 found, as rules. See README.md in this folder.
+// Points 1 to 14 that attacks on version 1 found, written as rules. See README.md in this folder.
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -35,7 +35,7 @@ import {
 const LINES = Array.from({ length: 30 }, (_, index) => `line ${index + 1}\n`).join('');
 const ODD_SERVER = join(import.meta.dirname, '../children/odd-server.mjs');
 
-describe('1. while an editor saves by truncating, the empty file is not free to change', () => {
+describe('1. an empty file that an editor truncated a moment ago, while saving, cannot be changed unread', () => {
   const CHANGES: Readonly<Record<string, [tool: string, args: object]>> = {
     write: ['write_file', { path: 'a.txt', content: 'mine\n' }],
     batch: ['apply_changes', { changes: [{ path: 'a.txt', content: 'mine\n' }] }],
@@ -61,14 +61,14 @@ describe('1. while an editor saves by truncating, the empty file is not free to 
   });
 });
 
-describe('2. a save that a refused edit displaces is kept, in the journal and in the answer', () => {
-  it('two saves in the moment of the exchange', async () => {
+describe('2. a save that a refused edit displaces is kept, journalled and named in the answer', () => {
+  it('two saves at the moment of the exchange', async () => {
     const t = prepared({ 'a.txt': 'one\n' });
     const server = await Served.start(t, [], moment('two saves', t.path('a.txt')));
     done(await server.call('read_file', { path: 'a.txt' }));
     const edit = { path: 'a.txt', old_string: 'one', new_string: 'mine' };
     const { text } = refused(await server.call('edit_file', edit), 'STALE');
-    // Control: the moment was met, so one of the two saves is not in the live file.
+    // Control: the race happened, so one of the two saves is not in the live file.
     expect(t.text('a.txt')).not.toContain('theirs 1\ntheirs 2');
     const kept = entriesBelow(t.home).filter(({ path, entry }) => {
       const isKept = /\/(images|retained)\//.test(path) && entry.isFile();
@@ -125,7 +125,7 @@ describe('3. all or none holds when descriptors or the disk run out', () => {
   });
 });
 
-it('4. no part of a SHA-256 is a revision', async () => {
+it('4. no part of a SHA-256 is accepted as a revision', async () => {
   const t = await table({ 'a.txt': 'unread\n' });
   const sum = createHash('sha256').update('unread\n').digest('hex');
   for (const digits of [12, 16, 32, 64]) {
@@ -135,7 +135,7 @@ it('4. no part of a SHA-256 is a revision', async () => {
   expect(t.text('a.txt')).toBe('unread\n');
 });
 
-it('5. a folder is not deleted with a member that was read and has changed since', async () => {
+it('5. a folder is not deleted if a file in it was read and has changed since', async () => {
   const t = await table({ 'd/a.txt': 'one\n', 'd/b.txt': 'two\n' });
   done(await t.call('read_file', { path: 'd/a.txt' }));
   done(await t.call('list_directory', { path: 'd' }));
@@ -144,7 +144,7 @@ it('5. a folder is not deleted with a member that was read and has changed since
   expect(t.text('d/a.txt')).toBe('by hand\n');
 });
 
-it('6. another session’s change by id is not undone in unread files', async () => {
+it('6. another session’s change is not undone by id while its files are unread', async () => {
   const t = await table({ 'a.txt': 'one\n' }, { args: ['--session', 'ann'] });
   done(await t.call('read_file', { path: 'a.txt' }));
   const { outcome } = done(await t.call('write_file', { path: 'a.txt', content: 'two\n' }));
@@ -248,13 +248,13 @@ describe('9. the proxy does not believe a server that calls its tool read-only',
   });
 });
 
-describe('10. a database that is cut while it is open is noticed', () => {
+describe('10. a database that is truncated while it is open is detected', () => {
   const DAMAGES: Readonly<Record<string, (home: string) => void>> = {
     truncated: (home) => truncateSync(join(home, 'lookfirst.db'), 0),
     'without its WAL': (home) => rmSync(join(home, 'lookfirst.db-wal')),
   };
 
-  it.each(Object.entries(DAMAGES))('%s: later changes are faults', async (_, damage) => {
+  it.each(Object.entries(DAMAGES))('%s: later changes fail with a fault', async (_, damage) => {
     const t = await table({ 'a.txt': 'one\n' });
     done(await t.call('read_file', { path: 'a.txt' }));
     done(await t.call('write_file', { path: 'a.txt', content: 'two\n' }));
@@ -264,7 +264,7 @@ describe('10. a database that is cut while it is open is noticed', () => {
     expect(t.text('a.txt')).toBe('two\n');
   });
 
-  it('`log --verify` notices a journal that was shortened', async () => {
+  it('`log --verify` detects a shortened journal', async () => {
     const t = await table({ 'a.txt': 'one\n' });
     done(await t.call('read_file', { path: 'a.txt' }));
     done(await t.call('write_file', { path: 'a.txt', content: 'two\n' }));
@@ -278,7 +278,7 @@ describe('10. a database that is cut while it is open is noticed', () => {
   });
 });
 
-it('11. a server with a damaged database goes on with an empty one, and says so', async () => {
+it('11. a server with a damaged database continues with an empty one, and says so', async () => {
   const t = prepared({ 'a.txt': 'one\n' });
   writeFileSync(join(t.home, 'lookfirst.db'), 'not a database '.repeat(500));
   const server = await Served.start(t);
@@ -301,8 +301,8 @@ it('12. names inside a state folder below the root are not listed', async () => 
   for (const { text } of [listed, inside, found, searched]) expect(text).not.toContain('lookfirst.db');
 });
 
-describe('13. `undo --session X --merge` works around another writer', () => {
-  it('the dry run shows the result, and it is done', async () => {
+describe('13. `undo --session X --merge` merges around changes of another writer', () => {
+  it('the dry run shows the result, and the undo produces it', async () => {
     const t = await table({ 'a.txt': LINES }, { args: ['--session', 'ann'] });
     const bob = await t.another(['--session', 'bob']);
     const edit = async (server: Served, line: number, text: string): Promise<void> => {
@@ -331,7 +331,7 @@ describe('14. undo', () => {
     return t;
   }
 
-  it('of several changes goes over a folder that became a file', async () => {
+  it('of several changes works if a folder became a file in between', async () => {
     const t = await withFolder();
     const before = treeOf(t.root);
     done(await t.call('delete_path', { path: 'd', recursive: true }));
@@ -344,7 +344,7 @@ describe('14. undo', () => {
   it.each([
     ['delete', 'delete_path', { path: 'd', recursive: true }],
     ['move', 'move_path', { source: 'd', destination: 'm' }],
-  ])('of a folder’s %s keeps what was seen', async (_, tool, args) => {
+  ])('of a folder’s %s keeps its sightings', async (_, tool, args) => {
     const t = await withFolder();
     done(await t.call(tool, args));
     done(await t.call('undo_change'));

@@ -68,7 +68,7 @@ describe.each(SCRIBES)('$name', (kind) => {
   it.each(VIEWS)('%s is confirmed by a file with the same lines and by no other', (what, steps) => {
     const confirmed = (content: string): string | undefined => confirmedBy(kind, steps, content);
     if (confirmed(WHOLE) === undefined) return;
-    const all = what === 'the end' ? '4-5' : 'whole';
+    const all = what === 'the end of a file' ? '4-5' : 'whole';
     expect(confirmed(WHOLE)).toBe(all);
     // Transcripts do not show line endings, so CRLF confirms as well.
     expect(confirmed(WHOLE.replaceAll('\n', '\r\n'))).toBe(all);

@@ -4,7 +4,7 @@ import { patchText } from './lookfirst/dialect.ts';
 import { LOOKING_TOOLS } from './lookfirst/looking-tools.ts';
 import { DESTROYS, type Dialect, tool } from './tool.ts';
 
-// This dialect offers neither tool, so no sentence may name them.
+// This dialect has no tools to delete or undo, so its sentences must not name them.
 const { delete: _delete, undo: _undo, ...OFFERED } = LOOKFIRST_TOOLS;
 
 const PATCH_TOOL = tool({

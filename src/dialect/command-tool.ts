@@ -29,7 +29,7 @@ export function commandTool(name: string, timeout: 'timeout_ms' | 'timeout'): To
     needs: 'commands',
     call: ({ command, [timeout]: timeoutMs }) => ({
       kind: 'run',
-      // The arguments were checked against the schema above.
+      // The conversions are safe: the arguments were checked against the schema above.
       operation: {
         command: String(command),
         ...(timeoutMs === undefined ? {} : { timeoutMs: Number(timeoutMs) }),

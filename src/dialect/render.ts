@@ -29,8 +29,7 @@ export type ContentBlock =
 /** A tool's answer: one text, or blocks. */
 export type Rendered = string | readonly ContentBlock[];
 
-/** Answers of dialects that show neither receipts nor revisions. */
-
+/** The answer to a write in dialects that show neither receipts nor revisions. `plainEdit` and `plainInsert` are alike. */
 export function plainWrite(path: string, result: ChangeResult, context: RenderContext): string {
   return withNotices(`wrote ${result.sizeBytes} bytes to ${pathText(path)}`, path, { result, context });
 }
@@ -53,10 +52,7 @@ function withNotices(
   return [done, ...noticeTexts(result.notices, path, context)].join('\n');
 }
 
-/**
- * The rows, and whether there are more. Without that note a model would assume that the rest does
- * not exist.
- */
+/** The rows, and a note if there may be more. Without the note a model would assume that the rest does not exist. */
 export function rowsText(rows: readonly string[], { truncated }: { readonly truncated: boolean }): string {
   const more = truncated ? ['[there may be more: narrow the pattern or name a folder]'] : [];
   return [...rows, ...more].join('\n');

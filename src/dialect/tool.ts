@@ -6,7 +6,7 @@ import type { ToolNames } from '../report/tool-names.ts';
 import type { OperationKind, Operations, Results } from './operation.ts';
 import type { ReadStyle, RenderContext, Rendered } from './render.ts';
 
-/** Hints for clients. Every tool sets all four, because the defaults are pessimistic. */
+/** Hints for clients. Every tool sets all four, because clients assume the worst for a missing hint. */
 interface Annotations {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
@@ -103,7 +103,7 @@ export interface Dialect {
 /** Removes undefined members, for types that distinguish absent from undefined. */
 export function given<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const present = Object.entries(members).filter(([, value]) => value !== undefined);
-  // The object is the same, without its undefined members.
+  // The cast is safe: the object is the same, without its undefined members.
   return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
@@ -149,7 +149,7 @@ export function renamedNames({ names }: Dialect, tools: readonly Tool[]): ToolNa
   const kept = Object.entries(names).filter(
     ([, name]) => typeof name !== 'string' || name === names.spelling || isOffered(name),
   );
-  // The required names are filled in; the others may be absent.
+  // The cast is safe: `UNNAMED` has the required names, and the others may be absent.
   return { ...UNNAMED, ...Object.fromEntries(kept) } as ToolNames;
 }
 
@@ -159,7 +159,7 @@ function mapNames(names: ToolNames, map: (name: string) => string): ToolNames {
   const entries = Object.entries(names).map(([use, name]): [string, unknown] =>
     typeof name === 'string' && use !== 'spelling' ? [use, map(name)] : [use, name],
   );
-  // The object has the same members with different texts.
+  // The cast is safe: the object has the same members with different texts.
   return Object.fromEntries(entries) as unknown as ToolNames;
 }
 
@@ -182,7 +182,7 @@ export function checkArguments(
   const [mismatch] = checkShape(schema, args);
   if (mismatch !== undefined)
     return { reason: mismatchText(mismatch, { noun: 'argument', whole: 'the arguments' }) };
-  // `checkShape` has found an object.
+  // The cast is safe: `checkShape` has found an object.
   return { args: args as JsonRecord };
 }
 

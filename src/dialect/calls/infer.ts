@@ -123,7 +123,7 @@ function keyOf(args: JsonRecord, wanted: ReadonlySet<string>): string | undefine
   return Object.keys(args).find((key) => wanted.has(plain(key)) && isPath(args[key]));
 }
 
-/** A string that is not a URL. */
+/** True for a path or a `file:` URL, false for any other URL. */
 function isPath(value: unknown): boolean {
   return typeof value === 'string' && (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value) || /^file:/i.test(value));
 }

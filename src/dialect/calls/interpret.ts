@@ -150,7 +150,7 @@ function runTouch(rule: Extract<Rule, { does: 'run' }>, scope: Arguments): RunTo
   };
 }
 
-/** A copy may create or replace its destination. Of the new bytes only their source is known. */
+/** A copy may create or replace its destination. Its new bytes are unknown, except that they come from the source. */
 function transfer(
   rule: Extract<Rule, { readonly does: 'move' | 'copy' }>,
   source: string | undefined,
@@ -167,7 +167,10 @@ function transfer(
   ];
 }
 
-/** The edits of a call. Empty if the tool may change other text than the old one, or if an edit lacks a text. */
+/**
+ * The edits of a call. Empty if the tool may also change text that differs from the old text, or if an edit lacks a
+ * text.
+ */
 function editsOf(names: EditArguments, scope: Arguments): Edit[] {
   const items = names.each === undefined ? [scope] : itemsOf(scope[names.each]).map(recordOf);
   if (
@@ -216,7 +219,7 @@ function touchedLines(names: LineArguments | undefined, scope: Arguments): { lin
   const lines: LineRange[] = [];
   for (const { from, to } of asked) {
     if (from < 1 || to === undefined || to < 0) return {};
-    // A range that ends before it begins is between two lines, and both count as touched.
+    // A range that ends before it begins names the gap between two lines. Both lines count as touched.
     lines.push(from <= to ? { from, to } : { from: Math.max(1, to), to: from });
   }
   return { lines };

@@ -13,7 +13,7 @@ type PatchedFile =
 
 /** Consecutive lines before and after a patch. */
 interface PatchHunk {
-  /** A line above them, which the patching program uses to find the place. */
+  /** A line above the hunk, which the patching program uses to find the place. */
   readonly header?: string;
   readonly old: readonly string[];
   readonly new: readonly string[];
@@ -23,7 +23,7 @@ const FILE = /^\*\*\* (Add|Update|Delete) File: (.+?)\s*$/;
 const MOVE = /^\*\*\* Move to: (.+?)\s*$/;
 const HEADER = /^@@(?: (.*))?$/;
 
-/** The files that a patch names, in order. Lines outside them are ignored; a text without any has no files. */
+/** The files that a patch names, in order. Lines outside their sections are ignored. */
 function patchedFiles(patch: string): readonly PatchedFile[] {
   const sections: { verb: string; path: string; lines: string[] }[] = [];
   for (const line of patch.split(/\r?\n/)) {

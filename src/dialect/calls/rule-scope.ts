@@ -6,7 +6,7 @@ export type Arguments = JsonRecord;
 
 /** The arguments for one application of a rule. */
 interface RuleScope {
-  /** All arguments; for an item, its fields first and then the call's. */
+  /** All arguments. The fields of an item take precedence over the arguments of the call. */
   readonly values: Arguments;
   /** The item, if the rule applies to each element of an array. */
   readonly item?: { readonly each: string; readonly index: number; readonly value: unknown };
@@ -104,8 +104,8 @@ interface PathArgument {
 }
 
 /**
- * Every path in a call, and its position among the arguments. Values that the server gets unchanged are skipped:
- * possible names, and the empty path of a reading call, which servers treat as absent.
+ * Every path in a call, and its position among the arguments. Skips values that the server gets unchanged: those that
+ * may be names known only to the server, and the empty path of a reading call, which servers treat as absent.
  */
 export function pathArguments(rules: readonly Rule[], args: Arguments): PathArgument[] {
   const found: PathArgument[] = [];

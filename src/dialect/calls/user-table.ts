@@ -5,7 +5,7 @@ import { WORDS_FOR_ANY } from './tool-words.ts';
 /** One of the `servers` in a policy file, checked against `USER_TABLE`. */
 export type UserTable = Partial<ServerTable> & Pick<ServerTable, 'id' | 'tools'>;
 
-/** A user's table, with the fields that the user left out. */
+/** Adds defaults for the fields that the user left out. */
 export function completeTable(table: UserTable): ServerTable {
   return {
     serverNames: [table.id],

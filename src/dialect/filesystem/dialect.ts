@@ -26,7 +26,7 @@ const LISTING_TOOLS: readonly Tool[] = [
   tool({
     name: 'list_directory',
     title: 'List Directory',
-    description: 'List what is in a folder: [FILE] or [DIR] and the name, one a line.',
+    description: 'List what is in a folder: [FILE] or [DIR] and the name, one per line.',
     inputSchema: objectOf({ path: { type: 'string' } }, ['path']),
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
@@ -66,7 +66,7 @@ const LISTING_TOOLS: readonly Tool[] = [
     name: 'directory_tree',
     title: 'Directory Tree',
     description:
-      'Show a folder and everything below as JSON: name, type (file or directory), and children of directories. excludePatterns are globs to leave out.',
+      'Show a folder and everything below it as JSON: name, type (file or directory), and children of directories. excludePatterns are globs to leave out.',
     inputSchema: objectOf({ path: { type: 'string' }, excludePatterns: EXCLUDES }, ['path']),
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
@@ -106,7 +106,7 @@ const LISTING_TOOLS: readonly Tool[] = [
   tool({
     name: 'get_file_info',
     title: 'Get File Info',
-    description: 'Tell size, times, kind and permissions of a file or folder, without reading it.',
+    description: 'Show size, times, kind and permissions of a file or folder, without reading it.',
     inputSchema: objectOf({ path: { type: 'string' } }, ['path']),
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
@@ -120,7 +120,7 @@ const LISTING_TOOLS: readonly Tool[] = [
   tool({
     name: 'list_allowed_directories',
     title: 'List Allowed Directories',
-    description: 'Tell which directories this server may work in.',
+    description: 'List the directories in which this server may work.',
     inputSchema: { type: 'object', properties: {}, additionalProperties: false },
     outputSchema: TEXT_OUTPUT,
     annotations: READS,

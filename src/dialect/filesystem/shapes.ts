@@ -68,7 +68,7 @@ export function diffText(given: string, diff: string, { roots }: Pick<RenderCont
   return `${fence}diff\n${header}${rows}${fence}\n\n`;
 }
 
-/** The official server writes a count of one, too. */
+/** The official server always writes the number of lines, even if it is one. */
 function counted(header: string): string {
   return header.replace(/(?<=[-+]\d+)(?= )/g, ',1');
 }
@@ -120,8 +120,7 @@ export function forewordFor(
 function general(call: string, refusal: Refusal, context: RenderContext): string | undefined {
   const shown = pathText(absolutePath(refusal.path, context.roots));
   const said = (errno: string): string => `${errno}, ${call} '${shown}'`;
-  // Problems in the folders of the path: the official server reports these before it does anything
-  // else.
+  // Problems in the folders of the path. The official server reports these before it does anything else.
   const onTheWay = ON_THE_WAY[refusal.detail?.errno ?? ''];
   if (onTheWay !== undefined) return `${onTheWay}, realpath '${shown}'`;
   switch (refusal.code) {

@@ -193,7 +193,7 @@ const ripgrepSearch = tool({
     {
       pattern: { type: 'string', description: 'What to search for.' },
       path: { type: 'string', description: 'File or folder to search (default: the workspace).' },
-      caseSensitive: { type: 'boolean', default: false, description: 'Tell upper from lower case.' },
+      caseSensitive: { type: 'boolean', default: false, description: 'Distinguish upper and lower case.' },
       wholeWord: { type: 'boolean', default: false, description: 'Match whole words only.' },
       literal: {
         type: 'boolean',

@@ -27,8 +27,8 @@ describe('intentsOf', () => {
       ],
       'changes[1] needs exactly one of content, edits, delete and move_to, not 2',
     ],
-    [[{ path: 'a', delete: false }], 'changes[0] has "delete": false, which asks for nothing'],
-    [[{ path: 'a', content: '', delete: false }], 'changes[0] has "delete": false, which asks for nothing'],
+    [[{ path: 'a', delete: false }], 'changes[0] has "delete": false, which requests no change'],
+    [[{ path: 'a', content: '', delete: false }], 'changes[0] has "delete": false, which requests no change'],
   ])('refuses %j', (changes, reason) => {
     expect(intentsOf(changes)).toEqual({ kind: 'problem', reason });
   });

@@ -11,12 +11,12 @@ import type { RenderContext } from '../render.ts';
 import { ADDS, DESTROYS, type Dialect, given, type Problem, type Tool, tool } from '../tool.ts';
 import { CLAIM_TOOLS, LOOKING_TOOLS } from './looking-tools.ts';
 
-// `read_file` explains paths. Descriptions are short, because every word costs tokens in each
+// Without a description, because that of `read_file` explains paths, and every word costs tokens in each
 // conversation.
 const PATH = { type: 'string' } as const;
 const REVISION = {
   type: 'string',
-  description: 'Revision this builds on; refused for other bytes.',
+  description: 'Refuse the change if the file has another revision.',
 } as const;
 const OLD = {
   type: 'string',
@@ -222,7 +222,7 @@ interface AskedChange {
   readonly move_to?: string;
 }
 
-/** The intents of a batch, or the problem of the first change that has no meaning, or two. */
+/** The intents of a batch, or a problem if a change requests nothing or several things at once. */
 export function intentsOf(changes: readonly AskedChange[]): FileIntent[] | Problem {
   const intents: FileIntent[] = [];
   for (const [index, change] of changes.entries()) {
@@ -235,7 +235,7 @@ export function intentsOf(changes: readonly AskedChange[]): FileIntent[] | Probl
 
 function intentOf(change: AskedChange): FileIntent | string {
   const { path, content, edits, delete: remove, move_to: destination } = change;
-  if (remove === false) return 'has "delete": false, which asks for nothing';
+  if (remove === false) return 'has "delete": false, which requests no change';
   const whole = [content, edits, remove].filter((member) => member !== undefined).length;
   const asked = whole + (destination === undefined || (edits !== undefined && whole === 1) ? 0 : 1);
   if (asked !== 1) return `needs exactly one of content, edits, delete and move_to, not ${asked}`;

@@ -64,7 +64,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       depth: { type: 'integer', description: 'How many levels of folders to show; default 1.' },
       after: {
         type: 'string',
-        description: 'Go on after this name, where a listing was cut; without depth.',
+        description: 'Continue a listing that was cut, after this name; not with depth.',
       },
     }),
     annotations: READS,
@@ -126,7 +126,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     name: 'file_status',
     title: 'What was seen of a file',
     description:
-      'Tell what this session has seen of a file and whether that is still true; without a path, of every file it has seen.',
+      'Show what this session has seen of a file and whether it changed since; without a path, of every file.',
     inputSchema: objectOf({ path: { type: 'string' } }),
     annotations: READS,
     call: (operation) => ({ kind: 'status', operation, render: statusText }),

@@ -37,14 +37,20 @@ function textAnswer(text: string): Answer {
   return { ok: true, flagged: true, texts: [text] };
 }
 
-/** For a shell command a hook gets only the output, without exit code; for other tools it also gets the header. */
+/**
+ * Reads an answer of Codex. For a shell command, Codex gives a hook only the output, without the exit code. For other
+ * tools, the text begins with a header.
+ */
 function codexAnswer(text: string): Answer {
   const command = codexOutput(text);
   if (command === undefined) return { ...textAnswer(text), output: text };
   return { ok: command.ok, flagged: true, texts: [text], output: command.stdout };
 }
 
-/** `{type: "text", file}` of a read, `{stdout, stderr}` of a command, the file around an edit. */
+/**
+ * Reads an answer of Claude Code: `{type: "text", file}` for a read, `{stdout, stderr}` for a command, or the file
+ * around an edit.
+ */
 function claudeAnswer(response: JsonRecord): Answer {
   const file = objectIn(response, 'file');
   if (file !== undefined && response['type'] === 'text')
@@ -53,14 +59,17 @@ function claudeAnswer(response: JsonRecord): Answer {
   const stdout = stringIn(response, 'stdout');
   if (stdout !== undefined)
     return { ok: response['interrupted'] !== true, flagged: true, texts: [stdout], output: stdout };
-  // `{mode: "content", filenames, content}` of a search.
+  // A search answers with `{mode: "content", filenames, content}`.
   const content = stringIn(response, 'content');
   return { ok: true, flagged: true, texts: content === undefined ? [] : [content] };
 }
 
 const CONTEXT = /^<untrusted_context>\n([\s\S]*?)\n<\/untrusted_context>$/;
 
-/** `{llmContent, returnDisplay, error}`; output of other programs is wrapped in a frame. */
+/**
+ * Reads an answer of Gemini CLI: `{llmContent, returnDisplay, error}`. The output of other programs is inside a
+ * frame.
+ */
 function geminiAnswer(response: JsonRecord): Answer {
   if ((response['error'] ?? null) !== null) return FAILED;
   const { llmContent } = response;
@@ -75,7 +84,7 @@ function geminiAnswer(response: JsonRecord): Answer {
   return { ok: true, flagged: true, texts: [llmContent], output: command.stdout };
 }
 
-/** `{output, metadata}`. */
+/** Reads an answer of opencode: `{output, metadata}`. */
 function opencodeAnswer(response: JsonRecord): Answer {
   const text = stringIn(response, 'output');
   const metadata = objectIn(response, 'metadata') ?? {};
@@ -104,7 +113,10 @@ interface HostCommandOutput {
   readonly stdout: string;
 }
 
-/** `Chunk ID: …`, `Wall time: …`, `Process exited with code N` or `Exit code: N`, …, `Output:` and then the output. */
+/**
+ * The header of a command's output in Codex: `Chunk ID: …`, `Wall time: …`, `Process exited with code N` or `Exit
+ * code: N`, …, `Output:`.
+ */
 const HEADER =
   /^(?:(?:Chunk ID|Wall time|Original token count|Total output lines|Exit code): [^\n]*\n|Process [^\n]*\n){1,8}Output:\n/;
 const EXIT = /^(?:Exit code: |Process exited with code )(\d+)$/m;
@@ -112,8 +124,8 @@ const TRUNCATED = /^Warning: truncated output \(original token count: \d+\)\n/;
 const MAX_HEADER = 1000;
 
 /**
- * Removes Codex's header; older versions wrote JSON. Undefined if the text is neither; the command's success is then
- * unknown.
+ * Removes Codex's header, or the JSON around the output that older versions wrote. Returns undefined if the text has
+ * neither; it is then unknown whether the command succeeded.
  */
 export function codexOutput(text: string): HostCommandOutput | undefined {
   const header = HEADER.exec(text.slice(0, MAX_HEADER))?.[0];
@@ -132,7 +144,7 @@ function fromJson(text: string): HostCommandOutput | undefined {
 const FRAME = /^(?:<untrusted_context>\n)?Output: /;
 const GROUP = /\nProcess Group PGID: \d+(?:\n<\/untrusted_context>)?$/;
 
-/** Removes Gemini CLI's frame. It names an exit code, error or signal only if there is one. */
+/** Removes Gemini CLI's frame. The frame names an exit code, error or signal only if there is one. */
 export function geminiOutput(text: string): HostCommandOutput | undefined {
   const frame = FRAME.exec(text)?.[0];
   if (frame === undefined) return undefined;

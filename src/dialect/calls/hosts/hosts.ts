@@ -86,7 +86,8 @@ const GEMINI: HostTable = {
   },
   tools: {
     read_file: READ_PLAIN,
-    // Accepts globs and joins the files with marks that a file's content can forge.
+    // The tool accepts globs and joins the files with marks that a file's content can forge, so nothing counts as
+    // seen.
     read_many_files: [
       { does: 'look', each: 'include', path: '.' },
       { does: 'look', each: 'paths', path: '.' },

@@ -3,7 +3,9 @@ import type { EditArguments, Rule, ServerTable, ShownForm } from '../table.ts';
 const READ: readonly Rule[] = [
   { does: 'read', path: 'path', lines: { head: 'head', tail: 'tail' }, shown: { as: 'verbatim' } },
 ];
-/** `PATH:` and the text, or `PATH: Error - reason`; one result for all files. */
+/**
+ * One text for all files. The section of each file begins with `PATH:`, or with `PATH: Error - reason` if it failed.
+ */
 export const SECTIONS: ShownForm = {
   as: 'sections',
   open: 'PATH:\n',
@@ -250,7 +252,7 @@ export const FAST_FILESYSTEM: ServerTable = {
       { does: 'look', path: 'path', when: PREVIEW },
       { does: 'edit', path: 'path', edit: OLD_NEW, unless: PREVIEW },
     ],
-    // Extends a short old text to its whole line, and replaces that.
+    // The tool extends a short old text to its whole line, so the text that it replaces is unknown.
     fast_safe_edit: [{ does: 'touch', path: 'path' }],
     fast_edit_blocks: [{ does: 'edit', path: 'path', edit: { ...OLD_NEW, each: 'edits' } }],
     fast_edit_multiple_blocks: [{ does: 'touch', path: 'path' }],

@@ -181,10 +181,12 @@ interface PrintedLines {
 
 const DEFAULT_LINES = 10;
 
-/** Characters that no shell interprets, outside quotes. */
+/** Characters that a shell takes literally outside quotes. */
 const PLAIN = /[A-Za-z0-9_./@%+=:,-]/;
 const ALL_PLAIN = /^[A-Za-z0-9_./@%+=:,-]+(?: [A-Za-z0-9_./@%+=:,-]+)*$/;
-/** A regular expression with a repeated group overflows the stack on millions of characters. */
+/**
+ * Longer commands are not matched with `ALL_PLAIN`: its repeated group overflows the stack on millions of characters.
+ */
 const MAX_PLAIN = 4096;
 
 interface Word {

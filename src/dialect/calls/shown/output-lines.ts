@@ -7,8 +7,8 @@ const NUMBERED = /^ {0,12}(\d{1,9})(\t|→|:|-)/;
 
 /**
  * Finds the lines of a file in the output of a command: runs of output lines that equal lines of the file, with or
- * without numbers. A line that occurs several times in the file counts only within a run that has a single place there.
- * `fileLines` have no endings. Linear in both.
+ * without numbers. A line that occurs several times in the file counts only within a run that occurs once there.
+ * `fileLines` have no endings. Takes linear time.
  */
 export function linesShownIn(output: string, fileLines: readonly string[]): readonly LineRange[] {
   const file = fileLines.slice(0, MAX_LINES);
@@ -84,7 +84,8 @@ function wholeFile(printed: readonly string[], file: readonly string[]): readonl
   if (file.length === 0 || file.every((line) => line.trim() === '')) return [];
   let matched = 0;
   for (const line of printed) {
-    // If the lines repeat with a short period, a match may begin again; a period of one line is the common case.
+    // After a mismatch, a new match may begin at this line. Overlapping matches can be missed; the file then only
+    // does not count as seen.
     matched = line === file[matched] ? matched + 1 : line === file[0] ? 1 : 0;
     if (matched === file.length) return [{ from: 1, to: file.length }];
   }

@@ -28,7 +28,7 @@ const MAX_SPACES = 12;
 const MAX_DIGITS = 12;
 
 /**
- * The lines that a host's read tool showed, or a command that prints lines of a file. Undefined if the answer does not
+ * The lines that a host's read tool showed, or that a command printed from a file. Undefined if the answer does not
  * prove that it showed the file. `names` are the spellings of the path that a Lookfirst receipt may repeat.
  */
 export function readText(
@@ -51,8 +51,8 @@ function receiptedShown(read: Read, text: string): ShownLines | undefined {
   const receipted = takeReceipts(text);
   const receipt = receipted.receipts.find(({ path }) => read.names.includes(path));
   if (receipt === undefined) {
-    // Numbered lines above the receipt of another file are a view of that file. Below other text, the receipt is part
-    // of the text.
+    // Numbered lines above the receipt of another file are a view of that file. If the text above is not numbered,
+    // the receipt is part of the text.
     const isForeign = receipted.receipts.length > 0 && parseNumbered(receipted.body) !== undefined;
     return isForeign ? undefined : bodyShown(read, text);
   }
@@ -69,7 +69,7 @@ function bodyShown(read: Read, text: string): ShownLines | undefined {
   return numbers === 'always' || !answer.flagged ? emptyShown(touch, text) : plainShown(touch, text);
 }
 
-/** Says if lines are numbered. Undefined means that only receipts count. */
+/** Tells whether lines are numbered. Undefined means that only receipts count. */
 function numbersOf({ shown }: ReadTouch): 'always' | 'maybe' | 'never' | undefined {
   if (shown.as === 'lines' || shown.as === 'output') return shown.numbers;
   return shown.as === 'receipts' ? undefined : 'never';
@@ -84,8 +84,8 @@ function unrecorded(touch: ReadTouch): ShownLines {
 }
 
 /**
- * A Lookfirst receipt overrides the arguments; its path was compared with the call's. Text that a host has removed
- * since no longer counts, even if the receipt names it.
+ * The lines that a Lookfirst receipt names, which override the call's arguments. The caller has compared the paths.
+ * Text that a host has removed since then does not count, even if the receipt names it.
  */
 function receiptShown(touch: ReadTouch, receipt: Receipt, body: string): ShownLines | undefined {
   const { path } = touch;

@@ -109,8 +109,8 @@ const CUT =
   /…\d+ (?:tokens|chars|characters|bytes|lines) truncated…|\[\.{3} ?\d+ (?:lines|characters) truncated ?\.{3}\]/;
 
 /**
- * True if the host later emptied or shortened this result, so that it no longer shows its content. In doubt true: a
- * file that consists of such a note must only be read once more.
+ * True if the host later emptied or shortened this result, so that it no longer shows its content. In doubt returns
+ * true: a file that looks like such a note must then be read once more, which is the only cost.
  */
 export function isBlanked(text: string): boolean {
   const trimmed = text.trimEnd();

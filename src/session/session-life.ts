@@ -217,7 +217,8 @@ export class SessionLife {
   }
 
   protected world(): World {
-    if (this.#ended !== undefined) throw new Fault('MISUSE', `session ${this.id} is closed`);
+    if (this.#ended !== undefined)
+      throw new Fault('MISUSE', `session ${this.id} is closed`, { reason: 'closed', unchanged: true });
     return this.host.world;
   }
 

@@ -37,7 +37,7 @@ export function failureAnswer(tool: string, error: unknown): ToolAnswer {
     });
   }
   const unchanged = error instanceof Fault && error.unchanged;
-  const cause = error instanceof Fault ? storeCause(error) : undefined;
+  const cause = error instanceof Fault ? knownCause(error) : undefined;
   const what = cause === undefined ? `${tool} failed inside the server` : `${tool} failed: ${cause}`;
   if (!unchanged) {
     const text =
@@ -92,4 +92,10 @@ const STORE_CAUSES: Readonly<Record<string, string>> = {
 /** Why the state failed, for a model or user who must not see paths of other sessions; undefined if unknown. */
 export function storeCause({ code, reason = '' }: Fault): string | undefined {
   return code === 'STORE_FAILED' && Object.hasOwn(STORE_CAUSES, reason) ? STORE_CAUSES[reason] : undefined;
+}
+
+/** The cause that the model may see; undefined if only the log may name it. */
+function knownCause(fault: Fault): string | undefined {
+  const isClosed = fault.code === 'MISUSE' && fault.reason === 'closed';
+  return isClosed ? 'this session is closed' : storeCause(fault);
 }

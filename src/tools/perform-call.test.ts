@@ -6,9 +6,10 @@ import { RAW_STYLE } from '../dialect/filesystem/shapes.ts';
 import { READ_STYLE } from '../dialect/lace/dialect.ts';
 import { RECEIPT_STYLE } from '../dialect/lookfirst/looking-tools.ts';
 import { type ReadStyle, styledText } from '../dialect/render.ts';
+import { Fault } from '../model/fault.ts';
 import type { ReadResult } from '../model/results.ts';
 import { splitLines, withoutEnding } from '../text/lines.ts';
-import { paced, searching, showRead } from './perform-call.ts';
+import { paced, performCall, searching, showRead } from './perform-call.ts';
 
 const TEXT = fc.string({
   unit: fc.constantFrom('a', 'é', '😀', '"', '\\', '\t', '\u0001', '\n', '\r\n', '\r'),
@@ -27,6 +28,37 @@ function notebook() {
     progress: (...note: unknown[]) => void notes.push(note),
   };
 }
+
+describe('a call that fails', () => {
+  const broken = () => {
+    throw new Fault('IO_FAILED', 'the disk is gone');
+  };
+  const session = {
+    inCall: (_times: unknown, work: () => unknown) => work(),
+    kindAt: broken,
+    status: broken,
+    write: broken,
+  };
+  const failure = async (kind: string): Promise<unknown> => {
+    try {
+      await performCall(
+        { kind, operation: { path: 'a' } } as never,
+        { session: { ...session, policy: { bypass: [] } }, watch: {} } as never,
+      );
+    } catch (error) {
+      return error;
+    }
+    return undefined;
+  };
+
+  it.each([
+    ['view', true],
+    ['status', true],
+    ['write', false],
+  ])('(%s) is known to have changed nothing: %s', async (kind, unchanged) => {
+    expect(await failure(kind)).toMatchObject({ code: 'IO_FAILED', unchanged });
+  });
+});
 
 describe('notes', () => {
   it('are passed on at once, then not more often than every 100 ms', () => {

@@ -4,6 +4,7 @@ import { type ReadStyle, type RenderContext, type Rendered, styledText } from '.
 import type { Call } from '../dialect/tool.ts';
 import { runAsTool } from '../gate/bypass.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import { nothingChanged } from '../model/fault.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileStatus, ReadResult, RunResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
@@ -45,8 +46,35 @@ const SILENCE_MS = 1000;
 
 const NEWLINE = 10;
 
+/** The calls that change no file, so that their faults can say so. */
+const LOOKING: ReadonlySet<Call['kind']> = new Set([
+  'read',
+  'view',
+  'read-many',
+  'media',
+  'list',
+  'find',
+  'search',
+  'status',
+  'info',
+  'roots',
+]);
+
 /** Performs a call and renders its result with the call's own renderer. Small reads complete synchronously. */
 export function performCall(call: Call, performing: PerformOptions): Awaitable<Performed> {
+  if (!LOOKING.has(call.kind)) return perform(call, performing);
+  try {
+    const performed = perform(call, performing);
+    if (!(performed instanceof Promise)) return performed;
+    return performed.catch((error: unknown) => {
+      throw nothingChanged(error);
+    });
+  } catch (error) {
+    throw nothingChanged(error);
+  }
+}
+
+function perform(call: Call, performing: PerformOptions): Awaitable<Performed> {
   if (call.kind === 'view') return performView(call, performing);
   if (call.kind !== 'read') {
     const { session, watch, tool } = performing;
@@ -71,11 +99,8 @@ async function performView(
   performing: PerformOptions,
 ): Promise<Performed> {
   const kind = await performing.session.kindAt(read.path);
-  if (kind !== 'directory') return performCall({ ...call, kind: 'read', operation: read, style }, performing);
-  return performCall(
-    { ...call, kind: 'list', operation: { ...folder, path: read.path }, render },
-    performing,
-  );
+  if (kind !== 'directory') return perform({ ...call, kind: 'read', operation: read, style }, performing);
+  return perform({ ...call, kind: 'list', operation: { ...folder, path: read.path }, render }, performing);
 }
 
 async function performLater(

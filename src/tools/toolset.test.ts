@@ -5,7 +5,7 @@ import { scratch } from '../../test/support/tree.ts';
 import { DIALECT_NAMES } from '../dialect/tool.ts';
 import { currentSession, runInSession } from '../session/ambient.ts';
 import { openSession } from '../session/sessions.ts';
-import { type ToolsetOptions, toolset } from './toolset.ts';
+import { adapterToolset, answered, type ToolsetOptions, toolset } from './toolset.ts';
 
 async function setUp(options: ToolsetOptions = {}) {
   const { root, home } = scratch();
@@ -38,6 +38,20 @@ describe('a toolset', () => {
     expect(read).not.toHaveProperty('media');
     const written = await tool('write_file').call({ path: 'a.txt', content: 'two\n' });
     expect(written).toMatchObject({ ok: true, outcome: { ok: true, changed: true } });
+  });
+
+  it.each([
+    ['read_file', { path: 'a.txt' }],
+    ['write_file', { path: 'a.txt', content: 'x' }],
+  ])('says of %s on a closed session that nothing was changed', async (name, args) => {
+    const { session } = await setUp();
+    const tool = adapterToolset(session, {}).tools.find((each) => each.name === name);
+    await session.close();
+    expect(tool === undefined ? undefined : await answered(tool, args)).toMatchObject({
+      ok: false,
+      text: `${name} failed: this session is closed [MISUSE]. Nothing was changed. Tell your user.`,
+      outcome: { code: 'MISUSE', next: 'ask_human' },
+    });
   });
 
   it('shows a dry run of an unread file in the dialect filesystem; its diff counts as read, and nothing else', async () => {

@@ -14,8 +14,8 @@ const AGENT_VARIABLES = [
   'OPENCODE',
 ] as const;
 
-/** Variables in which an agent's host, or its user, names the agent's session. */
-const SESSION_VARIABLES = ['LOOKFIRST_SESSION', 'CLAUDE_CODE_SESSION_ID', 'CODEX_THREAD_ID'] as const;
+/** Variables in which an agent's host names the agent's session. */
+const HOST_SESSION_VARIABLES = ['CLAUDE_CODE_SESSION_ID', 'CODEX_THREAD_ID'] as const;
 
 /** The flags of a command that may be refused. */
 type OperatorFlags = StateFlags & { readonly json?: boolean };
@@ -48,14 +48,30 @@ export interface Reach {
 }
 
 /** The reach of a command that takes changes back. A sub-agent's session belongs to that of its parent. */
-export function reachOf(cli: Cli): Reach {
+export async function reachOf(cli: Cli, flags: StateFlags): Promise<Reach> {
   if (startedByAgent(cli) === undefined) return { all: true, session: undefined, includes: () => true };
-  const own = SESSION_VARIABLES.map((name) => cli.env[name]).find(Boolean);
+  const own = await agentSession(cli, flags);
   return {
     all: false,
     session: own,
     includes: (session) => own !== undefined && (session === own || session.startsWith(`${own}/`)),
   };
+}
+
+/**
+ * The session of the agent that started the command. LOOKFIRST_SESSION counts only if the host's own id names no
+ * session here: the user may have set it for the host, and the agent can set it to reach another session.
+ */
+async function agentSession(cli: Cli, flags: StateFlags): Promise<string | undefined> {
+  const host = HOST_SESSION_VARIABLES.map((name) => cli.env[name]).find(Boolean);
+  const named = cli.env['LOOKFIRST_SESSION'] || undefined;
+  if (host === undefined || named === undefined || host === named) return host ?? named;
+  const records = await Records.open(placesOf(cli, flags));
+  try {
+    return (await records.store.session(host)) === undefined ? named : host;
+  } finally {
+    await records.close();
+  }
 }
 
 /** Refuses to take back changes beyond the reach of the agent that started the command, and journals the attempt. */

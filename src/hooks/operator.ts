@@ -16,6 +16,12 @@ const OPERATOR_COMMANDS: readonly (readonly string[])[] = [
   ['gc', '--quota'],
 ];
 
+/** Commands of Lookfirst that an agent may run for its own session only. */
+const OWN_SESSION_COMMANDS = new Set<string | undefined>(['undo', 'rewind']);
+/** Matches a variable from which those commands learn the agent's session, and an emptied environment. */
+const IDENTITY =
+  /\b(?:LOOKFIRST_(?:SESSION|OPERATOR)|CLAUDECODE|CLAUDE_CODE_SESSION_ID|CODEX_(?:SANDBOX|THREAD_ID)|CURSOR_AGENT|GEMINI_CLI|OPENCODE)\b|\benv\s+(?:-i\b|--ignore-environment\b|-\s)/;
+
 /**
  * The reason to deny a shell command that would switch the gate off; undefined if it would not.
  * This can be evaded: see LIMITS.md.
@@ -28,17 +34,22 @@ export function operatorRefusal(command: string): Refusal | undefined {
     const found = OPERATOR_COMMANDS.find((operator) =>
       operator.every((word) => rest.some((each) => each?.split('=', 1)[0] === word)),
     );
-    if (found === undefined) continue;
-    const detail = { reason: 'commands that only the user may run' };
-    return {
-      code: 'PROTECTED',
-      action: 'run',
-      path: `lookfirst ${found.join(' ')}`,
-      next: 'ask_human',
-      detail,
-    };
+    if (found !== undefined) return forTheUser(found.join(' '), 'commands that only the user may run');
+    const own = rest.find((word) => OWN_SESSION_COMMANDS.has(word));
+    if (own !== undefined && IDENTITY.test(command))
+      return forTheUser(own, 'it may only be run as the session that this agent has');
   }
   return undefined;
+}
+
+function forTheUser(command: string, reason: string): Refusal {
+  return {
+    code: 'PROTECTED',
+    action: 'run',
+    path: `lookfirst ${command}`,
+    next: 'ask_human',
+    detail: { reason },
+  };
 }
 
 /** Programs that only print their input. */

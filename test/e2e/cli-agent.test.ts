@@ -68,6 +68,23 @@ describe('a command that an agent starts', () => {
     expect(has(t, 'b.txt')).toBe(false);
   });
 
+  it.each([
+    ['undo', '--session', 'other'],
+    ['rewind', 'p2'],
+  ])('%s as another session by LOOKFIRST_SESSION is refused', async (...args) => {
+    const t = await twoSessions();
+    const tried = await lookfirst(t, args, { env: { ...AGENT.env, LOOKFIRST_SESSION: 'other' } });
+    expect(tried).toMatchObject({ code: 2, stdout: '' });
+    expect(has(t, 'b.txt')).toBe(true);
+  });
+
+  it('undo reaches the session that the user named for the host', async () => {
+    const t = await twoSessions();
+    const env = { CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 'unknown', LOOKFIRST_SESSION: 'agent-7' };
+    expect((await lookfirst(t, ['undo'], { env })).code).toBe(0);
+    expect([has(t, 'a.txt'), has(t, 'b.txt')]).toEqual([false, true]);
+  });
+
   it("undo and rewind work on the agent's own session", async () => {
     const t = await twoSessions();
     expect((await lookfirst(t, ['undo', t.own], AGENT)).code).toBe(0);

@@ -88,7 +88,7 @@ async function rewind(cli: Cli, name: string, flags: Flags): Promise<ExitCode> {
   const [turn, other] = turns;
   if (turn === undefined) return tellUnknown(cli, name, flags);
   if (other !== undefined) return tellAmbiguous(cli, turns, { name, flags });
-  const reach = reachOf(cli);
+  const reach = await reachOf(cli, flags);
   if (!reach.includes(turn.session) || (flags.all === true && !reach.all))
     return refuseBeyond(cli, 'rewind', flags);
   if (job === undefined) return tellNothing(cli, turn, flags);

@@ -52,7 +52,7 @@ Examples:
   lookfirst undo --session agent-7 --since 2h`;
 
 async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise<ExitCode> {
-  const reach = reachOf(cli);
+  const reach = await reachOf(cli, flags);
   const jobs = await jobsFor(cli, change, { flags, reach });
   if (jobs === 'beyond') return refuseBeyond(cli, 'undo', flags);
   if (jobs.length === 0) return refuseUndo(cli, nothingToUndo(change), flags);

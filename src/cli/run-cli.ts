@@ -76,7 +76,15 @@ async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
   if (entry === undefined) return unknownCommand(cli, word);
   const command = conventional((await entry.load())(cli), entry, cli.terminal);
   if (entry.runsElsewhere === true) rest.splice(0, rest.length, isVersion(rest) ? '--version' : '--help');
+  command.hook('preAction', () => checkNamedPolicy(cli, command.opts()));
   await command.parseAsync(rest, { from: 'user' });
+}
+
+/** A policy file that the user names must be valid, also for a command that needs no policy. */
+async function checkNamedPolicy(cli: Cli, { policy }: { readonly policy?: unknown }): Promise<void> {
+  if (typeof policy !== 'string') return;
+  const { policyOf } = await import('../session/configured.ts');
+  policyOf(cli, { policy });
 }
 
 function isVersion(words: readonly (string | undefined)[]): boolean {

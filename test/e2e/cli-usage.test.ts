@@ -159,11 +159,28 @@ describe('settings', () => {
       { LOOKFIRST_HOME: 'state' },
       'LOOKFIRST_HOME must be an absolute path',
     ],
-    ['a missing policy file', ['gc', '--policy', 'none.json'], {}, 'there is no policy file'],
   ])('end with an error if they are %s', async (_what, args, env, words) => {
     const ran = await lookfirst(scratch(), args, { env });
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
     expect(ran.stderr).toMatch(/\[CONFIG_INVALID\]\n$/);
+  });
+
+  it.each([
+    'gc',
+    'log',
+    'status',
+    'sessions',
+    'diff',
+    'undo',
+    'rewind',
+    'claims',
+    'report',
+    'config',
+    'doctor',
+  ])('end %s with an error if they name a missing policy file', async (command) => {
+    const ran = await lookfirst(scratch(), [command, '--policy', 'none.json']);
+    expect(ran).toMatchObject({ code: 1, stdout: '' });
+    expect(ran.stderr).toMatch(/^lookfirst: there is no policy file .*none\.json \[CONFIG_INVALID\]\n$/);
   });
 
   it('that are invalid in a policy file do not prevent reading the journal', async () => {

@@ -13,6 +13,7 @@ import {
   readlinkSync,
   realpathSync,
   renameSync,
+  rmdirSync,
   type Stats,
   unlinkSync,
   writeFileSync,
@@ -65,6 +66,27 @@ export function writeConfig(
     throw failure('write', file.path, error);
   }
 }
+
+/** The folders that must be created before this file can be, innermost first. */
+export function missingFolders(path: string): readonly string[] {
+  const folder = dirname(path);
+  if (folder === path || ifThere(() => lstatSync(folder)) !== undefined) return [];
+  return [folder, ...missingFolders(folder)];
+}
+
+/** Removes a folder if it is empty. Returns true if it is gone. */
+export function removeEmptyFolder(path: string): boolean {
+  try {
+    ifThere(() => rmdirSync(path));
+    return true;
+  } catch (error) {
+    if (KEPT.has(errnoOf(error) ?? '')) return false;
+    throw failure('write', path, error);
+  }
+}
+
+/** Errors of `rmdir` for a folder that is not empty or was replaced by something else. */
+const KEPT: ReadonlySet<string> = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EBUSY']);
 
 function failure(what: 'read' | 'write', path: string, error: unknown): Fault {
   const why = errnoOf(error);

@@ -185,6 +185,7 @@ function writeAndKeep(
   if (action === 'init' && text !== undefined) former?.keep(file.path, file.text, text);
   const isWritten = writeConfig(file, text);
   if (isWritten && action === 'remove') former?.forget(file.path);
+  if (isWritten && text === undefined) former?.dropFolders(file.path);
   return isWritten;
 }
 

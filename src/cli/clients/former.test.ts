@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../../test/support/tree.ts';
@@ -67,6 +67,36 @@ describe('the former content of a configuration', () => {
     const left = readFileSync(file, 'utf8');
     expect(left).toContain('"other":2');
     expect(left).not.toContain('lookfirst');
+  });
+
+  it('takes along the folders that init made, once they are empty', () => {
+    const { root, home } = scratch();
+    const folder = join(root, '.cursor');
+    const places = { platform: process.platform, env: {}, home: join(root, 'user'), project: root };
+    const run = (action: 'init' | 'remove', scope: 'project' | 'user') =>
+      configureClient({
+        ...{ action, client: CLIENTS.cursor, places, dir: root, scope, dryRun: false },
+        former: new FormerFiles(home),
+      });
+    run('init', 'user');
+    run('init', 'project');
+    writeFileSync(join(folder, 'own.txt'), 'x');
+    run('remove', 'user');
+    expect(existsSync(join(root, 'user'))).toBe(false);
+    run('remove', 'project');
+    expect(readdirSync(folder)).toEqual(['own.txt']);
+  });
+
+  it('leaves a folder that was there before init', () => {
+    const { root, home } = scratch();
+    mkdirSync(join(root, '.cursor'));
+    const places = { platform: process.platform, env: {}, home: root, project: root };
+    for (const action of ['init', 'remove'] as const)
+      configureClient({
+        ...{ action, client: CLIENTS.cursor, places, dir: root, scope: 'project', dryRun: false },
+        former: new FormerFiles(home),
+      });
+    expect(readdirSync(join(root, '.cursor'))).toEqual([]);
   });
 
   it('is kept by no dry run', () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { isRecord } from '../../model/record.ts';
-import { readConfig, writeConfig } from './config-file.ts';
+import { missingFolders, readConfig, removeEmptyFolder, writeConfig } from './config-file.ts';
 
 /** The content of a configuration file before its first `init`, and the hash of what `init` wrote. */
 interface Former {
@@ -12,7 +12,7 @@ interface Former {
   readonly wrote: string;
 }
 
-/** The former contents of clients' configuration files, kept in the state folder for `remove`. */
+/** The former contents of clients' configuration files and the folders that `init` created, kept in the state folder for `remove`. */
 export class FormerFiles {
   readonly #folder: string;
 
@@ -25,6 +25,7 @@ export class FormerFiles {
     const known = this.#read(path);
     const former = known !== undefined && known.wrote === hashOf(now) ? known.former : (now ?? null);
     this.#write(path, { path, former, wrote: hashOf(next) });
+    this.#keepFolders([...missingFolders(path), ...this.#folders()]);
   }
 
   /** The content before `init`, if the file is unchanged since `init` wrote it; otherwise undefined. */
@@ -36,6 +37,35 @@ export class FormerFiles {
 
   forget(path: string): void {
     this.#write(path, undefined);
+  }
+
+  /** Removes the folders above a deleted file that `init` created and that are empty now. */
+  dropFolders(path: string): void {
+    const above = (folder: string): boolean => path.startsWith(folder + sep);
+    const known = this.#folders();
+    const gone = known
+      .filter(above)
+      .sort((a, b) => b.length - a.length)
+      .filter(removeEmptyFolder);
+    if (gone.length > 0) this.#keepFolders(known.filter((folder) => !gone.includes(folder)));
+  }
+
+  /** The folders that `init` created. */
+  #folders(): readonly string[] {
+    const file = readConfig(this.#foldersFile);
+    const value = 'reason' in file || file.text === undefined ? [] : parsed(file.text);
+    return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
+  }
+
+  #keepFolders(folders: readonly string[]): void {
+    const file = readConfig(this.#foldersFile);
+    if ('reason' in file || (folders.length === 0 && file.text === undefined)) return;
+    const unique = [...new Set(folders)];
+    writeConfig(file, unique.length === 0 ? undefined : `${JSON.stringify(unique)}\n`, 'private');
+  }
+
+  get #foldersFile(): string {
+    return join(this.#folder, 'folders.json');
   }
 
   #read(path: string): Former | undefined {

@@ -5,6 +5,11 @@ import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 
+export interface ServerTool {
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
 /** The answer of a tool. */
 export interface ServerAnswer {
   readonly ok: boolean;
@@ -19,6 +24,8 @@ interface Waiting {
 }
 
 const TIMEOUT_MS = 20_000;
+/** Time limit of the first answer: npx may download the server first. */
+const START_MS = 60_000;
 const PROTOCOL_VERSION = '2025-11-25';
 
 /** Our own server as a child process, driven over stdio as any client does. */
@@ -48,15 +55,27 @@ export class ServerProcess {
   ): Promise<ServerProcess> {
     const server = new ServerProcess(command, env, cwd);
     const clientInfo = { name: 'lookfirst', version: '1' };
-    await server.#request('initialize', { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo });
+    try {
+      await server.#request('initialize', {
+        protocolVersion: PROTOCOL_VERSION,
+        capabilities: {},
+        clientInfo,
+      });
+    } catch (error) {
+      server.#child.kill('SIGKILL');
+      throw error;
+    }
     server.#send({ method: 'notifications/initialized' });
     return server;
   }
 
-  /** The names of the server's tools. */
-  async toolNames(): Promise<readonly string[]> {
+  /** The server's tools, with the names of their arguments. */
+  async tools(): Promise<readonly ServerTool[]> {
     const { tools } = await this.#request('tools/list', {});
-    return (Array.isArray(tools) ? tools : []).map((tool) => String(asRecord(tool)['name']));
+    return (Array.isArray(tools) ? tools : []).map((tool) => {
+      const { name, inputSchema } = asRecord(tool);
+      return { name: String(name), args: Object.keys(asRecord(asRecord(inputSchema)['properties'])) };
+    });
   }
 
   async call(name: string, args: JsonRecord): Promise<ServerAnswer> {
@@ -86,7 +105,8 @@ export class ServerProcess {
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise<JsonRecord>((resolve, reject) => {
-      const timer = setTimeout(() => this.#fail(`no answer to ${method}`), TIMEOUT_MS);
+      const limitMs = method === 'initialize' ? START_MS : TIMEOUT_MS;
+      const timer = setTimeout(() => this.#fail(`no answer to ${method}`), limitMs);
       const settled =
         <T>(settle: (value: T) => void) =>
         (value: T): void => {

@@ -59,7 +59,8 @@ describe('lookfirst doctor', () => {
 
   it('reports for every configured client what is not enforced', async () => {
     const places = scratch();
-    const entry = { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] };
+    const official = new URL(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
+    const entry = { command: process.execPath, args: [official.pathname, '.'] };
     writeFileSync(join(places.root, '.mcp.json'), JSON.stringify({ mcpServers: { filesystem: entry } }));
     expect((await lookfirst(places, ['init', 'claude-code', '--proxy', 'filesystem'])).code).toBe(0);
     expect((await lookfirst(places, ['init', 'claude-desktop'])).code).toBe(0);
@@ -243,8 +244,7 @@ describe('lookfirst init and remove', () => {
     });
     for (const client of ['claude-code', 'opencode'])
       expect((await lookfirst(places, ['remove', client])).code).toBe(0);
-    expect(readdirSync(places.root)).toEqual(['.claude']);
-    expect(readdirSync(join(places.root, '.claude'))).toEqual([]);
+    expect(readdirSync(places.root)).toEqual([]);
     expect(await lookfirst(places, ['init', 'codex', '--only'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Codex has no setting that denies its own edit tools'),
@@ -252,7 +252,7 @@ describe('lookfirst init and remove', () => {
     expect(readdirSync(places.base)).not.toContain('.codex');
   });
 
-  it('remove --proxy removes one proxy entry and keeps the hooks; doctor says that the proxy command was not tried', async () => {
+  it('remove --proxy removes one proxy entry and keeps the hooks', async () => {
     const places = scratch();
     const [file, hooks] = ['.vscode/mcp.json', '.github/hooks/lookfirst.json'].map((name) =>
       join(places.root, name),
@@ -261,15 +261,70 @@ describe('lookfirst init and remove', () => {
     const text = '{ "servers": { "notes": { "command": "notes-server", "args": ["."] } } }';
     writeFileSync(file ?? '', text);
     expect((await lookfirst(places, ['init', 'vscode', '--proxy', 'notes', '--hooks'])).code).toBe(0);
-    const checks = objects(await lookfirst(places, ['doctor', '--json']));
-    expect(checks.find(({ message }) => String(message).startsWith('Lookfirst is in'))).toMatchObject({
-      status: 'ok',
-      message: `Lookfirst is in ${file}; its command was not tried, because it starts another server`,
-    });
     expect((await lookfirst(places, ['remove', 'vscode', '--proxy', 'notes'])).code).toBe(0);
     expect([readFileSync(file ?? '', 'utf8'), existsSync(hooks ?? '')]).toEqual([text, true]);
     expect((await lookfirst(places, ['remove', 'vscode'])).code).toBe(0);
-    expect(existsSync(hooks ?? '')).toBe(false);
+    expect(readdirSync(places.root)).toEqual(['.vscode']);
+  });
+
+  describe('a gate that init put before another server', () => {
+    const official = new URL(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
+
+    /** The file of VS Code with the official server behind our proxy, and the check of doctor about that proxy. */
+    async function proxied(change: (text: string) => string = (text) => text) {
+      const places = scratch();
+      const file = join(places.root, '.vscode/mcp.json');
+      mkdirSync(join(places.root, '.vscode'));
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: VS Code's own variable.
+      const files = { command: process.execPath, args: [official.pathname, '${workspaceFolder}'] };
+      writeFileSync(file, JSON.stringify({ servers: { files } }));
+      writeFileSync(join(places.root, 'precious.txt'), 'mine\n');
+      expect((await lookfirst(places, ['init', 'vscode', '--proxy', 'files'])).code).toBe(0);
+      writeFileSync(file, change(readFileSync(file, 'utf8')));
+      const ran = await lookfirst(places, ['doctor', '--json']);
+      const check = objects(ran).find(({ message }) => String(message).startsWith('the gate before'));
+      expect(readFileSync(join(places.root, 'precious.txt'), 'utf8')).toBe('mine\n');
+      expect(readdirSync(places.root).sort()).toEqual(['.vscode', 'precious.txt']);
+      return { places, file, code: ran.code, check };
+    }
+
+    it('is proved by a refused blind write through the configured server', async () => {
+      const { file, code, check } = await proxied();
+      expect([code, check]).toEqual([
+        0,
+        { name: 'vscode', status: 'ok', message: `the gate before "files" in ${file} refused a blind write` },
+      ]);
+    });
+
+    it('that lets the blind write pass fails, and doctor ends with 1', async () => {
+      const { code, check } = await proxied((text) => {
+        const policy = join(scratch().base, 'open.json');
+        writeFileSync(policy, '{"bypass": [{"paths": ["**"]}]}');
+        return text.replace('"--root"', `"--policy", ${JSON.stringify(policy)}, "--root"`);
+      });
+      expect(code).toBe(1);
+      expect(check).toMatchObject({ status: 'fail', message: expect.stringContaining('was overwritten') });
+    });
+
+    it('before a server that cannot start fails', async () => {
+      const { code, check } = await proxied((text) => text.replace(official.pathname, '/no/server.js'));
+      expect(code).toBe(1);
+      expect(check).toMatchObject({ status: 'fail', message: expect.stringContaining('it cannot start') });
+    });
+
+    it.each([
+      ['whose command only the client understands', 'only VS Code knows what', '$'.concat('{input:key}')],
+      ['without a known tool', 'has no tool for writing files that Lookfirst knows', 'SCRIBE'],
+    ])('before a server %s is not tried, and doctor says so', async (_which, words, argument) => {
+      const { code, check } = await proxied((text) => {
+        if (argument !== 'SCRIBE') return text.replace(official.pathname, argument);
+        const scribe = join(scratch().base, 'scribe.mjs');
+        writeFileSync(scribe, SCRIBE);
+        return text.replace(official.pathname, scribe);
+      });
+      expect(code).toBe(0);
+      expect(check).toMatchObject({ status: 'warn', message: expect.stringContaining(words) });
+    });
   });
 
   it('refuse a file they cannot parse, and leave it unchanged', async () => {

@@ -5,6 +5,7 @@ import {
   jsonCommand,
   jsonCommandOf,
   jsonEnvironment,
+  jsonNames,
   stringMembers,
 } from './json-command.ts';
 import {
@@ -17,7 +18,7 @@ import {
 } from './json-entry.ts';
 import { isObject } from './json-style.ts';
 import type { Launch } from './launch.ts';
-import { needsNoProxy, startsAnother, whyLeftAlone } from './launch.ts';
+import { needsNoProxy, proxyWords, similarServer, startsAnother, whyLeftAlone } from './launch.ts';
 import { type ConfigNode, memberOf, ScanProblem, stringsOf } from './node.ts';
 import { scanToml, type TomlTable } from './toml-scan.ts';
 import { type CommandNodes, isOurs, unwrapCommand, wordsOf, wrapCommand } from './wrap.ts';
@@ -49,9 +50,31 @@ export function ownCommand(client: Client, text: string): readonly string[] | un
   return wordsOf(client.format === 'json' ? jsonCommand(text, place) : tomlCommand(text, place));
 }
 
-/** The environment variables of our entry. */
-export function ownEnvironment(client: Client, text: string): EntryEnvironment {
-  const place = { servers: client.servers, name: SERVER_NAME };
+/** A server of the client whose command starts our proxy. */
+export interface ProxiedServer {
+  readonly name: string;
+  readonly words: readonly string[];
+}
+
+/** The servers behind our proxy. */
+export function proxiedServers(client: Client, text: string): readonly ProxiedServer[] {
+  const { servers } = client;
+  const names = client.format === 'json' ? jsonNames(text, servers) : tomlNames(scanToml(text), servers);
+  return names.flatMap((name) => {
+    const place = { servers, name };
+    const words = wordsOf(client.format === 'json' ? jsonCommand(text, place) : tomlCommand(text, place));
+    return words !== undefined && proxyWords(words) > 0 ? [{ name, words }] : [];
+  });
+}
+
+function tomlNames(tables: readonly TomlTable[], servers: string): readonly string[] {
+  const names = tables.flatMap(({ path }) => (path[0] === servers && path[1] !== undefined ? [path[1]] : []));
+  return [...new Set(names)];
+}
+
+/** The environment variables of an entry; default: ours. */
+export function entryEnvironment(client: Client, text: string, name: string = SERVER_NAME): EntryEnvironment {
+  const place = { servers: client.servers, name };
   return client.format === 'json' ? jsonEnvironment(text, place) : tomlEnvironment(text, place);
 }
 
@@ -96,7 +119,12 @@ function tomlEntry(entry: JsonEntry): TomlEntry {
 function wrapJsonEntry(text: string, place: EntryPlace, prefix: Launch): EditedConfig {
   return withDocument(text, place, ({ servers }) => {
     const entry = servers === undefined ? undefined : memberOf(servers, place.name);
-    if (entry === undefined) return cannotEdit(`there is no server "${place.name}" under "${place.servers}"`);
+    if (entry === undefined) {
+      const names = (servers?.members ?? []).map(({ key }) => key);
+      return cannotEdit(
+        `there is no server "${place.name}" under "${place.servers}"${similarServer(place.name, names)}`,
+      );
+    }
     const nodes = jsonCommandOf(entry);
     if (nodes === undefined)
       return cannotEdit(`"${place.name}" has no command that a proxy could start`, text, entry.from);
@@ -191,7 +219,12 @@ export function removeTomlEntry(text: string, place: TomlPlace): EditedConfig {
 function wrapTomlEntry(text: string, place: TomlPlace, prefix: Launch): EditedConfig {
   return withTables(text, (tables) => {
     const table = tableOf(tables, [place.servers, place.name]);
-    if (table === undefined) return cannotEdit(`there is no table [${place.servers}.${place.name}]`);
+    if (table === undefined) {
+      const names = tomlNames(tables, place.servers);
+      return cannotEdit(
+        `there is no table [${place.servers}.${place.name}]${similarServer(place.name, names)}`,
+      );
+    }
     const nodes = commandOf(text, table);
     if (nodes === undefined)
       return cannotEdit(`"${place.name}" has no command that a proxy could start`, text, table.from);

@@ -43,6 +43,22 @@ function person() {
 }
 
 describe('configureClient', () => {
+  it.each([
+    ['cursor', '.cursor/mcp.json', '{"mcpServers": {"filesystem": {"command": "fs"}}}'],
+    ['codex', '.codex/config.toml', '[mcp_servers.filesystem]\ncommand = "fs"\n'],
+  ] as const)('names the server that a misspelt --proxy of %s probably means', (client, name, text) => {
+    const { project, run, put } = person();
+    const file = put(join(project, name), text);
+    const reasons = (proxy: string) =>
+      run('init', client, { proxy }).map((report) =>
+        report.ok || report.file !== file ? '' : report.reason,
+      );
+    expect(reasons('filesytem')).toContainEqual(
+      expect.stringMatching(/filesytem.*; the most similar name is "filesystem"$/),
+    );
+    expect(reasons('git')).toContainEqual(expect.stringMatching(/; it has "filesystem"$/));
+  });
+
   it('creates the file and its folder, and removes the file again', () => {
     const { project, run } = person();
     const file = join(project, '.cursor', 'mcp.json');

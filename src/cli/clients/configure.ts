@@ -74,9 +74,13 @@ export function configureClient(request: ConfigureRequest): readonly ConfigureRe
   }
   if (request.proxy === undefined) return [configureFile(request, first)];
   const reports = candidates.map((candidate) => configureFile({ ...request, dryRun: true }, candidate));
-  const found = reports.findIndex((report) => report.ok);
-  return [configureFile(request, candidates[Math.max(found, 0)] ?? first)];
+  const found = candidates[reports.findIndex((report) => report.ok)];
+  if (found !== undefined) return [configureFile(request, found)];
+  const readable = reports.filter((report) => !report.ok && report.reason !== NO_FILE);
+  return readable.length > 0 ? readable : reports.slice(0, 1);
 }
+
+const NO_FILE = 'there is no such file';
 
 interface Candidate {
   readonly scope: ConfigScope;
@@ -199,7 +203,7 @@ function editOf(request: ConfigureRequest, candidate: Candidate, text: string | 
       client.entry({ ...serveLaunch(dir, places.platform, starter), ...withheldBy(client, places) }),
     );
   if (text === undefined)
-    return action === 'remove' ? { ok: true, text } : { ok: false, reason: 'there is no such file' };
+    return action === 'remove' ? { ok: true, text } : { ok: false, reason: NO_FILE };
   if (action === 'init' && proxy !== undefined)
     return wrapServer(client, text, { name: proxy, prefix: proxyLaunch(dir, places.platform, starter) });
   return proxy === undefined ? removeServer(client, text) : unwrapServer(client, text, proxy);

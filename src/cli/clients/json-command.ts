@@ -1,5 +1,5 @@
 import { scanJson } from './json-scan.ts';
-import { type ConfigNode, type MemberNode, memberOf } from './node.ts';
+import { type ConfigNode, type MemberNode, memberOf, type ObjectNode } from './node.ts';
 import type { CommandNodes } from './wrap.ts';
 
 /** The command of the entry of that name, if it is there and has one. */
@@ -47,11 +47,21 @@ export function stringMembers(
   );
 }
 
+/** The names of the entries under a key. */
+export function jsonNames(text: string, servers: string): readonly string[] {
+  return serversOf(text, servers)?.members.map(({ key }) => key) ?? [];
+}
+
 function entryOf(
   text: string,
   place: { readonly servers: string; readonly name: string },
 ): MemberNode | undefined {
+  const servers = serversOf(text, place.servers);
+  return servers === undefined ? undefined : memberOf(servers, place.name);
+}
+
+function serversOf(text: string, key: string): ObjectNode | undefined {
   const root = scanJson(text);
-  const servers = root?.kind === 'object' ? memberOf(root, place.servers)?.value : undefined;
-  return servers?.kind === 'object' ? memberOf(servers, place.name) : undefined;
+  const servers = root?.kind === 'object' ? memberOf(root, key)?.value : undefined;
+  return servers?.kind === 'object' ? servers : undefined;
 }

@@ -1,3 +1,6 @@
+import { resolve } from 'node:path';
+import { nearestName } from '../../model/nearest-name.ts';
+
 /** The command line with which a client starts a server. */
 export interface Launch {
   readonly command: string;
@@ -52,6 +55,21 @@ export function servedOn(words: readonly string[], folder: string): readonly str
   const rest = words.slice(serve + 1);
   const flags = rest.filter((word, index) => word.startsWith('-') || flagged(serve + 1 + index));
   return [...words.slice(0, serve + 1), folder, ...flags];
+}
+
+/**
+ * The command line of our proxy, on another folder. The roots are replaced, also among the words of the server behind it,
+ * so that this server works there too. `cwd`: the folder in which the client starts the command.
+ */
+export function proxiedOn(words: readonly string[], folder: string, cwd: string): readonly string[] {
+  const count = proxyWords(words);
+  const isRoot = (index: number) => words[index - 1] === '--root';
+  const own = words.slice(0, count);
+  const roots = own.filter((_word, index) => isRoot(index)).map((root) => resolve(cwd, root));
+  return words.map((word, index) => {
+    if (index < count) return isRoot(index) ? folder : word;
+    return index > count && roots.includes(resolve(cwd, word)) ? folder : word;
+  });
 }
 
 /** The number of words that start this program, as `init` writes them; -1 if another program is started. */
@@ -117,4 +135,13 @@ export function whyLeftAlone(
 /** The reason why a proxy is of no use for this entry. */
 export function needsNoProxy(name: string): string {
   return `"${name}" is Lookfirst itself, which needs no gate in front of it`;
+}
+
+/** For an unknown server: names the one that was probably meant, or those that are there. */
+export function similarServer(name: string, names: readonly string[]): string {
+  const others = names.filter((each) => each !== PACKAGE);
+  if (others.length === 0) return '';
+  const meant = nearestName(name, others);
+  if (meant !== undefined) return `; the most similar name is "${meant}"`;
+  return `; it has ${others.map((each) => `"${each}"`).join(', ')}`;
 }

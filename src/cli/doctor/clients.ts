@@ -11,10 +11,16 @@ import {
 } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
 import { readConfig } from '../clients/config-file.ts';
-import { ownCommand, ownEnvironment, removeServer, unwrapServer } from '../clients/config-text.ts';
+import {
+  entryEnvironment,
+  ownCommand,
+  type ProxiedServer,
+  proxiedServers,
+  removeServer,
+} from '../clients/config-text.ts';
 import { jsonValue } from '../clients/json-entry.ts';
 import { isObject, type JsonValue } from '../clients/json-style.ts';
-import { servedFolder, servedOn } from '../clients/launch.ts';
+import { proxiedOn, servedFolder, servedOn } from '../clients/launch.ts';
 import { ScanProblem } from '../clients/node.ts';
 import { scanToml } from '../clients/toml-scan.ts';
 import { ServerProcess } from '../server-process.ts';
@@ -43,7 +49,6 @@ const AROUND_HOOKS: Readonly<Partial<Record<ClientName, string>>> = {
   vscode: LATER,
   opencode: LATER,
 };
-const NOT_TRIED = 'its command was not tried, because it starts another server';
 const PROXY_RACE =
   'the server behind the proxy writes a moment after our check, and a change by another program in that moment is not noticed';
 
@@ -87,14 +92,18 @@ async function checkFile(client: Client, configured: Configured): Promise<Doctor
     if (gone !== undefined)
       return [fail(name, `Lookfirst cannot start from ${file}: there is no folder ${gone}`)];
     const words = ownCommand(client, text);
-    if (words === undefined)
-      return [ok(name, `Lookfirst is in ${file}; ${NOT_TRIED}`), ...notEnforced(client, text, places)];
-    return [
-      await checkCommand(client, { ...configured, text, words }),
-      ...checkTrust(name, scope, places),
-      ...checkSameState(client, { places, text }),
-      ...notEnforced(client, text, places),
-    ];
+    const own =
+      words === undefined
+        ? []
+        : [
+            await checkCommand(client, { ...configured, text, words }),
+            ...checkTrust(name, scope, places),
+            ...checkSameState(client, { places, text }),
+          ];
+    const proxied = proxiedServers(client, text);
+    const gates: DoctorCheck[] = [];
+    for (const server of proxied) gates.push(await checkProxied(client, { ...configured, text, server }));
+    return [...own, ...gates, ...notEnforced(client, proxied, places)];
   } catch (error) {
     return [warn(name, reasonOf(error))];
   }
@@ -111,10 +120,7 @@ async function checkCommand(
     words,
   }: Configured & { readonly text: string; readonly words: readonly string[] },
 ): Promise<DoctorCheck> {
-  const env = {
-    ...serverEnvironment(client, text, places),
-    ...{ LOOKFIRST_HOME: stage.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' },
-  };
+  const env = { ...serverEnvironment(client, text, places), ...ownState(stage) };
   const command = servedOn(words, stage.workspace);
   const problem = await blindWriteProblem(command, { env, stage });
   return problem === undefined
@@ -122,27 +128,90 @@ async function checkCommand(
     : fail(client.name, `the command in ${file} (${words.join(' ')}): ${problem}`);
 }
 
+/** Variables that keep a server away from the user's own state. */
+function ownState(stage: Stage): ClientPlaces['env'] {
+  return { LOOKFIRST_HOME: stage.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' };
+}
+
+/**
+ * Starts the proxy of an entry with the configured server behind it, as the client would, but on a folder of its own, and
+ * tries a blind write there.
+ */
+async function checkProxied(
+  client: Client,
+  {
+    file,
+    places,
+    stage,
+    text,
+    server,
+  }: Configured & { readonly text: string; readonly server: ProxiedServer },
+): Promise<DoctorCheck> {
+  const subject = `the gate before "${server.name}" in ${file}`;
+  const env = { ...serverEnvironment(client, text, places, server.name), ...ownState(stage) };
+  const words = server.words.map((word) => expanded(word, places.project, env));
+  const unknown = words.find((word) => word.includes('${'));
+  if (unknown !== undefined)
+    return warn(client.name, `${subject} was not tried: only ${client.title} knows what ${unknown} means`);
+  const { project } = places;
+  const problem = await blindWriteProblem(proxiedOn(words, stage.workspace, project), {
+    ...{ env, stage, cwd: project },
+  });
+  if (problem === NO_TOOL)
+    return warn(
+      client.name,
+      `${subject} was not tried: the server has no tool for writing files that Lookfirst knows`,
+    );
+  return problem === undefined
+    ? ok(client.name, `${subject} refused a blind write`)
+    : fail(client.name, `${subject} (${server.words.join(' ')}): ${problem}`);
+}
+
+/** Replaces what clients replace in the words of a command: the project's folder and environment variables. */
+function expanded(word: string, project: string, env: ClientPlaces['env']): string {
+  return word
+    .replaceAll(/\$\{workspaceFolder\}/g, project)
+    .replace(
+      /\$\{(?:env:)?(\w+)(?::-([^}]*))?\}/g,
+      (all, name: string, otherwise?: string) => env[name] ?? otherwise ?? all,
+    );
+}
+
+const NO_TOOL = 'it has no tool that could be tried';
+
 /** The reason why a server failed the check with a blind write; undefined if it refused the write. */
 export async function blindWriteProblem(
   command: readonly string[],
-  { env, stage }: { readonly env: NodeJS.ProcessEnv; readonly stage: Stage },
+  {
+    env,
+    stage,
+    cwd = stage.workspace,
+  }: { readonly env: NodeJS.ProcessEnv; readonly stage: Stage; readonly cwd?: string },
 ): Promise<string | undefined> {
-  const path = 'precious.txt';
-  stage.put(path, PRECIOUS);
+  const name = 'precious.txt';
+  // Another working folder gives a relative path another meaning.
+  const path = cwd === stage.workspace ? name : join(stage.workspace, name);
+  stage.put(name, PRECIOUS);
   let server: ServerProcess;
   try {
-    server = await ServerProcess.start(command, env, stage.workspace);
+    server = await ServerProcess.start(command, env, cwd);
   } catch (error) {
     return `it cannot start: ${reasonOf(error)}`;
   }
   try {
     const content = 'overwritten\n';
-    const names = await server.toolNames();
-    const write = BLIND_WRITES.find(({ tool }) => names.includes(tool));
-    if (write === undefined) return 'it has no tool that could be tried';
-    const answer = await server.call(write.tool, write.args(path, content));
-    if (stage.text(path) !== PRECIOUS) return 'a file that was never read was overwritten';
-    if (answer.ok || answer.code !== 'NOT_READ')
+    const tools = await server.tools();
+    const write = BLIND_WRITES.map(({ tool, args }) => ({ tool, given: args(path, content) })).find(
+      ({ tool, given }) =>
+        tools.some(
+          ({ name: offered, args }) =>
+            offered === tool && Object.keys(given).every((key) => args.includes(key)),
+        ),
+    );
+    if (write === undefined) return NO_TOOL;
+    const answer = await server.call(write.tool, write.given);
+    if (stage.text(name) !== PRECIOUS) return 'a file that was never read was overwritten';
+    if (answer.ok || !REFUSALS.has(answer.code))
       return `a blind write was answered with ${answer.code ?? 'success'} instead of NOT_READ`;
     return undefined;
   } catch (error) {
@@ -153,6 +222,8 @@ export async function blindWriteProblem(
 }
 
 const PRECIOUS = 'nobody has read this\n';
+/** A server that may change nothing refuses every write for that reason. */
+const REFUSALS: ReadonlySet<string | undefined> = new Set(['NOT_READ', 'READ_ONLY']);
 
 /** The writing tool of each dialect. */
 const BLIND_WRITES: readonly {
@@ -162,6 +233,8 @@ const BLIND_WRITES: readonly {
   { tool: 'write_file', args: (path, content) => ({ path, content }) },
   { tool: 'Write', args: (path, content) => ({ file_path: path, content }) },
   { tool: 'write', args: (path, content) => ({ file_path: path, content }) },
+  { tool: 'create_text_file', args: (path, content) => ({ relative_path: path, content }) },
+  { tool: 'create_text_file', args: (path, contents) => ({ file_path: path, contents }) },
   { tool: 'file_write', args: (path, content) => ({ path, content }) },
   {
     tool: 'str_replace_based_edit_tool',
@@ -175,9 +248,14 @@ const BLIND_WRITES: readonly {
   },
 ];
 
-/** The environment that the client gives to the server of our entry. */
-function serverEnvironment(client: Client, text: string, { env }: ClientPlaces): ClientPlaces['env'] {
-  const own = ownEnvironment(client, text);
+/** The environment that the client gives to the server of an entry; default: ours. */
+function serverEnvironment(
+  client: Client,
+  text: string,
+  { env }: ClientPlaces,
+  name?: string,
+): ClientPlaces['env'] {
+  const own = entryEnvironment(client, text, name);
   const forwarded = own.forwards.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]]));
   return { ...inheritedBy(client, env), ...Object.fromEntries(forwarded), ...own.env };
 }
@@ -217,17 +295,15 @@ function missingFolder(client: Client, text: string): string | undefined {
   return canonicalPath('/', folder).kind === 'folder' ? undefined : folder;
 }
 
-function notEnforced(client: Client, text: string, places: ClientPlaces): DoctorCheck[] {
+function notEnforced(client: Client, proxied: readonly ProxiedServer[], places: ClientPlaces): DoctorCheck[] {
   const { name } = client;
   const canHaveHooks = AROUND_HOOKS[name] !== undefined;
   const isHooked = canHaveHooks && hooksFile(name, places) !== undefined;
   const cure = canHaveHooks && !isHooked ? `; lookfirst init ${name} --hooks puts the gate before them` : '';
   const around = isHooked ? AROUND_HOOKS[name] : AROUND[name];
-  const unwrapped = unwrapServer(client, text, undefined);
-  const isProxied = unwrapped.ok && unwrapped.text !== text;
   return [
     ...(around === undefined ? [] : [warn(name, `not enforced: ${around}${cure}`)]),
-    ...(isProxied ? [warn(name, `not enforced: ${PROXY_RACE}`)] : []),
+    ...(proxied.length > 0 ? [warn(name, `not enforced: ${PROXY_RACE}`)] : []),
   ];
 }
 

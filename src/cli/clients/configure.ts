@@ -202,8 +202,7 @@ function editOf(request: ConfigureRequest, candidate: Candidate, text: string | 
       text,
       client.entry({ ...serveLaunch(dir, places.platform, starter), ...withheldBy(client, places) }),
     );
-  if (text === undefined)
-    return action === 'remove' ? { ok: true, text } : { ok: false, reason: NO_FILE };
+  if (text === undefined) return action === 'remove' ? { ok: true, text } : { ok: false, reason: NO_FILE };
   if (action === 'init' && proxy !== undefined)
     return wrapServer(client, text, { name: proxy, prefix: proxyLaunch(dir, places.platform, starter) });
   return proxy === undefined ? removeServer(client, text) : unwrapServer(client, text, proxy);

@@ -4,7 +4,7 @@ import { jsonText } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import type { StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import { blindWriteProblem, checkClients } from '../doctor/clients.ts';
+import { checkClients } from '../doctor/clients.ts';
 import { checkHooks, checkUnjudged } from '../doctor/hooks.ts';
 import {
   checkFleet,
@@ -21,6 +21,7 @@ import {
   warn,
 } from '../doctor/state.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
+import { blindWriteProblem } from '../server-process.ts';
 import { Stage } from '../stage.ts';
 
 interface DoctorFlags extends StateFlags {

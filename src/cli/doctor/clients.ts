@@ -23,7 +23,7 @@ import { isObject, type JsonValue } from '../clients/json-style.ts';
 import { proxiedOn, servedFolder, servedOn } from '../clients/launch.ts';
 import { ScanProblem } from '../clients/node.ts';
 import { scanToml } from '../clients/toml-scan.ts';
-import { ServerProcess } from '../server-process.ts';
+import { blindWriteProblem, NO_TOOL } from '../server-process.ts';
 import type { Stage } from '../stage.ts';
 import { hooksFile } from './hooks.ts';
 import { type DoctorCheck, fail, ok, reasonOf, warn } from './state.ts';
@@ -176,77 +176,6 @@ function expanded(word: string, project: string, env: ClientPlaces['env']): stri
       (all, name: string, otherwise?: string) => env[name] ?? otherwise ?? all,
     );
 }
-
-const NO_TOOL = 'it has no tool that could be tried';
-
-/** The reason why a server failed the check with a blind write; undefined if it refused the write. */
-export async function blindWriteProblem(
-  command: readonly string[],
-  {
-    env,
-    stage,
-    cwd = stage.workspace,
-  }: { readonly env: NodeJS.ProcessEnv; readonly stage: Stage; readonly cwd?: string },
-): Promise<string | undefined> {
-  const name = 'precious.txt';
-  // Another working folder gives a relative path another meaning.
-  const path = cwd === stage.workspace ? name : join(stage.workspace, name);
-  stage.put(name, PRECIOUS);
-  let server: ServerProcess;
-  try {
-    server = await ServerProcess.start(command, env, cwd);
-  } catch (error) {
-    return `it cannot start: ${reasonOf(error)}`;
-  }
-  try {
-    const content = 'overwritten\n';
-    const tools = await server.tools();
-    const write = BLIND_WRITES.map(({ tool, args }) => ({ tool, given: args(path, content) })).find(
-      ({ tool, given }) =>
-        tools.some(
-          ({ name: offered, args }) =>
-            offered === tool && Object.keys(given).every((key) => args.includes(key)),
-        ),
-    );
-    if (write === undefined) return NO_TOOL;
-    const answer = await server.call(write.tool, write.given);
-    if (stage.text(name) !== PRECIOUS) return 'a file that was never read was overwritten';
-    if (answer.ok || !REFUSALS.has(answer.code))
-      return `a blind write was answered with ${answer.code ?? 'success'} instead of NOT_READ`;
-    return undefined;
-  } catch (error) {
-    return reasonOf(error);
-  } finally {
-    await server.stop();
-  }
-}
-
-const PRECIOUS = 'nobody has read this\n';
-/** A server that may change nothing refuses every write for that reason. */
-const REFUSALS: ReadonlySet<string | undefined> = new Set(['NOT_READ', 'READ_ONLY']);
-
-/** The writing tool of each dialect. */
-const BLIND_WRITES: readonly {
-  readonly tool: string;
-  args(path: string, content: string): Readonly<Record<string, string>>;
-}[] = [
-  { tool: 'write_file', args: (path, content) => ({ path, content }) },
-  { tool: 'Write', args: (path, content) => ({ file_path: path, content }) },
-  { tool: 'write', args: (path, content) => ({ file_path: path, content }) },
-  { tool: 'create_text_file', args: (path, content) => ({ relative_path: path, content }) },
-  { tool: 'create_text_file', args: (path, contents) => ({ file_path: path, contents }) },
-  { tool: 'file_write', args: (path, content) => ({ path, content }) },
-  {
-    tool: 'str_replace_based_edit_tool',
-    args: (path, content) => ({ command: 'create', path, file_text: content }),
-  },
-  {
-    tool: 'apply_patch',
-    args: (path, content) => ({
-      patch: `*** Begin Patch\n*** Add File: ${path}\n+${content}*** End Patch\n`,
-    }),
-  },
-];
 
 /** The environment that the client gives to the server of an entry; default: ours. */
 function serverEnvironment(

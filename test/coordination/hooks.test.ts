@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { HookEvent, HookReply } from '../../src/hooks/event.ts';
+import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
-import { HookDoor } from '../../src/hooks/run-hook.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 

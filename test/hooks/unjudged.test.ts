@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { HookDoor } from '../../src/hooks/run-hook.ts';
+import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
 import { type Scratch, scratch } from '../support/tree.ts';

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { onTestFinished } from 'vitest';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
+import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
-import { HookDoor } from '../../src/hooks/run-hook.ts';
 import type { Scratch } from './tree.ts';
 
 /** An answer to one event in the generic format. */

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
 import type { HostName, JsonObject } from '../../src/hooks/event.ts';
+import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
-import { HookDoor } from '../../src/hooks/run-hook.ts';
 import { outputOf } from './hooked.ts';
 import type { Scratch } from './tree.ts';
 

@@ -108,7 +108,13 @@ async function bundleChunks() {
           test: oneOf(loadedBy('session/sessions.js', 'session/configured.js', 'report/explain.js')),
           priority: 3,
         },
-        { name: 'hook', test: oneOf(loadedBy('hooks/run-hook.js'), /\/build\/hooks\//), priority: 2 },
+        // A call that the resident answers loads only this.
+        {
+          name: 'hook-call',
+          test: oneOf(loadedBy('hooks/run-hook.js', 'hooks/resident/ask-resident.js')),
+          priority: 7,
+        },
+        { name: 'hook', test: oneOf(loadedBy('hooks/hook-door.js'), /\/build\/hooks\//), priority: 2 },
         { name: 'serve', test: oneOf(loadedBy('cli/serve-command.js', 'mcp/serve.js')), priority: 1 },
         { name: 'words', test: /\/build\/(model|report|text)\// },
       ],

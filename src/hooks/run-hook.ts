@@ -1,14 +1,17 @@
 import { spawn } from 'node:child_process';
+import { homedir } from 'node:os';
 import { parseArgs } from 'node:util';
+import { stateFolder } from '../config/home.ts';
 import { residentPlace } from '../config/resident-place.ts';
 import { nearestName } from '../model/nearest-name.ts';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
-import { type ConfigSources, placesOf } from '../session/configured.ts';
-import { answerHook } from './answer-hook.ts';
-import { HOST_NAMES, type HookAnswer, type Host } from './event.ts';
-import { HookDoor, type HookSettings } from './hook-door.ts';
+import type { ConfigSources } from '../session/configured.ts';
+import { answerHook, type HookCall } from './answer-hook.ts';
+import { HOST_NAMES, type HookAnswer, type Host, SILENT } from './event.ts';
+import type { HookDoor, HookSettings } from './hook-door.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
 import { deniedOnStderr } from './hosts/payload.ts';
+import type { Asked } from './resident/ask-resident.ts';
 import type { ResidentCall } from './resident/resident.ts';
 
 interface HookProcess extends ConfigSources {
@@ -37,19 +40,36 @@ export async function runHook(process: HookProcess): Promise<number> {
   const preset = presetNamed(values.preset);
   if (preset === 'unknown') return end(process, misused(`unknown preset '${values.preset}'`));
   const settings = settingsOf(process, { values, host, preset });
-  const door = new HookDoor(process, settings.state);
-  try {
-    const call = {
-      host,
-      text: await process.stdin(),
-      ...(values.event === undefined ? {} : { declaredEvent: values.event }),
-      onFailure: values['fail-open'] === true ? 'pass' : 'deny',
-    } as const;
-    return await end(process, await answerHook(call, (_host, event) => door.respond(settings, event)));
-  } finally {
-    await door.close().catch((error: unknown) => process.tell(`lookfirst: ${String(error)}`));
-    if (isDefaultState(process, values)) await startResident(process);
+  const call = {
+    host,
+    text: await process.stdin(),
+    ...(values.event === undefined ? {} : { declaredEvent: values.event }),
+    onFailure: values['fail-open'] === true ? 'pass' : 'deny',
+  } as const;
+  const isShared = isDefaultState(process, values);
+  if (isShared && isForResident(process, settings)) {
+    const stdout = await askCurrentResident(process, call, settings);
+    if (stdout !== undefined) return end(process, { ...SILENT, stdout });
   }
+  try {
+    return await end(process, await answerHere(process, call, settings));
+  } finally {
+    if (isShared) await startResident(process);
+  }
+}
+
+/** Answers without a resident. */
+function answerHere(process: HookProcess, call: HookCall, settings: HookSettings): Promise<HookAnswer> {
+  return answerHook(call, async (_host, event) => {
+    // Loaded here, because a resident answers most calls, and because a failure to load must become a denial.
+    const { HookDoor } = await import('./hook-door.ts');
+    const door = new HookDoor(process, settings.state);
+    try {
+      return await door.respond(settings, event);
+    } finally {
+      await door.close().catch((error: unknown) => process.tell(`lookfirst: ${String(error)}`));
+    }
+  });
 }
 
 const OPTIONS = {
@@ -132,33 +152,76 @@ function isDefaultState({ env }: ConfigSources, values: Values): boolean {
   );
 }
 
+/** A call with one of these variables is not sent to a resident, which may have been started with another value. */
+const OWN_VARIABLES = [
+  'LOOKFIRST_WORKSPACE',
+  'LOOKFIRST_SHARED_WORKSPACE',
+  'LOOKFIRST_GUARANTEE',
+  'LOOKFIRST_SANDBOX',
+  // Set by the script if the resident has not answered it.
+  'LOOKFIRST_RESIDENT_ASKED',
+];
+
+/** True if a resident answers this call as this process would, and was not asked yet. */
+function isForResident({ env, platform }: HookProcess, { roots, session }: HookSettings): boolean {
+  return (
+    platform !== 'win32' &&
+    roots.length === 0 &&
+    session === undefined &&
+    OWN_VARIABLES.every((name) => !env[name])
+  );
+}
+
+/** The text to print, by a living resident of this program; undefined without one. */
+async function askCurrentResident(
+  around: HookProcess,
+  { host, text, declaredEvent, onFailure }: HookCall,
+  { cwd, project, shellPrefix }: HookSettings,
+): Promise<string | undefined> {
+  const { askResident } = await import('./resident/ask-resident.ts');
+  const headers = {
+    'x-lookfirst-event': declaredEvent,
+    'x-lookfirst-failure': onFailure,
+    'x-lookfirst-cwd': cwd,
+    'x-lookfirst-shell': shellPrefix,
+    'x-lookfirst-project': project,
+  };
+  return withPlace(around, (place) => askResident(place, { client: host.name, text, headers }));
+}
+
 /** Starts a resident for the next calls, unless one answers. A failure costs only speed, so it is reported and ignored. */
 async function startResident(around: HookProcess): Promise<void> {
   if (around.platform === 'win32') return;
-  const { home } = placesOf(around, {});
-  const { folder, pointer } = residentPlace(home, around.uid);
+  const { isResidentAlive, realProgram } = await import('./resident/ask-resident.ts');
+  if (await withPlace(around, isResidentAlive)) return;
   const [node, program] = around.self;
-  // Loaded late, because a call that starts no resident need not load the HTTP modules.
-  const { isResidentAlive } = await import('./resident/resident.ts');
-  try {
-    process.chdir(folder);
-    if (await isResidentAlive(pointer, program)) return;
-  } catch {
-    // Without a folder there is no resident.
-  }
-  const env = { ...around.env, LOOKFIRST_SESSION: '' };
-  const child = spawn(node, [program, 'hook', '--resident'], {
+  const child = spawn(node, [realProgram(program), 'hook', '--resident'], {
     cwd: '/',
     detached: true,
-    env,
+    env: { ...around.env, LOOKFIRST_SESSION: '', LOOKFIRST_RESIDENT_ASKED: '' },
     stdio: 'ignore',
   });
   child.on('error', (error) => around.tell(`lookfirst: no resident process: ${error.message}`));
   child.unref();
 }
 
+/** Undefined if no resident can be asked: then the call is answered here. */
+async function withPlace<T>(
+  { cwd, uid, env, platform, self, homeFolder = homedir() }: HookProcess,
+  ask: (place: Asked) => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    const place = residentPlace(stateFolder({ platform, env, homeFolder }), uid);
+    return await ask({ ...place, program: self[1], uid, cwd });
+  } catch {
+    return undefined;
+  }
+}
+
 async function reside(around: HookProcess): Promise<number> {
-  const { home } = placesOf(around, {});
+  const { platform, env, homeFolder = homedir() } = around;
+  const home = stateFolder({ platform, env, homeFolder });
+  const { HookDoor } = await import('./hook-door.ts');
   const door = new HookDoor(around, {}, 'warm');
   const { runResident } = await import('./resident/resident.ts');
   await runResident({

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -8,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -35,6 +37,15 @@ interface Ended {
 
 /** Runs the script of a state folder as a host does. */
 function callScript(input: unknown, args: readonly string[] = ['claude-code'], env = {}): Promise<Ended> {
+  return call([script, ...args], input, env);
+}
+
+/** Runs a program without the script. */
+function callNode(program: string, input: unknown, env = {}): Promise<Ended> {
+  return call([process.execPath, program, 'hook', 'claude-code'], input, { LOOKFIRST_HOME: home, ...env });
+}
+
+function call([file = '', ...args]: readonly string[], input: unknown, env: object): Promise<Ended> {
   return new Promise((resolve) => {
     const around = {
       PATH: process.env['PATH'],
@@ -42,7 +53,7 @@ function callScript(input: unknown, args: readonly string[] = ['claude-code'], e
       CLAUDE_PROJECT_DIR: root,
       ...env,
     };
-    const child = spawn(script, args, { cwd: root, env: around, stdio: 'pipe' });
+    const child = spawn(file, args, { cwd: root, env: around, stdio: 'pipe' });
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (part) => (stdout += part));
@@ -69,6 +80,14 @@ function writeScript(places: { readonly node?: string; readonly program?: string
   const { node = process.execPath, program = PROGRAM } = places;
   writeFileSync(script, hookScript({ home, node, program, uid }));
   chmodSync(script, 0o755);
+}
+
+/** The program in a folder of its own, from which a test may take files. */
+function copyOfProgram(): string {
+  cpSync(join(PROGRAM, '../..'), join(base, 'dist'), { recursive: true });
+  cpSync(join(PROGRAM, '../../../package.json'), join(base, 'package.json'));
+  symlinkSync(join(PROGRAM, '../../../node_modules'), join(base, 'node_modules'));
+  return join(base, 'dist/bin/lookfirst.js');
 }
 
 /** Residents of this test's state folder, found in /proc. */
@@ -221,6 +240,31 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     execFileSync('cp', [program, copy]);
     execFileSync('mv', [copy, program]);
     await expect.poll(residents).toEqual([]);
+  });
+
+  it('is not needed: Node itself asks the resident of its program, also when npm has linked it', async () => {
+    const program = copyOfProgram();
+    const link = join(base, 'linked');
+    symlinkSync(program, link);
+    const first = await callNode(link, blindWrite());
+    expect(first.stdout).toContain('"deny"');
+    await expect.poll(sockets).toHaveLength(2);
+    // Without this file Node cannot answer, so the resident must have answered.
+    rmSync(join(program, '../../chunks/hook.cjs'));
+    expect(await callNode(program, blindWrite())).toEqual(first);
+    expect(residents()).toHaveLength(1);
+  });
+
+  it('is not needed: a call with settings of its own is answered by Node, which denies if it cannot', async () => {
+    const program = copyOfProgram();
+    await callNode(program, blindWrite());
+    await expect.poll(sockets).toHaveLength(2);
+    rmSync(join(program, '../../chunks/hook.cjs'));
+    for (const own of [{ LOOKFIRST_SESSION: 's2' }, { LOOKFIRST_GUARANTEE: 'best-effort' }]) {
+      const { code, stderr } = await callNode(program, blindWrite(), own);
+      expect(code).toBe(2);
+      expect(stderr).toContain('could not check this call');
+    }
   });
 
   it('works without curl', async () => {

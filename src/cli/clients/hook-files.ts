@@ -85,7 +85,7 @@ home=${quoted(home)}
 node=${quoted(node)}
 program=${quoted(program)}
 uid=${uid}
-client=$1 event= failure=deny fast=yes
+client=$1 event= failure=deny fast=yes asked=
 shift
 for word in "$@"; do
   case $word in
@@ -114,11 +114,12 @@ if [ -n "$fast" ] && [ -n "$curl" ] && [ -O "$home/run" ]; then
     [ -z "$answer" ] || printf '%s\\n' "$answer"
     exit 0
   fi
+  asked=yes
 fi
 if [ -x "$node" ] && [ -f "$program" ]; then
 ${WITHOUT_CERTIFICATES}
   # Node 22 and later keep compiled code there; older ones ignore the variable.
-  printf '%s' "$input" | NODE_COMPILE_CACHE="$home/compiled" "$node" "$program" hook "$client" "$@"
+  printf '%s' "$input" | LOOKFIRST_RESIDENT_ASKED=$asked NODE_COMPILE_CACHE="$home/compiled" "$node" "$program" hook "$client" "$@"
   code=$?
   case $code in 0 | 2) exit $code ;; esac
   reason="Lookfirst did not answer (exit $code)"

@@ -9,12 +9,13 @@ import {
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
-import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { ResidentPlace } from '../../config/resident-place.ts';
 import { errnoOf } from '../../model/errno.ts';
 import { readBody } from '../../wire/http.ts';
 import type { HookAnswer } from '../event.ts';
+import { isAliveHere } from './ask-resident.ts';
 
 interface ResidentOptions {
   readonly place: ResidentPlace;
@@ -57,7 +58,7 @@ export async function runResident(options: ResidentOptions): Promise<'yielded' |
   });
   await listen(server, socket);
   chmodSync(socket, 0o600);
-  if (await isResidentAlive(place.pointer, program)) {
+  if (await isAliveHere(place.pointer, program)) {
     await close(server, socket);
     return 'yielded';
   }
@@ -157,22 +158,6 @@ function close(server: Server, socket: string): Promise<void> {
   });
 }
 
-/** True if a resident of the same program answers behind the pointer. */
-export function isResidentAlive(pointer: string, program: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = request(
-      { socketPath: pointer, path: '/', headers: { 'x-lookfirst-program': latin1(program) }, timeout: 2_000 },
-      (response) => {
-        response.resume();
-        resolve(response.statusCode === 200);
-      },
-    );
-    probe.on('timeout', () => probe.destroy(new Error('no answer')));
-    probe.on('error', () => resolve(false));
-    probe.end();
-  });
-}
-
 /** A younger socket may belong to a resident that does not listen yet. */
 const MIN_SOCKET_AGE_MS = 60_000;
 
@@ -195,10 +180,6 @@ function refuses(socket: string): Promise<boolean> {
     });
     probe.on('error', (error) => resolve(errnoOf(error) === 'ECONNREFUSED'));
   });
-}
-
-function latin1(text: string): string {
-  return Buffer.from(text, 'utf8').toString('latin1');
 }
 
 /** Publishes the socket in one step: callers always find the former resident or this one. */

@@ -49,7 +49,7 @@ describe('a toolset', () => {
     await session.close();
     expect(tool === undefined ? undefined : await answered(tool, args)).toMatchObject({
       ok: false,
-      text: `${name} failed: this session is closed [MISUSE]. Nothing was changed. Tell your user.`,
+      text: `${name} failed: this session is closed [MISUSE]. Nothing was changed. Tell the user.`,
       outcome: { code: 'MISUSE', next: 'ask_human' },
     });
   });

@@ -14,7 +14,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { errnoOf, isMissing } from '../model/errno.ts';
 import { isRecord } from '../model/record.ts';
 
@@ -43,7 +43,12 @@ export interface Layer {
   readonly layered: readonly string[];
   /** A file with a later ctime was changed after the layer was made; any other file was changed before. */
   readonly beganNs: bigint;
+  /** The name that the folder gets when no command needs it any more. */
+  readonly spent: string;
 }
+
+/** Holds layers that no command needs any more. */
+const SPENT = 'spent-layers';
 
 /** The link in a layer's folder that names the process which runs its command. */
 const OWNER = 'owner';
@@ -63,7 +68,7 @@ export function makeLayer(home: string, id: string, layered: readonly string[], 
     chmodSync(join(folder, `up-${index}`), statSync(path).mode & 0o777);
     mkdirSync(join(folder, `work-${index}`), { mode: 0o700 });
   }
-  return { id, folder, layered, beganNs: touched(folder) };
+  return { id, folder, layered, beganNs: touched(folder), spent: join(home, SPENT, id) };
 }
 
 /** Creates the folder through which a real folder is bound into the sandbox. */
@@ -126,6 +131,7 @@ export function openLayer(home: string, id: string): (Layer & LayerRecord) | und
     session: String(record['session']),
     command: String(record['command']),
     beganNs: BigInt(String(record['beganNs'])),
+    spent: join(home, SPENT, id),
   };
 }
 
@@ -137,21 +143,44 @@ const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exe
 
 /**
  * Removes a layer with its contents. Links are not followed, and folders without permissions get
- * some. The rest of a large layer is left to another process. A layer that cannot be removed stays
- * and is tried again after it expires: its command already has its result, and other commands must
- * not fail because of it. Files that the workspace shares lose their name here immediately, because
- * that changes their ctime. Later, a running command would take them for files that another program
- * changed.
+ * some. A layer that cannot be removed stays and is tried again after it expires: its command
+ * already has its result, and other commands must not fail because of it. Files that the workspace
+ * shares lose their name here immediately, because that changes their ctime. Later, a running
+ * command would take them for files that another program changed. Removing folders takes
+ * milliseconds, so a layer with a `spent` name only gets that name; see `removeSpentLayers`.
  */
-export function removeLayer({ folder }: Pick<Layer, 'folder'>): void {
+export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<Pick<Layer, 'spent'>>): void {
   try {
     // Remove the record first: a partly removed layer must not be applied.
     unlessGone(() => unlinkSync(join(folder, 'layer.json')));
-    if ((unlessGone(() => removeTree(folder, REMOVED_AT_ONCE)) ?? 1) > 0) return;
+    if (spent === undefined) removeFolder(folder);
+    else retire(folder, spent);
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
-    return;
   }
+}
+
+function retire(folder: string, spent: string): void {
+  for (const name of namesIn(folder))
+    if (name.startsWith('up-')) unlessGone(() => removeTree(join(folder, name), 0));
+  mkdirSync(dirname(spent), { recursive: true, mode: 0o700 });
+  unlessGone(() => renameSync(folder, spent));
+}
+
+/** Removes the contents of layers that no command needs any more. */
+export function removeSpentLayers(home: string): void {
+  for (const name of namesIn(join(home, SPENT))) {
+    try {
+      removeFolder(join(home, SPENT, name));
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+    }
+  }
+}
+
+/** The rest of a large folder is left to another process. */
+function removeFolder(folder: string): void {
+  if ((unlessGone(() => removeTree(folder, REMOVED_AT_ONCE)) ?? 1) > 0) return;
   const child = spawn('/bin/sh', ['-c', REMOVE_REST, 'sh', folder], { detached: true, stdio: 'ignore' });
   child.once('error', () => {});
   child.unref();
@@ -173,14 +202,14 @@ export function abandonedLayers(home: string, isAlive: (owner: string) => boolea
 }
 
 /** Layers that have expired. */
-export function expiredLayers(home: string, nowMs: number): readonly Pick<Layer, 'folder'>[] {
-  const expired: Pick<Layer, 'folder'>[] = [];
+export function expiredLayers(home: string, nowMs: number): readonly Pick<Layer, 'folder' | 'spent'>[] {
+  const expired: Pick<Layer, 'folder' | 'spent'>[] = [];
   for (const name of namesIn(join(home, 'layers'))) {
     const folder = join(home, 'layers', name);
     const isKept = namesIn(folder).includes('layer.json');
     const limitMs = isKept ? KEPT_MS : ABANDONED_MS;
     if (nowMs - (lstatSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) < limitMs) continue;
-    expired.push({ folder });
+    expired.push({ folder, spent: join(home, SPENT, name) });
   }
   return expired;
 }

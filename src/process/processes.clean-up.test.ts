@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFile
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CONFINE, commandBench, UNDO } from '../../test/support/command-bench.ts';
-import { keepLayer, makeLayer, removeLayer } from './layer.ts';
+import { keepLayer, makeLayer, removeLayer, removeSpentLayers } from './layer.ts';
 import { Processes } from './processes.ts';
 
 const at = await commandBench();
@@ -95,8 +95,20 @@ it('a layer is removed with names that are not UTF-8', async () => {
   const layer = makeLayer(at.home, 'odd', []);
   writeFileSync(Buffer.concat([Buffer.from(`${layer.folder}/a`), Buffer.from([0xff])]), '');
   removeLayer(layer);
+  expect(existsSync(layer.folder)).toBe(false);
+  removeSpentLayers(at.home);
   // Another process removes it.
-  await expect.poll(() => existsSync(layer.folder), { timeout: 20_000 }).toBe(false);
+  await expect.poll(() => existsSync(layer.spent), { timeout: 20_000 }).toBe(false);
+});
+
+it.skipIf(here === undefined)('the remains of layers are removed on closing', async () => {
+  const processes = at.processes();
+  const { layer } = await at.run('mkdir d; echo x > d/f; chmod 0 d', { processes });
+  removeLayer(layer);
+  expect(readdirSync(join(at.home, 'layers'))).toEqual([]);
+  expect(existsSync(layer.spent)).toBe(true);
+  processes.close();
+  expect(existsSync(layer.spent)).toBe(false);
 });
 
 it('kept layers and outputs go after 7 days, abandoned layers after one', () => {
@@ -117,5 +129,6 @@ it('kept layers and outputs go after 7 days, abandoned layers after one', () => 
   expect(readdirSync(join(at.home, 'layers'))).toHaveLength(4);
   expect(processes.expire({ nowMs, dryRun: false })).toEqual({ layers: 2, outputs: 1 });
   expect(readdirSync(join(at.home, 'layers')).sort()).toEqual(['dead0', 'kept6']);
+  expect(readdirSync(join(at.home, 'spent-layers'))).toEqual([]);
   expect(readdirSync(join(at.home, 'outputs')).sort()).toEqual(['new', 'new.json']);
 });

@@ -38,6 +38,13 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
     expect(output.head).toContain(program);
   });
 
+  it('reports a program that may not be run as a shell does', async () => {
+    at.put('script');
+    const { end, output } = await at.run('', { ...kind, command: [join(at.workspace, 'script')] });
+    expect(end).toEqual({ kind: 'exited', code: 126 });
+    expect(output.head).toContain('Permission denied');
+  });
+
   it('is not started if the sandbox cannot be completed', async () => {
     const { end } = await at.run('true', { ...kind, cwd: join(at.workspace, 'missing') });
     expect(end).toEqual({ kind: 'not-started', reason: expect.stringContaining('missing') });

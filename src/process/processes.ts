@@ -23,6 +23,7 @@ import {
   makePassage,
   openLayer,
   removeLayer,
+  removeSpentLayers,
 } from './layer.ts';
 import type { AttributeReader } from './layer-entries.ts';
 import { type Probe, probe } from './probe.ts';
@@ -68,6 +69,8 @@ export interface CommandRun {
   readonly output: ShownOutput;
 }
 
+/** Time after the last command before the remains of layers are removed. */
+const TIDY_MS = 1000;
 /** The longest time for the first snapshot of a watched work tree. */
 const WARM_UP_MS = 120_000;
 const LATE: Unavailable = { unavailable: 'the first comparison of the work tree takes longer' };
@@ -95,6 +98,7 @@ export class Processes {
   /** The first snapshots that are being taken, by root. */
   readonly #warming = new Map<string, Promise<TreeSnapshot | Unavailable>>();
   readonly #closing = new AbortController();
+  #tidying: NodeJS.Timeout | undefined;
 
   constructor(options: ProcessesOptions) {
     this.#options = options;
@@ -154,7 +158,16 @@ export class Processes {
     } catch (error) {
       removeLayer(layer);
       throw error;
+    } finally {
+      this.#tidyLater();
     }
+  }
+
+  /** Removes the remains of layers while no command runs, because that takes several milliseconds. */
+  #tidyLater(): void {
+    clearTimeout(this.#tidying);
+    this.#tidying = setTimeout(() => removeSpentLayers(this.#options.home), TIDY_MS);
+    this.#tidying.unref();
   }
 
   /**
@@ -219,11 +232,14 @@ export class Processes {
     return known ?? candidatesSince(snapshot, signal);
   }
 
-  /** Ends all watching. */
+  /** Ends all watching, and removes the remains of layers. */
   close(): void {
     this.#closing.abort();
     for (const tree of this.#warm?.values() ?? []) tree.close();
     this.#warm = undefined;
+    if (this.#tidying === undefined) return;
+    clearTimeout(this.#tidying);
+    removeSpentLayers(this.#options.home);
   }
 
   #removeLeftovers(): void {
@@ -253,6 +269,7 @@ export class Processes {
     const outputs = expiredOutputs(home, nowMs);
     if (!dryRun) {
       for (const layer of layers) removeLayer(layer);
+      if (layers.length > 0) removeSpentLayers(home);
       for (const path of outputs) rmSync(path, { force: true });
       for (const index of expiredSnapshots(home, nowMs)) dropSnapshot({ index });
       this.#removeLeftovers();

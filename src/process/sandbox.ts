@@ -160,8 +160,8 @@ function hiding({ path, kind }: HiddenPath): string[] {
   return kind === 'folder' ? ['--tmpfs', path, '--remount-ro', path] : ['--ro-bind', '/dev/null', path];
 }
 
-/** The command with the limits of its profile. */
-export function limited(tools: SandboxTools, { profile, command }: SandboxPlan): readonly string[] {
+/** The command with the limits of its profile, for bubblewrap. */
+function limited(tools: SandboxTools, { profile, command }: SandboxPlan): readonly string[] {
   // For a program that does not exist, a shell gives the usual message and exit code; bubblewrap
   // ends with 1.
   const found = command[0] === tools.shell ? command : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];

@@ -1,6 +1,5 @@
 import {
   type HiddenPath,
-  limited,
   type PerlTools,
   type SandboxPlan,
   type SandboxTools,
@@ -97,8 +96,9 @@ if ($uid >= 0) {
 open STDERR, '>&', STDOUT if $streams eq 'one';
 if ($locale) { $ENV{LC_ALL} = $localeText } else { delete $ENV{LC_ALL} }
 exec { $ARGV[0] } @ARGV;
-syswrite STDERR, "$ARGV[0]: $!\n";
-exit 127`;
+my $isMissing = $! == 2;
+syswrite STDERR, $isMissing ? "$ARGV[0]: not found\n" : "$ARGV[0]: $!\n";
+exit($isMissing ? 127 : 126)`;
 
 /**
  * The program and arguments that run a plan of the profile `undo`. It starts in two thirds of the time that bubblewrap
@@ -121,6 +121,6 @@ export function perlArgv(tools: SandboxTools, perl: PerlTools, plan: SandboxPlan
     ...(plan.locale === undefined ? ['', ''] : ['set', plan.locale]),
     ...lists.flatMap((list) => [String(list.length), ...list]),
     plan.cwd,
-    ...limited(tools, plan),
+    ...plan.command,
   ];
 }

@@ -105,6 +105,7 @@ export class RecordWriter {
     if (!isDurable(writes, this.#context.durability)) record['lazy'] = true;
     if (entries.length + reads.length > 0) record['record'] = ++this.#records;
     if (reads.length > 0) record['reads'] = reads;
+    if (![...entries, ...reads].some((entry) => 'o' in entry)) record['plain'] = true;
     if (ownerMs !== undefined) record['owner'] = this.#context.owner;
     this.#addConditions(record, writes);
     this.#addViews(record, writes);

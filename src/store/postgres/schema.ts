@@ -23,6 +23,7 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
   onlyFunctions,
   chainsByHour,
   onlyFunctions,
+  plainHour,
 ];
 
 function tables(s: string): string {
@@ -91,6 +92,13 @@ function chainsByHour(s: string): string {
 drop index ${s}.chains_seq_idx;
 alter table ${s}.chains add column hour bigint not null generated always as (last_ms / 3600000) stored;
 create index on ${s}.chains (hour);`;
+}
+
+/** Every record paid for computing the generated hour: the server prepares the expression for each statement. */
+function plainHour(s: string): string {
+  return `
+alter table ${s}.chains alter column hour drop expression;
+drop function if exists ${s}.lf_append(${s}.chains, jsonb, jsonb), ${s}.lf_chain_start(text, text);`;
 }
 
 /** Updates the schema to the newest version. A newer schema, or missing rights to create one, is a Fault. */

@@ -11,19 +11,14 @@ export const DAY_MS = 86_400_000;
  */
 export function serverFunctions(s: string): string {
   return `
-create or replace function ${s}.lf_chain_start(this text, at_machine text) returns ${s}.chains language plpgsql as $f$
-declare made ${s}.chains%rowtype; ends text;
+create or replace function ${s}.lf_chain_start(this text, at_machine text) returns void language plpgsql as $f$
+declare ends text; start text;
 begin
   select coalesce(json_agg(json_build_array(x.chain, x.n, x.hash))::text, '[]') into ends
     from (select chain, n, hash from chains where n > 0 order by hour desc, seq desc limit 64) x;
-  insert into chains values (
-    this, at_machine, 0,
-    case when ends = '[]' then '${CHAIN_START.hash}' else encode(sha256(convert_to(ends, 'UTF8')), 'hex') end,
-    0, 0, 0, case when ends = '[]' then '${CHAIN_START.hash}' else encode(sha256(convert_to(ends, 'UTF8')), 'hex') end,
-    0, ends, 0)
-    on conflict (chain) do nothing;
-  select * into made from chains where chain = this for update;
-  return made;
+  start := case when ends = '[]' then '${CHAIN_START.hash}' else encode(sha256(convert_to(ends, 'UTF8')), 'hex') end;
+  insert into chains (chain, machine, n, hash, record, seq, checkpoint_n, checkpoint_hash, checkpoint_seq, known, last_ms, hour)
+    values (this, at_machine, 0, start, 0, 0, 0, start, 0, ends, 0, 0) on conflict (chain) do nothing;
 end $f$;
 
 create or replace function ${s}.lf_check_fences(w jsonb) returns void language plpgsql as $f$
@@ -37,29 +32,41 @@ begin
   end if;
 end $f$;
 
-create or replace function ${s}.lf_append(c ${s}.chains, w jsonb, list jsonb) returns bigint language plpgsql as $f$
-declare e jsonb; seqs bigint[]; hashes text[]; before bigint := c.n; touched boolean := false;
+-- Appends a list of entries to one chain. Returns its last number, negative if the record was appended before.
+create or replace function ${s}.lf_append(this text, w jsonb, list jsonb, acknowledged bigint) returns bigint language plpgsql as $f$
+declare
+  head bigint; before bigint; last text; number bigint; seqs bigint[]; hashes text[]; known bigint;
+  this_record bigint := w->>'record'; now_ms bigint := w->>'now';
 begin
-  for i in 0 .. jsonb_array_length(list) - 1 loop
-    e := list->i;
-    c.n := c.n + 1;
-    c.hash := encode(sha256(convert_to(c.hash || (e->>'j') || c.n, 'UTF8')), 'hex');
-    c.seq := nextval('entry_numbers');
-    hashes[i + 1] := c.hash;
-    seqs[i + 1] := c.seq;
-    touched := touched or e ? 'o';
+  select n, hash, record into before, last, known from chains where chain = this for update;
+  if coalesce(before, 0) < acknowledged then
+    raise exception 'the chain % ends before number %', this, acknowledged using errcode = 'LF002';
+  end if;
+  if before is null then
+    perform lf_chain_start(this, w->>'machine');
+    select n, hash, record into before, last, known from chains where chain = this for update;
+  end if;
+  -- Sent again because its answer was lost.
+  if known >= this_record then return -before; end if;
+  head := before;
+  for i in 1 .. jsonb_array_length(list) loop
+    head := head + 1;
+    last := encode(sha256(convert_to(last || (list->(i - 1)->>'j') || head, 'UTF8')), 'hex');
+    number := nextval('entry_numbers');
+    hashes[i] := last;
+    seqs[i] := number;
   end loop;
   insert into entries
-    select seqs[x.i], x.a, x.k, x.s, x.r, x.p, x.c, x.t, hashes[x.i], c.chain, before + x.i
+    select seqs[x.i], x.a, x.k, x.s, x.r, x.p, x.c, x.t, hashes[x.i], this, before + x.i
     from rows from (jsonb_to_recordset(list) as (a bigint, k text, s text, r text, p text, c text, t text))
       with ordinality as x(a, k, s, r, p, c, t, i);
-  if touched then
+  if not w ? 'plain' then
     insert into touches select o.k, seqs[x.i], (x.e->>'a')::bigint
       from jsonb_array_elements(list) with ordinality as x(e, i), jsonb_array_elements_text(x.e->'o') as o(k);
   end if;
-  update chains set n = c.n, hash = c.hash, record = (w->>'record')::bigint, seq = c.seq, last_ms = (w->>'now')::bigint
-    where chain = c.chain;
-  return c.n;
+  update chains set n = head, hash = last, record = this_record, seq = number, last_ms = now_ms, hour = now_ms / 3600000
+    where chain = this;
+  return head;
 end $f$;
 
 -- A change was judged by what its process remembers: that is still so, and no announced change is in the way.
@@ -80,32 +87,33 @@ end $f$;
 create or replace function ${s}.lf_record(w jsonb, hashes text[] default null, bodies bytea[] default null) returns bigint language plpgsql
   security definer set search_path = ${s}, pg_temp as $f$
 declare
-  c chains%rowtype; n bigint := 0; a jsonb; keys text[] := '{}'; this text := w->>'chain'; reads text := this || '/reads'; here text := w->>'machine';
-  appends boolean := jsonb_array_length(w->'entries') > 0;
+  n bigint := 0; a jsonb; keys text[] := '{}'; this text := w->>'chain'; here text := w->>'machine'; setting text;
 begin
-  perform set_config('lock_timeout', '5s', true);
-  if w ? 'lazy' then perform set_config('synchronous_commit', 'off', true); end if;
-  if w ? 'record' then
-    select * into c from chains where chain = case when appends then this else reads end for update;
-    if coalesce(c.n, 0) < (w->>'acknowledged')::bigint then
-      raise exception 'the chain % ends before number %', this, w->>'acknowledged' using errcode = 'LF002';
-    end if;
-    -- Sent again because its answer was lost.
-    if c.record >= (w->>'record')::bigint then return case when appends then c.n else 0 end; end if;
-  end if;
+  setting := set_config('lock_timeout', '5s', true);
+  if w ? 'lazy' then setting := set_config('synchronous_commit', 'off', true); end if;
   if w ? 'ifPending' then
     perform 1 from pending where change = w->>'ifPending' for update;
     if not found then return -1; end if;
   end if;
-  if w ? 'basis' then perform lf_check_basis(w); end if;
-  if w ? 'fences' then perform lf_check_fences(w); end if;
-  if w ? 'dropSession' then
-    delete from sessions where id = w->>'dropSession';
-    delete from sightings where session = w->>'dropSession';
+  if w ? 'record' then
+    if jsonb_array_length(w->'entries') > 0 then
+      n := lf_append(this, w, w->'entries', (w->>'acknowledged')::bigint);
+      if n < 0 then return -n; end if;
+    end if;
+    if w ? 'reads' and lf_append(this || '/reads', w, w->'reads', 0) < 0 then return 0; end if;
   end if;
-  if w ? 'forget' then
-    delete from sightings g using jsonb_to_recordset(w->'forget') as f(s text, k text)
-      where g.session = f.s and (f.k is null or g.key = f.k);
+  -- Each condition costs as much as a small query: rare fields are tested together.
+  if w ?| array['basis', 'fences', 'dropSession', 'forget'] then
+    if w ? 'basis' then perform lf_check_basis(w); end if;
+    if w ? 'fences' then perform lf_check_fences(w); end if;
+    if w ? 'dropSession' then
+      delete from sessions where id = w->>'dropSession';
+      delete from sightings where session = w->>'dropSession';
+    end if;
+    if w ? 'forget' then
+      delete from sightings g using jsonb_to_recordset(w->'forget') as f(s text, k text)
+        where g.session = f.s and (f.k is null or g.key = f.k);
+    end if;
   end if;
   if w ? 'sightings' then
     insert into sightings select x.s, x.k, x.v, here from jsonb_to_recordset(w->'sightings') as x(s text, k text, v text)
@@ -127,13 +135,15 @@ begin
     insert into pending (change, machine, roots, keys, announced) values (a->>'c', here, array[a->>'r'], keys, a->>'t')
       on conflict (change) do update set announced = excluded.announced;
   end if;
-  if w ? 'owner' then
-    insert into owners values (w->>'owner', here, clock_timestamp() + interval '20 seconds')
-      on conflict (id) do update set until = excluded.until;
-  end if;
-  if w ? 'session' then
-    insert into sessions values (w->'session'->>'i', w->'session'->>'r', w->'session'->>'t', (w->'session'->>'l')::bigint, this)
-      on conflict (id) do update set root = excluded.root, record = excluded.record, last_ms = excluded.last_ms;
+  if w ?| array['owner', 'session'] then
+    if w ? 'owner' then
+      insert into owners values (w->>'owner', here, clock_timestamp() + interval '20 seconds')
+        on conflict (id) do update set until = excluded.until;
+    end if;
+    if w ? 'session' then
+      insert into sessions values (w->'session'->>'i', w->'session'->>'r', w->'session'->>'t', (w->'session'->>'l')::bigint, this)
+        on conflict (id) do update set root = excluded.root, record = excluded.record, last_ms = excluded.last_ms;
+    end if;
   end if;
   if hashes is not null then
     insert into images select x.h, coalesce(length(x.b), 0), x.b, here, (extract(epoch from clock_timestamp()) * 1000)::bigint
@@ -144,15 +154,6 @@ begin
     insert into images select x.h, x.z, null, here, (extract(epoch from clock_timestamp()) * 1000)::bigint
       from jsonb_to_recordset(w->'here') as x(h text, z bigint) order by x.h
       on conflict (sha256) do update set since_ms = excluded.since_ms;
-  end if;
-  if appends then
-    if c.chain is null then c := lf_chain_start(this, here); end if;
-    n := lf_append(c, w, w->'entries');
-  end if;
-  if w ? 'reads' then
-    if appends or c.chain is null then select * into c from chains where chain = reads for update; end if;
-    if c.chain is null then c := lf_chain_start(reads, here); end if;
-    perform lf_append(c, w, w->'reads');
   end if;
   return n;
 end $f$;

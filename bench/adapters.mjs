@@ -1,9 +1,9 @@
 // The bar: a tool call through an adapter costs at most 1.05 × the session's own method, plus the framework's own share.
-// Each tool is called by the function with which its framework calls one tool. The base is a plain tool of the same
+// Each tool is called with the function that its framework uses to call one tool. The base is a plain tool of the same
 // framework that calls `session.read` or `session.edit` and nothing else, so the framework's share is on both sides. A
-// row is the median of 1 + (adapter − plain tool) ÷ session: a slow framework does not make the adapter look cheap.
-// Every framework has a process of its own, as in an agent: one that hooks into every promise slows the others down.
-// A tool's read also numbers the lines: one row compares it with numbering by hand.
+// row is the median of 1 + (adapter − plain tool) ÷ session. The difference matters because dividing the two tools
+// would hide the adapter's cost in a slow framework. Every framework has its own process, because one framework may
+// slow down all promises of a process. A tool's read also numbers the lines: one row compares it with numbering by hand.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,7 +16,7 @@ import { median, roundsOf } from './measure.mjs';
 
 const READS = 2000;
 const EDITS = 600;
-/** Reads before the measured ones. On a busy machine the compiler needs that many to be done with both sides. */
+/** Reads before the measured ones. On a busy machine the compiler needs that many to optimise both sides. */
 const WARMUP = 3000;
 const TEXT = `${'some text of a line\n'.repeat(400)}count 0\n`;
 
@@ -61,7 +61,7 @@ async function groupRows(doorsOf) {
     const tools = new Map(work.map((tool) => [tool.name, tool]));
     const doors = {
       session: through((name, args) => plain[name](args)),
-      // In every group, so that a round runs the code of both sides equally often: colder code is slower.
+      // This door is in every group, so that a round runs the code of both sides equally often: colder code is slower.
       toolset: through(async (name, args) => (await tools.get(name).call(args)).text),
       ...(await doorsOf(session, work)),
     };
@@ -96,7 +96,7 @@ async function measured(doors, root) {
   });
   const edited = await roundsOf(edits, { rounds: EDITS });
   const shown = await roundsOf(reads, { rounds: READS, warmup: WARMUP });
-  // Compared within each round: on a busy machine, rounds differ more than doors.
+  // The ratio is computed within each round: on a busy machine, rounds differ more than doors.
   const ratio = (times, { door, base }) => {
     const [ours, theirs, own] = [door, base, 'session'].map((name) => times[names.indexOf(name)]);
     return 1 + median(own.map((time, round) => (ours[round] - theirs[round]) / time));
@@ -116,7 +116,7 @@ async function toolsetDoors(_session, work) {
   return { toolset: through(async (name, args) => (await tools.get(name).call(args)).text, 'session') };
 }
 
-/** Rows without a bar: they say what a program pays that numbers the lines of `session.read` itself. */
+/** Rows without a bar: the cost of a program that numbers the lines of `session.read` itself. */
 async function handDoors(session) {
   const call = async (name, args) =>
     name === 'read_file'
@@ -243,7 +243,7 @@ async function langChainDoors(session, work) {
   return pair('langchain', { plain, ours: lookfirstTools(session), call });
 }
 
-/** The framework calls a backend directly; the base is the smallest one. */
+/** The framework calls a backend directly; the base is the smallest possible backend. */
 async function deepagentsDoors(session) {
   const { LookfirstBackend } = await framework('lookfirst/langchain');
   const backend = new LookfirstBackend(session);

@@ -21,7 +21,7 @@ const REPEATS = 5;
 const BAR = 1.05;
 const LINE = `${'y'.repeat(59)}\n`;
 
-/** One row for each piece of work; `wanted` chooses groups. */
+/** One row for each benchmark; `wanted` chooses groups. */
 export async function rowsAgainst(ref, wanted) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-against-')));
   const then = join(base, 'then');
@@ -79,7 +79,7 @@ const GATE_WORK = [
   ['exact edit in 5 MB', 10, (side) => edit(side, 87_000)],
 ];
 
-/** Makes a file old enough that its stamp is trusted: a read in the same tick of the clock would make every vet hash it. */
+/** Makes a file old enough that its stamp is trusted. The stamp of a new file is not, so every vet would hash the file. */
 async function put({ root }, name, text) {
   writeFileSync(join(root, name), text);
   utimesSync(join(root, name), 1e9, 1e9);
@@ -137,7 +137,7 @@ async function cliRows(checkouts, base) {
   return found;
 }
 
-/** The median of five ratios of medians: one run on a busy machine says little. */
+/** The median of five ratios of medians, because a single run on a busy machine is unreliable. */
 async function ratioOf(tasks, rounds) {
   const ratios = [];
   for (let repeat = 0; repeat < REPEATS; repeat += 1) {

@@ -1,4 +1,4 @@
-// Measures the cost of the journal: a first `log`, a recorded read, a journalled write, and the room it takes.
+// Measures the cost of the journal: a first `log`, a recorded read, a journalled write, and the space on disk.
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
@@ -115,7 +115,7 @@ async function recordedRead(base) {
 
 /**
  * A gated write of 4 KB with before-image and journal on disk. Compared with the same write with both in memory, and
- * with a careful write without a journal: temporary file, fsync, rename, fsync of the folder. All sync alike.
+ * with a careful write without a journal: temporary file, fsync, rename, fsync of the folder. All three sync the file.
  */
 async function journalledWrites(base) {
   const { root, home } = folders(base);

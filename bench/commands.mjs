@@ -1,4 +1,4 @@
-// Measures the cost of a layer: commands on a layer beside the same commands run plainly, and commits beside plain writes.
+// Measures the cost of a layer: commands on a layer against the same commands without one, and commits against plain writes.
 //   node bench/commands.mjs        prints the rows; without a sandbox there are none
 import { execFileSync, spawn } from 'node:child_process';
 import {
@@ -170,7 +170,7 @@ async function testRow(bench) {
 
 const WRITE_1000 = 'for i in $(seq 1000); do echo "text $i $0" > many/f$i; done';
 
-/** 1,000 changed files, both sides hashed. */
+/** Computes the write set of 1,000 changed files. Both sides hash every file. */
 async function writeSetRow(bench) {
   await onLayer(bench, `mkdir many; ${WRITE_1000}`);
   const { world } = bench.sessions;
@@ -186,7 +186,7 @@ async function writeSetRow(bench) {
   return { name: 'commands: write set of 1,000 files, s', value: round(median(times) / 1000), bar: '<= 0.3' };
 }
 
-/** A command that changes 1,000 files, without its own time, beside writing and syncing as many. */
+/** The commit of a command that changes 1,000 files, without the command's own time, against writing and syncing them. */
 async function commitRow(bench) {
   const plain = [];
   const gated = [];

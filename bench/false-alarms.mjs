@@ -1,5 +1,5 @@
-// Counts wrong refusals and missed overwrites of several guards: everyday mixes of an agent and its surroundings, replayed with
-// real files for Lookfirst and for the rules its ancestors used (mtime; mtime and size; a set of files read).
+// Counts wrong refusals and missed overwrites of several guards: everyday mixes of events by an agent and other programs, replayed with
+// real files for Lookfirst and for the rules of earlier guards (mtime; mtime and size; a set of files read).
 //   node bench/false-alarms.mjs [--json] [--repeats N]
 import {
   copyFileSync,
@@ -85,7 +85,7 @@ function keepTimes(file, work) {
 export const OLD = 'line 20: some text';
 export const NEW = 'line 20: by the agent';
 
-/** Lookfirst. */
+/** The guard under test. */
 function lookfirst() {
   return {
     name: 'Lookfirst',
@@ -148,7 +148,7 @@ const GUARDS = [
   seedRule('reads since compaction', { record: () => true, fresh: () => true, compaction: 'clear' }),
 ];
 
-/** For each guard: wrong refusals and missed clobbers over all mixes, and the mixes it judged wrongly. */
+/** For each guard: wrong refusals and missed overwrites over all mixes, and the mixes it judged wrongly. */
 export async function score() {
   const scores = [];
   for (const guard of GUARDS) {

@@ -32,7 +32,7 @@ export async function rows() {
       ...(await sizeRows(server)),
       ...(await latencyRows(server, 'behind a network of 1 ms', { bar: '<= 5' })),
     ])),
-    // Without disk syncs by the server, so that only the network and the two programs are measured.
+    // The server does not sync to disk, so that only the network and the two programs are measured.
     ...(await withServer('off', (server) => latencyRows(server, 'behind a network of 1 ms, fsync off'))),
   ];
 }
@@ -51,8 +51,8 @@ async function withServer(fsync, measure) {
 }
 
 /**
- * Each session loops: recall, a note of eight reads, announce, settle. Sixteen connections, as sixteen processes would
- * have.
+ * Each session repeats: recall, a note of eight reads, announce, settle. There are sixteen connections, as with sixteen
+ * processes.
  */
 async function chainRows(server) {
   const rates = { writer: [], one: [] };
@@ -73,7 +73,7 @@ const WORKING_DAY_S = 8 * 3600;
 /** Files that one agent has seen. */
 const FILES_SEEN = 200;
 
-/** The needs of fleets of several sizes, from the measured cost of one operation and size of one row. */
+/** The resources that fleets of several sizes need, from the measured cost of one operation and the size of one row. */
 async function sizeRows(server) {
   const { cpuMs, entryBytes, sightingBytes } = await loadOf(server, 'writer');
   const rows = [
@@ -102,7 +102,7 @@ function cpuMsOf(server) {
   for (const name of readdirSync('/proc').filter((each) => /^\d+$/.test(each))) {
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      // The fields after the name, which may hold spaces: 2 is the parent, 12 to 15 are CPU times.
+      // Fields after the program's name, which may contain spaces: 2 is the parent, 12 to 15 are CPU times.
       const fields = stat.slice(stat.lastIndexOf(')') + 1).split(' ');
       if (name === pid) for (const at of [12, 13, 14, 15]) ticks += Number(fields[at]);
       else if (fields[2] === pid) ticks += Number(fields[12]) + Number(fields[13]);

@@ -51,7 +51,7 @@ export async function rows() {
   }
 }
 
-/** Old enough that its stamp is trusted, as for most files of a checkout. */
+/** Writes a file with an old time, so that its stamp is trusted, as for most files of a checkout. */
 function put(path, text) {
   writeFileSync(path, text);
   utimesSync(path, 1e9, 1e9);
@@ -122,7 +122,7 @@ async function readRows(session, root) {
 }
 
 /**
- * Each edit with the default durability (synced; this has the bar), and without syncing, where the gate's share is
+ * Edits with the default durability (synced; this row has the bar), and without syncing, where the gate's share is
  * largest.
  */
 async function editRows(root, home) {
@@ -200,7 +200,7 @@ function plainEdit({ workspace, disk }, root, { name, lines }) {
 }
 
 /**
- * The text does not occur in the file, so that every tier searches the whole file and the refusal looks for the nearest
+ * Edits whose text does not occur in the file, so that every tier searches the whole file and the refusal looks for the nearest
  * lines.
  */
 async function noMatchRows(session, root) {
@@ -261,7 +261,7 @@ async function memoryRows(root, home) {
   }
   gc();
   const bytes = (process.memoryUsage().heapUsed - before) / count;
-  // Use the store after measuring, so that it is not collected before.
+  // Use the store after measuring, so that it is not garbage-collected before.
   await store.sightings(home);
   return [{ name: 'memory per sighting, bytes', value: Math.round(bytes) }];
 }

@@ -114,7 +114,7 @@ async function growing(HistoryIndex, lines, folder) {
   ];
 }
 
-/** The question of seed document C, answered in its way: for every call, search for its result. */
+/** `hasFileBeenRead` of seed document C, implemented as there: for every call, search for its result. */
 async function scanned(HistoryIndex) {
   const count = 15_000;
   const at = (id) => `/repo/file-${id}.ts`;

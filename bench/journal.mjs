@@ -1,5 +1,5 @@
 // Measures commands on a long journal: processor seconds of a new process, at a million entries and at a tenth of them.
-//   node bench/journal.mjs [--entries N] [--keep FOLDER]   FOLDER: make the journals there, or use those that are there
+//   node bench/journal.mjs [--entries N] [--keep FOLDER]   FOLDER: create the journals there, or use existing ones
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -39,7 +39,7 @@ export async function rows({ entries = MILLION, keep } = {}) {
         value: seconds(['log', '--verify']),
         bar: '<= 10',
       },
-      // An undo reads all changes since the oldest that it takes back.
+      // An undo reads all changes since the oldest one that it undoes.
       { ...undoRow(large, small, { entries, session: 'late' }), bar: '<= 1.2' },
       undoRow(large, small, { entries, session: 'early' }),
     ];

@@ -126,7 +126,7 @@ async function commitRows({ base, root, workspace }) {
   return found;
 }
 
-/** In memory only the processor's work is left. No bar, because nobody keeps a workspace there. */
+/** Commits in memory, where only processor time remains. No bar, because workspaces are not kept in memory. */
 async function memoryCommitRows() {
   const base = mkdtempSync('/dev/shm/lookfirst-bench-');
   mkdirSync(join(base, 'root/a/b/c'), { recursive: true });
@@ -145,7 +145,7 @@ async function memoryCommitRows() {
 async function commitPair({ root, workspace, context }) {
   const files = ['ours.txt', 'plain.txt'].map((name) => join(root, 'a/b/c', name));
   const states = [Buffer.alloc(4096, 'a'), Buffer.alloc(4096, 'b')];
-  // A caller that replaces a file has read it, so its fingerprint and bytes are at hand.
+  // A caller that replaces a file has read it, so it has the fingerprint and the bytes.
   const expected = states.map((bytes) => ({ fingerprint: fingerprintOf(bytes), bytes }));
   for (const file of files) writeFileSync(file, states[0]);
   let turn = 0;
@@ -198,7 +198,7 @@ async function listRows({ root, workspace }) {
 async function pageRows({ base, root }) {
   const lines = 16 << 20;
   makeLines(join(root, 'huge.txt'), lines);
-  // In a new process: the memory that this one has already claimed would hide the growth.
+  // Runs in a new process: the memory that this one has already claimed would hide the growth.
   const settings = JSON.stringify({ root, home: join(base, 'home-page'), from: lines - 200 });
   const grownBytes = Number(execFileSync(process.execPath, [SELF, '--page', settings], { encoding: 'utf8' }));
   const value = Number((grownBytes / (1 << 20)).toFixed(1));

@@ -10,7 +10,7 @@ const ENGINES = {
     const applied = applyEdits(text, [{ oldString, newString }]);
     return applied.ok ? applied.text : undefined;
   },
-  /** Exact text that occurs once. */
+  /** The exact text must occur once. */
   'exact and unique': (text, oldString, newString) =>
     text.split(oldString).length === 2 ? text.replace(oldString, () => newString) : undefined,
   /** Exact text, else lines that are equal when trimmed; the first of several places. */

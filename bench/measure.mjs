@@ -1,4 +1,4 @@
-// The common method of all benchmarks: both sides in one run, taking turns, as medians. Quote only the ratios.
+// The method of all benchmarks: both sides alternate in one run, and medians are compared. Quote only the ratios.
 
 /**
  * Median time (or another quantile) of each task in microseconds. The tasks run in a different order each round, so

@@ -41,7 +41,7 @@ else process.stdout.write(table(results));
 const missed = results.filter((row) => isMet(row) === false);
 if (flags.has('--strict') && missed.length > 0) process.exitCode = 1;
 
-/** Undefined for a row without a bar. */
+/** True if the row meets its bar; undefined for a row without a bar. */
 function isMet(row) {
   const bar = barOf(row);
   if (bar === undefined) return undefined;
@@ -63,7 +63,7 @@ function table(rows) {
     row.ratio === undefined ? String(row.value ?? '') : row.ratio.toFixed(2),
     row.bar === undefined ? '' : `${barOf(row).sign} ${barOf(row).limit}`,
     { true: 'met', false: 'MISSED' }[String(isMet(row))] ?? '',
-    // Processor time of our server ÷ that of the other: on a busy machine it is steadier than the clock.
+    // Processor time of our server ÷ that of the other: steadier than elapsed time on a busy machine.
     row.cpu === undefined ? '' : row.cpu.ratio.toFixed(2),
   ]);
   const lines = [['module', 'measure', 'ratio', 'bar', '', 'CPU'], ...cells];

@@ -11,7 +11,7 @@ import { RawClient } from './raw-client.mjs';
 
 const PROJECT = fileURLToPath(new URL('../', import.meta.url));
 const SERVER = fileURLToPath(new URL('../dist/bin/lookfirst.js', import.meta.url));
-/** Sources of a few hundred packages and programs, where this machine has them. */
+/** Sources of a few hundred packages and programs, if this machine has them. */
 const CORPUS = [
   join(PROJECT, 'node_modules'),
   join(PROJECT, 'src'),
@@ -34,7 +34,7 @@ export async function rows() {
   ];
 }
 
-/** Spans that masking would hide. Tests of masking itself, and files that hold secrets by name, are left out. */
+/** Spans that masking would hide. Tests of masking itself, and files that are secret by their name, are left out. */
 function falseMasks(folders) {
   const found = [];
   let [files, bytes] = [0, 0];

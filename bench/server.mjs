@@ -82,7 +82,7 @@ class Bench {
       writeFileSync(join(base, `${durability}.json`), JSON.stringify({ durability }));
   }
 
-  /** Each row has a state folder of its own, so that the kept code is that of such starts. */
+  /** Each row has its own state folder, so that its compiled code comes from such starts only. */
   async coldStart({ read = false } = {}) {
     const path = this.#file(KB);
     const state = read ? 'read' : 'listed';
@@ -99,7 +99,7 @@ class Bench {
     return ratio(ours, official);
   }
 
-  /** Several files, so that a server does not read the same one every time. */
+  /** Reads several files in turn, so that a server does not read the same one every time. */
   async read({ bytes, turns, burst }) {
     const paths = this.#someFiles(bytes);
     const call = (which, n) => readCall(which, paths[n % paths.length]);
@@ -232,7 +232,7 @@ class Bench {
     const { ours, official } = await this.#turns(5, async (which) => {
       const client = this.#start(which);
       await client.open();
-      // Wait until the servers have done the work that they put off until after the listing.
+      // Wait until the servers have done the work that they deferred until after the listing.
       await new Promise((resolve) => setTimeout(resolve, 1000));
       const bytes = client.memory();
       await client.close();

@@ -18,8 +18,8 @@ export async function rows() {
   const [root, home] = [join(base, 'root'), join(base, 'home')];
   mkdirSync(root);
   try {
-    // In a new process: when the last process that has the store open ends, the write-ahead log is removed. Its size is
-    // bounded and would distort the result.
+    // Runs in a new process: when the last process that has the store open ends, the write-ahead log is removed. The log's
+    // size is bounded and would distort the result.
     const changes = Number(
       execFileSync(process.execPath, [THIS, '--replay', root, home], { encoding: 'utf8' }),
     );

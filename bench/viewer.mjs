@@ -1,4 +1,4 @@
-// The viewer on a journal of a million entries, in a real browser: the first picture, a click, a filter, and the page's memory.
+// Measures the viewer on a journal of a million entries in a real browser: first paint, a click, a filter, page memory.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
@@ -91,7 +91,7 @@ async function measured(base, browser) {
   }
 }
 
-/** Requests all lists several times without waiting for them: the clicks that follow meet them in the server. */
+/** Requests all lists several times without waiting, so that the following clicks compete with them in the server. */
 function loadLists(page) {
   return page.evaluate(() => {
     const headers = { authorization: `Bearer ${sessionStorage.getItem('token')}` };

@@ -8,7 +8,7 @@ fi
 if [ ! -w /workspace ]; then
   echo 'lookfirst: /workspace is not writable for this user; the server will only read it' >&2
 fi
-# Without a writable /state the state lives as long as the container.
+# Without a writable /state, the state is lost with the container.
 home=${LOOKFIRST_HOME:-/state}
 if [ ! -w "$home" ]; then home=$(mktemp -d); fi
 export LOOKFIRST_HOME="$home"

@@ -49,7 +49,7 @@ const MODULES = ['langchain', 'opencode'];
 const PARTS = 'langchain-parts';
 /** Modules that every command of the command line loads. */
 const COMMAND_LINE = ['cli/run-cli.js', 'cli/commands/version.js'];
-/** Loaded at their first use: few starts need them. */
+/** Packages that are loaded at their first use, because few starts need them. */
 const LATE = [
   'node:child_process',
   'node:fs/promises',
@@ -76,7 +76,8 @@ mkdirSync('dist/man');
 writeFileSync('dist/man/lookfirst.1', await manualPage(manifest));
 
 /**
- * All code except MODULES, as CommonJS: Node loads it with less work, and Node 20 can cache compiled code only of that.
+ * Bundles all code except MODULES as CommonJS: Node loads it with less work, and Node 20 can cache only the compiled
+ * code of CommonJS.
  */
 async function bundleChunks() {
   const made = await bundle({
@@ -89,13 +90,13 @@ async function bundleChunks() {
     esModule: false,
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name].cjs',
-    // Few chunks, because each costs a start time, by what a start loads: every command, commands that read the
-    // journal, sessions, servers, hooks. A chunk needs only those before it.
+    // Few chunks, because each adds to the start time. They are grouped by what a start loads: every command, commands
+    // that read the journal, sessions, servers, hooks. A chunk imports only chunks before it.
     codeSplitting: {
       groups: [
         { name: 'cli', test: oneOf(loadedBy(...COMMAND_LINE), /\/build\/cli\//), priority: 6 },
-        // Hooks and commands about clients both need the place of the resident: in a hook chunk the two would need each
-        // other.
+        // Hooks and commands about clients both need the place of the resident process. In a hook chunk, the two chunks
+        // would import each other.
         { name: 'base', test: oneOf(loadedBy(...COMMAND_LINE, 'config/resident-place.js')), priority: 5 },
         { name: 'log', test: oneOf(loadedBy('cli/commands/log.js'), /\/build\/cli\//), priority: 5 },
         {
@@ -136,7 +137,7 @@ function late(code) {
   );
 }
 
-/** V8 keeps a text in half the memory, and Node decodes it faster, if it has only characters of ASCII. */
+/** Escapes characters outside ASCII: V8 then keeps the text in half the memory, and Node decodes it faster. */
 function inAscii(code) {
   return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -178,7 +179,7 @@ function entriesIn(extension, isWanted = () => true) {
   return Object.fromEntries(entries.filter(isWanted).map((name) => [name, `build/${name}${extension}`]));
 }
 
-/** The text of a module that exports what a chunk does. */
+/** The text of a module that re-exports the names of a chunk. */
 function moduleOver(name, exported) {
   return `import chunk from './chunks/${name}.cjs';\nexport const { ${exported.join(', ')} } = chunk;\n`;
 }
@@ -218,7 +219,7 @@ function oneOf(files, pattern = /^/) {
   return (id) => files.has(id) && pattern.test(id);
 }
 
-/** Returns what was written. */
+/** Bundles modules and returns the list of written files. */
 async function bundle({ input, plugins, external = isPackage, transform, ...output }) {
   const made = await rolldown({
     input,

@@ -1,4 +1,4 @@
-// Serves the folder npm was called in, after building what is missing or older than its sources.
+// Serves the folder in which npm was called. First builds output that is missing or older than its sources.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ const server = spawn(process.execPath, args, { cwd, stdio: 'inherit' });
 // Ctrl-C reaches the server directly. Waiting for the server lets it shut down in order.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => server.kill(signal));
 server.on('exit', (code) => process.exit(code ?? 1));
-// npm runs this in a shell. A shell that is killed does not pass the signal on, and the server would stay.
+// npm runs this script in a shell. A killed shell does not pass the signal on, and the server would keep running.
 const parent = process.ppid;
 setInterval(() => process.ppid === parent || server.kill('SIGTERM'), 500);
 
@@ -27,7 +27,7 @@ function build() {
   try {
     execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: project, stdio: 'inherit' });
   } catch {
-    // The compiler has printed why.
+    // The compiler has printed the reason.
     process.stderr.write('lookfirst: the build failed, so nothing is served\n');
     process.exit(1);
   }

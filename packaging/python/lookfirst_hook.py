@@ -1,4 +1,4 @@
-"""Speaks Lookfirst's neutral hook event (docs/hooks.md). One file, no dependencies, Python 3.8 or later.
+"""Sends Lookfirst's generic hook events (docs/hooks.md). One file, no dependencies, Python 3.8 or later.
 
     from lookfirst_hook import Denied, Lookfirst
 
@@ -43,12 +43,12 @@ class Lookfirst:
         self._send("failed", action=action, input=arguments, error=error, call=call)
 
     def prompt(self, text, turn=None):
-        """A user prompt begins a turn. Returns a text for the model, or None."""
+        """Reports a user prompt, which begins a turn. Returns a text for the model, or None."""
         self.turn = turn or uuid.uuid4().hex
         return self._send("prompt", prompt=text).get("context")
 
     def compacted(self):
-        """The model's context was summarised."""
+        """Reports that the model's context was summarised."""
         self._send("compacted")
 
     def end(self):

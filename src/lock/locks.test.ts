@@ -20,7 +20,7 @@ function openLocks(home: string, use: 'owner' | undefined, owner = `${process.pi
   return new LocalLocks({ home, owner, isAlive, ...(use === undefined ? {} : { use }) });
 }
 
-/** Three processes add 200 each to one counter, concurrently. */
+/** Lets three processes add 200 each to one counter, concurrently. */
 async function countTogether(home: string, kind: string): Promise<void> {
   const children = [1, 2, 3].map(() => fork(child, [home, kind, 'count', '200'], { stdio: 'pipe' }));
   await Promise.all(children.map((process) => once(process, 'message')));
@@ -33,7 +33,7 @@ describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
     openLocks(home, use, `${process.pid}-${holder}`),
   );
 
-  it('answers undefined when a key cannot be had in time', async () => {
+  it('returns undefined if a key cannot be locked in time', async () => {
     const { home } = scratch();
     const locks = openLocks(home, use);
     const holder = fork(child, [home, use ?? 'range', 'hold'], { stdio: 'pipe' });
@@ -57,7 +57,7 @@ describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
     expect(readFileSync(join(home, 'counter'), 'utf8')).toBe('600');
   });
 
-  it('does the same without the lock and loses some: the test can fail', async () => {
+  it('(control) loses increments without the lock', async () => {
     const { home } = scratch();
     writeFileSync(join(home, 'counter'), '0');
     await countTogether(home, 'none');

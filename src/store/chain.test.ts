@@ -13,7 +13,7 @@ describe('canonicalJson', () => {
     expect(canonicalJson(value)).toBe(text);
   });
 
-  it('gives the same text for what it gave, read back', () => {
+  it('gives the same text again for its own parsed output', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false, maxDepth: 3 }), (value) => {
         const text = canonicalJson(value);
@@ -24,14 +24,14 @@ describe('canonicalJson', () => {
 });
 
 describe('the chain', () => {
-  it('has the hash of the previous hash, the entry and its number', () => {
+  it('hashes the previous hash, the entry and its number', () => {
     // The expected hash is the output of: printf '%064d%s%d' 0 '{"atMs":1,"kind":"notice","root":"/r","session":"s"}' 1
     // | sha256sum
     const [first] = chainOn(CHAIN_START, [{ kind: 'notice', atMs: 1, session: 's', root: '/r' }]);
     expect(first?.hash).toBe('80ac9179147426edfe20a2970af51479b1f733223a520624787d568822a42872');
   });
 
-  it('tells an entry from one that was altered, renumbered or put elsewhere', () => {
+  it('detects an entry that was altered, renumbered or moved', () => {
     const [first, second] = chainOn(CHAIN_START, [readEntry(), readEntry({ atMs: 2 })]);
     expect(follows(CHAIN_START, first!)).toBe(true);
     expect(follows(first!, second!)).toBe(true);

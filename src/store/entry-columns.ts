@@ -35,7 +35,7 @@ export function entryValues(entry: NewEntry, { seq, hash }: ChainLink): (string 
     column(root),
     path === undefined ? null : column(path),
     change === undefined ? null : column(change),
-    // Canonical, so that a check of the chain needs no parsing.
+    // The text is canonical, so that a check of the chain needs no parsing.
     canonicalJson(rest),
     hash,
   ];

@@ -27,7 +27,7 @@ class Probe extends MemoryStore {
 }
 
 describe('notes', () => {
-  it('share a transaction, and go before the next thing asked', async () => {
+  it('share one transaction, which is written before the next query', async () => {
     const probe = new Probe();
     const store = new LateNotes(probe, { withinMs: NEVER_MS });
     for (let n = 0; n < 20; n++) await store.note(NOTE);
@@ -37,7 +37,7 @@ describe('notes', () => {
     await store.close();
   });
 
-  it('do not wait for more than a hundred or so', async () => {
+  it('are written when more than 128 are waiting', async () => {
     const probe = new Probe();
     const store = new LateNotes(probe, { withinMs: NEVER_MS });
     for (let n = 0; n < 300; n++) await store.note(NOTE);
@@ -46,7 +46,7 @@ describe('notes', () => {
     expect(probe.records).toBe(3);
   });
 
-  it('reach other processes by themselves', async () => {
+  it('are written after a short time, so that other processes see them', async () => {
     const { home } = scratch();
     const file = join(home, 'state.db');
     // Another path of the same file: this process treats it as another store.
@@ -57,7 +57,7 @@ describe('notes', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  it('are seen at once by whoever else has the store open in this process', async () => {
+  it('are visible at once to other instances of the store in this process', async () => {
     const file = join(scratch().home, 'state.db');
     const [one, other] = [await openSqliteStore(file), await openSqliteStore(file)];
     await one.note(NOTE);
@@ -69,7 +69,7 @@ describe('notes', () => {
     await other.close();
   });
 
-  it('of several are recalled as the newest of them, and written before what comes after', async () => {
+  it('of several instances: the newest is recalled, and all are written before a later record', async () => {
     const peers = new Set<LateNotes>();
     const probe = new Probe();
     const options = { withinMs: NEVER_MS, peers };
@@ -88,7 +88,7 @@ describe('notes', () => {
     expect(peers).toEqual(new Set([one]));
   });
 
-  it('are kept by closing', async () => {
+  it('are written when the store is closed', async () => {
     const file = join(scratch().home, 'state.db');
     const store = await openSqliteStore(file);
     await store.note(NOTE);
@@ -98,7 +98,7 @@ describe('notes', () => {
     await again.close();
   });
 
-  it('are known while they are being written, and those that come meanwhile are written after them', async () => {
+  it('can be recalled while they are being written, and later ones are written after them', async () => {
     const probe = new Probe();
     const store = new LateNotes(probe, { withinMs: NEVER_MS });
     await store.note(NOTE);
@@ -116,7 +116,7 @@ describe('notes', () => {
     await store.close();
   });
 
-  it('that cannot be written are told by whoever comes next, and kept until they can', async () => {
+  it('that cannot be written make the next calls fail, and are kept until they can be written', async () => {
     const probe = new Probe();
     const store = new LateNotes(probe, { withinMs: NEVER_MS });
     await store.note(NOTE);
@@ -130,7 +130,7 @@ describe('notes', () => {
     await store.close();
   });
 
-  it('that cannot be written at the end are a fault, and the store is closed all the same', async () => {
+  it('that cannot be written at closing are a fault, and the store is closed nevertheless', async () => {
     const probe = new Probe();
     const store = new LateNotes(probe, { withinMs: NEVER_MS });
     await store.note(NOTE);

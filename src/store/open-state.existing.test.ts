@@ -6,7 +6,7 @@ import { scratch } from '../../test/support/tree.ts';
 import { openExistingStore, openStore } from './open-state.ts';
 
 describe('openExistingStore', () => {
-  it('takes a database that is not there for an empty one, and does not make it', async () => {
+  it('treats a missing database as empty, and does not create it', async () => {
     const file = join(scratch().home, 'state', 'lookfirst.db');
     const store = await openExistingStore(`sqlite:${file}`);
     expect(await store.entries({})).toEqual([]);
@@ -14,7 +14,7 @@ describe('openExistingStore', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('opens one that is there', async () => {
+  it('opens an existing database', async () => {
     const url = `sqlite:${join(scratch().home, 'lookfirst.db')}`;
     const first = await openStore(url);
     await first.record({ entries: [{ kind: 'session', atMs: 1, session: 's', root: '/r', text: 'opened' }] });
@@ -24,7 +24,7 @@ describe('openExistingStore', () => {
     await store.close();
   });
 
-  it('does not take a place that cannot be looked at, or no place at all, for an empty one', async () => {
+  it('does not treat an unreadable path, or an invalid URL, as an empty database', async () => {
     const file = join(scratch().home, 'file');
     writeFileSync(file, '');
     await expect(openExistingStore(`sqlite:${file}/lookfirst.db`)).rejects.toMatchObject({
@@ -33,13 +33,13 @@ describe('openExistingStore', () => {
     await expect(openExistingStore('sqlite:lookfirst.db')).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   });
 
-  it('does not wait for a pipe in its place', async () => {
+  it('does not block on a pipe at the path', async () => {
     const pipe = join(scratch().home, 'pipe');
     execFileSync('mkfifo', [pipe]);
     await expect(openExistingStore(`sqlite:${pipe}`)).rejects.toMatchObject({ code: 'STORE_FAILED' });
   });
 
-  it('does not take a damaged database for an empty one', async () => {
+  it('does not treat a damaged database as empty', async () => {
     const file = join(scratch().home, 'lookfirst.db');
     writeFileSync(file, 'not a database, and long enough to be looked at'.repeat(100));
     await expect(openExistingStore(`sqlite:${file}`)).rejects.toMatchObject({ code: 'STORE_FAILED' });

@@ -23,7 +23,7 @@ describe('openStore', () => {
     'sqlite://host/state.db',
     'postgres://localhost/db',
     '/just/a/path',
-  ])('refuses %j and says what is possible', async (url) => {
+  ])('refuses %j and lists the valid forms', async (url) => {
     await expect(openStore(url)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     await expect(openStore(url)).rejects.toThrow(/memory:.*sqlite:/);
   });

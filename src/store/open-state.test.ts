@@ -9,7 +9,7 @@ describe('openState', () => {
   it.each([
     ['memory:', false],
     ['sqlite:HOME/lookfirst.db', true],
-  ])('%s gives store, images, locks and owner together', async (name, shared) => {
+  ])('%s opens store, images, locks and owner together', async (name, shared) => {
     const { home } = scratch();
     const url = name.replace('HOME', home);
     const state = await openState(url, { home, durability: 'none' });
@@ -31,7 +31,7 @@ describe('openState', () => {
     await expect(state.store.pending()).rejects.toMatchObject({ code: 'MISUSE' });
   });
 
-  it('refuses a URL that it does not know, and makes nothing', async () => {
+  it('refuses an unknown URL, and creates nothing', async () => {
     const { home } = scratch();
     await expect(openState('mysql://x', { home, durability: 'none' })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',

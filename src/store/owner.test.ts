@@ -11,28 +11,32 @@ describe('the owner of a change', () => {
     expect(isAlive(ownerOfThisProcess())).toBe(true);
   });
 
-  it('is not a process that has our number and another start', () => {
+  it('is not a process with our process id and another start time', () => {
     expect(isAlive(`${process.pid}:1`)).toBe(false);
   });
 
-  it.each(['', '1', 'x:1', '-1:5', '0:0', '4194305:1'])('%j is nobody', (owner) => {
+  it.each(['', '1', 'x:1', '-1:5', '0:0', '4194305:1'])('%j is no live process', (owner) => {
     expect(isAlive(owner)).toBe(false);
   });
 
-  it.runIf(process.platform === 'linux')('is alive until it is killed, reaped or not', async () => {
-    // The shell starts a child and then replaces itself by a program that never collects the child's exit status.
-    const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec sleep 1000']);
-    onTestFinished(() => void parent.kill('SIGKILL'));
-    const [line] = await once(parent.stdout, 'data');
-    const pid = String(line).trim();
-    // Until then the shell itself could collect it.
-    await vi.waitUntil(() => readFileSync(`/proc/${parent.pid}/comm`, 'latin1') === 'sleep\n', 30_000);
-    const stat = (): string[] => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? [];
-    const owner = `${pid}:${stat()[19]}`;
-    expect(isAlive(owner)).toBe(true);
-    expect(isAlive(`${owner}0`)).toBe(false);
-    process.kill(Number(pid), 'SIGKILL');
-    await vi.waitUntil(() => stat()[0] === 'Z', 30_000);
-    expect(isAlive(owner)).toBe(false);
-  });
+  it.runIf(process.platform === 'linux')(
+    'is alive until it is killed, whether it was reaped or not',
+    async () => {
+      // The shell starts a child and then replaces itself by a program that never collects the child's exit status.
+      const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec sleep 1000']);
+      onTestFinished(() => void parent.kill('SIGKILL'));
+      const [line] = await once(parent.stdout, 'data');
+      const pid = String(line).trim();
+      // Until then the shell itself could collect it.
+      await vi.waitUntil(() => readFileSync(`/proc/${parent.pid}/comm`, 'latin1') === 'sleep\n', 30_000);
+      const stat = (): string[] =>
+        readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? [];
+      const owner = `${pid}:${stat()[19]}`;
+      expect(isAlive(owner)).toBe(true);
+      expect(isAlive(`${owner}0`)).toBe(false);
+      process.kill(Number(pid), 'SIGKILL');
+      await vi.waitUntil(() => stat()[0] === 'Z', 30_000);
+      expect(isAlive(owner)).toBe(false);
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import { makeFolder } from './prepare-home.ts';
 
-it('makes a folder and those above it for its owner alone, and leaves those that are there', () => {
+it('makes a private folder and missing parents, and leaves existing folders unchanged', () => {
   const { base } = scratch();
   mkdirSync(join(base, 'there'), { mode: 0o755 });
   makeFolder(join(base, 'there/new/deep'));
@@ -15,7 +15,7 @@ it('makes a folder and those above it for its owner alone, and leaves those that
   expect(modes).toEqual([0o755, 0o700, 0o700]);
 });
 
-it('takes a link to a folder for one', () => {
+it('accepts a link to a folder', () => {
   const { base, root } = scratch();
   symlinkSync(root, join(base, 'link'));
   makeFolder(join(base, 'link'));
@@ -23,7 +23,7 @@ it('takes a link to a folder for one', () => {
   expect(statSync(join(root, 'in')).isDirectory()).toBe(true);
 });
 
-it('fails where a file is, and where nothing can be made', () => {
+it('fails if a file is in the way or the parent is not writable', () => {
   const { base } = scratch();
   writeFileSync(join(base, 'file'), '');
   expect(() => makeFolder(join(base, 'file'))).toThrow(/EEXIST/);

@@ -5,13 +5,13 @@ import { scratch } from '../../test/support/tree.ts';
 import { readPolicyText } from './prepare-home.ts';
 
 describe('readPolicyText', () => {
-  it('gives the text as it stands', () => {
+  it('returns the text unchanged', () => {
     const { home } = scratch();
     writeFileSync(join(home, 'lookfirst.json'), '{"preset":"strict"}\n');
     expect(readPolicyText(join(home, 'lookfirst.json'))).toBe('{"preset":"strict"}\n');
   });
 
-  it('says that there is none only when there is none', () => {
+  it('returns undefined only if the file is missing', () => {
     const { home } = scratch();
     expect(readPolicyText(join(home, 'lookfirst.json'))).toBeUndefined();
     mkdirSync(join(home, 'folder.json'));

@@ -16,30 +16,30 @@ function folder(mode: number, names: readonly string[]): string {
 const modeOf = (path: string): number => statSync(path).mode & 0o7777;
 
 describe('prepareHome', () => {
-  it('makes a folder that only its user can look into', () => {
+  it('makes a folder that only its user can read', () => {
     const path = join(scratch().base, 'not', 'yet');
     expect(modeOf(prepareHome(path))).toBe(0o700);
   });
 
-  it.each([['state'], ['./state'], [''], [5]])('refuses %j, which is no absolute path', (path) => {
+  it.each([['state'], ['./state'], [''], [5]])('refuses %j, which is not an absolute path', (path) => {
     expect(() => prepareHome(path as string)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
   });
 
   it.each<[string, readonly string[]]>([
     ['an empty folder', []],
     [
-      'one with nothing but our state',
+      'a folder with nothing but our state',
       ['lookfirst.db', 'lookfirst.db-wal', 'lookfirst.json', 'images', 'locks'],
     ],
   ])('makes %s private', (_what, names) => {
     expect(modeOf(prepareHome(folder(0o755, names)))).toBe(0o700);
   });
 
-  it.each([0o755, 0o775])('leaves the permissions of a folder that holds other things: %o', (mode) => {
+  it.each([0o755, 0o775])('keeps the permissions of a folder that contains other files: %o', (mode) => {
     expect(modeOf(prepareHome(folder(mode, ['lookfirst.db', 'somebody.txt'])))).toBe(mode);
   });
 
-  it.each([0o777, 0o1777])('refuses such a folder if others may write to it: %o', (mode) => {
+  it.each([0o777, 0o1777])('refuses a folder with other files if other users may write to it: %o', (mode) => {
     const path = folder(mode, ['somebody.txt']);
     expect(() => prepareHome(path)).toThrow(/other users may write to it/);
     expect(modeOf(path)).toBe(mode);

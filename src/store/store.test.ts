@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { sighting } from '../../test/support/judging.ts';
 import { joinWrites } from './store.ts';
 
-it('joins lists in order and keeps the last of what can stand only once', () => {
+it('joins lists in order, and keeps the last value of single-valued fields', () => {
   const a = { session: 's', sighting: sighting({ key: 'a' }) };
   const b = { session: 's', sighting: sighting({ key: 'b' }) };
   const joined = joinWrites(

@@ -11,7 +11,7 @@ it.each<[EntryFilter, number, number, number]>([
   [{ limit: 5 }, 5, 2500, 2496],
   [{ session: 'b', order: 'oldest' }, 1250, 2, 2500],
   [{ afterSeq: 2499 }, 1, 2500, 2500],
-])('walking %j gives each entry once, in order, across pages', async (filter, count, first, last) => {
+])('walking %j yields each entry once, in order, across pages', async (filter, count, first, last) => {
   const store = new MemoryStore();
   await store.record({
     entries: Array.from({ length: 2500 }, (_, i) => readEntry({ session: i % 2 === 0 ? 'a' : 'b' })),

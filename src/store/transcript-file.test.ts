@@ -5,7 +5,7 @@ import { scratch } from '../../test/support/tree.ts';
 import { openTranscript } from './transcript-file.ts';
 
 describe('openTranscript', () => {
-  it('gives all bytes in pieces, and how many there are', async () => {
+  it('returns all bytes in chunks, and the size', async () => {
     const file = join(scratch().root, 'chat.jsonl');
     const bytes = Buffer.alloc(3 * 1024 * 1024, 'abc\n');
     writeFileSync(file, bytes);
@@ -20,7 +20,7 @@ describe('openTranscript', () => {
   it.each([
     ['missing', 'nothing.jsonl', 'there is no such file'],
     ['a folder', '.', 'is not a file'],
-  ])('says that it is %s', (_what, name, words) => {
+  ])('reports that the file is %s', (_what, name, words) => {
     expect(() => openTranscript(join(scratch().root, name))).toThrow(
       expect.objectContaining({ code: 'IO_FAILED', message: expect.stringContaining(words) }),
     );

@@ -52,7 +52,7 @@ function setting(): Setting {
   return { images: new FileImages(home, { durability: 'none' }), root, file, image };
 }
 
-it('an image is synced again only if another file has its name', async () => {
+it('an image is synced again only if another file has taken its name', async () => {
   const { images, image } = setting();
   const counts: number[] = [];
   const whole = { from: 1, sync: async () => counts.push(1) > 0 };
@@ -69,7 +69,7 @@ it('an image is synced again only if another file has its name', async () => {
 });
 
 describe('a retained inode', () => {
-  it.each(['keepLink', 'adopt'] as const)('is the file itself, not a copy of it (%s)', async (way) => {
+  it.each(['keepLink', 'adopt'] as const)('is stored as the file itself, not as a copy (%s)', async (way) => {
     const { images, file, image } = setting();
     const { ino } = statSync(file);
     expect(await images[way](file, PRINT)).toBe('linked');
@@ -84,7 +84,7 @@ describe('a retained inode', () => {
     expect(readFileSync(image, 'utf8')).toBe(OLD);
   });
 
-  it('gives the original when a late writer has appended to it, and says that someone did', async () => {
+  it('gives the original bytes after a late writer has appended, and reports the append', async () => {
     const { images, root, file, image } = setting();
     const late = openSync(file, 'a');
     await images.adopt(file, PRINT);
@@ -100,7 +100,7 @@ describe('a retained inode', () => {
   it.each([
     ['overwritten', 'THE'],
     ['cut short', ''],
-  ])('is a fault when a late writer has %s it', async (_what, text) => {
+  ])('is a fault to read if a late writer has %s it', async (_what, text) => {
     const { images, root, file, image } = setting();
     await images.adopt(file, PRINT);
     writeFileSync(image, text, { flag: text === '' ? 'w' : 'r+' });
@@ -112,7 +112,7 @@ describe('a retained inode', () => {
   });
 
   it.each(['keepLink', 'adopt', 'keepBytes'] as const)(
-    'that was overwritten does not stand for the same bytes kept again (%s), and is not lost',
+    'that a late writer overwrote is set aside when the same bytes are kept again (%s)',
     async (way) => {
       const { images, file, image, root } = setting();
       await images.adopt(file, PRINT);
@@ -133,7 +133,7 @@ describe('a retained inode', () => {
     },
   );
 
-  it('takes the place of an equal copy: only it is what late writers still hold', async () => {
+  it('replaces an equal copy, because late writers may have the inode open', async () => {
     const { images, file, image } = setting();
     await images.keepBytes(Buffer.from(OLD), PRINT);
     const { ino } = statSync(file);
@@ -157,28 +157,25 @@ describe('of several inodes with the same bytes', () => {
   }
 
   it.each([
-    ['behind', OLD.length, `${OLD}LATE`],
+    ['after', OLD.length, `${OLD}LATE`],
     ['over', 0, `LATE${OLD.slice(4)}`],
-  ])(
-    'each is kept for the program that has it open: what it wrote %s the bytes is found',
-    async (_how, at, holds) => {
-      const { images } = await afterLateWrite(3, 'LATE', at);
-      const late = await lateOf(images);
-      expect(late.map(({ lost }) => lost)).toEqual([false]);
-      expect(readFileSync(late[0]?.file ?? '', 'utf8')).toBe(holds);
-      expect(await lateOf(images), 'once').toEqual([]);
-      expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
-    },
-  );
+  ])('each is kept, so that a late write %s the old bytes is found', async (_how, at, holds) => {
+    const { images } = await afterLateWrite(3, 'LATE', at);
+    const late = await lateOf(images);
+    expect(late.map(({ lost }) => lost)).toEqual([false]);
+    expect(readFileSync(late[0]?.file ?? '', 'utf8')).toBe(holds);
+    expect(await lateOf(images), 'once').toEqual([]);
+    expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
+  });
 
-  it('another one stands for the bytes when the one that did was overwritten', async () => {
+  it('another one provides the bytes after the first was overwritten', async () => {
     const { images, image } = await afterLateWrite(2, '', 0);
     writeFileSync(image, LATE);
     expect(await lateOf(images)).toMatchObject([{ lost: false }]);
     expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
   });
 
-  it('a bounded number is kept, and all go with the image', async () => {
+  it('a bounded number is kept, and all are removed with the image', async () => {
     const { images, image } = await afterLateWrite(100, '', 0);
     expect(readdirSync(join(image, '..')).length).toBeLessThanOrEqual(17);
     await images.remove([PRINT.sha256], NOTHING_NEEDED);
@@ -187,7 +184,7 @@ describe('of several inodes with the same bytes', () => {
 });
 
 describe('a late write', () => {
-  it('is found by one of several who look at once, and the bytes stay', async () => {
+  it('is reported to one of several concurrent callers, and the old bytes stay', async () => {
     const { images, root } = setting();
     const others = Array.from(
       { length: 5 },
@@ -215,24 +212,21 @@ async function lateOf(images: Images, print = PRINT): Promise<LateImage[]> {
   return late;
 }
 
-describe('a file is copied, and the copy checked,', () => {
-  it.each(['keepLink', 'adopt'] as const)(
-    'though a copy is there, which a disk may have damaged (%s)',
-    async (way) => {
-      const { images, root, file, image } = setting();
-      await images.keepBytes(Buffer.from(OLD), PRINT);
-      rmSync(image);
-      writeFileSync(image, LATE, { mode: 0o400 });
-      linkSync(file, join(root, 'second name'));
-      expect(await images[way](file, PRINT)).toBe('copied');
-      expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
-    },
-  );
+describe('keeping copies a file and checks the copy', () => {
+  it.each(['keepLink', 'adopt'] as const)('even if a copy exists, which may be damaged (%s)', async (way) => {
+    const { images, root, file, image } = setting();
+    await images.keepBytes(Buffer.from(OLD), PRINT);
+    rmSync(image);
+    writeFileSync(image, LATE, { mode: 0o400 });
+    linkSync(file, join(root, 'second name'));
+    expect(await images[way](file, PRINT)).toBe('copied');
+    expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
+  });
 
   const tmpfs = mountedElsewhere();
 
   it.skipIf(tmpfs === undefined).each(['keepLink', 'adopt'] as const)(
-    'when it is on another file system (%s)',
+    'if the file is on another file system (%s)',
     async (way) => {
       const { home } = scratch();
       const elsewhere = mkdtempSync(`${tmpfs}/lookfirst-test-`);
@@ -249,7 +243,7 @@ describe('a file is copied, and the copy checked,', () => {
     },
   );
 
-  it('when it has another name, through which it could be written', async () => {
+  it('if the file has another hard link, through which it could be changed', async () => {
     const { images, root, file } = setting();
     linkSync(file, join(root, 'other-name'));
     expect(await images.keepLink(file, PRINT)).toBe('copied');
@@ -257,7 +251,7 @@ describe('a file is copied, and the copy checked,', () => {
     expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
   });
 
-  it('when it looks like one of our own copies, which are trusted unread', async () => {
+  it('if the file looks like one of our own copies, which are trusted unread', async () => {
     const { images, file } = setting();
     chmodSync(file, 0o400);
     expect(await images.keepLink(file, PRINT)).toBe('copied');
@@ -266,7 +260,7 @@ describe('a file is copied, and the copy checked,', () => {
   it.each([
     ['small', 'x'],
     ['large', 'large '.repeat(400_000)],
-  ])('and nothing is kept when it is not what the caller said: %s', async (_size, text) => {
+  ])('and keeps nothing if the bytes do not match the fingerprint: %s', async (_size, text) => {
     const { images, root } = setting();
     const file = join(root, 'b.txt');
     writeFileSync(file, text);
@@ -278,7 +272,7 @@ describe('a file is copied, and the copy checked,', () => {
     expect(await images.usage()).toEqual({ count: 0, bytes: 0 });
   });
 
-  it('only if it is a file', async () => {
+  it('and rejects anything but a regular file', async () => {
     const { images, root, file } = setting();
     symlinkSync(file, join(root, 'link'));
     for (const name of ['link', '.', 'missing'])
@@ -287,7 +281,7 @@ describe('a file is copied, and the copy checked,', () => {
 });
 
 describe('the folder of images', () => {
-  it('is for its owner alone, and copies cannot be written', async () => {
+  it('is private to its owner, and copies are read-only', async () => {
     const { images, image } = setting();
     await images.keepBytes(Buffer.from(OLD), PRINT);
     expect(statSync(join(image, '../..')).mode & 0o777).toBe(0o700);
@@ -295,7 +289,7 @@ describe('the folder of images', () => {
     expect(statSync(image).mode & 0o777).toBe(0o400);
   });
 
-  it('has no temporary files afterwards, and loses those of dead writers with the next removal', async () => {
+  it('contains no temporary files afterwards; those of dead writers go with the next removal', async () => {
     const { images, file, image } = setting();
     await images.keepBytes(Buffer.from(OLD), PRINT);
     await images.keepLink(file, PRINT);
@@ -307,7 +301,7 @@ describe('the folder of images', () => {
     expect(readdirSync(temps)).toEqual([]);
   });
 
-  it('still gives an image that a removal has set aside and not decided on', async () => {
+  it('still returns an image that a removal has hidden and not yet deleted', async () => {
     const { images } = setting();
     await images.keepBytes(Buffer.from(OLD), PRINT);
     await images.remove([PRINT.sha256], async () => {
@@ -318,7 +312,7 @@ describe('the folder of images', () => {
     expect(await images.has(PRINT.sha256)).toBe(false);
   });
 
-  it('keeps an image that was kept anew during its removal', async () => {
+  it('keeps an image that was stored again during its removal', async () => {
     const { images } = setting();
     await images.keepBytes(Buffer.from(OLD), PRINT);
     await images.remove([PRINT.sha256], async () => {
@@ -328,7 +322,7 @@ describe('the folder of images', () => {
     expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
   });
 
-  it('many keepers of the same bytes do each other no harm', async () => {
+  it('can store the same bytes from many callers at once', async () => {
     const { images, root, image } = setting();
     const keeping = Array.from({ length: 40 }, async (_, i) => {
       const own = join(root, `${i}.txt`);
@@ -342,7 +336,7 @@ describe('the folder of images', () => {
     expect(readdirSync(join(image, '../../tmp'))).toEqual([]);
   });
 
-  it('that cannot be written is a fault that names it and not the handle', async () => {
+  it('causes a fault that names the folder, not the handle, if it cannot be written', async () => {
     const { home } = scratch();
     writeFileSync(join(home, 'images'), 'a file in the way');
     const images = new FileImages(home, { durability: 'none' });

@@ -39,7 +39,7 @@ async function expectBytes(images: FileImages, to: string): Promise<void> {
   expect(readFileSync(to, 'utf8')).toBe(TEXT);
 }
 
-it('a copy is compressed at once, and read as before', async () => {
+it('a copy is compressed at once, and still readable', async () => {
   const { images, image, packed, root } = setting();
   await images.keepBytes(Buffer.from(TEXT), PRINT);
   expect(await images.pack({ nowMs: Date.now() })).toMatchObject({ count: 1 });
@@ -53,7 +53,7 @@ it('a copy is compressed at once, and read as before', async () => {
 });
 
 it.skipIf(process.platform !== 'linux')(
-  'a displaced file is compressed after a day, unless someone has it open or has written into it',
+  'a displaced file is compressed after a day, unless a program has it open or has changed it',
   async () => {
     const { images, image, packed, file, root } = setting();
     await images.adopt(file, PRINT);
@@ -77,7 +77,7 @@ it.skipIf(process.platform !== 'linux')(
   },
 );
 
-it('what does not shrink, or fits into one block, stays as it is', async () => {
+it('an image that does not shrink, or fits into one disk block, is not compressed', async () => {
   const { images } = setting();
   const random = Buffer.from(Array.from({ length: 9000 }, () => Math.floor(Math.random() * 256)));
   for (const bytes of [random, Buffer.from('short\n'.repeat(100))])
@@ -85,7 +85,7 @@ it('what does not shrink, or fits into one block, stays as it is', async () => {
   expect(await images.pack({ nowMs: Date.now() })).toEqual({ count: 0, bytes: 0 });
 });
 
-it('is removed like any other image, and put back if it is needed', async () => {
+it('a compressed image is removed like any other, and put back if it is needed', async () => {
   const { images, packed } = setting();
   await images.keepBytes(Buffer.from(TEXT), PRINT);
   await images.pack({ nowMs: Date.now() });
@@ -99,7 +99,7 @@ it('is removed like any other image, and put back if it is needed', async () => 
   expect(await listed(images)).toEqual([]);
 });
 
-it('a damaged one is a fault to read, and the bytes can be kept anew', async () => {
+it('reading a damaged compressed image is a fault, and the bytes can be stored again', async () => {
   const { images, packed } = setting();
   await images.keepBytes(Buffer.from(TEXT), PRINT);
   await images.pack({ nowMs: Date.now() });
@@ -111,7 +111,7 @@ it('a damaged one is a fault to read, and the bytes can be kept anew', async () 
   expect(Buffer.from(await images.read(PRINT)).toString()).toBe(TEXT);
 });
 
-it.skipIf(process.platform !== 'linux')('an undo brings a file back from a compressed image', async () => {
+it.skipIf(process.platform !== 'linux')('an undo restores a file from a compressed image', async () => {
   const t = await desk({ session: 'ann' });
   await t.put('a.txt', TEXT);
   await ok(t.session.read('a.txt'));
@@ -129,7 +129,7 @@ it.skipIf(process.platform !== 'linux')('an undo brings a file back from a compr
   expect(t.text('a.txt')).toBe(TEXT);
 });
 
-it('another process reads every image while they are compressed, removed and put back', async () => {
+it('another process can read every image while images are compressed, removed and put back', async () => {
   const { home } = scratch();
   const images = new FileImages(home, { durability: 'none' });
   const texts = Array.from({ length: 6 }, (_, index) => `${index}\n${TEXT}`);

@@ -198,7 +198,7 @@ export class PostgresConnection {
     clearTimeout(this.#idle);
     const client = this.#client;
     this.#client = undefined;
-    // Ignore errors: a server that does not answer does not receive the goodbye either.
+    // Ignore errors: if the server does not answer, the connection is lost anyway.
     await within(Promise.resolve(client?.then((each) => each.end())), this.#deadlineMs).catch(
       () => undefined,
     );

@@ -75,7 +75,7 @@ function leases(
 }
 
 function leaseTests(connect: Connect): void {
-  it('that expired goes to another holder, and its fence no longer counts', async () => {
+  it('that expired passes to another holder, and its fence is no longer valid', async () => {
     const db = await connect();
     const { home } = scratch();
     const heart = new Heart(db, { owner: 'o', machine: 'm' });
@@ -97,7 +97,7 @@ function leaseTests(connect: Connect): void {
 }
 
 function schemaTests(server: PostgresServer, connect: Connect): void {
-  it('is made once, however many processes start at the same time', async () => {
+  it('is created once, however many processes start at the same time', async () => {
     const url = server.url();
     const stores = await Promise.all(Array.from({ length: 6 }, () => openPostgresStore(url)));
     for (const store of stores) await store.record({ entries: [readEntry()] });
@@ -129,7 +129,7 @@ function schemaTests(server: PostgresServer, connect: Connect): void {
     await Promise.all([one, other].map((store) => store.close()));
   });
 
-  it('has a table for the entries of each day, which a clean-up drops whole', async () => {
+  it('has a table for the entries of each day, which gc drops as a whole', async () => {
     const url = server.url();
     const db = await connect(url);
     const [old, now] = [Date.now() - 3 * DAY_MS, Date.now()];
@@ -156,7 +156,7 @@ function schemaTests(server: PostgresServer, connect: Connect): void {
     await store.close();
   });
 
-  it('cannot be opened by a user name that the server does not know', async () => {
+  it('cannot be opened with an unknown user name', async () => {
     const url = server.url().replace('lookfirst@', 'nobody-knows-me@');
     await expect(openPostgresStore(url)).rejects.toMatchObject({ code: 'STORE_FAILED', reason: 'refused' });
   });
@@ -189,7 +189,7 @@ function journalTests(server: PostgresServer, connect: Connect): void {
       `with cut as (update S.chains c set n = 1, hash = e.hash from S.entries e where c.known = '[]' and e.chain = c.chain and e.n = 1 returning c.chain)
        delete from S.entries using cut where entries.chain = cut.chain and n > 1`,
     ],
-  ])('notices that %s', async (_what, harm) => {
+  ])('is reported as broken if %s', async (_what, harm) => {
     const url = server.url();
     const db = await connect(url);
     const [one, other] = await two(url);
@@ -200,7 +200,7 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     expect(await verifyChain(one)).toMatchObject({ ok: false });
   });
 
-  it('notices that the database went back in time while in use', async () => {
+  it('is reported as broken if the database was restored to an earlier state while in use', async () => {
     const url = server.url();
     const db = await connect(url);
     const [one] = await two(url);
@@ -209,7 +209,7 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     await expect(one.record({ entries: [readEntry()] })).rejects.toMatchObject({ reason: 'lost' });
   });
 
-  it('journals the first read of each minute, and forgets reads before changes', async () => {
+  it('has the first read of each minute, and reads are removed earlier than changes', async () => {
     const db = await connect();
     const context = { names: new Names(), owner: 'o', sharedRoots: [], reads: 'summary' } as const;
     const store = new PostgresStore(db, context);
@@ -233,7 +233,7 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 3 });
   });
 
-  it('takes no change whose basis another process has changed, or where a change is announced', async () => {
+  it('rejects a change if another process changed its basis or announced a change of the same file', async () => {
     const [one, other] = await two(server.url());
     const key = '/w/src/a.ts';
     const sighting = { ...FULL_SIGHTING, key };
@@ -256,7 +256,7 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     expect(await one.pending()).toEqual([]);
   });
 
-  it('is followed without missing entries whose transaction ended later than the next one', async () => {
+  it('can be followed without missing entries whose transactions ended out of order', async () => {
     const url = server.url();
     const [db, slow] = [await connect(url), await connect(url)];
     const [one, other] = await two(url);
@@ -294,7 +294,7 @@ function imageTests(connect: Connect): void {
     return new PostgresImages({ local, db, machine, secrets: 'here' });
   };
 
-  it('are found by other machines, unless they are large or secret', async () => {
+  it('can be read on other machines, unless they are large or secret', async () => {
     const db = await connect();
     const [one, two] = [await at(db, 'one'), await at(db, 'two')];
     const [small, large, secret] = [Buffer.from('small'), Buffer.alloc(2 << 20, 'l'), Buffer.from('secret')];
@@ -308,7 +308,7 @@ function imageTests(connect: Connect): void {
     }
   });
 
-  it('that a change announces while they are being removed stay', async () => {
+  it('that a change announces during their removal are kept', async () => {
     const db = await connect();
     const [images, store] = [
       await at(db, 'one'),

@@ -3,7 +3,7 @@ import { pendingChange } from '../../../test/store/samples.ts';
 import { Names } from './names.ts';
 import { RecordWriter } from './record-writer.ts';
 
-it('names the owner of a change until the server has confirmed it, and not with every change', () => {
+it('sends the owner with a change until the server has confirmed it, not with every change', () => {
   const writer = new RecordWriter({ names: new Names('m'), owner: 'me', sharedRoots: [] });
   const announced = (change: string) => writer.prepare({ announce: pendingChange(change) });
   const ownerIn = (record: { readonly text: string }): unknown => JSON.parse(record.text).owner;

@@ -19,7 +19,7 @@ import type { Names } from './names.ts';
 
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
-/** An owner lasts 20 seconds in the store. The heart renews it every 5 seconds while changes are in progress. */
+/** An owner's entry is valid for 20 seconds in the store. The heart renews it every 5 seconds during changes. */
 const OWNER_MS = 5000;
 
 /** The data about the process that a store needs. */
@@ -49,7 +49,7 @@ export interface StoreContext {
 export interface PreparedRecord {
   readonly writes: Writes;
   readonly text: string;
-  /** Present if it renews the owner: when it was built. */
+  /** The time at which the record was built, if it renews the owner. */
   readonly ownerMs: number | undefined;
 }
 

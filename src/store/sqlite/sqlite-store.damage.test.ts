@@ -57,7 +57,7 @@ describe('a database that is damaged at the start', () => {
   it.each<[string, (file: string) => void]>([
     ['overwritten', (file) => writeFileSync(file, GARBAGE)],
     ['cut in the middle', (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096)],
-  ])('%s is set aside, and an empty one begun that says so', async (_how, damage) => {
+  ])('%s is set aside, and a new empty one reports it', async (_how, damage) => {
     const { home, file } = await filled();
     writeFileSync(join(home, 'lookfirst.json'), '{}');
     damage(file);
@@ -73,14 +73,14 @@ describe('a database that is damaged at the start', () => {
     expect(existsSync(join(home, 'lookfirst.json'))).toBe(true);
   });
 
-  it('is left alone by a program that only reads it', async () => {
+  it('is left unchanged by a program that only reads it', async () => {
     const { home, file } = await filled();
     writeFileSync(file, GARBAGE);
     await expect(open(file, 'fail')).rejects.toMatchObject({ code: 'STORE_FAILED' });
     expect(readdirSync(home).filter((name) => name.includes('damaged'))).toEqual([]);
   });
 
-  it('is left alone while another process uses it', async () => {
+  it('is left unchanged while another process uses it', async () => {
     const { home, file } = await filled();
     const child = await startChild('store-writer', { file, name: 'other', records: 1, tellEvery: 1 });
     await child.message();
@@ -89,7 +89,7 @@ describe('a database that is damaged at the start', () => {
     expect(readdirSync(home).filter((name) => name.includes('damaged'))).toEqual([]);
   });
 
-  it('is not one that is locked, or that cannot be written', async () => {
+  it('is not assumed if the database is only locked or not writable', async () => {
     const { home, file } = await filled();
     const other = (await loadSqlite())(file);
     other.exec('pragma locking_mode = exclusive; begin exclusive');
@@ -99,7 +99,7 @@ describe('a database that is damaged at the start', () => {
   });
 });
 
-describe('a database that is damaged while it is open is a fault for every later change:', () => {
+describe('every later change fails after a database was damaged while open:', () => {
   it.each<[string, (file: string) => void]>([
     ['truncated', (file) => truncateSync(file, 0)],
     ['cut', (file) => truncateSync(file, 4096)],
@@ -126,7 +126,7 @@ describe('a database that is damaged while it is open is a fault for every later
       });
   });
 
-  it('but one that a clean-up has made smaller is not damaged', async () => {
+  it('but not after gc has made the database file smaller', async () => {
     const { file } = await filled(3000);
     const [store, other] = [await open(file), await open(file)];
     await store.record({ announce: pendingChange('c1') });
@@ -140,7 +140,7 @@ describe('a database that is damaged while it is open is a fault for every later
   });
 });
 
-describe('the head of the chain is also kept outside the database', () => {
+describe('the end of the journal is also stored outside the database', () => {
   it.each<[string, string]>([
     [
       'all',
@@ -150,7 +150,7 @@ describe('the head of the chain is also kept outside the database', () => {
       'the newest entries',
       'delete from entries where seq > 30; update chain set head_seq = 30, head_hash = (select hash from entries where seq = 30)',
     ],
-  ])('so a journal that lost %s is noticed', async (_what, sql) => {
+  ])('so verification detects a journal that lost %s', async (_what, sql) => {
     const { file } = await filled();
     const db = (await loadSqlite())(file);
     db.exec(sql);
@@ -158,13 +158,13 @@ describe('the head of the chain is also kept outside the database', () => {
     expect(await verifyChain(await open(file))).toMatchObject({ ok: false, problem: 'removed' });
   });
 
-  it('and so is an empty database in its place', async () => {
+  it('so verification detects that an empty database replaced the journal', async () => {
     const { file } = await filled();
     rmSync(file);
     expect(await verifyChain(await open(file))).toEqual({ ok: false, seq: 1, problem: 'removed' });
   });
 
-  it('while pruning and going on leave it whole', async () => {
+  it('and stays valid after pruning and further entries', async () => {
     const { file } = await filled();
     const store = await open(file);
     await store.prune(50);

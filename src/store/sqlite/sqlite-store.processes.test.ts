@@ -10,7 +10,7 @@ describe('several processes on one database', () => {
 
   killedWriters({ rounds: 6, writers: 2 });
 
-  it('all may make the new database at once', async () => {
+  it('can all create the new database at once', async () => {
     const { home } = scratch();
     for (let round = 0; round < 2; round++) {
       const file = join(home, 'state.db');

@@ -61,7 +61,7 @@ describe('recent entries', () => {
         follower.turns.push(...entries.map(({ turn }) => turn));
       }
     };
-    // All orders of writes by the two connections in five steps, with and without a look in between.
+    // All orders of writes by the two connections in five steps, with and without a query in between.
     for (let order = 0; order < 4 ** 5; order += 7) {
       for (let step = 0; step < 5; step += 1) {
         const what = Math.floor(order / 4 ** step) % 4;
@@ -81,7 +81,7 @@ describe('recent entries', () => {
 });
 
 describe('the last change of a file', () => {
-  it('is the newest one, also if an older one was read before', async () => {
+  it('is the newest one, even if an older one was read before', async () => {
     const path = join(scratch().home, 'state.db');
     const [store, other] = [await openSqliteStore(path), await openSqliteStore(path)];
     const effects = [effect('a.ts', file('x'), file('y'))];
@@ -97,7 +97,7 @@ describe('the last change of a file', () => {
 });
 
 describe('the database file', () => {
-  it('is made for its owner alone, with the folders on the way', async () => {
+  it('is created private to its owner, with missing parent folders', async () => {
     const { home } = scratch();
     const store = await openSqliteStore(join(home, 'deep/state.db'));
     await store.record({ entries: [readEntry()] });
@@ -108,7 +108,7 @@ describe('the database file', () => {
     await store.close();
   });
 
-  it('remembers after it was closed and opened again', async () => {
+  it('keeps its data after it was closed and opened again', async () => {
     const path = join(scratch().home, 'state.db');
     const first = await openSqliteStore(path);
     await first.record({ entries: [readEntry()], sightings: [{ session: 's', sighting: BARE_SIGHTING }] });
@@ -119,7 +119,7 @@ describe('the database file', () => {
     await again.close();
   });
 
-  it('is not written to by opening it, and opens while someone writes', async () => {
+  it('is not changed by opening it, and can be opened while another process writes', async () => {
     const path = join(scratch().home, 'state.db');
     const first = await openSqliteStore(path);
     await first.record({ entries: [readEntry()] });
@@ -136,7 +136,7 @@ describe('the database file', () => {
     await first.close();
   });
 
-  it('gives room back when entries are pruned', async () => {
+  it('shrinks when entries are pruned', async () => {
     const path = join(scratch().home, 'state.db');
     const store = await openSqliteStore(path);
     const entry = changeEntry('c', [effect('a.ts', file('x'), file('y'))], { text: 'long '.repeat(100) });
@@ -149,7 +149,7 @@ describe('the database file', () => {
   });
 });
 
-describe('a database that cannot be used is a fault that names it', () => {
+describe('opening a database fails with a fault that names it:', () => {
   const ENTRIES = Array.from({ length: 500 }, () => readEntry());
 
   it.each([
@@ -163,7 +163,7 @@ describe('a database that cannot be used is a fault that names it', () => {
     await expect(opening).rejects.toThrow(sentence);
   });
 
-  it('pages overwritten with rubbish: what cannot be read is never "nothing there"', async () => {
+  it('overwritten pages: a failed read is never an empty answer', async () => {
     const path = join(scratch().home, 'state.db');
     const store = await openSqliteStore(path);
     await store.record({ entries: ENTRIES, sightings: [{ session: 's', sighting: BARE_SIGHTING }] });
@@ -208,7 +208,7 @@ describe('a database that cannot be used is a fault that names it', () => {
     });
   });
 
-  it('a newer schema: says which, and what to do', async () => {
+  it('a newer schema: the fault names the version and says what to do', async () => {
     const path = join(scratch().home, 'state.db');
     await (await openSqliteStore(path)).close();
     (await rawDatabase(path)).exec('pragma user_version = 99');
@@ -224,7 +224,7 @@ describe('a database that cannot be used is a fault that names it', () => {
     expect(tables).toHaveLength(1);
   });
 
-  it('removed while in use: a change is no longer announced into nowhere', async () => {
+  it('removed while in use: a later announcement fails', async () => {
     const path = join(scratch().home, 'state.db');
     const store = await openSqliteStore(path);
     await store.record({ announce: pendingChange('c1') });
@@ -233,7 +233,7 @@ describe('a database that cannot be used is a fault that names it', () => {
     await store.close();
   });
 
-  it('emptied while in use: every later change is a fault that says so, and the log stays', async () => {
+  it('emptied while in use: every later change fails with that reason, and the log is kept', async () => {
     const path = join(scratch().home, 'state.db');
     const store = await openSqliteStore(path);
     await store.record({ announce: pendingChange('c1') });
@@ -249,7 +249,7 @@ describe('a database that cannot be used is a fault that names it', () => {
 });
 
 describe('migrations', () => {
-  it('run forward from any older version, each once, and not at all when one fails', async () => {
+  it('run from any older version, each once, and not at all if one fails', async () => {
     const path = join(scratch().home, 'old.db');
     const db = await rawDatabase(path);
     const steps = ['create table a (x)', 'alter table a add column y', 'create table b (z)'];
@@ -265,7 +265,7 @@ describe('migrations', () => {
 });
 
 describe('a second process', () => {
-  it('sees what the first one recorded as soon as it is acknowledged, and the other way round', async () => {
+  it('sees records of the first as soon as they are acknowledged, and vice versa', async () => {
     const path = join(scratch().home, 'state.db');
     const store = await openSqliteStore(path);
     const child = await startChild('store-writer', { file: path, name: 'child', records: 3, tellEvery: 1 });

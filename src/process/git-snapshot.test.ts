@@ -55,13 +55,13 @@ beforeEach(() => {
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 describe('a snapshot around a command', () => {
-  it('names the files whose bytes git does not have', async () => {
+  it('lists the files whose bytes git does not have', async () => {
     const { loose, uncovered } = await snapshot();
     expect([...loose].sort()).toEqual(['dirty.txt', 'untracked.txt']);
     expect(uncovered).toEqual([]);
   });
 
-  it('finds changed, deleted, created and re-moded files, with the blob of the tracked ones', async () => {
+  it('finds files that were changed, deleted, created or given another mode, with the blobs of tracked ones', async () => {
     const taken = await snapshot();
     put('tracked.txt', 'changed\n');
     unlinkSync(join(root, 'src/deep.txt'));
@@ -94,7 +94,7 @@ describe('a snapshot around a command', () => {
     expect(String((blobs as Buffer[])[0])).toBe('tracked\n');
   });
 
-  it('sees a mode change', async () => {
+  it('detects a mode change', async () => {
     const taken = await snapshot();
     chmodSync(join(root, 'tracked.txt'), 0o755);
     const candidates = await candidatesSince(taken, signal);
@@ -128,20 +128,20 @@ describe('a snapshot around a command', () => {
     expect(existsSync(mark)).toBe(true);
   });
 
-  it('names nested repositories as not covered', async () => {
+  it('reports nested repositories as not covered', async () => {
     mkdirSync(join(root, 'nested'));
     execFileSync('git', ['init', '-q'], { cwd: join(root, 'nested') });
     writeFileSync(join(root, 'nested/a'), 'a');
     expect((await snapshot()).uncovered).toEqual(['nested/']);
   });
 
-  it('tells paths that git converts', async () => {
+  it('reports paths that git converts', async () => {
     put('.gitattributes', '*.bat text eol=crlf\n*.bin -text\n');
     const converted = await convertedPaths({ root }, ['a.bat', 'a.txt', 'a.bin'], signal);
     expect(converted).toEqual(new Set(['a.bat']));
   });
 
-  it('drops its copy of the index', async () => {
+  it('removes its copy of the index', async () => {
     const taken = await snapshot();
     expect(existsSync(taken.index)).toBe(true);
     dropSnapshot(taken);

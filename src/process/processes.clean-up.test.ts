@@ -12,12 +12,12 @@ const at = await commandBench();
 const { here, attributes } = at;
 
 describe('the probe', () => {
-  it('says what is missing and how to get it', async () => {
+  it('reports the missing program and how to install it', async () => {
     const probe = await new Processes({ home: at.home, env: process.env, attributes: undefined }).probe();
     expect(probe).toMatchObject({ ok: false, missing: expect.stringContaining('attributes') });
   });
 
-  it('leaves nothing behind', async () => {
+  it('leaves no files behind', async () => {
     const processes = at.processes();
     expect(await processes.probe()).toBe(await processes.probe());
     expect(existsSync(join(at.home, 'layers')) ? readdirSync(join(at.home, 'layers')) : []).toEqual([]);
@@ -48,22 +48,25 @@ describe('a command whose sandbox is still starting', () => {
     await expect.poll(() => ids.flatMap(processesOf), { timeout: 10_000 }).toEqual([]);
   });
 
-  it.skipIf(process.platform !== 'linux')('is ended by the next one if its process was killed', async () => {
-    const [dead, alive] = [0, 1].map(() => `r${randomUUID().replaceAll('-', '')}`);
-    const waiting = [dead, alive].map((id) => {
-      makeLayer(at.home, id ?? '', [], id === dead ? 'killed' : 'me');
-      return spawn('sleep', ['100'], { env: { ...process.env, LOOKFIRST_COMMAND: id }, stdio: 'ignore' });
-    });
-    const ended = once(waiting[0] ?? process, 'exit');
-    const owner = { tag: 'me', isTagAlive: (tag: string) => tag === 'me' };
-    new Processes({ home: at.home, env: {}, attributes: undefined, owner }).expire({
-      nowMs: Date.now(),
-      dryRun: false,
-    });
-    expect(await ended).toEqual([null, 'SIGKILL']);
-    expect(processesOf(alive ?? '')).toEqual([String(waiting[1]?.pid)]);
-    waiting[1]?.kill();
-  });
+  it.skipIf(process.platform !== 'linux')(
+    'is ended by the next command if its process was killed',
+    async () => {
+      const [dead, alive] = [0, 1].map(() => `r${randomUUID().replaceAll('-', '')}`);
+      const waiting = [dead, alive].map((id) => {
+        makeLayer(at.home, id ?? '', [], id === dead ? 'killed' : 'me');
+        return spawn('sleep', ['100'], { env: { ...process.env, LOOKFIRST_COMMAND: id }, stdio: 'ignore' });
+      });
+      const ended = once(waiting[0] ?? process, 'exit');
+      const owner = { tag: 'me', isTagAlive: (tag: string) => tag === 'me' };
+      new Processes({ home: at.home, env: {}, attributes: undefined, owner }).expire({
+        nowMs: Date.now(),
+        dryRun: false,
+      });
+      expect(await ended).toEqual([null, 'SIGKILL']);
+      expect(processesOf(alive ?? '')).toEqual([String(waiting[1]?.pid)]);
+      waiting[1]?.kill();
+    },
+  );
 });
 
 it.skipIf(process.platform !== 'linux')(
@@ -97,7 +100,7 @@ it('a layer is removed with names that are not UTF-8', async () => {
   removeLayer(layer);
   expect(existsSync(layer.folder)).toBe(false);
   removeSpentLayers(at.home);
-  // Another process removes it.
+  // `removeSpentLayers` leaves such names to another process.
   await expect.poll(() => existsSync(layer.spent), { timeout: 20_000 }).toBe(false);
 });
 
@@ -111,7 +114,7 @@ it.skipIf(here === undefined)('the remains of layers are removed on closing', as
   expect(existsSync(layer.spent)).toBe(false);
 });
 
-it('kept layers and outputs go after 7 days, abandoned layers after one', () => {
+it('kept layers and outputs expire after 7 days, abandoned layers after one day', () => {
   const old = (days: number): Date => new Date(Date.now() - days * 24 * 60 * 60 * 1000);
   const place = (path: string, days: number): void => utimesSync(join(at.home, path), old(days), old(days));
   const processes = new Processes({ home: at.home, env: {}, attributes: undefined });

@@ -30,7 +30,7 @@ describe.skipIf(here === undefined)('a confined command', () => {
     expect(output.head).not.toContain('API_TOKEN');
   });
 
-  it('does not see what the policy hides', async () => {
+  it('does not see paths that the policy hides', async () => {
     const outside = join(at.workspace, '..', 'outside');
     mkdirSync(join(outside, '.ssh'), { recursive: true });
     writeFileSync(join(outside, '.ssh', 'id'), 'secret');
@@ -55,9 +55,9 @@ describe.skipIf(here === undefined)('a confined command does not escape', () => 
     ['by `..`', 'echo escaped > "../outside/f"'],
     ['by a link', 'ln -s "$O" l; echo escaped > l/f'],
     ['by a link in place of a folder', 'mkdir d; rmdir d; ln -s "$O" d; echo escaped > d/f'],
-    ['by /proc/1/root', 'echo escaped > "/proc/1/root$O/f"'],
-    ['by the working folder of its parent', 'echo escaped > "/proc/$PPID/cwd/../../outside/f"'],
-    ['by every descriptor', 'for d in /proc/self/fd/*; do echo escaped > "$d/../../outside/f"; done'],
+    ['through /proc/1/root', 'echo escaped > "/proc/1/root$O/f"'],
+    ['through the working folder of its parent', 'echo escaped > "/proc/$PPID/cwd/../../outside/f"'],
+    ['through any open descriptor', 'for d in /proc/self/fd/*; do echo escaped > "$d/../../outside/f"; done'],
     ['by mounting', 'mount -o remount,rw / && echo escaped > "$O/f"; umount "$PWD" && echo escaped > f'],
     ['by a new namespace', 'unshare -Urm sh -c "mount -o remount,rw,bind $O && echo escaped > $O/f"'],
     ['by a setuid program', 'cp /bin/sh s; chmod 4755 s; ./s -c "echo escaped > $O/f"'],
@@ -73,7 +73,7 @@ describe.skipIf(here === undefined)('a confined command does not escape', () => 
     expect(readdirSync(at.workspace)).toEqual([]);
   });
 
-  it('by a socket of the machine', async () => {
+  it('through a socket of the machine', async () => {
     const path = join(at.workspace, '..', 's');
     const met: string[] = [];
     const server = createServer(() => met.push('met')).listen(path);

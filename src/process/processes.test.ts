@@ -9,7 +9,7 @@ import type { Profile, SandboxTools } from './sandbox.ts';
 const at = await commandBench();
 const { here } = at;
 
-/** Root's sandboxes in a user namespace are those of any other user. */
+/** Kinds of sandboxes. For root, a user namespace tests the sandboxes that any other user gets. */
 const KINDS: readonly (readonly [string, { profile: Profile; tools?: Partial<SandboxTools> }])[] = [
   ['undo', { profile: UNDO }],
   ['undo in a user namespace', { profile: UNDO, tools: { namespace: 'user' } }],
@@ -71,13 +71,13 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
     expect(existsSync(join(at.home, 'y'))).toBe(false);
   });
 
-  it('ends with everything it started', async () => {
+  it('ends together with all processes that it started', async () => {
     const { end } = await at.run('(while :; do echo x >> tick; sleep 0.01; done) & exit 0', kind);
     expect(end).toEqual({ kind: 'exited', code: 0 });
     expect(readdirSync(at.workspace)).toEqual([]);
   });
 
-  it('keeps its user and has no descriptor of the sandbox', async () => {
+  it('keeps its user and inherits no descriptor of the sandbox', async () => {
     const fds = "ls /proc/self/fd | grep '^.$' | tr '\\n' ' '";
     const { output } = await at.run(`id -u; id -g; grep NoNewPrivs /proc/self/status; ${fds}`, kind);
     // 3 is the folder that ls reads.
@@ -91,7 +91,7 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
     expect(output.head === '0000000000000000\n').toBe(!isRoot);
   });
 
-  it('ends with the code of its signal', async () => {
+  it("that is killed by a signal ends with the signal's exit code", async () => {
     expect((await at.run('kill -TERM $$', kind)).end).toEqual({ kind: 'exited', code: 143 });
   });
 
@@ -121,7 +121,7 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
     expect(readdirSync(upperFolder(layer, 0))).toEqual(['c']);
   });
 
-  it('has two layers where one folder lies in another', async () => {
+  it('has two layers if one layered folder is inside another', async () => {
     at.put('inner/a');
     const { layer } = await at.run('echo x > inner/b; echo y > c', {
       ...kind,
@@ -138,13 +138,13 @@ describe.skipIf(here === undefined)('the undo profile', () => {
     expect(Number(output.head)).toBeLessThan(10);
   });
 
-  it.each([[undefined], ['de_DE.UTF-8']])('leaves the locale %s as it is', async (locale) => {
+  it.each([[undefined], ['de_DE.UTF-8']])('does not change the locale %s', async (locale) => {
     const processes = at.processes({ ...process.env, LC_ALL: locale });
     const { output } = await at.run(`echo "\${LC_ALL-none}"`, { processes });
     expect(output.head).toBe(`${locale ?? 'none'}\n`);
   });
 
-  it('leaves environment, at.home and /tmp as they are', async () => {
+  it('does not change the environment, and can write outside the workspace', async () => {
     const outside = join(at.workspace, '..', 'outside');
     mkdirSync(outside);
     const processes = at.processes({ ...process.env, API_TOKEN: 't' });
@@ -155,7 +155,7 @@ describe.skipIf(here === undefined)('the undo profile', () => {
 });
 
 describe.skipIf(here === undefined)('long output', () => {
-  it('is shown as head and tail, and kept whole for its session', async () => {
+  it('is shown as its beginning and end, and kept whole for its session', async () => {
     const processes = at.processes();
     const { output } = await at.run('seq 1 100000', { processes });
     expect(output.head.startsWith('1\n2\n')).toBe(true);

@@ -18,7 +18,7 @@ const ROUNDS: readonly string[] = [
   'echo 1 > d8/f1; rm -r n; mv d3moved d3',
 ];
 
-/** A repository of so many files that it is watched. */
+/** Makes a repository with enough files to be watched. */
 function largeRepository(root: string): (command: string) => void {
   const run = (command: string) => void execFileSync('sh', ['-c', command], { cwd: root, stdio: 'pipe' });
   for (let folder = 0; folder < 52; folder += 1) {
@@ -34,7 +34,7 @@ function largeRepository(root: string): (command: string) => void {
   return run;
 }
 
-it('a work tree is watched also if its first snapshot takes longer than a command may wait', async () => {
+it('a work tree is watched even if its first snapshot takes longer than a command may wait', async () => {
   const { root, home } = scratch();
   const run = largeRepository(root);
   const processes = new Processes({ home, env: process.env, attributes: undefined });

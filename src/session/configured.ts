@@ -121,7 +121,7 @@ export interface UsableRoots {
   readonly leftOut: readonly Fault[];
 }
 
-/** Reasons of a fault that concern one root alone: it is no folder, or it lies in the state folder. */
+/** Reasons of a fault that concern one root alone: it is not a folder, or it lies in the state folder. */
 const OF_THE_ROOT: ReadonlySet<string | undefined> = new Set([
   'relative',
   'missing',

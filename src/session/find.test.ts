@@ -48,9 +48,9 @@ describe('a pattern', () => {
   it.each([
     ['nothing', ''],
     ['a NUL', 'a\0b'],
-    ['half a character', '\ud800'],
+    ['half of a surrogate pair', '\ud800'],
     ['an absolute pattern', '/etc/*'],
-    ['a pattern that climbs', '../*'],
+    ['a pattern with ".."', '../*'],
     ['an unclosed class', 'a['],
   ])('with %s is refused', async (_what, pattern) => {
     const outcome = await findFiles(open(scratch()), pattern);
@@ -61,50 +61,68 @@ describe('a pattern', () => {
   });
 });
 
-describe('ignore files', () => {
+describe('rules of ignore files', () => {
   it.each([
-    ['count outside Git', ['.gitignore: *.log\n', 'a.log', 'a.txt'], '*', {}, ['.gitignore', 'a.txt']],
-    ['count for what is asked by name', ['.gitignore: *.log\n', 'a.log', 'd/b.log'], '*.log', {}, []],
+    ['apply outside Git', ['.gitignore: *.log\n', 'a.log', 'a.txt'], '*', {}, ['.gitignore', 'a.txt']],
+    ['apply to files requested by name', ['.gitignore: *.log\n', 'a.log', 'd/b.log'], '*.log', {}, []],
     [
-      'count for what is asked by path',
+      'apply to files requested by path',
       ['.gitignore: d/x*\n', 'd/x.log', 'd/y.log'],
       'd/*.log',
       {},
       ['d/y.log'],
     ],
     ['have exceptions', ['.gitignore: *.log\n!b.log\n', 'a.log', 'b.log'], '*.log', {}, ['b.log']],
-    ['count in their folder only', ['d/.gitignore: /a\n', 'd/a', 'd/e/a', 'a'], 'a', {}, ['a', 'd/e/a']],
+    ['apply in their own folder only', ['d/.gitignore: /a\n', 'd/a', 'd/e/a', 'a'], 'a', {}, ['a', 'd/e/a']],
     [
-      'count below their folder',
+      'apply below their folder',
       ['.gitignore: *.log\n', 'd/a.log', 'd/a.txt'],
       'a.*',
       { path: 'd' },
       ['d/a.txt'],
     ],
-    ['count at their place', ['.gitignore: /d/a\n', 'd/a', 'd/e/d/a'], 'a', { path: 'd' }, ['d/e/d/a']],
     [
-      'of the repository count',
+      'are relative to their own folder',
+      ['.gitignore: /d/a\n', 'd/a', 'd/e/d/a'],
+      'a',
+      { path: 'd' },
+      ['d/e/d/a'],
+    ],
+    [
+      'of the repository apply',
       ['.git/HEAD', '.gitignore: *.log\n', 'd/a.log', 'd/b'],
       '*',
       { path: 'd' },
       ['d/b'],
     ],
-    ['of Git itself count', ['.git/info/exclude: *.log\n', 'd/a.log', 'd/b'], '*', { path: 'd' }, ['d/b']],
     [
-      'do not count for a folder asked for',
+      'in .git/info/exclude apply',
+      ['.git/info/exclude: *.log\n', 'd/a.log', 'd/b'],
+      '*',
+      { path: 'd' },
+      ['d/b'],
+    ],
+    [
+      'do not apply to a folder that `path` names',
       ['.gitignore: dist/\n', 'dist/a.js'],
       '*.js',
       { path: 'dist' },
       ['dist/a.js'],
     ],
-    ['do not count for a folder named', ['.gitignore: dist/\n', 'dist/a.js'], 'dist/*', {}, ['dist/a.js']],
+    [
+      'do not apply to a folder that the pattern names',
+      ['.gitignore: dist/\n', 'dist/a.js'],
+      'dist/*',
+      {},
+      ['dist/a.js'],
+    ],
   ])('%s', async (_what, tree, pattern, options, expected) => {
     const places = scratch();
     makeTree(places, tree);
     expect(await found(open(places), pattern, options)).toEqual(expected);
   });
 
-  it('above the workspace count within one repository only', async () => {
+  it('above the workspace apply only within the same repository', async () => {
     const places = scratch();
     makeTree(places, ['.gitignore: z\n', 'a.txt', 'd/b.txt', 'd/.gitignore: c.txt\n', 'd/c.txt']);
     writeFileSync(join(places.base, '.gitignore'), '*.txt\n');
@@ -119,7 +137,7 @@ describe('ignore files', () => {
   });
 });
 
-describe('what is found', () => {
+describe('the result of a find', () => {
   it('is newest first, then by name, and bounded', async () => {
     const places = scratch();
     const names = ['b', 'a', 'd', 'c', 'e'];
@@ -140,7 +158,7 @@ describe('what is found', () => {
     });
   });
 
-  it('has any name a file can have', async () => {
+  it('includes files with any valid name', async () => {
     const places = scratch();
     const names = [
       'with space',
@@ -159,14 +177,14 @@ describe('what is found', () => {
     expect(await found(open(places), '*')).toEqual([...names].sort());
   });
 
-  it('leaves out a name that is not UTF-8, and says that there is more', async () => {
+  it('omits a name that is not UTF-8, and is marked as truncated', async () => {
     const places = scratch();
     writeFileSync(Buffer.concat([Buffer.from(`${places.root}/a`), Buffer.from([0xff])]), '');
     makeTree(places, ['b']);
     expect(await findFiles(open(places), '*')).toEqual({ ok: true, paths: ['b'], truncated: true });
   });
 
-  it('is no link, no FIFO, and nothing of Git', async () => {
+  it('omits links, FIFOs and the files of Git', async () => {
     const places = scratch();
     makeTree(places, [
       'a',
@@ -183,7 +201,7 @@ describe('what is found', () => {
     expect(await found(open(places), '*')).toEqual(['a', 'sub/b']);
   });
 
-  it.each(['*', '*.txt', '**/secrets/*'])('is not protected, asked by %s', async (pattern) => {
+  it.each(['*', '*.txt', '**/secrets/*'])('omits protected files for the pattern %s', async (pattern) => {
     const places = scratch();
     makeTree(places, ['secrets/a.txt', 'd/Key.PEM', 'd/secrets/open.txt', 'state/b.txt', 'x/y/.ssh/c.txt']);
     const world = open(places, {
@@ -193,7 +211,7 @@ describe('what is found', () => {
     expect(await found(world, pattern)).toEqual(['d/secrets/open.txt']);
   });
 
-  it('leaves room for the rest where protected files are newest', async () => {
+  it('does not count protected files toward the limit', async () => {
     const places = scratch();
     makeTree(places, ['old', 'key.pem', 'other.pem']);
     utimesSync(join(places.root, 'old'), 0, 1);
@@ -201,7 +219,7 @@ describe('what is found', () => {
     expect(outcome).toEqual({ ok: true, paths: ['old'], truncated: false });
   });
 
-  it('is named from the first root on, elsewhere in full, and behind links by its own name', async () => {
+  it('has paths relative to the first root, absolute ones in other roots, and real ones behind links', async () => {
     const places = scratch();
     makeTree(places, ['d/a', 'OUTSIDE/b', 'link => d']);
     const workspace = Workspace.open([places.root, places.outside]);
@@ -210,7 +228,7 @@ describe('what is found', () => {
     expect(await found({ workspace }, '*', { path: places.outside })).toEqual([join(places.outside, 'b')]);
   });
 
-  it('is the same where containment rests on paths', async () => {
+  it('is the same with the weaker containment by paths', async () => {
     const places = scratch();
     makeTree(places, ['a', 'd/a', 'OUTSIDE/a', 'out => OUTSIDE']);
     expect(await found(open(places, { use: 'best-effort' }), 'a')).toEqual(['a', 'd/a']);
@@ -234,7 +252,7 @@ describe('a folder to search', () => {
     expect(outcome).toMatchObject({ ok: false, refusal: { code, action: 'search', path } });
   });
 
-  it('that a pattern names is refused like one that is asked for', async () => {
+  it('that a pattern names is refused like one that `path` names', async () => {
     const places = scratch();
     makeTree(places, ['.git/config']);
     symlinkSync(places.outside, join(places.root, 'out'));
@@ -243,7 +261,7 @@ describe('a folder to search', () => {
     expect(await findFiles(world, 'out/*')).toMatchObject({ refusal: { code: 'OUTSIDE_WORKSPACE' } });
   });
 
-  it('with an ignore file that never ends is given up', async () => {
+  it('with an ignore file that never ends is abandoned at the time limit', async () => {
     const places = scratch();
     makeTree(places, ['a', 'd/', '.gitignore => /dev/zero']);
     execFileSync('mkfifo', [join(places.root, 'd/.gitignore')]);
@@ -256,13 +274,13 @@ describe('a folder to search', () => {
 });
 
 describe('finding', () => {
-  it('is a fault that says what to install where there is no ripgrep', async () => {
+  it('fails with a fault that says what to install if there is no ripgrep', async () => {
     const packaged = (): Promise<string> => Promise.reject(new Error('not installed'));
     const world = { ...open(scratch()), ripgrep: { packaged, searchPath: '' } };
     await expect(findFiles(world, '*')).rejects.toMatchObject({ name: 'Fault', code: 'CONFIG_INVALID' });
   });
 
-  it('is a fault where ripgrep cannot do what it is asked', async () => {
+  it('fails with a fault if ripgrep fails', async () => {
     const world = { ...open(scratch()), ripgrep: { packaged: async () => '/bin/ls' } };
     await expect(findFiles(world, '*')).rejects.toMatchObject({ name: 'Fault', code: 'IO_FAILED' });
   });

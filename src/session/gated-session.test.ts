@@ -7,8 +7,8 @@ import type { Intent } from '../model/intent.ts';
 import type { WitnessEvent } from '../model/results.ts';
 import type { ListOptions, ReadOptions, UndoSelection, WriteOptions } from '../model/session.ts';
 
-describe('what a program without types hands over', () => {
-  it('is refused by every verb that takes an intent or an event', async () => {
+describe('an invalid argument of an untyped program', () => {
+  it('is refused by every method that takes an intent or an event', async () => {
     const { session } = await desk();
     for (const wrong of [undefined, null, 5, {}, { kind: 'write', path: 'a' }]) {
       await refusal(session.vet(wrong as unknown as Intent), 'INVALID_ARGUMENT');
@@ -39,14 +39,14 @@ describe('what a program without types hands over', () => {
     [{ limit: '2' }],
     [{ limit: Number.NaN }],
     [{ as: 'nonsense' }],
-  ])('a listing with %j is refused and counts as nothing seen', async (wrong) => {
+  ])('a listing with %j is refused, and nothing counts as seen', async (wrong) => {
     const t = await desk();
     await t.put('d/a.txt', 'one\n');
     await refusal(t.session.list('d', wrong as unknown as ListOptions), 'INVALID_ARGUMENT');
     await refusal(t.session.delete('d', { recursive: true }), 'NOT_READ');
   });
 
-  it('options of a change cannot make another one of it', async () => {
+  it('options of a change cannot replace its path or kind', async () => {
     const t = await desk();
     const options = { path: 'b.txt', kind: 'mkdir' } as unknown as WriteOptions;
     await ok(t.session.write('a.txt', 'x', options));
@@ -54,7 +54,7 @@ describe('what a program without types hands over', () => {
   });
 
   it.each([[{ chnage: 'c1' }], [{ preview: 'yes' }], [{ change: 5 }], [{ sinceMs: '0' }], [{ merge: 1 }]])(
-    'an undo with %j takes nothing back',
+    'an undo with %j is refused and undoes nothing',
     async (wrong) => {
       const t = await desk();
       await ok(t.session.write('a.txt', 'x'));
@@ -63,7 +63,7 @@ describe('what a program without types hands over', () => {
     },
   );
 
-  it('a limit that is no number limits nothing, so it is refused', async () => {
+  it('a limit that is NaN is refused', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');
     await refusal(t.session.read('a.txt', { maxBytes: Number.NaN }), 'INVALID_ARGUMENT');
@@ -82,13 +82,13 @@ describe('what a program without types hands over', () => {
   );
 });
 
-it('options for resuming that are no object are a fault', async () => {
+it('options for resuming that are not an object are a fault', async () => {
   const { session } = await desk();
   await expect(session.resumeFrom([], null as unknown as object)).rejects.toMatchObject({ code: 'MISUSE' });
 });
 
 describe('reading', () => {
-  it('that was called off before it began shows nothing and counts as nothing seen', async () => {
+  it('that was cancelled before it began shows nothing, and nothing counts as seen', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');
     const read = t.session.read('a.txt', { signal: AbortSignal.abort() });
@@ -98,7 +98,7 @@ describe('reading', () => {
 });
 
 describe('a folder that may not be read', () => {
-  it('is neither listed nor deleted, nor is one around it, and the refusal says why', async () => {
+  it('cannot be listed or deleted, nor can a folder that contains it, and the refusal says why', async () => {
     const t = await desk({ store: 'memory:' });
     await t.put('around/locked/a.txt', 'one\n');
     await ok(t.session.list('around', { depth: 3 }));
@@ -117,7 +117,7 @@ describe('a folder that may not be read', () => {
 });
 
 describe('undo', () => {
-  it('without an argument takes back the last change', async () => {
+  it('without an argument undoes the last change', async () => {
     const t = await desk();
     await ok(t.session.write('a.txt', 'one\n'));
     await ok(t.session.write('a.txt', 'two\n'));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { desk, ok } from '../../test/support/desk.ts';
 
 describe('a listing cut short', () => {
-  it('shows what is beside a large folder, and counts what it leaves out', async () => {
+  it('shows the siblings of a large folder, and counts the omitted entries', async () => {
     const t = await desk();
     for (let n = 0; n < 10; n++) await t.put(`big/${n}`, '');
     await t.put('small/x', '');
@@ -12,7 +12,7 @@ describe('a listing cut short', () => {
     expect(listed).toMatchObject({ complete: false, cut: 8 });
   });
 
-  it('of one folder shows its beginning', async () => {
+  it('of one folder shows the first entries', async () => {
     const t = await desk();
     for (let n = 0; n < 5; n++) await t.put(`d${n}/x`, '');
     const listed = await ok(t.session.list('.', { depth: 2, limit: 3 }));
@@ -20,7 +20,7 @@ describe('a listing cut short', () => {
     expect(listed).toMatchObject({ complete: false, cut: 5 });
   });
 
-  it('goes deep if asked to, and says where it does not go deeper', async () => {
+  it('is complete down to the requested depth, and marked as incomplete beyond the maximum depth', async () => {
     const t = await desk();
     await t.put(`${'d/'.repeat(100)}f`, '');
     const deep = await ok(t.session.list('.', { depth: 1000, as: 'names' }));
@@ -41,7 +41,7 @@ describe('a listing in pages', () => {
     return { ...t, page };
   }
 
-  it('adds up to a full one, which licenses deleting the folder', async () => {
+  it('adds up to a full listing, which licenses deleting the folder', async () => {
     const { page, session } = await pages();
     expect(await page()).toMatchObject({ complete: false, more: true, cut: 3 });
     expect(await session.delete('dir', { recursive: true })).toMatchObject({ refusal: { code: 'NOT_READ' } });
@@ -54,7 +54,7 @@ describe('a listing in pages', () => {
     expect(await session.delete('dir', { recursive: true })).toMatchObject({ ok: true });
   });
 
-  it('does not add up if a page is missing, the folder changed in between, or the context was summarised', async () => {
+  it('does not add up if a page is missing, the folder changed in between, or a compaction happened', async () => {
     const { page, session, put } = await pages();
     await page();
     expect(await page('d')).toMatchObject({ complete: false, more: false });
@@ -81,7 +81,7 @@ describe('a listing in pages', () => {
 });
 
 describe('many files', () => {
-  it('are read one by one, in order, and each counts', async () => {
+  it('are read one by one, in order, and each counts as read', async () => {
     const t = await desk();
     await t.put('a.txt', 'a\n');
     await t.put('b.txt', 'b\n');

@@ -13,7 +13,7 @@ import { searchText } from './search.ts';
 
 const run = promisify(execFile);
 const FOLDERS = 20;
-/** `npm run attack` runs all 40. */
+/** Number of rounds; `npm run attack` runs all 40. */
 const ROUNDS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 40 : 15;
 const MAX_CONTROL_ROUNDS = 2000;
 
@@ -62,8 +62,8 @@ async function leaksOfRipgrep(root: string, args: readonly string[]): Promise<nu
   return 0;
 }
 
-describe.skipIf(process.platform !== 'linux')('a folder swapped for a link meanwhile', () => {
-  it.skipIf(strongestGuarantee() !== 'walk')('shows nothing from outside to a search', async () => {
+describe.skipIf(process.platform !== 'linux')('a folder that is swapped for a link during a search', () => {
+  it.skipIf(strongestGuarantee() !== 'walk')('shows no outside text in `search`', async () => {
     const { root, workspace } = await attacked();
     expect(await leaksOfRipgrep(root, ['--no-ignore', 'needle'])).toBeGreaterThan(0);
     let shown = 0;
@@ -76,7 +76,7 @@ describe.skipIf(process.platform !== 'linux')('a folder swapped for a link meanw
     expect(shown).toBeGreaterThan(0);
   });
 
-  it('shows no name from outside to a find', async () => {
+  it('shows no outside name in `find`', async () => {
     const { root, workspace } = await attacked();
     expect(await leaksOfRipgrep(root, ['--no-ignore', '--files'])).toBeGreaterThan(0);
     let shown = 0;

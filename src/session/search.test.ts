@@ -30,21 +30,21 @@ async function lines(world: SearchWorld, pattern: string, options?: SearchOption
   return hits.map(({ path, line, text, context }) => [path, line, text].join(context === true ? '-' : ':'));
 }
 
-describe('the lines found', () => {
+describe('matching lines', () => {
   it.each([
-    ['by expression', 'b.t', {}, ['d/x.md:1:bet', 'x.ts:2:bit']],
-    ['by anchors', '^b|t$', {}, ['d/x.md:1:bet', 'x.ts:2:bit']],
-    ['in any case', 'BIT', { ignoreCase: true }, ['x.ts:2:bit']],
-    ['in this case only', 'BIT', {}, []],
-    ['in a folder', 'b.t', { path: 'd' }, ['d/x.md:1:bet']],
-    ['in a file', 'b.t', { path: 'x.ts' }, ['x.ts:2:bit']],
-    ['in files by name', 'b.t', { glob: '*.ts' }, ['x.ts:2:bit']],
-    ['in files by path', 'b.t', { glob: 'd/**' }, ['d/x.md:1:bet']],
-    ['in all other files', 'b.t', { glob: '!d/**' }, ['x.ts:2:bit']],
-    ['in no file', 'b.t', { glob: 'nowhere/**' }, []],
-    ['with those around', 'bit', { context: 1 }, ['x.ts-1-one', 'x.ts:2:bit', 'x.ts-3-end']],
-    ['by a word that looks like a flag', '--files', {}, ['flags:1:--files']],
-    ['by a word with a dash', '-e', {}, ['flags:2:-e']],
+    ['are found by a regular expression', 'b.t', {}, ['d/x.md:1:bet', 'x.ts:2:bit']],
+    ['are found by anchors', '^b|t$', {}, ['d/x.md:1:bet', 'x.ts:2:bit']],
+    ['are found in any case with ignoreCase', 'BIT', { ignoreCase: true }, ['x.ts:2:bit']],
+    ['are found in the exact case only by default', 'BIT', {}, []],
+    ['are found in one folder', 'b.t', { path: 'd' }, ['d/x.md:1:bet']],
+    ['are found in one file', 'b.t', { path: 'x.ts' }, ['x.ts:2:bit']],
+    ['are found in files with a matching name', 'b.t', { glob: '*.ts' }, ['x.ts:2:bit']],
+    ['are found in files with a matching path', 'b.t', { glob: 'd/**' }, ['d/x.md:1:bet']],
+    ['are found in all files that a negated glob does not match', 'b.t', { glob: '!d/**' }, ['x.ts:2:bit']],
+    ['are not found if no file matches the glob', 'b.t', { glob: 'nowhere/**' }, []],
+    ['are shown with context', 'bit', { context: 1 }, ['x.ts-1-one', 'x.ts:2:bit', 'x.ts-3-end']],
+    ['are found by a word that looks like a flag', '--files', {}, ['flags:1:--files']],
+    ['are found by a word with a dash', '-e', {}, ['flags:2:-e']],
   ])('%s', async (_what, pattern, options, expected) => {
     const places = scratch();
     makeTree(places, ['x.ts: one\nbit\nend\n', 'd/x.md: bet\n', 'flags: --files\n-e\n']);
@@ -59,7 +59,7 @@ describe('the lines found', () => {
     expect(rest).toEqual({ mode: 'lines', truncated: false, matches: 4 });
   });
 
-  it('are bounded, and only then is something missing', async () => {
+  it('are limited, and marked as truncated only if some are missing', async () => {
     const places = scratch();
     makeTree(places, ['a: x\nx\nx\n', 'b: x\nx\n']);
     const world = open(places);
@@ -72,13 +72,13 @@ describe('the lines found', () => {
     expect(await result(world, 'x', { path: 'a', limit: 2 })).toMatchObject({ truncated: true, matches: 2 });
   });
 
-  it('have what follows the last of them around, also at the limit', async () => {
+  it('have context after the last of them, even at the limit', async () => {
     const places = scratch();
     makeTree(places, ['a: 1\nx\n2\n3\n4\nx\n']);
     expect(await lines(open(places), 'x', { limit: 1, context: 1 })).toEqual(['a-1-1', 'a:2:x', 'a-3-2']);
   });
 
-  it('come from as many files as there are', async () => {
+  it('come from all files that match', async () => {
     const places = scratch();
     const names = Array.from({ length: 300 }, (_, index) => `f${String(index).padStart(3, '0')}`);
     makeTree(
@@ -93,7 +93,7 @@ describe('the lines found', () => {
     expect(new Set(some.hits.map(({ path }) => path)).size).toBe(200);
   });
 
-  it('are bounded together with their context', async () => {
+  it('are limited in size together with their context', async () => {
     const places = scratch();
     const wide = `${'y'.repeat(480)}\n`;
     makeTree(places, [`a: ${`${wide.repeat(20)}x\n`.repeat(50)}`]);
@@ -103,7 +103,7 @@ describe('the lines found', () => {
     expect(found.hits.length).toBeGreaterThan(300);
   });
 
-  it('are cut around the match where they are long', async () => {
+  it('are cut around the match if they are long', async () => {
     const places = scratch();
     writeFileSync(
       join(places.root, 'min.js'),
@@ -115,7 +115,7 @@ describe('the lines found', () => {
     ]);
   });
 
-  it('are shown with replacement characters where they are not UTF-8, and decoded where they are UTF-16', async () => {
+  it('are shown with replacement characters if they are not UTF-8, and decoded if they are UTF-16', async () => {
     const places = scratch();
     writeFileSync(join(places.root, 'latin1'), Buffer.from('needle \xe4\n', 'latin1'));
     writeFileSync(join(places.root, 'utf16'), Buffer.from('\ufeffone\nneedle ä\n', 'utf16le'));
@@ -133,7 +133,7 @@ describe('the lines found', () => {
     for (const path of names) expect((await result(open(places), 'needle', { path })).hits).toHaveLength(1);
   });
 
-  it('are not from binary files, and only from the text before a NUL in one that is asked for', async () => {
+  it('are not searched in binary files; in a binary file named by `path`, only before its first NUL', async () => {
     const places = scratch();
     const text = 'needle\n'.repeat(3);
     writeFileSync(join(places.root, 'bin'), `${text}\0needle\nneedle\n`);
@@ -169,7 +169,7 @@ describe('the other modes', () => {
     });
   });
 
-  it.each(['files', 'count'] as const)('%s: bounded by files', async (mode) => {
+  it.each(['files', 'count'] as const)('%s: the limit counts files', async (mode) => {
     const places = scratch();
     makeTree(places, TREE);
     const one = await result(open(places), 'x', { mode, limit: 1 });
@@ -181,15 +181,15 @@ describe('the other modes', () => {
   it.each([
     ['files', 1],
     ['count', 2],
-  ] as const)('%s: in one file', async (mode, matches) => {
+  ] as const)('%s: works for one file', async (mode, matches) => {
     const places = scratch();
     makeTree(places, TREE);
     expect(await result(open(places), 'x', { mode, path: 'a' })).toMatchObject({ matches, truncated: false });
   });
 });
 
-describe('what is searched', () => {
-  it('is not what is ignored, linked, of Git, or protected', async () => {
+describe('the set of searched files', () => {
+  it('omits ignored, linked and protected files and those of Git', async () => {
     const places = scratch();
     makeTree(places, [
       '.gitignore: ignored\n',
@@ -215,7 +215,7 @@ describe('what is searched', () => {
     expect(count).toMatchObject({ matches: 2, truncated: false });
   });
 
-  it('is not what is excluded, whatever else was asked for', async () => {
+  it('omits excluded files, whatever the other options say', async () => {
     const places = scratch();
     makeTree(places, ['a.ts: needle', 'a.test.ts: needle', 'd/b.ts: needle', 'd/b.md: needle']);
     const world = open(places);
@@ -231,7 +231,7 @@ describe('what is searched', () => {
     expect(await lines(world, 'needle', { exclude: '*.md', glob: 'd/*' })).toEqual(['d/b.ts:1:needle']);
   });
 
-  it('is the same where containment rests on paths', async () => {
+  it('is the same with the weaker containment by paths', async () => {
     const places = scratch();
     makeTree(places, ['a: needle', 'd/-b: needle', 'OUTSIDE/a: needle', 'out => OUTSIDE']);
     const world = open(places, { use: 'best-effort' });
@@ -247,7 +247,7 @@ describe('what is searched', () => {
     ['a FIFO', 'fifo', 'NOT_A_FILE'],
     ['a link to a device', 'null', 'OUTSIDE_WORKSPACE'],
     ['protected', 'key.pem', 'PROTECTED'],
-  ])('is refused if it is %s', async (_what, path, code) => {
+  ])('cannot be %s', async (_what, path, code) => {
     const places = scratch();
     makeTree(places, ['key.pem', 'OUTSIDE/secret', 'out => OUTSIDE', 'null => /dev/null']);
     execFileSync('mkfifo', [join(places.root, 'fifo')]);
@@ -278,7 +278,7 @@ describe('an argument', () => {
   });
 });
 
-describe.skipIf(process.platform !== 'linux')('a caller that gives up', () => {
+describe.skipIf(process.platform !== 'linux')('a caller that cancels', () => {
   it('leaves no process behind', async () => {
     const places = scratch();
     makeTree(places, ['a: needle']);
@@ -324,13 +324,13 @@ function target(link: string): string {
 }
 
 describe('searching', () => {
-  it('is a fault where there is no ripgrep', async () => {
+  it('fails with a fault if there is no ripgrep', async () => {
     const packaged = (): Promise<string> => Promise.reject(new Error('not installed'));
     const world = { ...open(scratch()), ripgrep: { packaged, searchPath: '' } };
     await expect(searchText(world, 'a')).rejects.toMatchObject({ name: 'Fault', code: 'CONFIG_INVALID' });
   });
 
-  it('goes on where a file is gone or another by the time it is read', async () => {
+  it('skips a file that was removed or replaced before it is read', async () => {
     const places = scratch();
     makeTree(places, ['a: needle', 'OUTSIDE/b: needle']);
     const world = open(places);
@@ -351,7 +351,7 @@ describe('a search that takes too long', () => {
   it.each([
     ['a folder', {}],
     ['a file', { path: 'a' }],
-  ])('to show anything of %s is refused, not said to have found nothing', async (_what, options) => {
+  ])('to find anything in %s is refused, not reported as empty', async (_what, options) => {
     const places = scratch();
     makeTree(places, ['a: x\n']);
     // This fake ripgrep lists a candidate immediately, and its second run never ends.

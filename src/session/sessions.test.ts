@@ -37,7 +37,7 @@ describe('opening', () => {
     await expect(openSession(options as SessionOptions)).rejects.toEqual(fault);
   });
 
-  it('names the option that was meant', async () => {
+  it('suggests the option that was probably meant', async () => {
     const options = { roots: [], presett: 'strict' } as SessionOptions;
     await expect(openSession(options)).rejects.toThrow('unknown option "presett"; did you mean "preset"?');
   });
@@ -54,7 +54,7 @@ describe('forks and children', () => {
     await ok(parent.list('.'));
   });
 
-  it('a child starts empty, and a fork with what its parent has seen, also under a name that was used before', async () => {
+  it('a child starts without sightings, a fork with those of its parent, even under a name that was used before', async () => {
     const t = await desk({ session: 'parent' });
     await t.put('a.txt', 'one\n');
     await t.put('b.txt', 'one\n');
@@ -74,7 +74,7 @@ describe('forks and children', () => {
 });
 
 describe('closing', () => {
-  it.each(['memory:', undefined])('waits for what is under way (store %s)', async (store) => {
+  it.each(['memory:', undefined])('waits for running operations (store %s)', async (store) => {
     const t = await desk(store === undefined ? {} : { store });
     const names = Array.from({ length: 20 }, (_, index) => `f${index}.txt`);
     for (const name of names) await t.put(name, 'one\n');
@@ -87,7 +87,7 @@ describe('closing', () => {
     expect(names.map((name) => t.text(name))).toEqual(names.map(() => 'two\n'));
   });
 
-  it('of all sessions at once closes the workspace once, after the last', async () => {
+  it('of all sessions at once closes the workspace once, after the last session', async () => {
     const t = await desk({ session: 'parent' });
     const others = [await t.session.fork('fork'), await t.session.child('child'), await t.session.child()];
     await Promise.all([t.session, ...others].map((session) => session.close()));
@@ -95,7 +95,7 @@ describe('closing', () => {
     await ok(again.list('.'));
   });
 
-  it('a workspace may be closed again, and then opens no session', async () => {
+  it('of a workspace may be repeated; afterwards it opens no session', async () => {
     const sessions = await workspace();
     await sessions.session('a');
     await Promise.all([sessions.close(), sessions.close()]);
@@ -103,7 +103,7 @@ describe('closing', () => {
     await expect(sessions.session('b')).rejects.toEqual(MISUSE);
   });
 
-  it('comes to its end where the kept bytes cannot be looked through', async () => {
+  it('succeeds even if the images cannot be read', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await ok(t.session.read('a'));
@@ -113,7 +113,7 @@ describe('closing', () => {
     await t.session.close();
   });
 
-  it('makes every later call fail as a rejection, never at once', async () => {
+  it('makes every later call reject; none throws synchronously', async () => {
     const { session } = await desk();
     await session.close();
     const calls: (() => Promise<unknown>)[] = [
@@ -136,7 +136,7 @@ describe('closing', () => {
 });
 
 describe('runInSession', () => {
-  it('goes by the id as long as one session with it is open', async () => {
+  it('finds a session by its id while one with that id is open', async () => {
     const t = await desk({ session: 'twice' });
     const second = await t.open({ session: 'twice' });
     const current = (): Session => runInSession('twice', () => currentSession());
@@ -147,7 +147,7 @@ describe('runInSession', () => {
     expect(current).toThrow(MISUSE);
   });
 
-  it('finds sessions of a workspace by their ids', async () => {
+  it('finds the sessions of a workspace by their ids', async () => {
     const sessions = await workspace();
     const session = await sessions.session('one');
     expect(runInSession('one', currentSession)).toBe(session);
@@ -155,7 +155,7 @@ describe('runInSession', () => {
     expect(() => runInSession('one', currentSession)).toThrow(MISUSE);
   });
 
-  it('opens an id on demand in a workspace, and carries it through awaits', async () => {
+  it('opens a session of a workspace on demand, and keeps it across awaits', async () => {
     const sessions = await workspace();
     const later = async (): Promise<string> => {
       await new Promise(setImmediate);
@@ -166,7 +166,7 @@ describe('runInSession', () => {
     expect(currentSession).toThrow(MISUSE);
   });
 
-  it.each([[null], [5], [{}]])('%j is no session', (session) => {
+  it.each([[null], [5], [{}]])('rejects %j, which is not a session', (session) => {
     expect(() => runInSession(session as unknown as Session, () => 1)).toThrow(MISUSE);
   });
 
@@ -176,8 +176,8 @@ describe('runInSession', () => {
   });
 });
 
-describe('a refusal in the journal', () => {
-  it('is no longer than a path can be, whatever was sent as one', async () => {
+describe('the path of a refusal in the journal', () => {
+  it('is cut to the maximum length of a path', async () => {
     const sessions = await workspace();
     const session = await sessions.session('a');
     const sent = 'x'.repeat(1_000_000);

@@ -14,7 +14,7 @@ import { OPENCODE } from './opencode.ts';
 import { optionalText, payloadText, workspaceRoots } from './payload.ts';
 
 /**
- * The neutral form of events, for programs that are not in the table (docs/hooks.md). The tool is
+ * The generic form of events, for programs that are not in the table (docs/hooks.md). The tool is
  * the action (`read`, `write`, `edit`, `delete`, `move`, `run`), the input is its arguments. The
  * answer is `{"verdict": "pass" | "deny", "reason"?, "context"?}`.
  */

@@ -65,17 +65,23 @@ function recover(
 type Row = readonly [string, readonly Effect[], Tree, RecoveredChange['outcome'], readonly Effect[], Tree?];
 
 const ROWS: readonly Row[] = [
-  ['is done', [EDIT], { a: file('new') }, 'done', [EDIT]],
-  ['is done, though the mode is another', [EDIT], { a: file('new', { mode: 0o600 }) }, 'done', [EDIT]],
-  ['is not done', [EDIT], { a: file('old') }, 'not-done', []],
-  ['is a creation, done', [CREATE], { b: file('new') }, 'done', [CREATE]],
-  ['is a creation, not done', [CREATE], { b: ABSENT }, 'not-done', []],
-  ['has since been changed by someone', [EDIT], { a: file('third') }, 'done', [EDIT]],
-  ['has since been deleted by someone', [EDIT], { a: ABSENT }, 'done', [EDIT]],
-  ['is a change of mode, done', [CHMOD], { a: file('x', { mode: 0o755 }) }, 'done', [CHMOD]],
-  ['is a change of mode, not done', [CHMOD], { a: file('x') }, 'not-done', []],
+  ['is recorded if the file has the new bytes', [EDIT], { a: file('new') }, 'done', [EDIT]],
   [
-    'is done, though a part of it had nothing to do',
+    'is recorded if the file has the new bytes and another mode',
+    [EDIT],
+    { a: file('new', { mode: 0o600 }) },
+    'done',
+    [EDIT],
+  ],
+  ['is dropped if the file is unchanged', [EDIT], { a: file('old') }, 'not-done', []],
+  ['is recorded if the file was created', [CREATE], { b: file('new') }, 'done', [CREATE]],
+  ['is dropped if the file was not created', [CREATE], { b: ABSENT }, 'not-done', []],
+  ['is recorded if another program has changed the file since', [EDIT], { a: file('third') }, 'done', [EDIT]],
+  ['is recorded if another program has deleted the file since', [EDIT], { a: ABSENT }, 'done', [EDIT]],
+  ['is recorded if the mode was changed', [CHMOD], { a: file('x', { mode: 0o755 }) }, 'done', [CHMOD]],
+  ['is dropped if the mode is unchanged', [CHMOD], { a: file('x') }, 'not-done', []],
+  [
+    'is recorded without the effects that changed nothing',
     [EDIT, IDLE],
     { a: file('new'), i: file('i') },
     'done',
@@ -83,10 +89,10 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
-/** Changes that were only begun: recovery takes them back. */
+/** Changes that were only begun: recovery reverts them. */
 const BEGUN: readonly Row[] = [
   [
-    'half of a batch',
+    'is reverted if half of a batch was done',
     [EDIT, CREATE],
     { a: file('new'), b: ABSENT },
     'not-done',
@@ -94,16 +100,23 @@ const BEGUN: readonly Row[] = [
     { a: file('old'), b: ABSENT },
   ],
   [
-    'a folder for a file',
+    'is reverted if only the folder for a new file was made',
     [MAKE, INSIDE],
     { d: FOLDER, 'd/f': ABSENT },
     'not-done',
     [],
     { d: ABSENT, 'd/f': ABSENT },
   ],
-  ['a file away for a link', [TURN], { l: ABSENT }, 'not-done', [], { l: file('old') }],
   [
-    'a file away for a moved one',
+    'is reverted if a file was removed to make room for a link',
+    [TURN],
+    { l: ABSENT },
+    'not-done',
+    [],
+    { l: file('old') },
+  ],
+  [
+    'is reverted if a file was removed to make room for a moved file',
     [MOVE_FROM, MOVE_TO],
     { a: file('old'), m: ABSENT },
     'not-done',
@@ -111,7 +124,7 @@ const BEGUN: readonly Row[] = [
     { a: file('old'), m: file('there') },
   ],
   [
-    'a moved file with both names',
+    'is reverted if a moved file has both names',
     [MOVE_FROM, MOVE_TO],
     { a: file('old'), m: file('old') },
     'not-done',
@@ -132,18 +145,18 @@ describe('a change whose process died', () => {
     });
   }
 
-  it('is in the journal as far as it could not be taken back', async () => {
+  it('is journalled as far as it could not be reverted', async () => {
     const change = await announced([EDIT, CREATE, effect('c', ABSENT, file('c'))]);
     const tree = { a: file('new'), b: file('new'), c: ABSENT };
     expect(await recover(change, tree, ['a'])).toEqual({ change: 'c1', outcome: 'partly', effects: [EDIT] });
   });
 
-  it('leaves a folder that others use by now, and does not claim to have made it', async () => {
+  it('leaves a folder that other programs use by now, and does not record it as created', async () => {
     const change = await announced([MAKE, INSIDE]);
     expect(await recover(change, { d: FOLDER, 'd/f': ABSENT }, ['d'])).toMatchObject({ outcome: 'not-done' });
   });
 
-  it('counts as undone only what an undo has taken back', async () => {
+  it('that is an undo lists only the restored keys as undone', async () => {
     const undone = { changes: ['c0'] };
     const entry = changeEntry('c1', [EDIT, CREATE], { undone });
     const change = await announced([EDIT, CREATE], { entry });
@@ -153,7 +166,7 @@ describe('a change whose process died', () => {
     ]);
   });
 
-  it('of another program is recorded as it turned out, and never taken back', async () => {
+  it('of another program is recorded with its real result, and never reverted', async () => {
     const same = [effect('a', file('old'), file('old')), effect('b', file('b'), file('b'))];
     const store = new MemoryStore();
     const pending = pendingChange('c1', { owner: 'dead', entry: changeEntry('c1', same) });
@@ -165,14 +178,14 @@ describe('a change whose process died', () => {
     expect(await store.entries({})).toMatchObject([{ effects }]);
   });
 
-  it('stays announced while it cannot be looked at', async () => {
+  it('stays announced while its files cannot be read', async () => {
     const change = await announced([EDIT]);
     expect(await recover(change, {})).toMatchObject({ outcome: 'unclear' });
     expect(await change.store.pending()).toHaveLength(1);
     expect(await recover(change, { a: file('new') })).toMatchObject({ outcome: 'done' });
   });
 
-  it('is recovered once, though two starts find it', async () => {
+  it('is recovered once, even if two starting processes find it', async () => {
     const change = await announced([EDIT]);
     await Promise.all([recover(change, { a: file('new') }), recover(change, { a: file('new') })]);
     expect(await change.store.entries({})).toHaveLength(1);

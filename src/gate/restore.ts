@@ -85,7 +85,7 @@ async function moveBack(world: World, step: Taking, to: Located): Promise<Restor
   }
 }
 
-/** True if a folder, or the file with the bytes to restore, is at the place it moves back from. */
+/** True if the folder, or the file with the bytes to restore, is at the path from which it moves back. */
 function isMoving({ place, stats }: Found, { restore: after, stamp }: Taking): boolean {
   if (after.kind !== 'file') return true;
   return (stamp !== undefined && sameStamp(stamp, stats)) || holdsAt(place, after.fingerprint);

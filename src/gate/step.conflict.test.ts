@@ -8,7 +8,7 @@ function step(): Pick<Step, 'action' | 'path'> {
   return { action: 'edit', path: bench([]).place('a.txt').path };
 }
 
-describe('a change that someone else was faster than', () => {
+describe('a change of a file that another program changed first', () => {
   it.each([
     ['changed', 'it changed while it was being written [STALE]'],
     ['missing', 'it was deleted while it was being written [DELETED]'],
@@ -17,7 +17,7 @@ describe('a change that someone else was faster than', () => {
     expect(text).toMatch(`refusing to edit a.txt: ${sentence}\n`);
   });
 
-  it('says where bytes are that had to give way', () => {
+  it('names the files that were set aside', () => {
     const refusal = conflictRefusal(step(), conflict('changed', { retained: ['/home/kept'] }));
     expect(refusal.detail?.kept).toEqual(['/home/kept']);
   });

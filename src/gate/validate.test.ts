@@ -15,7 +15,7 @@ describe('validateIntent', () => {
     [{ kind: 'mkdir', path: 'a' }],
     [{ kind: 'apply', changes: [] }],
     [{ kind: 'apply', changes: [{ kind: 'mkdir', path: 'a' }], dryRun: true }],
-  ])('%j can be judged', (intent) => {
+  ])('accepts %j', (intent) => {
     expect(validateIntent(intent)).toBeUndefined();
   });
 
@@ -70,7 +70,7 @@ describe('validateIntent', () => {
     [{ kind: 'apply', changes: [], dryRun: 'no' }, '"dryRun" must be true or false'],
     [{ kind: 'apply', changes: [null] }, 'a change must be an object'],
     [{ kind: 'apply', changes: [{ kind: 'apply', changes: [] }] }, '"kind" must be one of'],
-  ])('%j is refused', (intent, reason) => {
+  ])('refuses %j', (intent, reason) => {
     expect(validateIntent(intent)).toMatchObject({
       code: 'INVALID_ARGUMENT',
       next: 'fix_argument',
@@ -78,7 +78,7 @@ describe('validateIntent', () => {
     });
   });
 
-  it('says which change of a batch, what was tried and where', () => {
+  it('names the change of a batch, its action and its path', () => {
     const changes = [
       { kind: 'mkdir', path: 'd' },
       { kind: 'write', path: 'a.txt' },
@@ -101,7 +101,7 @@ describe('validateEvent', () => {
     [{ kind: 'delete', path: 'a' }],
     [{ kind: 'move', source: 'a', destination: 'b' }],
     [{ kind: 'command', command: 'make' }],
-  ])('%j can be noted', (event) => {
+  ])('accepts %j', (event) => {
     expect(validateEvent(event)).toBeUndefined();
   });
 
@@ -119,7 +119,7 @@ describe('validateEvent', () => {
     [{ kind: 'read', path: 'a', ranges: [{ from: 0, to: 2 }] }, '"ranges[0]" must be lines'],
     [{ kind: 'read', path: 'a', ranges: [{ from: 2, to: 1 }] }, '"ranges[0]" must be lines'],
     [{ kind: 'read', path: 'a', ranges: [{ from: '1', to: '1' }] }, '"ranges[0]" must be lines'],
-  ])('%j is refused', (event, reason) => {
+  ])('refuses %j', (event, reason) => {
     expect(validateEvent(event)).toMatchObject({
       code: 'INVALID_ARGUMENT',
       detail: { reason: expect.stringContaining(reason) },

@@ -14,16 +14,16 @@ describe('a witnessed read of some lines', () => {
 
   it.each([
     ['the lines themselves', 'two\nthree\n'],
-    ['the lines without their end', 'two\nthree'],
-    ['the lines with other ends', 'two\r\nthree\r\n'],
-    ['the whole file they were taken from', 'one\ntwo\nthree\n'],
+    ['the lines without the final newline', 'two\nthree'],
+    ['the lines with other endings', 'two\r\nthree\r\n'],
+    ['the whole file that contains the lines', 'one\ntwo\nthree\n'],
   ])('counts if its content is %s', async (_what, content) => {
     const t = await open();
     await ok(t.session.witness({ kind: 'read', path: 'a.txt', content, ranges }));
     expect((await ok(t.session.status('a.txt'))).files[0]).toMatchObject({ freshness: 'fresh', ranges });
   });
 
-  it('is one of other bytes if its content is not there', async () => {
+  it('counts as a read of other bytes if the file does not contain the text', async () => {
     const t = await open();
     const all = [{ from: 1, to: 3 }];
     const content = 'one\nTWO\nthree\n';
@@ -32,14 +32,17 @@ describe('a witnessed read of some lines', () => {
     expect(stale.detail?.diff).toContain('+two');
   });
 
-  it.each([[[]], [[{ from: 7, to: 9 }]]])('%j shows nothing, and that counts as unread', async (none) => {
-    const t = await open();
-    await ok(t.session.witness({ kind: 'read', path: 'a.txt', ranges: none }));
-    const unread = await refusal(t.session.write('a.txt', 'x'), 'NOT_READ');
-    expect(unread.detail?.reason).toBeUndefined();
-  });
+  it.each([[[]], [[{ from: 7, to: 9 }]]])(
+    'with the ranges %j shows nothing, so the file stays unread',
+    async (none) => {
+      const t = await open();
+      await ok(t.session.witness({ kind: 'read', path: 'a.txt', ranges: none }));
+      const unread = await refusal(t.session.write('a.txt', 'x'), 'NOT_READ');
+      expect(unread.detail?.reason).toBeUndefined();
+    },
+  );
 
-  it('adds up with lines past the end left out', async () => {
+  it('covers the whole file if its range goes past the end', async () => {
     const t = await open();
     await ok(t.session.witness({ kind: 'read', path: 'a.txt', ranges: [{ from: 1, to: 9 }] }));
     await ok(t.session.write('a.txt', 'x'));
@@ -48,18 +51,18 @@ describe('a witnessed read of some lines', () => {
 
 describe('a witnessed read of a whole file', () => {
   it.each([
-    ['line ends of Windows', 'one\r\ntwo\r\n', 'utf8'],
+    ['CRLF line endings', 'one\r\ntwo\r\n', 'utf8'],
     ['a byte order mark', '\ufeffone\ntwo\n', 'utf8'],
     ['no newline at its end', 'one\ntwo', 'utf8'],
-    ['two bytes for each character', '\ufeffone\ntwo\n', 'utf16le'],
-  ] as const)('counts if the host showed its text plain: %s', async (_what, there, encoding) => {
+    ['UTF-16', '\ufeffone\ntwo\n', 'utf16le'],
+  ] as const)('counts if the host showed the decoded text: %s', async (_what, there, encoding) => {
     const t = await open();
     await t.put('b.txt', Buffer.from(there, encoding));
     await ok(t.session.witness({ kind: 'read', path: 'b.txt', content: 'one\ntwo\n' }));
     await ok(t.session.write('b.txt', 'x'));
   });
 
-  it('counts in an older encoding, whole and in part', async () => {
+  it('counts in a legacy encoding, whole and in part', async () => {
     const t = await open();
     await t.put('b.txt', Buffer.from('caf\xe9 au lait\nth\xe9\n', 'latin1'));
     const content = (await ok(t.session.read('b.txt'))).text;
@@ -72,7 +75,7 @@ describe('a witnessed read of a whole file', () => {
     expect((await ok(third.status('b.txt'))).files[0]).toMatchObject({ freshness: 'fresh', ranges });
   });
 
-  it('does not count with a line too many', async () => {
+  it('does not count if it showed a line too many', async () => {
     const t = await open();
     await ok(t.session.witness({ kind: 'read', path: 'a.txt', content: 'one\ntwo\nthree\n\n' }));
     await refusal(t.session.write('a.txt', 'x'), 'STALE');
@@ -80,7 +83,7 @@ describe('a witnessed read of a whole file', () => {
 });
 
 describe('a witnessed move', () => {
-  it('of a folder takes along what was seen in it', async () => {
+  it('of a folder moves the sightings of its files', async () => {
     const t = await open();
     await t.put('old/in/b.txt', 'one\n');
     await t.put('older.txt', 'one\n');
@@ -95,7 +98,7 @@ describe('a witnessed move', () => {
     await refusal(t.session.write('old/in/b.txt', 'x'), 'NOT_READ');
   });
 
-  it('to where other bytes are licenses nothing there', async () => {
+  it('licenses nothing at the destination if other bytes are there', async () => {
     const t = await open();
     await t.put('b.txt', 'others\n');
     await ok(t.session.read('a.txt'));

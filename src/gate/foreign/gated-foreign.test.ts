@@ -52,7 +52,7 @@ describe('a foreign read', () => {
     ['the text of the file', { content: TEXT }, 'ok'],
     ['its lines with other endings', { content: TEXT.replaceAll('\n', '\r\n') }, 'ok'],
     ['its lines without the last newline', { content: TEXT.slice(0, -1) }, 'ok'],
-    ['no text, so the disk tells', {}, 'ok'],
+    ['no text, so that the file on disk counts', {}, 'ok'],
     ['the first lines', { content: 'one\ntwo', ranges: [{ from: 1, to: 2 }] }, 'PARTIALLY_READ'],
     [
       'the last lines, counted from the end',
@@ -60,18 +60,22 @@ describe('a foreign read', () => {
       'PARTIALLY_READ',
     ],
     ['more lines than there are', { content: TEXT, ranges: [{ from: 1, to: 99 }] }, 'ok'],
-    ['a picture of it', { clamped: true }, 'PARTIALLY_READ'],
+    ['a shortened text', { clamped: true }, 'PARTIALLY_READ'],
     ['older bytes', { content: 'before\n' }, 'STALE'],
-    ['what was only guessed to be its text', { content: 'before\n', guessed: true }, 'PARTIALLY_READ'],
-    ['what was rightly guessed to be its text', { content: TEXT, guessed: true }, 'ok'],
-    ['lines that are not there any more', { content: 'before', ranges: [{ from: 1, to: 1 }] }, 'NOT_READ'],
-  ])('that showed %s licenses as much as it showed', async (_what, shown, code) => {
+    [
+      "a text that was wrongly guessed to be the file's",
+      { content: 'before\n', guessed: true },
+      'PARTIALLY_READ',
+    ],
+    ["a text that was rightly guessed to be the file's", { content: TEXT, guessed: true }, 'ok'],
+    ['lines that no longer exist', { content: 'before', ranges: [{ from: 1, to: 1 }] }, 'NOT_READ'],
+  ])('that showed %s licenses exactly what it showed', async (_what, shown, code) => {
     const { vets, saw, path } = await open();
     await saw(shown);
     expect(await vets({ kind: 'write', path, content: 'x' })).toBe(code);
   });
 
-  it('of older bytes makes the refusal show what changed since', async () => {
+  it('of older bytes leads to a refusal with the diff since then', async () => {
     const { session, saw, path } = await open();
     expect(await saw({ content: TEXT.replace('three', 'THREE') })).toMatchObject({ ok: false });
     const refused = await session.announce([{ kind: 'write', path, content: 'x' }]);
@@ -81,14 +85,14 @@ describe('a foreign read', () => {
     });
   });
 
-  it('through a link is a read of the file itself', async () => {
+  it('through a link counts as a read of the target file', async () => {
     const { session, vets, path, root } = await open();
     symlinkSync('a.txt', join(root, 'link.txt'));
     await session.witness({ kind: 'read', path: join(root, 'link.txt'), content: TEXT });
     expect(await vets({ kind: 'write', path, content: 'x' })).toBe('ok');
   });
 
-  it('of a whole file is noted once, and every time if sightings grow old', async () => {
+  it('of a whole file is recorded once, and every time if sightings expire', async () => {
     const shown = { equals: (bytes: Uint8Array) => Buffer.from(bytes).toString() === TEXT };
     for (const [ttlMs, reads] of [
       [0, 1],
@@ -108,7 +112,7 @@ describe('a foreign read', () => {
     }
   });
 
-  it('of other bytes than are there is not noted as whole', async () => {
+  it('that showed other bytes than the file has is not recorded as a whole read', async () => {
     const { session, path } = await open();
     const located = await session.locate(path, 'read');
     const key = located.ok ? located.key : '';
@@ -116,25 +120,25 @@ describe('a foreign read', () => {
   });
 });
 
-describe('a change of which only the lines are known', () => {
+describe('a change of which only the line numbers are known', () => {
   it.each([
-    ['lines that were seen', [{ from: 1, to: 2 }], 'ok'],
-    ['lines that were not', [{ from: 2, to: 4 }], 'PARTIALLY_READ'],
-    ['any line', undefined, 'PARTIALLY_READ'],
-  ])('of %s', async (_what, lines, code) => {
+    ['seen lines', [{ from: 1, to: 2 }], 'ok'],
+    ['unseen lines', [{ from: 2, to: 4 }], 'PARTIALLY_READ'],
+    ['unknown lines', undefined, 'PARTIALLY_READ'],
+  ])('is judged by coverage: %s', async (_what, lines, code) => {
     const { vets, saw, path } = await open();
     await saw({ content: 'one\ntwo', ranges: [{ from: 1, to: 2 }] });
     expect(await vets({ kind: 'touch', path, ...(lines === undefined ? {} : { lines }) })).toBe(code);
   });
 
-  it('is not carried over a change from elsewhere', async () => {
+  it('is not merged with an outside change', async () => {
     const { vets, saw, path } = await open();
     await saw({ content: TEXT });
     writeFileSync(path, `${TEXT}six\n`);
     expect(await vets({ kind: 'touch', path, lines: [{ from: 1, to: 1 }] })).toBe('STALE');
   });
 
-  it('needs a read of a file that is there, and nothing for one that is not', async () => {
+  it('needs a read of an existing file, and none for a missing one', async () => {
     const { vets, path, root } = await open();
     expect(await vets({ kind: 'touch', path })).toBe('NOT_READ');
     expect(await vets({ kind: 'touch', path: join(root, 'new.txt') })).toBe('ok');
@@ -142,7 +146,7 @@ describe('a change of which only the lines are known', () => {
 });
 
 describe('a foreign change', () => {
-  it('that left other bytes than intended is recorded as it is, and does not count as seen', async () => {
+  it('that left other bytes than intended is recorded with the real bytes, which do not count as seen', async () => {
     const { session, library, saw, vets, path } = await open();
     await saw({ content: TEXT });
     const prepared = await session.announce([{ kind: 'write', path, content: 'intended\n' }]);
@@ -153,7 +157,7 @@ describe('a foreign change', () => {
     expect(readFileSync(path, 'utf8')).toBe(TEXT);
   });
 
-  it('that did nothing is no change, and nothing to undo', async () => {
+  it('without an effect is not recorded, and there is nothing to undo', async () => {
     const { session, library, saw, path } = await open();
     await saw({ content: TEXT });
     const prepared = await session.announce([{ kind: 'write', path, content: 'x' }]);
@@ -177,7 +181,7 @@ describe('a foreign change', () => {
     expect(readFileSync(path, 'utf8')).toBe(TEXT);
   });
 
-  it('is announced only when its before-image is on disk, also one stored earlier as a baseline', async () => {
+  it('is announced only after its before-image is on disk, even if it was stored earlier as a baseline', async () => {
     const { session, sessions, saw, path } = await open({ store: undefined });
     await saw({ content: TEXT });
     const { world } = sessions;
@@ -189,7 +193,7 @@ describe('a foreign change', () => {
     expect(synced.mock.calls.map(([hashes]) => hashes)).toEqual([[sha256]]);
   });
 
-  it('keeps our other sessions out until it is settled', async () => {
+  it('blocks our other sessions until it is settled', async () => {
     const { session, sessions, saw, path } = await open({ policy: { lockTimeoutMs: 50 } });
     await saw({ content: TEXT });
     const prepared = await session.announce([{ kind: 'write', path, content: 'x\n' }]);
@@ -226,12 +230,12 @@ describe('a foreign change', () => {
     ['an insertion', { kind: 'insert', path: 'gone.txt', content: 'x\n' }],
     ['a deletion', { kind: 'delete', path: 'gone.txt' }],
     ['a change of some lines', { kind: 'touch', path: 'gone.txt', lines: [{ from: 1, to: 1 }] }],
-    ['a move to nowhere yet', { kind: 'move', source: 'gone.txt', destination: 'new.txt' }],
-  ] as const)('of what is not there is the other server’s to refuse: %s', async (_what, intent) => {
+    ['a move to a free path', { kind: 'move', source: 'gone.txt', destination: 'new.txt' }],
+  ] as const)('of a missing file is left to the other server to refuse: %s', async (_what, intent) => {
     expect(await (await open()).vets(intent)).toBe('ok');
   });
 
-  it('of what is not there is refused all the same where something else may suffer, or nobody may write', async () => {
+  it('of a missing file is refused if another file could be affected or the session is read-only', async () => {
     const { vets, saw, path } = await open();
     const source = 'gone.txt';
     expect(await vets({ kind: 'move', source, destination: path })).toBe('NOT_FOUND');
@@ -243,7 +247,7 @@ describe('a foreign change', () => {
     expect(await guarded.vets({ kind: 'delete', path: source })).toBe('READ_ONLY');
   });
 
-  it('that made what was not there is recorded, and can be taken back', async () => {
+  it('that created a file is recorded, and can be undone', async () => {
     const { session, library, root } = await open();
     const path = join(root, 'log.txt');
     const prepared = await session.announce([{ kind: 'insert', path, content: 'x\n' }]);
@@ -253,14 +257,14 @@ describe('a foreign change', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('is refused where the policy lets nobody write', async () => {
+  it('is refused under a read-only policy', async () => {
     const { vets, saw, path } = await open({ policy: { readOnly: true } });
     await saw({ content: TEXT });
     expect(await vets({ kind: 'write', path, content: 'x' })).toBe('READ_ONLY');
     expect(await vets({ kind: 'touch', path })).toBe('READ_ONLY');
   });
 
-  it('of a file its session deleted or moved is known afterwards', async () => {
+  it('that moves a file moves its sighting', async () => {
     const { session, vets, saw, path, root } = await open();
     await saw({ content: TEXT });
     const moved = join(root, 'moved.txt');
@@ -272,7 +276,7 @@ describe('a foreign change', () => {
   });
 });
 
-it('files that hold secrets are not read where the policy refuses them', async () => {
+it('files with secrets are not read if the policy refuses them', async () => {
   for (const secrets of ['mask', 'refuse'] as const) {
     const { session, path } = await open({ policy: { secrets } });
     writeFileSync(join(path, '..', '.env'), 'TOKEN=x\n');
@@ -283,7 +287,7 @@ it('files that hold secrets are not read where the policy refuses them', async (
 });
 
 describe('notes', () => {
-  it('and refusals of paths go into the journal', async () => {
+  it('and refusals of paths are journalled', async () => {
     const { session, sessions } = await open();
     await session.note('let through: something');
     expect(await session.locate('/etc/passwd', 'read')).toMatchObject({
@@ -299,7 +303,7 @@ describe('notes', () => {
   });
 });
 
-it('what only the operator’s bypass let through is told, and the journal says so', async () => {
+it('a change that only the operator’s bypass allowed is reported and journalled', async () => {
   const { session, sessions, path } = await open({ policy: { bypass: ['*.txt'] } });
   const outcome = await session.announce([{ kind: 'write', path, content: 'new\n' }]);
   if (!outcome.ok) throw new Error(outcome.refusal.code);

@@ -268,7 +268,7 @@ class Rehearsal {
 /** A step that can run, and the present file at its path. */
 export interface FoundChange {
   readonly step: UndoStep;
-  /** The file with its bytes, unless it is large or one of many that go. */
+  /** The file with its bytes, unless it is large or one of many that are removed. */
   readonly snapshot?: Snapshot | undefined;
   /** The present mode of the file. */
   readonly mode?: number | undefined;
@@ -356,7 +356,7 @@ function moveLargeFiles(found: readonly FoundChange[], maxBytes: number): readon
 /** The session's sightings of the items that an undo restores. Callers must pass the steps in order. */
 export class SeenBefore {
   readonly #ledger: Ledger;
-  /** Keys of files that go, by the hash of their bytes: a file that comes elsewhere with these bytes was moved. */
+  /** Keys of files that are removed, by hash: a file restored elsewhere with the same bytes was moved. */
   readonly #going: ReadonlyMap<string, string>;
   /** Sightings that earlier steps have restored, by key. A folder that moves back takes them along. */
   #brought = new Map<string, Sighting>();

@@ -57,7 +57,7 @@ it.each([
   ],
   ['a write after a read', [read(), write('x\n', FILE)], []],
   [
-    'a write after a read, over other bytes',
+    'a write after a read, over bytes that changed since',
     [read(), write('x\n', 'other\n')],
     ['blind-overwrite /repo/a.txt'],
   ],
@@ -73,7 +73,7 @@ it.each([
     ['shell-write /repo/src/b.ts', 'shell-write /repo/out.txt'],
   ],
   ['a command that writes elsewhere', [bash('echo x > /tmp/out.txt')], []],
-  ['a command that only mentions it', [bash('git commit -m "a > b"')], []],
+  ['a command that only mentions the file', [bash('git commit -m "a > b"')], []],
 ])('%s', (_, calls, expected) => {
   const { findings } = auditTranscript(conversation(...calls), { root: '/repo', cwd: '/repo' });
   expect(findings.map(({ kind, path }) => `${kind} ${path}`).sort()).toEqual([...expected].sort());

@@ -7,7 +7,7 @@ import { walkEntries } from '../store/store.ts';
 import { Foreground } from './behind.ts';
 import { Records } from './records.ts';
 
-it('a long list waits for what a user waits for before each of its pages, and goes on afterwards', async () => {
+it('a long list yields to answers that a user waits for before each of its pages', async () => {
   const { home } = scratch();
   const records = await Records.openOrCreate({ home, store: `sqlite:${join(home, 'lookfirst.db')}` });
   onTestFinished(() => records.close());

@@ -38,7 +38,7 @@ export interface FolderHealth {
   /** The folder without links. */
   readonly root: string;
   readonly guarantee: Workspace['guarantee'];
-  /** The machine whose clock sets file times. A stamp spares hashing only if it is this machine's clock. */
+  /** The machine whose clock sets file times. Only with this machine's own clock can an equal stamp replace hashing. */
   readonly clock: 'own' | 'foreign' | 'unreadable';
 }
 

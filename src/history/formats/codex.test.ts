@@ -30,13 +30,7 @@ it.each([
     ['whole'],
   ],
   ['a refusal', 'mcp__lookfirst__write_file', { path: 'a.txt', content: 'x' }, 'refusing to overwrite', []],
-  [
-    'a text that does not prove that it is of the file',
-    'mcp__files__read_file',
-    { path: 'a.txt' },
-    'alpha',
-    [],
-  ],
+  ['a text that may not come from the file', 'mcp__files__read_file', { path: 'a.txt' }, 'alpha', []],
 ])('%s through MCP', (_, name, args, text, coverage) => {
   const { sightings } = deriveSightings(rollout(name, args, blocks(text)), 'codex');
   expect(sightings.map((sighting) => [sighting.path, sighting.coverage.kind])).toEqual(

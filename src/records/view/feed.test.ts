@@ -34,7 +34,7 @@ describe('the feed', () => {
     expect(fitsFeed({ ...change, effects: [...(change.effects ?? []), other] }, filter)).toBe(fits);
   });
 
-  it('lists files with who changed them', () => {
+  it('lists files with the sessions that changed them', () => {
     const rows = fileRows([
       changed('a.ts', ['2', '3'], { seq: 4, atMs: 4, session: 'two' }),
       entry({ seq: 3, atMs: 3, kind: 'refusal', path: 'b.ts', code: 'STALE' }),

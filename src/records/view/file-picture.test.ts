@@ -3,7 +3,7 @@ import { carriedPicture, linesBy, parseLines } from './file-picture.ts';
 import { seenWords } from './view-words.ts';
 
 describe('the picture of a file', () => {
-  it('gives the lines of some changes as ranges', () => {
+  it('converts the lines of changes to ranges', () => {
     expect(linesBy([-1, -1, 0, -1, 1, 1], new Set([0, 1]))).toEqual([
       { from: 3, to: 3 },
       { from: 5, to: 6 },
@@ -11,7 +11,7 @@ describe('the picture of a file', () => {
   });
 
   it.each([
-    ['unchanged', [{ from: 1, to: 3 }], 'a\nb\nc\n', [[1, 3]], []],
+    ['no change', [{ from: 1, to: 3 }], 'a\nb\nc\n', [[1, 3]], []],
     [
       'a changed line',
       [{ from: 1, to: 3 }],
@@ -22,11 +22,11 @@ describe('the picture of a file', () => {
       ],
       [[2, 2]],
     ],
-    ['a change outside of what was seen', [{ from: 3, to: 3 }], 'A\nb\nc\n', [[3, 3]], []],
+    ['a change outside the seen lines', [{ from: 3, to: 3 }], 'A\nb\nc\n', [[3, 3]], []],
     ['a removed line', [{ from: 1, to: 3 }], 'a\nc\n', [[1, 2]], [[2, 2]]],
-    ['a removed end', [{ from: 1, to: 3 }], 'a\nb\n', [[1, 2]], [[2, 2]]],
+    ['a removed last line', [{ from: 1, to: 3 }], 'a\nb\n', [[1, 2]], [[2, 2]]],
     ['everything removed', [{ from: 1, to: 3 }], '', [], [[1, 1]]],
-  ])('carries a view over %s', (_what, seen, now, still, stale) => {
+  ])('maps seen lines to the present text after %s', (_what, seen, now, still, stale) => {
     const view = carriedPicture(seen, 'a\nb\nc\n', now);
     expect(view.seen.map(({ from, to }) => [from, to])).toEqual(still);
     expect(view.stale.map(({ from, to }) => [from, to])).toEqual(stale);
@@ -44,7 +44,7 @@ describe('the picture of a file', () => {
     ['7', [[7, 7]]],
     ['none', []],
     ['20-30', []],
-  ])('reads the lines %s', (lines, ranges) => {
+  ])('parses the lines %s', (lines, ranges) => {
     expect(parseLines(lines, 9).map(({ from, to }) => [from, to])).toEqual(ranges);
   });
 
@@ -52,7 +52,7 @@ describe('the picture of a file', () => {
     ['whole', 'all lines'],
     ['3-3', 'line 3'],
     ['1-20,40-60', 'lines 1-20, 40-60'],
-  ])('says %s as "%s"', (lines, words) => {
+  ])('formats %s as "%s"', (lines, words) => {
     expect(seenWords(lines)).toBe(words);
   });
 });

@@ -5,7 +5,7 @@ describe('a diff', () => {
   const lines = (count: number): string[] => Array.from({ length: count }, (_, i) => `${i + 1}`);
   const text = (all: readonly string[]): string => all.map((line) => `${line}\n`).join('');
 
-  it('numbers rows on both sides and groups hunks with their surroundings', () => {
+  it('numbers rows on both sides and groups hunks with their context', () => {
     const before = lines(30);
     const after = [...before.slice(0, 4), 'x', ...before.slice(5, 20), 'y', 'z', ...before.slice(20)];
     const diff = diffGroups(text(before), text(after));
@@ -37,13 +37,13 @@ describe('a diff', () => {
   it.each([
     ['a word', 'const a = one;', 'const a = two;', [[[10, 13]], [[10, 13]]]],
     ['an added word', 'call(a)', 'call(a, b)', [[], [[6, 9]]]],
-    ['another line', 'completely other', 'nothing in common!', undefined],
-    ['no line', 'a', undefined, undefined],
+    ['nothing in a completely different line', 'completely other', 'nothing in common!', undefined],
+    ['nothing if there is no other line', 'a', undefined, undefined],
   ])('marks %s', (_what, old, fresh, marks) => {
     expect(wordMarks(old, fresh)).toEqual(marks);
   });
 
-  it('is bounded', () => {
+  it('is limited in size', () => {
     const diff = diffGroups('', text(lines(5000)));
     expect(diff).toMatchObject({ added: 5000, cut: 3000 });
     expect(diff.groups.flat()).toHaveLength(2000);

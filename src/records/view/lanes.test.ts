@@ -25,7 +25,7 @@ describe('the lanes', () => {
     [120_000, '2 min'],
     [7_200_000, '2 h'],
     [172_800_000, '2 days'],
-  ])('say %i ms as %s', (ms, words) => {
+  ])('format %i ms as %s', (ms, words) => {
     expect(durationWords(ms)).toBe(words);
   });
 });

@@ -26,15 +26,15 @@ describe('a refusal', () => {
   it.each([
     ['the bytes were the same', { code: 'STALE', sha256: 'old', seen }, undefined, 'unchanged-bytes'],
     ['the bytes were others', { code: 'STALE', sha256: 'new', seen }, undefined, undefined],
-    ['it was not about bytes', { code: 'NO_MATCH', sha256: 'old', seen }, undefined, undefined],
+    ['the refusal was not about bytes', { code: 'NO_MATCH', sha256: 'old', seen }, undefined, undefined],
     [
-      'the same was written after a read',
+      'the same content was written after a read',
       { code: 'NOT_READ', sha256: 'now', content: 'mine' },
       changed('a.ts', ['now', 'mine'], { seq: 2 }),
       'same-content',
     ],
     [
-      'something else was written',
+      'other content was written',
       { code: 'NOT_READ', sha256: 'now', content: 'mine' },
       changed('a.ts', ['now', 'other'], { seq: 2 }),
       undefined,
@@ -46,13 +46,13 @@ describe('a refusal', () => {
       undefined,
     ],
   ] satisfies [string, Partial<Entry>, Entry | undefined, string | undefined][])(
-    'is a false alarm or not: %s',
+    'is classified as a false alarm or not: %s',
     (_what, fields, next, alarm) => {
       expect(falseAlarm(refusal(fields), next)).toBe(alarm);
     },
   );
 
-  it('is counted by code and day, with what diffs saved', () => {
+  it('is counted by code and day, with the bytes that diffs saved', () => {
     const day = 86_400_000;
     const numbers = numbersOf([
       refusal({ seq: 3, code: 'STALE', atMs: day, sha256: 'old', seen, sizeBytes: 900, diffBytes: 100 }),

@@ -36,7 +36,7 @@ it('purges every image of one file, before-images and shown bytes alike, and jou
   await refusal(t.session.undo({ path: 'private.txt' }), 'NOT_FOUND');
 });
 
-it('purges the images of secret files alone; until then nobody else can read them', async () => {
+it('purges only the images of secret files; before that, only their owner can read them', async () => {
   const t = await desk({ session: 'ann' });
   await t.put('.env', 'KEY=1\n');
   await t.put('other.txt', 'other\n');

@@ -66,7 +66,7 @@ function edited(before: string): Effect {
 }
 
 describe('retention', () => {
-  it('removes what is older, with the images only that needs; a plan alone removes nothing', async () => {
+  it('removes older entries, and images that only they need; a plan alone removes nothing', async () => {
     const setting = new Setting();
     await setting.edit('old', 50);
     await setting.edit('shared', 40);
@@ -93,14 +93,14 @@ describe('retention', () => {
     expect(await setting.plan({ retentionMs: 24 * HOUR })).toMatchObject({ entries: 0, images: [] });
   });
 
-  it('keeps everything after the first young entry, whatever its clock said', async () => {
+  it('keeps every entry after the first young one, whatever its time says', async () => {
     const setting = new Setting();
     await setting.edit('young', 1);
     await setting.edit('clock was wrong', 90);
     expect(await setting.plan({ retentionMs: 24 * HOUR })).toMatchObject({ entries: 0, images: [] });
   });
 
-  it('of nothing keeps everything', async () => {
+  it('without limits keeps everything', async () => {
     const setting = new Setting();
     await setting.edit('ancient', 900);
     expect(await setting.plan({})).toMatchObject({ entries: 0, images: [], leaves: { count: 1, bytes: 7 } });
@@ -116,7 +116,7 @@ describe('the quota', () => {
     [39, TEN.slice(1)],
     [20, TEN.slice(2)],
     [1, TEN.slice(3)],
-  ])('of %i bytes takes the oldest changes first and never the newest', async (quotaBytes, left) => {
+  ])('of %i bytes removes the oldest changes first and never the newest', async (quotaBytes, left) => {
     const setting = new Setting();
     for (const [age, content] of TEN.entries()) await setting.edit(content, 50 - age);
     await setting.collect({ quotaBytes });
@@ -125,7 +125,7 @@ describe('the quota', () => {
     expect(changes).toHaveLength(left.length);
   });
 
-  it('takes bytes that only a session has seen before any change', async () => {
+  it('removes bytes that were only shown before it removes changes', async () => {
     const setting = new Setting();
     await setting.edit('0123456789', 50);
     for (const [content, clock] of [
@@ -147,8 +147,8 @@ describe('the quota', () => {
   });
 });
 
-describe('images nobody needs', () => {
-  it('go, unless they are so new that their change may not be announced yet', async () => {
+describe('images that no entry needs', () => {
+  it('are removed, unless they are so new that their change may not be announced yet', async () => {
     const setting = new Setting();
     await setting.keep('left by a crash');
     setting.clock = NOW - 60_000;
@@ -157,7 +157,7 @@ describe('images nobody needs', () => {
     expect(await setting.kept('left by a crash', 'just kept')).toEqual(['just kept']);
   });
 
-  it('are not those of a change under way, however old or large', async () => {
+  it('do not include those of a pending change, however old or large', async () => {
     const setting = new Setting();
     await setting.edit('old', 900);
     await setting.keep('pending');
@@ -170,7 +170,7 @@ describe('images nobody needs', () => {
   });
 
   it.each(['announced', 'recorded'] as const)(
-    'are not those that came to be needed after the plan was made (%s)',
+    'do not include those that became needed after the plan was made (%s)',
     async (how) => {
       const setting = new Setting(new FileImages(scratch().home, { durability: 'none' }));
       await setting.edit('again', 50);
@@ -188,7 +188,7 @@ describe('images nobody needs', () => {
   );
 });
 
-it('idle unnamed sessions are forgotten, named ones and lively ones are not', async () => {
+it('idle unnamed sessions are forgotten; named and active ones are not', async () => {
   const setting = new Setting();
   for (const [id, named, lastMs] of [
     ['idle', false, 0],

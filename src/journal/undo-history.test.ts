@@ -32,14 +32,14 @@ describe('entriesForUndo', () => {
     [{ kind: 'change', change: 'c3' }, ['c3']],
     [{ kind: 'last', session: 'nobody' }, []],
     [{ kind: 'change', change: 'c1000' }, []],
-  ])('finds what is needed for %j', async (wanted, expected) => {
+  ])('finds the entries that %j needs', async (wanted, expected) => {
     const store = await longJournal();
     const target = { root: ROOT, ...wanted } as UndoTarget;
     const outcome = planUndo(await entriesForUndo(store, target), target);
     expect(outcome.ok ? outcome.plan.undone.changes : []).toEqual(expected);
   });
 
-  it('brings what came later, so that it can stand in the way', async () => {
+  it('includes later changes, because they may block the undo', async () => {
     const store = await longJournal();
     await store.record({
       entries: [changeEntry('late', [effect('rare', file('2'), file('3'))], { root: '/home', session: 'x' })],

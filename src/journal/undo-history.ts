@@ -128,7 +128,7 @@ function isRemainder(history: UndoHistory, entry: Entry, effects: readonly Effec
   return effects.every(isMadeFolder) && history.isPartlyUndone(entry);
 }
 
-/** True if some effects of a selected change are not undone. */
+/** True if the selection leaves some effects of its change in place. */
 export function isPartial({ entry, effects }: Selected, history: UndoHistory): boolean {
   return effects.length < history.standing(entry).length;
 }

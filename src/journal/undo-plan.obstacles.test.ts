@@ -12,7 +12,7 @@ describe('a change in between', () => {
   it.each<[string, readonly Partial<NewEntry>[], Wanted]>([
     ['after the selected one', [mine, theirs], { kind: 'last', session: 's' }],
     ['between two selected ones', [mine, theirs, again], { kind: 'all', session: 's' }],
-  ])('%s refuses, and names who made it', (_what, changes, target) => {
+  ])('%s makes the undo refuse, and is named with its session', (_what, changes, target) => {
     expect(planUndo(history(...changes), { root: ROOT, ...target })).toMatchObject({
       ok: false,
       refusal: {
@@ -23,7 +23,7 @@ describe('a change in between', () => {
     });
   });
 
-  it('by nobody we know refuses too', () => {
+  it('by an unknown program makes the undo refuse too', () => {
     const entries = history([effect('a', file('1'), file('2'))], [effect('a', file('X'), file('3'))]);
     expect(planUndo(entries, { root: ROOT, kind: 'all' })).toMatchObject({
       ok: false,
@@ -34,12 +34,12 @@ describe('a change in between', () => {
     });
   });
 
-  it('is carried over when asked to: one step per unbroken run, the later ones to be merged', () => {
+  it('is kept with `merge`: one step per unbroken run of changes, and later steps are merged', () => {
     const undo = plan(history(mine, theirs, again), { kind: 'all', session: 's' }, { merge: true });
     expect(steps(undo)).toEqual(['a: 4 644 -> 3 644', 'a: 2 644 -> 1 644 (look nowhere)']);
   });
 
-  it('that has brought a folder back already is none', () => {
+  it('that has already restored a folder does not block the undo', () => {
     const entries = history(
       { effects: [effect('d/a', file('x'), ABSENT), effect('d', FOLDER, ABSENT)], session: 's' },
       { effects: [effect('d', ABSENT, FOLDER)], session: 't' },
@@ -47,7 +47,7 @@ describe('a change in between', () => {
     expect(steps(plan(entries, { kind: 'last', session: 's' }))).toHaveLength(2);
   });
 
-  it('that removed a folder which had taken the place of a file is one: the file is not back', () => {
+  it('that removed a folder in the place of a deleted file blocks the undo, because the file is not restored', () => {
     const entries = history(
       { effects: [effect('p', file('x'), ABSENT)], session: 's' },
       { effects: [effect('p', ABSENT, FOLDER)], session: 's' },
@@ -58,7 +58,7 @@ describe('a change in between', () => {
     });
   });
 
-  it('of another file does not matter', () => {
+  it('of another file does not block the undo', () => {
     const other = { effects: [effect('b', file('2'), file('3'))], session: 't' };
     expect(steps(plan(history(mine, other), { kind: 'last', session: 's' }))).toHaveLength(1);
   });
@@ -78,19 +78,22 @@ describe('a change in between', () => {
     ],
     ['that moved the folder', [{ effects: [effect('d/a', file('1'), file('2'))], session: 's' }, folder]],
     [
-      'that moved the folder around the moved one',
+      'that moved the folder which contains the moved one',
       [{ effects: intoAnother, session: 's' }, { effects: theOther }],
     ],
     [
-      'that moved the folder around the moved one, in whose old place is something else',
+      'that moved the folder which contains the moved one, whose old path is taken',
       [
         { effects: intoAnother, session: 's' },
         { effects: [effect('d', ABSENT, file('1'))], session: 's' },
         { effects: theOther },
       ],
     ],
-    ['that made the folder anew', [{ ...folder, session: 's' }, { effects: [effect('d', ABSENT, FOLDER)] }]],
-  ])('%s refuses, merge or not', (_what, changes) => {
+    [
+      'that created the folder again',
+      [{ ...folder, session: 's' }, { effects: [effect('d', ABSENT, FOLDER)] }],
+    ],
+  ])('%s makes the undo refuse, with and without a merge', (_what, changes) => {
     const entries = history(...changes.map((each) => ({ session: 't', ...each })));
     for (const merge of [true, false])
       expect(planUndo(entries, { root: ROOT, kind: 'all', session: 's' }, { merge })).toMatchObject({
@@ -101,7 +104,7 @@ describe('a change in between', () => {
 });
 
 describe('moved folders', () => {
-  it('go back when the folder they came into is undone', () => {
+  it('move back when the folder that they were moved into is undone', () => {
     const into = [
       effect('e', ABSENT, FOLDER),
       { ...effect('d', FOLDER, ABSENT), movedTo: key('e/f') },
@@ -116,7 +119,7 @@ describe('moved folders', () => {
 
   const folder = [{ ...effect('d', FOLDER, ABSENT), movedTo: key('f') }, effect('f', ABSENT, FOLDER)];
 
-  it('divide the steps; what was changed before the move is looked for where it is now', () => {
+  it('divide the steps; files changed before the move are checked at their present path', () => {
     const entries = history(
       [effect('d/a', file('1'), file('2'))],
       [effect('d/b', ABSENT, file('1'))],
@@ -131,7 +134,7 @@ describe('moved folders', () => {
     ]);
   });
 
-  it('that were made by the selected changes go at last', () => {
+  it('that the selected changes created are removed last', () => {
     const entries = history([effect('d', ABSENT, FOLDER)], folder);
     expect(steps(plan(entries, { kind: 'all' }))).toEqual([
       'd: absent -> directory from f',
@@ -148,7 +151,7 @@ describe('undo and redo', () => {
     effects: [effect('a', file(before), file(after))],
   });
 
-  it('undoing again goes to the next older change', () => {
+  it('a second undo undoes the next older change', () => {
     const once = history(...edits, undo('c2', '3', '2'));
     expect(plan(once, { kind: 'last' })).toMatchObject({ undone: { changes: ['c1'] } });
     const twice = history(...edits, undo('c2', '3', '2'), undo('c1', '2', '1'));
@@ -158,7 +161,7 @@ describe('undo and redo', () => {
     });
   });
 
-  it('an undo can be taken back by its id, unless something came after it', () => {
+  it('an undo can be undone by its id, unless a later change follows it', () => {
     const once = history(...edits, undo('c2', '3', '2'));
     expect(steps(plan(once, { kind: 'change', change: 'c3' }))).toEqual(['a: 2 644 -> 3 644']);
     const twice = history(...edits, undo('c2', '3', '2'), undo('c1', '2', '1'));
@@ -167,7 +170,7 @@ describe('undo and redo', () => {
     });
   });
 
-  it('what was redone stands again, and is the next to be undone', () => {
+  it('a redone change is in effect again, and is the next to be undone', () => {
     const redone = history(...edits, undo('c2', '3', '2'), undo('c3', '2', '3'));
     expect(plan(redone, { kind: 'last' })).toMatchObject({ undone: { changes: ['c2'] } });
     expect(steps(plan(redone, { kind: 'all' }))).toEqual(['a: 3 644 -> 1 644']);
@@ -186,7 +189,7 @@ describe('undo and redo', () => {
     expect(steps(plan(entries, { kind: 'change', change: 'c1' }))).toEqual(['a: 2 644 -> 1 644']);
   });
 
-  it('a change that left everything as it was is passed over', () => {
+  it('a change without a net effect is skipped', () => {
     const idle = [effect('b', ABSENT, file('1')), effect('b', file('1'), ABSENT)];
     expect(plan(history(...edits, idle), { kind: 'last' }).undone.changes).toEqual(['c2']);
   });

@@ -51,8 +51,8 @@ function followUnlessFull(world: SmallWorld, plan: UndoPlan): void {
 const LAST = { root: ROOT, kind: 'last' } as const;
 const ALL = { root: ROOT, kind: 'all' } as const;
 
-describe('whatever was done,', () => {
-  it('taking all of it back at once leads to where it began', () => {
+describe('after any random changes,', () => {
+  it('undoing all of them at once restores the first state', () => {
     fc.assert(
       fc.property(changes, (all) => {
         const world = lived(all);
@@ -64,7 +64,7 @@ describe('whatever was done,', () => {
     );
   });
 
-  it('taking back what came after a moment leads to that moment', () => {
+  it('undoing all changes since a moment restores the state at that moment', () => {
     fc.assert(
       fc.property(changes, changes, (before, after) => {
         const world = lived(before);
@@ -78,7 +78,7 @@ describe('whatever was done,', () => {
     );
   });
 
-  it('taking back one by one passes through every state on the way', () => {
+  it('undoing one by one restores every state in between', () => {
     fc.assert(
       fc.property(changes, (all) => {
         const world = new SmallWorld();
@@ -99,7 +99,7 @@ describe('whatever was done,', () => {
     );
   });
 
-  it('taking an undo back brings the changes back, and they can be undone again', () => {
+  it('undoing an undo redoes the changes, and they can be undone again', () => {
     fc.assert(
       fc.property(changes, fc.array(fc.boolean(), { maxLength: 8 }), (all, bySteps) => {
         const world = lived(all);
@@ -123,7 +123,7 @@ describe('whatever was done,', () => {
     );
   });
 
-  it('a plan for one of two sessions can be followed to the letter, or is refused because of the other', () => {
+  it('a plan for one of two sessions can be executed exactly, or is refused because of the other session', () => {
     const turns = fc.array(fc.tuple(fc.constantFrom('s', 't'), change), { minLength: 2, maxLength: 12 });
     fc.assert(
       fc.property(turns, fc.constantFrom('last', 'all'), fc.option(path), (all, kind, one) => {

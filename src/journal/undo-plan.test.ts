@@ -4,17 +4,17 @@ import { history, key, LINK, plan, steps, unkept, type Wanted } from '../../test
 import type { Effect, NewEntry } from '../model/entry.ts';
 import { planUndo } from './undo-plan.ts';
 
-describe('each kind of change is taken back', () => {
+describe('each kind of change can be undone', () => {
   it.each<[string, readonly Effect[], readonly string[]]>([
     ['create', [effect('a', ABSENT, unkept('x'))], ['a: x 644 -> absent']],
     [
-      'create with folders on the way: the file goes before them, the inner before the outer',
+      'create with new folders: the file is removed first, then the inner folder, then the outer one',
       [effect('d', ABSENT, FOLDER), effect('d/e', ABSENT, FOLDER), effect('d/e/a', ABSENT, unkept('x'))],
       ['d/e/a: x 644 -> absent', 'd/e: directory -> absent', 'd: directory -> absent'],
     ],
     ['overwrite', [effect('a', file('x'), unkept('y'))], ['a: y 644 -> x 644']],
     [
-      'edit, with the mode the file had',
+      'edit, with the earlier mode',
       [effect('a', file('x', { mode: 0o755 }), file('y', { mode: 0o755 }))],
       ['a: y 755 -> x 755'],
     ],
@@ -23,7 +23,7 @@ describe('each kind of change is taken back', () => {
     ['delete of a link', [effect('l', LINK, ABSENT)], ['l: absent -> => ../x']],
     ['mkdir', [effect('d', ABSENT, FOLDER)], ['d: directory -> absent']],
     [
-      'recursive delete: folders come before what is in them',
+      'recursive delete: folders are restored before their contents',
       [
         effect('d/e/a', file('x'), ABSENT),
         effect('d/e', FOLDER, ABSENT),
@@ -48,12 +48,12 @@ describe('each kind of change is taken back', () => {
       ['a: absent -> x 644', 'b: x 644 -> y 644'],
     ],
     [
-      'move of a folder, whose content is not listed',
+      'move of a folder, whose contents are not listed',
       [{ ...effect('d', FOLDER, ABSENT), movedTo: key('f') }, effect('f', ABSENT, FOLDER)],
       ['d: absent -> directory from f'],
     ],
     [
-      'a folder in the place of a file',
+      'a folder that replaced a file',
       [effect('p', file('x'), ABSENT), effect('p', ABSENT, FOLDER), effect('p/q', ABSENT, unkept('y'))],
       ['p/q: y 644 -> absent', 'p: directory -> x 644'],
     ],
@@ -68,19 +68,19 @@ describe('each kind of change is taken back', () => {
     expect(undo.undone).toEqual({ changes: ['c1'] });
   });
 
-  it('a move that does not say where the thing went: the effect after the source is the destination', () => {
+  it('a move without a recorded destination: the effect after the source is the destination', () => {
     const effects = [effect('g', ABSENT, FOLDER), effect('d', FOLDER, ABSENT), effect('g/d', ABSENT, FOLDER)];
     const undo = plan(history({ effects, action: 'move' }), { kind: 'last' });
     expect(steps(undo)).toEqual(['d: absent -> directory from g/d', 'g: directory -> absent']);
   });
 
-  it('bytes to be restored count as kept wherever the plan will find them', () => {
+  it('bytes to restore count as kept if the plan itself displaces them', () => {
     const effects = [effect('a', unkept('x'), ABSENT), effect('b', ABSENT, unkept('x'))];
     const undo = plan(history(effects), { kind: 'last' });
     expect(undo.steps.map((step) => step.restore)).toEqual([ABSENT, file('x')]);
   });
 
-  it('bytes that were never kept cannot be brought back, and the refusal says so', () => {
+  it('bytes that were never kept cannot be restored, and the refusal says so', () => {
     const outcome = planUndo(history([effect('a', unkept('x'), file('y'))]), { root: ROOT, kind: 'last' });
     expect(outcome).toMatchObject({
       ok: false,
@@ -94,7 +94,7 @@ describe('each kind of change is taken back', () => {
   });
 });
 
-describe('what is selected', () => {
+describe('a target selects', () => {
   const entries = history(
     { effects: [effect('a', file('1'), file('2'))], session: 's' },
     { effects: [effect('b', file('1'), file('2'))], session: 't' },
@@ -103,20 +103,20 @@ describe('what is selected', () => {
   );
 
   it.each<[string, Wanted, readonly string[], readonly string[]]>([
-    ['the last change of anyone', { kind: 'last' }, ['a: 3 644 -> 2 644', 'c: 2 644 -> 1 644'], ['c3']],
+    ['the last change of any session', { kind: 'last' }, ['a: 3 644 -> 2 644', 'c: 2 644 -> 1 644'], ['c3']],
     ['the last change of a session', { kind: 'last', session: 't' }, ['b: 2 644 -> 1 644'], ['c2']],
     ['the last change of a file', { kind: 'last', key: key('b') }, ['b: 2 644 -> 1 644'], ['c2']],
     ['one file of a batch', { kind: 'last', key: key('c') }, ['c: 2 644 -> 1 644'], ['c3']],
     ['one file of a change', { kind: 'change', change: 'c3', key: key('a') }, ['a: 3 644 -> 2 644'], ['c3']],
     [
-      'all of a session: changes of one file in a row are one step',
+      'all changes of a session: consecutive changes of one file are one step',
       { kind: 'all', session: 's' },
       ['a: 3 644 -> 1 644', 'c: 2 644 -> 1 644'],
       ['c3', 'c1'],
     ],
-    ['all of a file', { kind: 'all', key: key('a') }, ['a: 3 644 -> 1 644'], ['c3', 'c1']],
+    ['all changes of a file', { kind: 'all', key: key('a') }, ['a: 3 644 -> 1 644'], ['c3', 'c1']],
     [
-      'all since a time',
+      'all changes since a time',
       { kind: 'all', sinceMs: 20 },
       ['a: 3 644 -> 2 644', 'c: 2 644 -> 1 644', 'b: 2 644 -> 1 644'],
       ['c3', 'c2'],
@@ -127,12 +127,12 @@ describe('what is selected', () => {
     expect(undo.undone.changes).toEqual(changes);
   });
 
-  it('only part of a change is noted as such, the whole is not', () => {
+  it('part of a change, which is recorded as a part', () => {
     expect(plan(entries, { kind: 'last', key: key('c') }).undone.keys).toEqual([key('c')]);
     expect(plan(entries, { kind: 'last', key: key('b') }).undone.keys).toBeUndefined();
   });
 
-  it('a file of a batch takes the other end of its move with it, and the folders made for it alone', () => {
+  it('with a file of a batch, the other end of its move and the folders made for it alone', () => {
     const moved = history([
       { ...effect('a', unkept('x'), ABSENT), movedTo: key('b') },
       effect('b', ABSENT, unkept('x')),
@@ -146,7 +146,7 @@ describe('what is selected', () => {
     expect(steps(plan(made, { kind: 'last', key: key('d/a') }))).toHaveLength(2);
   });
 
-  it('a file of a deleted folder comes back with the folders around it; a folder with what is in it', () => {
+  it('with a file of a deleted folder, the folders that contain it; with a folder, its contents', () => {
     const deleted = history([
       effect('d/e/a', file('x'), ABSENT),
       effect('d/e', FOLDER, ABSENT),
@@ -174,7 +174,7 @@ describe('what is selected', () => {
     ],
     ['a session that did nothing', { kind: 'last', session: 'u' }, /no change left/],
     ['a time after everything', { kind: 'all', sinceMs: 99 }, /no change left/],
-  ])('%s is refused', (_what, target, reason) => {
+  ])('nothing and refuses for %s', (_what, target, reason) => {
     const outcome = planUndo([...entries, { ...readEntry(), seq: 9, hash: '' }], { root: ROOT, ...target });
     expect(outcome).toMatchObject({
       ok: false,
@@ -194,8 +194,8 @@ const moved = (from: string, to: string): Effect[] => [
 ];
 const MADE = [effect('k', ABSENT, FOLDER), effect('k/a', ABSENT, file('1'))];
 
-describe('all is taken back', () => {
-  it('through every state, if an undo is mixed up with other changes', () => {
+describe('undoing all changes', () => {
+  it('passes through every state, if an undo is mixed with other changes', () => {
     const entries = history(
       MADE,
       [effect('k/a', file('1'), ABSENT)],
@@ -212,7 +212,7 @@ describe('all is taken back', () => {
     expect(course.undone.changes).toEqual(['c4', 'c3', 'c1']);
   });
 
-  it('also if what was taken back is as it was, but others were in it meanwhile', () => {
+  it('passes through every state even if an undone folder was used by other changes in between', () => {
     const entries = history(
       [effect('k', ABSENT, FOLDER)],
       [effect('k/a', ABSENT, file('1'))],
@@ -231,13 +231,13 @@ describe('all is taken back', () => {
 
   it.each<[string, readonly (readonly Effect[] | Partial<NewEntry>)[]]>([
     ['at once', [undo(['c2'], ...moved('z', 'd'))]],
-    ['after something elsewhere', [[effect('b', ABSENT, file('2'))], undo(['c2'], ...moved('z', 'd'))]],
-  ])('without a folder’s move that was taken back %s', (_, rest) => {
+    ['after a change elsewhere', [[effect('b', ABSENT, file('2'))], undo(['c2'], ...moved('z', 'd'))]],
+  ])('omits a folder’s move that was undone %s', (_, rest) => {
     const { steps: all } = plan(history(MADE, moved('d', 'z'), ...rest), { kind: 'all' });
     expect(all.filter(({ from }) => from !== undefined)).toEqual([]);
   });
 
-  it('but not what someone else did in between', () => {
+  it('keeps a change of another session in between', () => {
     const entries = history(
       MADE,
       { session: 't', effects: [effect('b', ABSENT, file('2'))] },
@@ -251,7 +251,7 @@ describe('all is taken back', () => {
     ]);
   });
 
-  it('with a plan to fall back on that leaves alone what is as it was', () => {
+  it('has an alternative plan that omits files which are already restored', () => {
     const entries = history(
       [effect('k/a', file('1'), ABSENT)],
       [effect('k', FOLDER, ABSENT)],

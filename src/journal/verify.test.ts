@@ -27,7 +27,7 @@ describe('verifyChain', () => {
     expect(seen.at(-1)).toBe(count);
   });
 
-  it('begins where a clean-up has cut the journal', async () => {
+  it('begins where gc has cut the journal', async () => {
     const store = await filled(new MemoryStore(), 30);
     await store.prune(12);
     expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 18, checkpoint: { seq: 12 } });
@@ -35,7 +35,7 @@ describe('verifyChain', () => {
     expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 0 });
   });
 
-  it('starts again when a clean-up cuts the journal under its feet', async () => {
+  it('starts again if gc cuts the journal during the check', async () => {
     const store = await filled(new MemoryStore(), 30);
     const entries = store.entries.bind(store);
     let pruned = false;
@@ -82,33 +82,33 @@ describe('verifyChain', () => {
     ['the first entry removed', 'delete from entries where seq = 1', { seq: 1, problem: 'removed' }],
     ['the newest entries removed', 'delete from entries where seq > 7', { seq: 8, problem: 'removed' }],
     [
-      'the newest entry removed, and the end set back',
+      'the newest entry removed, and the recorded end set back',
       `delete from entries where seq = 10; ${CHAIN}; update chain set head_hash = 'x'`,
       { seq: 10, problem: 'removed' },
     ],
-    ['the end set back', CHAIN, { seq: 10, problem: 'removed' }],
+    ['the recorded end set back', CHAIN, { seq: 10, problem: 'removed' }],
     [
-      'an entry put after the end',
+      'an entry added after the recorded end',
       'insert into entries select 11, at_ms, kind, session, root, path, change, rest, hash from entries where seq = 10',
       { seq: 11, problem: 'altered' },
     ],
     ['everything removed', 'delete from entries', { seq: 1, problem: 'removed' }],
     [
-      'two entries in each other’s place',
+      'two entries exchanged',
       'update entries set seq = 0 where seq = 4; update entries set seq = 4 where seq = 6; update entries set seq = 6 where seq = 0',
       { seq: 4, problem: 'altered' },
     ],
     [
-      'a removed entry, and the rest moved up',
+      'a removed entry, and the rest renumbered',
       'delete from entries where seq = 5; update entries set seq = seq - 1 where seq > 5',
       { seq: 5, problem: 'altered' },
     ],
     [
-      'an entry put in',
+      'an inserted entry',
       'update entries set seq = 11 where seq = 10; insert into entries select 10, at_ms, kind, session, root, path, change, rest, hash from entries where seq = 9',
       { seq: 10, problem: 'altered' },
     ],
-  ])('finds %s', async (_what, sql, problem) => {
+  ])('detects: %s', async (_what, sql, problem) => {
     const path = join(scratch().home, 'state.db');
     const store = await openSqliteStore(path);
     onTestFinished(() => store.close());
@@ -147,7 +147,7 @@ describe('verifyChain', () => {
     expect(await store.confirm?.(checkpoint, head.seq)).toEqual(head);
   });
 
-  it('does not confirm a page with a separator of its own, or one that it cannot read', async () => {
+  it('does not confirm a page that contains a separator, or one that it cannot read', async () => {
     const store = await openSqliteStore(join(scratch().home, 'state.db'));
     onTestFinished(() => store.close());
     await store.record({ entries: [readEntry({ path: 'a\u001fb' }), readEntry({ path: 'a\u001eb' })] });

@@ -26,9 +26,9 @@ describe('configuration that decides which programs run', () => {
     'src/claude/settings.json',
     'src/hooks/use-state.ts',
     'mcp.json',
-  ])('is free: %s', (path) => expect(isGuarded(path)).toBe(false));
+  ])('is not guarded: %s', (path) => expect(isGuarded(path)).toBe(false));
 
-  it('is a file of which some settings are guarded', () => {
+  it('is partly guarded in a git configuration file', () => {
     for (const path of [
       '.git/config',
       '.git/modules/a/config',

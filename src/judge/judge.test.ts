@@ -21,29 +21,33 @@ function verdict(given: Partial<Facts>, under: Policy = policy()): string {
 describe('licences', () => {
   it.each<[string, Partial<Facts>, string]>([
     ['a new file', { ...unseen, target: MISSING }, 'new'],
-    ['a file made again', { target: MISSING }, 'new recreated'],
+    ['a file that was deleted since', { target: MISSING }, 'new recreated'],
     ['an empty file, overwritten unseen', { ...unseen, target: EMPTY }, 'empty'],
     ['an empty file, edited unseen', { ...unseen, action: 'edit', target: EMPTY }, 'empty'],
     ['an empty file, inserted into unseen', { ...unseen, action: 'insert', target: EMPTY }, 'empty'],
     ['an empty file, deleted unseen', { ...unseen, action: 'delete', target: EMPTY }, 'empty'],
     ['a file emptied since it was seen', { target: EMPTY, freshness: 'changed' }, 'STALE'],
-    ['an overwrite of what was seen', {}, 'seen'],
-    ['an edit of what was seen', { action: 'edit' }, 'seen'],
-    ['an edit of what changed', { action: 'edit', freshness: 'changed' }, 'carry'],
+    ['an overwrite of a seen file', {}, 'seen'],
+    ['an edit of a seen file', { action: 'edit' }, 'seen'],
+    ['an edit of a changed file', { action: 'edit', freshness: 'changed' }, 'carry'],
     ['an edit in unseen lines', editOutside(), 'seen unseen-lines'],
-    ['a revision, unseen', { ...unseen, expectedRevision: 'r', currentRevision: 'r' }, 'revision'],
     [
-      'a revision, for an edit of an unseen file',
+      'the current revision of an unseen file',
+      { ...unseen, expectedRevision: 'r', currentRevision: 'r' },
+      'revision',
+    ],
+    [
+      'the current revision, for an edit of an unseen file',
       { ...unseen, action: 'edit', expectedRevision: 'r', currentRevision: 'r' },
       'revision',
     ],
     [
-      'a revision, for a delete of an unseen file',
+      'the current revision, for a delete of an unseen file',
       { ...unseen, action: 'delete', expectedRevision: 'r', currentRevision: 'r' },
       'revision',
     ],
     [
-      'a current revision lets refused content pass',
+      'the current revision, for content that was refused before',
       {
         sighting: sighting({ refusedContent: 'h' }),
         contentHash: 'h',
@@ -52,23 +56,23 @@ describe('licences', () => {
       },
       'revision',
     ],
-    ['the operator’s bypass, where needed', { ...unseen, bypassedBy: 'gen/**' }, 'bypass bypassed'],
-    ['the operator’s bypass, where not needed', { bypassedBy: 'gen/**' }, 'seen'],
+    ['the operator’s bypass, if it is needed', { ...unseen, bypassedBy: 'gen/**' }, 'bypass bypassed'],
+    ['the operator’s bypass, if it is not needed', { bypassedBy: 'gen/**' }, 'seen'],
     [
-      'the operator’s bypass instead of carrying over',
+      'the operator’s bypass instead of a merge',
       { action: 'edit', freshness: 'changed', bypassedBy: 'gen/**' },
       'bypass bypassed',
     ],
-    ['a move asks nothing of its source', { ...unseen, action: 'move' }, 'not-required'],
+    ['the source of a move', { ...unseen, action: 'move' }, 'not-required'],
     [
-      'a link goes as a link',
+      'a link that is deleted',
       { ...unseen, action: 'delete', target: { ...FILE, kind: 'link' } },
       'not-required',
     ],
-    ['mkdir of what is there', { ...unseen, action: 'mkdir', target: FOLDER }, 'not-required'],
-    ['mkdir of what is not', { ...unseen, action: 'mkdir', target: MISSING }, 'new'],
+    ['mkdir of an existing folder', { ...unseen, action: 'mkdir', target: FOLDER }, 'not-required'],
+    ['mkdir of a missing folder', { ...unseen, action: 'mkdir', target: MISSING }, 'new'],
     [
-      'an empty folder, unlisted',
+      'an empty, unlisted folder',
       { ...unseen, action: 'delete', target: FOLDER, folder: { empty: true, recursive: false } },
       'empty',
     ],
@@ -121,7 +125,7 @@ describe('the first rule that refuses wins', () => {
     expect(codes).toEqual(stacked.map(([code]) => code));
   });
 
-  it('so an unread file answers the same whatever is in it', () => {
+  it('so the refusal for an unread file does not depend on its content', () => {
     const answer = judge(facts(unseen), policy());
     for (const derived of [
       { target: { ...FILE, binary: true } },
@@ -133,7 +137,7 @@ describe('the first rule that refuses wins', () => {
       expect(judge(facts({ ...unseen, ...derived }), policy())).toEqual(answer);
   });
 
-  it('and no bypass reaches containment, kind, existence, revision or content', () => {
+  it('and no bypass overrides containment, kind, existence, revision or content', () => {
     const bypassedBy = '**';
     expect(verdict({ bypassedBy, protectedBy: 'x' })).toBe('PROTECTED');
     expect(verdict({ bypassedBy, target: { ...FILE, kind: 'fifo' } })).toBe('NOT_A_FILE');
@@ -144,7 +148,7 @@ describe('the first rule that refuses wins', () => {
   });
 });
 
-describe('presets rule as their seeds do', () => {
+describe('presets decide as their seed systems do', () => {
   it.each<[string, PresetName, Partial<Facts>, string]>([
     ['A6', 'sandbox', unseen, 'NOT_READ'],
     ['A6 new', 'sandbox', { ...unseen, target: MISSING }, 'new'],
@@ -152,7 +156,7 @@ describe('presets rule as their seeds do', () => {
     ['A8', 'sandbox', { ...unseen, action: 'edit' }, 'NOT_READ'],
     ['A8 missing first', 'sandbox', { ...unseen, action: 'edit', target: MISSING }, 'NOT_FOUND'],
     ['A partial reads count', 'sandbox', { sighting: sighting({ coverage: HEAD }) }, 'seen'],
-    ['A never stale, but told', 'sandbox', { freshness: 'changed' }, 'seen stale-warning'],
+    ['A never stale, but with a notice', 'sandbox', { freshness: 'changed' }, 'seen stale-warning'],
     ['B3 unread', 'file-time', unseen, 'NOT_READ'],
     ['B3 another time', 'file-time', { otherTime: true }, 'STALE'],
     ['B3 the same time', 'file-time', { otherTime: false }, 'seen'],
@@ -189,13 +193,13 @@ describe('presets rule as their seeds do', () => {
   });
 });
 
-describe('the promises, over every combination of facts', () => {
+describe('promises that hold for every combination of facts', () => {
   const coverages = [WHOLE, HEAD, NOTHING];
   const freshnesses = ['same', 'changed', 'unknown'] as const;
   const flagSets = [{}, { clamped: true }, { redacted: true }, { notText: true }, { unverified: true }];
 
   it.each(['default', 'strict'] as const)(
-    '%s overwrites only what was seen whole and is unchanged',
+    '%s allows an overwrite only of a file that was seen whole and is unchanged',
     (preset) => {
       for (const coverage of coverages)
         for (const freshness of freshnesses)
@@ -207,7 +211,7 @@ describe('the promises, over every combination of facts', () => {
     },
   );
 
-  it('default edits only what was seen; of other bytes only by carrying the edit over', () => {
+  it('default allows an edit only of a seen file; of a changed one only by a merge', () => {
     for (const coverage of coverages)
       for (const freshness of freshnesses)
         for (const flag of flagSets) {

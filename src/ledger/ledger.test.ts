@@ -32,7 +32,7 @@ describe('record and recall', () => {
     expect(await ledger.recall('a')).toMatchObject({ coverage: WHOLE, atMs: 2 });
   });
 
-  it('adds up views recorded at once, also in one call', async () => {
+  it('adds up views recorded at the same time, even in one call', async () => {
     const { ledger } = open();
     await Promise.all([
       ledger.record([seen('a', 1, { coverage: lines(1, 3) })]),
@@ -42,7 +42,7 @@ describe('record and recall', () => {
     expect((await ledger.recall('a'))?.coverage).toEqual(WHOLE);
   });
 
-  it('goes into one transaction with what the caller adds', async () => {
+  it("writes the caller's additions in the same transaction", async () => {
     const { ledger, store } = open();
     const entry = { kind: 'read', atMs: 1, session: 's1', root: '/w', path: 'a' } as const;
     await ledger.record([seen('a')], { entries: [entry] });
@@ -53,7 +53,7 @@ describe('record and recall', () => {
     expect(await ledger.recall('b')).toBeUndefined();
   });
 
-  it('goes on after a turn that failed', async () => {
+  it('continues after a failed record', async () => {
     const broken = failing(new MemoryStore());
     await expect(broken.ledger.record([seen('a')])).rejects.toThrow('disk full');
     broken.heal();
@@ -61,13 +61,13 @@ describe('record and recall', () => {
     expect(await broken.ledger.all()).toHaveLength(1);
   });
 
-  it('is of this session only', async () => {
+  it('applies to this session only', async () => {
     const { store, ledger } = open();
     await ledger.record([seen('a')]);
     expect(await open({ store, session: 's2' }).ledger.recall('a')).toBeUndefined();
   });
 
-  it('leaves writes to those who have their own transaction', async () => {
+  it('returns the writes for callers with their own transaction', async () => {
     const { ledger, store } = open();
     const writes = await ledger.recordWrites([seen('a')]);
     expect(await ledger.recall('a')).toBeUndefined();
@@ -79,7 +79,7 @@ describe('record and recall', () => {
 describe('note', () => {
   const entry = { kind: 'read', atMs: 1, session: 's1', root: '/w', path: 'a' } as const;
 
-  it('adds a view to what was recalled, with its line, and returns the sum', async () => {
+  it('adds a view and its journal entry to the recalled sighting, and returns the sum', async () => {
     const { ledger, store } = open();
     await ledger.record([seen('a', 1, { coverage: lines(1, 5) })]);
     const next = seen('a', 2, { coverage: lines(6, 10) });
@@ -94,7 +94,7 @@ describe('note', () => {
       (ledger: Ledger) => ledger.note(seen('a', 1, { coverage: lines(1, 5) }), undefined, entry),
     ],
     ['a record', (ledger: Ledger) => ledger.record([seen('a', 1, { coverage: lines(1, 5) })])],
-  ])('loses no view that came after the recall: %s', async (_what, meanwhile) => {
+  ])('loses no view that was recorded after the recall: %s', async (_what, meanwhile) => {
     const { ledger } = open();
     const earlier = await ledger.recall('a');
     await meanwhile(ledger);
@@ -102,7 +102,7 @@ describe('note', () => {
     expect(await ledger.recall('a')).toMatchObject({ coverage: WHOLE });
   });
 
-  it('waits for a change that was asked for before', async () => {
+  it('waits for a change that was requested before', async () => {
     const { ledger } = open({ compaction: 'clear' });
     await ledger.record([seen('a')]);
     const earlier = await ledger.recall('a');
@@ -114,8 +114,8 @@ describe('note', () => {
   });
 
   it.each([
-    ['is not stored a moment later', 0, 1],
-    ['counts for a time to live, however soon it came', 300, 2],
+    ['is not stored if it follows at once', 0, 1],
+    ['is stored if sightings expire, however soon it follows', 300, 2],
   ])('the same view again %s', async (_, ttlMs, atMs) => {
     const { ledger } = open({ ttlMs });
     const view = seen('a', 1, { stamp: { dev: 1n, ino: 2n, size: 3n, mtimeNs: 4n, ctimeNs: 5n } });
@@ -124,7 +124,7 @@ describe('note', () => {
     expect(await ledger.recall('a')).toMatchObject({ atMs });
   });
 
-  it('keeps the bound', async () => {
+  it('respects the limit of sightings', async () => {
     const { ledger } = open({ maxSightings: 20 });
     for (let n = 0; n < 100; n++) {
       const key = `file-${n}`;
@@ -136,7 +136,7 @@ describe('note', () => {
 });
 
 describe('forgetting', () => {
-  it('of one file leaves the reason, of everything nothing', async () => {
+  it('of one file leaves a stub with the reason; of everything leaves nothing', async () => {
     const { ledger } = open();
     await ledger.record([seen('a'), seen('b')]);
     await ledger.forget('a');
@@ -159,7 +159,7 @@ describe('forgetting', () => {
   });
 });
 
-it('of very many deleted files only those that were seen leave a tombstone', async () => {
+it('of very many deleted files leaves tombstones only for seen ones', async () => {
   const { ledger, store } = open();
   await ledger.record([seen('f1')]);
   const keys = Array.from({ length: 1000 }, (_, index) => `f${index}`);
@@ -186,14 +186,14 @@ describe('compaction', () => {
     expect((await ledger.recall('a'))?.coverage).toEqual(NOTHING);
   });
 
-  it('leaves no refused content: the model no longer knows what it sent', async () => {
+  it('drops refused content, because the model no longer knows what it sent', async () => {
     const { ledger } = open();
     await ledger.record([seen('a', 1, { refusedContent: 'h' })]);
     await ledger.compacted();
     expect(await ledger.recall('a')).not.toHaveProperty('refusedContent');
   });
 
-  it('keeps tombstones, which are no context', async () => {
+  it('keeps tombstones, which do not depend on the context', async () => {
     const { ledger, store } = open({ compaction: 'clear' });
     await store.record(await ledger.tombstoneWrites(['a'], 5));
     await ledger.compacted();
@@ -201,7 +201,7 @@ describe('compaction', () => {
   });
 });
 
-it('a rewind drops what was seen later, and what was added to later', async () => {
+it('a rewind drops sightings that were made or extended later', async () => {
   const { ledger } = open();
   await ledger.record([seen('old', 10), seen('new', 30), seen('both', 10, { coverage: lines(1, 2) })]);
   await ledger.record([seen('both', 30, { coverage: lines(3, 4) })]);
@@ -211,7 +211,7 @@ it('a rewind drops what was seen later, and what was added to later', async () =
   expect(await ledger.recall('both')).toMatchObject({ lost: 'rewound' });
 });
 
-it('a check drops what it does not confirm', async () => {
+it('a check drops sightings that it does not confirm', async () => {
   const { ledger } = open();
   await ledger.record([seen('a'), seen('b')]);
   expect(await ledger.verify(async ({ key }) => key === 'a')).toEqual({ kept: 1, dropped: 1 });
@@ -219,7 +219,7 @@ it('a check drops what it does not confirm', async () => {
   expect(await ledger.recall('b')).toMatchObject({ lost: 'forgotten' });
 });
 
-it('a fork begins with what was seen, and goes its own way', async () => {
+it('a fork begins with the sightings of its parent, and is independent afterwards', async () => {
   const { ledger, store } = open();
   await ledger.record([seen('a')]);
   await store.record(await ledger.forkWrites('s2'));
@@ -230,7 +230,7 @@ it('a fork begins with what was seen, and goes its own way', async () => {
 });
 
 describe('a bounded ledger', () => {
-  it('evicts the oldest, never the one just seen, and remembers that it did', async () => {
+  it('evicts the oldest sighting, never the newest, and leaves a stub', async () => {
     const { ledger } = open({ maxSightings: 10 });
     for (let i = 1; i <= 10; i++) await ledger.record([seen(`f${i}`, 100 - i)]);
     expect(await ledger.all()).toHaveLength(10);
@@ -249,7 +249,7 @@ describe('a bounded ledger', () => {
     expect(await ledger.recall('f10')).toMatchObject({ lost: 'evicted', fingerprint: undefined });
   });
 
-  it('stays bounded over many files, also across ledgers of one session', async () => {
+  it('stays within its limit over many files, even across ledgers of one session', async () => {
     const store = new MemoryStore();
     for (let round = 0; round < 20; round++) {
       const { ledger } = open({ store, maxSightings: 10 });
@@ -261,7 +261,7 @@ describe('a bounded ledger', () => {
     expect((await open({ store }).ledger.recall('f19-6'))?.coverage).toEqual(WHOLE);
   });
 
-  it('stays bounded, within a tenth or so, when every record comes from a ledger of its own', async () => {
+  it('exceeds its limit by about a tenth at most if every record comes from another ledger', async () => {
     const store = new MemoryStore();
     for (let i = 0; i < 1500; i++)
       await open({ store, maxSightings: 700 }).ledger.record([seen(`/repo/src/file-${i}.ts`, i)]);
@@ -270,7 +270,7 @@ describe('a bounded ledger', () => {
     expect(live.length).toBeLessThan(900);
   });
 
-  it('recounts after a failure, for what it meant to evict is still there', async () => {
+  it('counts again after a failure, because nothing was evicted', async () => {
     const store = new MemoryStore();
     const healthy = open({ store, maxSightings: 10 }).ledger;
     for (let i = 0; i < 10; i++) await healthy.record([seen(`f${i}`, i)]);
@@ -290,7 +290,7 @@ describe('a bounded ledger', () => {
 });
 
 describe('export and import', () => {
-  it('carries what was seen, without stamps, if the check confirms it', async () => {
+  it('transfers sightings without stamps, if the check confirms them', async () => {
     const from = open().ledger;
     const stamp = { dev: 1n, ino: 2n, size: 3n, mtimeNs: 4n, ctimeNs: 5n };
     await from.record([
@@ -310,7 +310,7 @@ describe('export and import', () => {
     expect(await to.recall('changed')).toBeUndefined();
   });
 
-  it('keeps what compaction left a baseline', async () => {
+  it('transfers baselines that remain after a compaction', async () => {
     const from = open().ledger;
     await from.record([seen('a')]);
     await from.compacted();
@@ -320,15 +320,15 @@ describe('export and import', () => {
   });
 
   it.each([
-    ['no JSON', '{'],
-    ['something else', '{"version":1,"sightings":[]}'],
+    ['text that is not JSON', '{'],
+    ['JSON of another kind', '{"version":1,"sightings":[]}'],
     ['a later version', '{"lookfirst":"sightings","version":2,"sightings":[]}'],
-    ['no list', '{"lookfirst":"sightings","version":1}'],
+    ['a missing list', '{"lookfirst":"sightings","version":1}'],
     ['a sighting without a fingerprint', exportOf({ fingerprint: undefined })],
-    ['a range turned round', exportOf({ coverage: { kind: 'lines', ranges: [{ from: 5, to: 1 }] } })],
+    ['a reversed range', exportOf({ coverage: { kind: 'lines', ranges: [{ from: 5, to: 1 }] } })],
     ['an unknown coverage', exportOf({ coverage: { kind: 'most' } })],
-    ['flags that are no flags', exportOf({ flags: { clamped: 'no' } })],
-    ['an unknown way of seeing', exportOf({ how: 'guess' })],
+    ['invalid flags', exportOf({ flags: { clamped: 'no' } })],
+    ['an unknown `how`', exportOf({ how: 'guess' })],
     ['a tombstone as coverage', exportOf({ coverage: null })],
   ])('refuses %s', async (_what, text) => {
     const { ledger } = open();
@@ -365,7 +365,7 @@ function failing(store: Store, maxSightings = 100): { ledger: Ledger; heal: () =
 it.each([
   ['numbered files', (i: number) => `/repo/src/file-${i}.ts`],
   ['one name in many folders', (i: number) => `/repo/packages/p${i}/index.ts`],
-])('about one key in %s is sampled, always the same', (_what, name) => {
+])('about one key in 64 is sampled, always the same: %s', (_what, name) => {
   const keys = Array.from({ length: 64_000 }, (_, i) => name(i));
   const sampled = keys.filter(isSampled);
   expect(sampled.length).toBeGreaterThan((keys.length / SAMPLE) * 0.7);

@@ -10,7 +10,7 @@ const seen = (key: string, atMs: number): Sighting => sighting({ key, atMs });
 const keys = (sightings: readonly Sighting[]): string[] => sightings.map(({ key }) => key);
 
 describe('evict', () => {
-  it('takes the oldest, and a tenth more than it must', () => {
+  it('evicts the oldest sightings, a tenth more than necessary', () => {
     const all = [seen('c', 3), seen('a', 1), seen('b', 2)].concat(
       Array.from({ length: 17 }, (_, i) => seen(`f${i}`, 9)),
     );
@@ -19,13 +19,13 @@ describe('evict', () => {
     expect(live).toBe(18);
   });
 
-  it('never takes what is being written', () => {
+  it('never evicts sightings that are being written', () => {
     const all = [seen('a', 1), seen('b', 2), seen('c', 3)];
     const { stubs } = evict(all, { max: 3, keep: new Map([['a', seen('a', 9)]]), added: 1 });
     expect(keys(stubs)).toEqual(['b', 'c']);
   });
 
-  it('keeps as many reasons as sightings, the newest', () => {
+  it('keeps as many stubs as sightings, the newest ones', () => {
     const all = [
       stubOf(seen('old', 1), 'evicted'),
       tombstoneOf('older', 0),
@@ -53,24 +53,24 @@ const VIEW: Sighting = {
   atMs: 10_000,
 };
 
-describe('a view is the same as the last one', () => {
+describe('a view repeats the last one only if nothing but a moment has passed:', () => {
   it.each<[string, Partial<Sighting>, boolean]>([
     ['a moment later', { atMs: 10_999 }, true],
-    ['a second later: its time counts', { atMs: 11_000 }, false],
+    ['a second later', { atMs: 11_000 }, false],
     ['other bytes', { fingerprint: { sha256: 'b'.repeat(64), size: 3 } }, false],
     ['the same bytes in another file', { stamp: { ...STAMP, ino: 9n } }, false],
-    ['no longer racy', { racy: true }, false],
+    ['a racy stamp', { racy: true }, false],
     ['some lines only', { coverage: { kind: 'lines', ranges: [{ from: 1, to: 1 }] } }, false],
-    ['nothing of it', { coverage: NOTHING }, false],
+    ['no lines', { coverage: NOTHING }, false],
     ['cut lines', { flags: { ...NO_FLAGS, clamped: true } }, false],
     ['a page without a fingerprint', { fingerprint: undefined }, false],
-    ['written, not read', { how: 'write' }, false],
-    ['a content was refused meanwhile', { refusedContent: 'c' }, false],
+    ['a write instead of a read', { how: 'write' }, false],
+    ['refused content in between', { refusedContent: 'c' }, false],
   ])('%s', (_, change, same) => {
     expect(isSameView(VIEW, { ...VIEW, ...change }, SAME_MOMENT_MS)).toBe(same);
   });
 
-  it('nothing was known before', () => {
+  it('no earlier view', () => {
     expect(isSameView(undefined, VIEW, SAME_MOMENT_MS)).toBe(false);
   });
 });

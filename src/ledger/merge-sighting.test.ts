@@ -15,20 +15,30 @@ const view = (coverage: Coverage, changes: Partial<Sighting> = {}): Sighting =>
 
 describe('coverage', () => {
   it.each<[string, Sighting | undefined, Sighting, Coverage]>([
-    ['begins with the first view', undefined, view(lines([1, 5])), lines([1, 5])],
-    ['adds up at one fingerprint', view(lines([1, 2])), view(lines([5, 6])), lines([1, 2], [5, 6])],
-    ['of touching pages is one range', view(lines([1, 5])), view(lines([6, 8])), lines([1, 8])],
-    ['of all pages is the whole', view(lines([1, 5])), view(lines([6, 10])), WHOLE],
-    ['whole stays whole', view(WHOLE), view(lines([1, 2])), WHOLE],
-    ['of other bytes replaces', view(WHOLE), view(lines([1, 2]), { fingerprint: OTHER }), lines([1, 2])],
+    ['is that of the first view', undefined, view(lines([1, 5])), lines([1, 5])],
+    ['adds up for the same fingerprint', view(lines([1, 2])), view(lines([5, 6])), lines([1, 2], [5, 6])],
+    ['of adjacent pages is one range', view(lines([1, 5])), view(lines([6, 8])), lines([1, 8])],
+    ['of all pages is whole', view(lines([1, 5])), view(lines([6, 10])), WHOLE],
+    ['that is whole stays whole', view(WHOLE), view(lines([1, 2])), WHOLE],
     [
-      'after compaction begins anew',
+      'of other bytes replaces the old one',
+      view(WHOLE),
+      view(lines([1, 2]), { fingerprint: OTHER }),
+      lines([1, 2]),
+    ],
+    [
+      'after compaction is that of the new view',
       view(NOTHING, { lost: 'compacted' }),
       view(lines([3, 4])),
       lines([3, 4]),
     ],
-    ['after a tombstone begins anew', sighting({ tombstone: true }), view(lines([3, 4])), lines([3, 4])],
-    ['ends with a tombstone', view(WHOLE), sighting({ tombstone: true, coverage: NOTHING }), NOTHING],
+    [
+      'after a tombstone is that of the new view',
+      sighting({ tombstone: true }),
+      view(lines([3, 4])),
+      lines([3, 4]),
+    ],
+    ['is empty after a tombstone', view(WHOLE), sighting({ tombstone: true, coverage: NOTHING }), NOTHING],
     [
       'of a file whose end is unknown is never whole',
       view(lines([1, 5]), { totalLines: undefined }),
@@ -36,31 +46,31 @@ describe('coverage', () => {
       lines([1, 9]),
     ],
     [
-      'of an own edit is what the caller carried over',
+      'after an own edit is the one that the caller computed',
       view(lines([1, 5])),
       view(lines([1, 6]), { how: 'edit', fingerprint: OTHER }),
       lines([1, 6]),
     ],
     [
-      'of an own edit never becomes the whole of a partial view',
+      'after an own edit of a partly seen file is never whole',
       view(lines([1, 5])),
       view(WHOLE, { how: 'edit', fingerprint: OTHER }),
       NOTHING,
     ],
     [
-      'of an own edit stays whole after a whole view',
+      'after an own edit of a wholly seen file is whole',
       view(WHOLE),
       view(WHOLE, { how: 'edit', fingerprint: OTHER }),
       WHOLE,
     ],
     [
-      'of an own write is whole after any view',
+      'after an own write is whole',
       view(lines([1, 5])),
       view(WHOLE, { how: 'write', fingerprint: OTHER }),
       WHOLE,
     ],
     [
-      'of a description beside text is the text’s',
+      'of text is not changed by a description',
       view(lines([1, 2])),
       view(WHOLE, { flags: flags({ notText: true }) }),
       lines([1, 2]),
@@ -74,40 +84,55 @@ describe('flags', () => {
   const clamped = flags({ clamped: true });
   const redacted = flags({ redacted: true });
   it.each<[string, Sighting, Sighting, Partial<Sighting['flags']>]>([
-    ['a cut view taints', view(lines([1, 5])), view(lines([6, 9]), { flags: clamped }), { clamped: true }],
     [
-      'a clean view of other lines does not heal',
+      'a view with cut lines sets the flag',
+      view(lines([1, 5])),
+      view(lines([6, 9]), { flags: clamped }),
+      { clamped: true },
+    ],
+    [
+      'a clean view of other lines does not clear the flag',
       view(lines([1, 5]), { flags: clamped }),
       view(lines([6, 9])),
       { clamped: true },
     ],
     [
-      'a clean view of the same lines heals',
+      'a clean view of the same lines clears the flag',
       view(lines([3, 4]), { flags: clamped }),
       view(lines([1, 5])),
       { clamped: false },
     ],
     [
-      'a clean view of some of them does not',
+      'a clean view of some of the lines does not clear the flag',
       view(lines([1, 5]), { flags: clamped }),
       view(lines([2, 5])),
       { clamped: true },
     ],
-    ['a clean whole view heals', view(WHOLE, { flags: clamped }), view(WHOLE), { clamped: false }],
+    ['a clean whole view clears the flag', view(WHOLE, { flags: clamped }), view(WHOLE), { clamped: false }],
     [
-      'lines seen whole before are not tainted by a cut view',
+      'a cut view of lines that were seen uncut does not set the flag',
       view(WHOLE),
       view(lines([3, 4]), { flags: clamped }),
       { clamped: false },
     ],
     [
-      'blanks taint the same way',
+      'a masked view keeps its flag in the same way',
       view(lines([1, 5]), { flags: redacted }),
       view(lines([6, 9])),
       { redacted: true },
     ],
-    ['and are healed the same way', view(WHOLE, { flags: redacted }), view(WHOLE), { redacted: false }],
-    ['twice cut is cut', view(WHOLE, { flags: clamped }), view(WHOLE, { flags: clamped }), { clamped: true }],
+    [
+      'a clean whole view clears the flag for masked text',
+      view(WHOLE, { flags: redacted }),
+      view(WHOLE),
+      { redacted: false },
+    ],
+    [
+      'two cut views keep the flag',
+      view(WHOLE, { flags: clamped }),
+      view(WHOLE, { flags: clamped }),
+      { clamped: true },
+    ],
     [
       'other bytes bring their own flags',
       view(WHOLE, { flags: clamped }),
@@ -115,31 +140,31 @@ describe('flags', () => {
       { clamped: false },
     ],
     [
-      'an own edit heals nothing',
+      'an own edit clears no flag',
       view(WHOLE, { flags: flags({ clamped: true, redacted: true }) }),
       view(WHOLE, { how: 'edit', fingerprint: OTHER }),
       { clamped: true, redacted: true },
     ],
     [
-      'an own write heals all',
+      'an own write clears all flags',
       view(WHOLE, { flags: redacted }),
       view(WHOLE, { how: 'write', fingerprint: OTHER }),
       { redacted: false },
     ],
     [
-      'text after a description is text',
+      'a view of text after a description clears the flag',
       view(NOTHING, { flags: flags({ notText: true }) }),
       view(WHOLE),
       { notText: false },
     ],
     [
-      'a description after text is still text',
+      'a description after a view of text does not set the flag',
       view(WHOLE),
       view(NOTHING, { flags: flags({ notText: true }) }),
       { notText: false },
     ],
     [
-      'a confirmed view confirms',
+      'a confirmed view clears the flag for unverified views',
       view(WHOLE, { flags: flags({ unverified: true }) }),
       view(WHOLE),
       { unverified: false },
@@ -152,18 +177,23 @@ describe('flags', () => {
 describe('refused content', () => {
   const refused = { refusedContent: 'h' };
   it.each<[string, Sighting, Sighting, string | undefined]>([
-    ['comes with the cure', view(WHOLE), view(WHOLE, { how: 'cure', fingerprint: OTHER, ...refused }), 'h'],
-    ['survives a page read again', view(WHOLE, refused), view(lines([1, 5])), 'h'],
-    ['survives a search hit', view(WHOLE, refused), view(lines([1, 1]), { how: 'search' }), 'h'],
-    ['is forgiven by a full read', view(WHOLE, refused), view(WHOLE), undefined],
     [
-      'is forgotten with its bytes',
+      'is set by the diff of a refusal',
+      view(WHOLE),
+      view(WHOLE, { how: 'cure', fingerprint: OTHER, ...refused }),
+      'h',
+    ],
+    ['is kept after a page was read again', view(WHOLE, refused), view(lines([1, 5])), 'h'],
+    ['is kept after a search hit', view(WHOLE, refused), view(lines([1, 1]), { how: 'search' }), 'h'],
+    ['is cleared by a full read', view(WHOLE, refused), view(WHOLE), undefined],
+    [
+      'is cleared with other bytes',
       view(WHOLE, refused),
       view(lines([1, 5]), { fingerprint: OTHER }),
       undefined,
     ],
     [
-      'is forgotten by an own edit',
+      'is cleared by an own edit',
       view(WHOLE, refused),
       view(WHOLE, { how: 'edit', fingerprint: OTHER }),
       undefined,
@@ -185,21 +215,26 @@ describe('pages of a huge file', () => {
     });
 
   it.each<[string, Sighting, Sighting, Coverage]>([
-    ['add up at one stamp', page(1, 5), page(6, 9), lines([1, 9])],
-    ['add up at another', page(1, 5), page(6, 9, { stamp: { ...stamp, mtimeNs: 6n } }), lines([1, 9])],
+    ['add up for the same stamp', page(1, 5), page(6, 9), lines([1, 9])],
+    [
+      'add up for different stamps',
+      page(1, 5),
+      page(6, 9, { stamp: { ...stamp, mtimeNs: 6n } }),
+      lines([1, 9]),
+    ],
     ['add up after a racy stamp', page(1, 5, { racy: true }), page(6, 9), lines([1, 9])],
     [
-      'never become the whole without one fingerprint',
+      'never become whole without a fingerprint',
       page(1, 5, { racy: true }),
       page(6, 9, { totalLines: 9 }),
       lines([1, 9]),
     ],
-    ['are replaced by a page that holds them', page(2, 5, { racy: true }), page(1, 9), lines([1, 9])],
+    ['are replaced by a page that contains them', page(2, 5, { racy: true }), page(1, 9), lines([1, 9])],
   ])('%s', (_rule, old, next, expected) => {
     expect(mergeSighting(old, next).coverage).toEqual(expected);
   });
 
-  it('keep the fingerprint that a whole view had found', () => {
+  it('keep the fingerprint of an earlier whole view', () => {
     expect(mergeSighting(view(WHOLE, { stamp }), page(1, 2))).toMatchObject({
       fingerprint: sighting().fingerprint,
       coverage: WHOLE,
@@ -218,7 +253,7 @@ it('the time and the stamp are those of the latest view', () => {
   });
 });
 
-it('after compaction an own edit is still out of context', () => {
+it('after compaction, an own edit does not restore coverage', () => {
   const old = view(NOTHING, { lost: 'compacted' });
   expect(mergeSighting(old, view(NOTHING, { how: 'edit', fingerprint: OTHER }))).toMatchObject({
     coverage: NOTHING,

@@ -9,16 +9,31 @@ const BINARY = { ...FILE, binary: true };
 describe('content', () => {
   it.each<[string, Partial<Facts>, Partial<Policy>, string]>([
     ['text over text', { target: { ...FILE, binary: false } }, {}, 'pass'],
-    ['text over a file not looked into', {}, {}, 'pass'],
+    ['text over a file that was not read', {}, {}, 'pass'],
     ['text over a binary', { target: BINARY }, {}, 'NOT_TEXT'],
     ['bytes over a binary', { target: BINARY, contentKind: 'bytes' }, {}, 'pass'],
-    ['text over a binary, where any view will do', { target: BINARY }, { overwrite: 'any' }, 'pass'],
+    [
+      'text over a binary, if any sighting licenses an overwrite',
+      { target: BINARY },
+      { overwrite: 'any' },
+      'pass',
+    ],
     ['an edit in a binary', { action: 'edit', target: BINARY }, { overwrite: 'any' }, 'NOT_TEXT'],
     ['an insert into a binary', { action: 'insert', target: BINARY }, {}, 'NOT_TEXT'],
     ['delete of a binary', { action: 'delete', target: BINARY }, {}, 'pass'],
-    ['a stub for the rest', { placeholder: 'rest unchanged' }, {}, 'PLACEHOLDER_CONTENT'],
-    ['a stub in a new file', { placeholder: 'x', target: { exists: false } }, {}, 'PLACEHOLDER_CONTENT'],
-    ['a stub, allowed', { placeholder: 'rest unchanged' }, { placeholders: 'allow' }, 'pass'],
+    ['a placeholder for the rest', { placeholder: 'rest unchanged' }, {}, 'PLACEHOLDER_CONTENT'],
+    [
+      'a placeholder in a new file',
+      { placeholder: 'x', target: { exists: false } },
+      {},
+      'PLACEHOLDER_CONTENT',
+    ],
+    [
+      'a placeholder that the policy allows',
+      { placeholder: 'rest unchanged' },
+      { placeholders: 'allow' },
+      'pass',
+    ],
   ])('%s', (_rule, given, under, expected) => {
     expect(says(content, facts(given), policy(under))).toBe(expected);
   });

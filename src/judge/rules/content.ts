@@ -3,8 +3,8 @@ import type { Facts } from '../facts.ts';
 import { type JudgeRule, no, PASS } from '../ruling.ts';
 
 /**
- * Refuses text for a file that is not text, and text that contains Lookfirst's own read decorations or a stub
- * for omitted lines.
+ * Refuses text for a file that is not text, text with line numbers copied from a read, and text with a placeholder for
+ * omitted lines.
  */
 export const content: JudgeRule = (facts, policy) => {
   if (mixesTextIntoBinary(facts, policy)) return no(facts, { code: 'NOT_TEXT', next: 'other_tool' });

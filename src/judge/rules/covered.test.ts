@@ -15,29 +15,35 @@ const GONE: Partial<Facts> = { sighting: sighting({ coverage: NOTHING, lost: 'co
 
 describe('covered', () => {
   it.each<[JudgedAction, string, Partial<Facts>, Partial<Policy>, string]>([
-    ['overwrite', 'of what was seen whole', view(WHOLE), {}, 'pass'],
-    ['overwrite', 'of a part', view(HEAD), {}, 'PARTIALLY_READ'],
-    ['overwrite', 'of a part, where any view will do', view(HEAD), { overwrite: 'any' }, 'pass'],
+    ['overwrite', 'of a file seen whole', view(WHOLE), {}, 'pass'],
+    ['overwrite', 'of a partly seen file', view(HEAD), {}, 'PARTIALLY_READ'],
+    [
+      'overwrite',
+      'of a partly seen file, if any sighting is enough',
+      view(HEAD),
+      { overwrite: 'any' },
+      'pass',
+    ],
     ['overwrite', 'of cut lines', view(WHOLE, { clamped: true }), {}, 'PARTIALLY_READ'],
     ['overwrite', 'of redacted text', view(WHOLE, { redacted: true }), {}, 'REDACTED_READ'],
     ['overwrite', 'of a described binary', view(NOTHING, { notText: true }), {}, 'NOT_TEXT'],
-    ['delete', 'of what was seen whole', view(WHOLE), {}, 'pass'],
-    ['delete', 'of a part', view(HEAD), {}, 'PARTIALLY_READ'],
+    ['delete', 'of a file seen whole', view(WHOLE), {}, 'pass'],
+    ['delete', 'of a partly seen file', view(HEAD), {}, 'PARTIALLY_READ'],
     ['delete', 'of a described binary', view(NOTHING, { notText: true }), {}, 'pass'],
-    ['delete', 'of cut lines, for undo brings them back', view(WHOLE, { clamped: true }), {}, 'pass'],
-    ['delete', 'of a part of a file too large to load', view(HEAD), { maxEditBytes: 1 }, 'pass'],
+    ['delete', 'of cut lines, because an undo can restore them', view(WHOLE, { clamped: true }), {}, 'pass'],
+    ['delete', 'of a partly seen file that is too large to load', view(HEAD), { maxEditBytes: 1 }, 'pass'],
     ['delete', 'of a file too large to load, after compaction', GONE, { maxEditBytes: 1 }, 'PARTIALLY_READ'],
-    ['delete', 'of a part, where any view will do', view(HEAD), { overwrite: 'any' }, 'pass'],
+    ['delete', 'of a partly seen file, if any sighting is enough', view(HEAD), { overwrite: 'any' }, 'pass'],
     ['edit', 'in seen lines', { ...view(HEAD), touched: [{ from: 2, to: 3 }] }, { partial: 'lines' }, 'pass'],
     ['edit', 'in unseen lines', { ...view(HEAD), touched: [{ from: 4, to: 5 }] }, {}, 'unseen-lines'],
     [
       'edit',
-      'in unseen lines, strictly',
+      'in unseen lines, under `partial: lines`',
       { ...view(HEAD), touched: [{ from: 4, to: 5 }] },
       { partial: 'lines' },
       'PARTIALLY_READ',
     ],
-    ['edit', 'before its lines are known', view(HEAD), { partial: 'lines' }, 'pass'],
+    ['edit', 'before the touched lines are known', view(HEAD), { partial: 'lines' }, 'pass'],
     ['edit', 'of a described notebook', view(NOTHING, { notText: true }), {}, 'NOT_TEXT'],
     ['edit', 'of redacted text, by its anchor', view(WHOLE, { redacted: true }), {}, 'pass'],
     [
@@ -49,14 +55,14 @@ describe('covered', () => {
     ],
     [
       'edit',
-      'after compaction, by an anchor that proves itself',
+      'after compaction, with an exact anchor',
       { ...GONE, touched: [{ from: 2, to: 2 }] },
       {},
       'pass',
     ],
     [
       'edit',
-      'after compaction, where lines must be seen',
+      'after compaction, under `partial: lines`',
       { ...GONE, touched: [{ from: 2, to: 2 }] },
       { partial: 'lines' },
       'NOT_READ',
@@ -71,13 +77,13 @@ describe('covered', () => {
     ],
     [
       'insert',
-      'beside an unseen line, where any view will do',
+      'beside an unseen line, if any sighting is enough',
       { ...view(HEAD), touched: [{ from: 4, to: 5 }] },
       { overwrite: 'any' },
       'unseen-lines',
     ],
-    ['overwrite', 'where seeing is optional', view(HEAD), { seen: 'optional' }, 'pass'],
-    ['move', 'of anything', view(HEAD), {}, 'pass'],
+    ['overwrite', 'if the policy requires no sighting', view(HEAD), { seen: 'optional' }, 'pass'],
+    ['move', 'of a partly seen file', view(HEAD), {}, 'pass'],
   ])('%s %s', (action, _what, given, under, expected) => {
     expect(says(covered, facts({ action, ...given }), policy(under))).toBe(expected);
   });
@@ -102,17 +108,17 @@ describe('covered', () => {
       { next: 'read_range', detail: { missing: [{ from: 5, to: 10 }], totalLines: 10, seenAtMs: SEEN_AT } },
     ],
     [
-      'the current number of lines, where it is known',
+      'the current number of lines, if it is known',
       { ...view(HEAD), totalLines: 6 },
       { next: 'read_range', detail: { missing: [{ from: 5, to: 6 }], totalLines: 6, seenAtMs: SEEN_AT } },
     ],
     [
-      'that cut lines stay cut, and an edit is the way',
+      'the cut lines and suggests an edit, because a read would cut them again',
       view(WHOLE, { clamped: true }),
       { next: 'use_edit', detail: { reason: 'clamped', totalLines: 10, seenAtMs: SEEN_AT } },
     ],
     [
-      'both, when both',
+      'both cut lines and missing lines',
       view(HEAD, { clamped: true }),
       { next: 'use_edit', detail: { reason: 'clamped', missing: [{ from: 5, to: 10 }] } },
     ],
@@ -127,13 +133,13 @@ const r = (from: number, to: number): LineRange => ({ from, to });
 const lines = (...ranges: LineRange[]): Coverage => ({ kind: 'lines', ranges });
 
 it.each<[string, Coverage, LineRange[], LineRange[]]>([
-  ['whole leaves nothing', WHOLE, [r(1, 5)], []],
-  ['nothing leaves all', NOTHING, [r(3, 5), r(1, 2)], [r(1, 5)]],
-  ['nothing touched', NOTHING, [], []],
-  ['inside', lines(r(1, 10)), [r(2, 3)], []],
-  ['over both ends', lines(r(4, 6)), [r(2, 8)], [r(2, 3), r(7, 8)]],
+  ['whole coverage leaves no line unseen', WHOLE, [r(1, 5)], []],
+  ['empty coverage leaves all lines unseen', NOTHING, [r(3, 5), r(1, 2)], [r(1, 5)]],
+  ['no touched lines', NOTHING, [], []],
+  ['touched lines inside the coverage', lines(r(1, 10)), [r(2, 3)], []],
+  ['touched lines beyond both ends of the coverage', lines(r(4, 6)), [r(2, 8)], [r(2, 3), r(7, 8)]],
   ['a gap across two touched ranges', lines(r(1, 2), r(9, 9)), [r(2, 4), r(6, 9)], [r(3, 4), r(6, 8)]],
-  ['far behind what was seen', lines(r(1, 2)), [r(50, 51)], [r(50, 51)]],
+  ['touched lines far after the coverage', lines(r(1, 2)), [r(50, 51)], [r(50, 51)]],
   ['several gaps in one range', lines(r(2, 2), r(4, 4)), [r(1, 5)], [r(1, 1), r(3, 3), r(5, 5)]],
 ])('unseenOf: %s', (_what, coverage, touched, expected) => {
   expect(unseenOf(coverage, touched)).toEqual(expected);

@@ -17,7 +17,7 @@ describe('folder', () => {
     expect(says(folder, facts({ action: 'delete', target: FOLDER, folder: given }))).toBe(expected);
   });
 
-  it('asks nothing where seeing is optional, nor of files, nor of moves', () => {
+  it('passes if the policy requires no sighting, and for files and moves', () => {
     const given = facts({ action: 'delete', target: FOLDER, folder: base });
     expect(says(folder, given, policy({ seen: 'optional' }))).toBe('pass');
     expect(says(folder, facts({ action: 'delete' }))).toBe('pass');

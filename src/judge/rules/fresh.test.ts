@@ -24,58 +24,63 @@ describe('fresh', () => {
 
   it.each<[string, Partial<Facts>, Partial<Policy>, string]>([
     ['same bytes are never stale, whatever the time says', { otherTime: true }, {}, 'pass'],
+    ['an unknown state is unverifiable', { freshness: 'unknown', errno: 'EIO' }, {}, 'UNVERIFIABLE'],
+    ['a missing comparison counts as unknown', { freshness: undefined }, {}, 'UNVERIFIABLE'],
     [
-      'an unknown state is not stale, and not fresh',
-      { freshness: 'unknown', errno: 'EIO' },
-      {},
-      'UNVERIFIABLE',
-    ],
-    ['nothing known counts as unknown', { freshness: undefined }, {}, 'UNVERIFIABLE'],
-    [
-      'unknown, and the operator goes on',
+      'an unknown state, if the policy allows verification errors',
       { freshness: 'unknown' },
       { verificationErrors: 'allow' },
       'stale-warning',
     ],
-    ['unknown, where staleness only warns', { freshness: 'unknown' }, { staleness: 'warn' }, 'stale-warning'],
-    ['unknown, and not asked', { freshness: 'unknown' }, { staleness: 'off' }, 'pass'],
-    ['refused content again', { sighting: refusedBefore, contentHash: HASH }, {}, 'STALE'],
-    ['other content', { sighting: refusedBefore, contentHash: 'ef'.repeat(32) }, {}, 'pass'],
     [
-      'refused content that is by now what is there',
+      'an unknown state, if staleness only warns',
+      { freshness: 'unknown' },
+      { staleness: 'warn' },
+      'stale-warning',
+    ],
+    ['an unknown state, if staleness is off', { freshness: 'unknown' }, { staleness: 'off' }, 'pass'],
+    ['content that was refused before', { sighting: refusedBefore, contentHash: HASH }, {}, 'STALE'],
+    [
+      'other content than was refused before',
+      { sighting: refusedBefore, contentHash: 'ef'.repeat(32) },
+      {},
+      'pass',
+    ],
+    [
+      'refused content that equals the present bytes',
       { sighting: refusedBefore, contentHash: HASH, currentHash: HASH },
       {},
       'pass',
     ],
     [
-      'a changed file, but the new content is what is there',
+      'a changed file whose bytes equal the new content',
       { freshness: 'changed', contentHash: HASH, currentHash: HASH },
       {},
       'pass',
     ],
-    ['seed B: another time is stale, same bytes or not', { otherTime: true }, B, 'STALE'],
-    ['seed B: the same time and bytes are not', { otherTime: false }, B, 'pass'],
+    ['seed B: another time is stale even with the same bytes', { otherTime: true }, B, 'STALE'],
+    ['seed B: the same time and bytes are fresh', { otherTime: false }, B, 'pass'],
     [
       'seed B: other bytes are stale under an equal time',
       { otherTime: false, freshness: 'changed' },
       B,
       'STALE',
     ],
-    ['seed B: other bytes are stale without a time', { freshness: 'changed' }, B, 'STALE'],
-    ['seed B: same bytes without a time are not', { freshness: 'same' }, B, 'pass'],
+    ['seed B: other bytes are stale if no time is known', { freshness: 'changed' }, B, 'STALE'],
+    ['seed B: the same bytes are fresh if no time is known', { freshness: 'same' }, B, 'pass'],
     ['seed B: a failed check passes', { freshness: 'unknown' }, B, 'stale-warning'],
     [
-      'seed B: refused content again',
+      'seed B: content that was refused before',
       { sighting: refusedBefore, contentHash: HASH, otherTime: false },
       B,
       'STALE',
     ],
-    ['no sighting is not this rule’s', { sighting: undefined, freshness: undefined }, {}, 'pass'],
+    ['a missing sighting is left to another rule', { sighting: undefined, freshness: undefined }, {}, 'pass'],
   ])('%s', (_rule, given, under, expected) => {
     expect(says(fresh, facts(given), policy(under))).toBe(expected);
   });
 
-  it('STALE tells when it was seen, both times, and who wrote', () => {
+  it('STALE names the time of the sighting, both file times, and the writer', () => {
     const writer = { session: 'sub-2', atMs: 1_999_000 };
     const given = facts({
       freshness: 'changed',
@@ -91,7 +96,7 @@ describe('fresh', () => {
     });
   });
 
-  it('refused content sent again is told the revision that would let it pass, if all of the file was seen', () => {
+  it('content refused before gets the revision that confirms it, if the whole file was seen', () => {
     const revision = '0123456789ab';
     const given = { sighting: refusedBefore, contentHash: HASH, currentRevision: revision };
     expect(fresh(facts(given), policy())).toMatchObject({
@@ -105,7 +110,7 @@ describe('fresh', () => {
       expect(JSON.stringify(fresh(facts(less), policy()))).not.toContain(revision);
   });
 
-  it('a warning gives seed D’s reason', () => {
+  it('a warning has the reason of seed D', () => {
     const given = facts({
       freshness: 'changed',
       target: { ...FILE, sizeBytes: 120, mtimeMs: 2_000_000 },

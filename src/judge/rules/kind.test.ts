@@ -16,12 +16,12 @@ describe('kind', () => {
     ['fifo', ['pass', N, N, N, N, N, 'pass']],
     ['socket', ['pass', N, N, N, N, N, 'pass']],
     ['device', ['pass', N, N, N, N, N, 'pass']],
-  ])('a %s takes only what suits it', (kindOf, expected) => {
+  ])('allows only suitable actions on a %s', (kindOf, expected) => {
     const target = { ...FILE, kind: kindOf };
     expect(actions.map((action) => says(kind, facts({ action, target })))).toEqual(expected);
   });
 
-  it('a file without a write bit is neither changed, deleted nor moved away, even when empty', () => {
+  it('refuses to change, delete or move a file without a write bit, even if it is empty', () => {
     const target = { ...FILE, readOnly: true, empty: true };
     const R = 'READ_ONLY';
     expect(actions.map((action) => says(kind, facts({ action, target })))).toEqual([
@@ -35,7 +35,7 @@ describe('kind', () => {
     ]);
   });
 
-  it('a file with other names takes no new bytes where the policy says so, and can be taken away', () => {
+  it('refuses to write a file with other hard links if the policy says so, and allows to delete or move it', () => {
     const target = { ...FILE, linked: true };
     const P = 'PROTECTED';
     const under = policy({ hardLinks: 'refuse' });
@@ -44,16 +44,16 @@ describe('kind', () => {
     expect(says(kind, facts({ action: 'overwrite', target }))).toBe('pass');
   });
 
-  it('a read-only folder is no read-only file', () => {
+  it('does not treat a read-only folder as a read-only file', () => {
     const target = { ...FILE, kind: 'directory', readOnly: true } as const;
     expect(says(kind, facts({ action: 'delete', target }))).toBe('pass');
   });
 
-  it('nothing there passes', () => {
+  it('passes if the path does not exist', () => {
     expect(says(kind, facts({ target: MISSING }))).toBe('pass');
   });
 
-  it('the refusal names the kind', () => {
+  it('names the kind in the refusal', () => {
     const target = { ...FILE, kind: 'fifo' } as const;
     expect(kind(facts({ target }), Object.create(null))).toMatchObject({
       refusal: { detail: { kind: 'fifo' } },

@@ -6,20 +6,20 @@ import { revision } from './revision.ts';
 
 describe('revision', () => {
   it.each<[string, Partial<Facts>, string]>([
-    ['none expected', {}, 'pass'],
-    ['the current one', { expectedRevision: 'r1', currentRevision: 'r1' }, 'pass'],
+    ['no expected revision', {}, 'pass'],
+    ['the current revision', { expectedRevision: 'r1', currentRevision: 'r1' }, 'pass'],
     [
-      'another one, though the file was seen',
+      'another revision of a seen file',
       { expectedRevision: 'r0', currentRevision: 'r1' },
       'REVISION_MISMATCH',
     ],
     [
-      'another one, unseen',
+      'another revision of an unseen file',
       { expectedRevision: 'r0', currentRevision: 'r1', sighting: undefined },
       'REVISION_MISMATCH',
     ],
     [
-      'another one, but the session knows what is there and brings just that',
+      'another revision, but the content equals the present bytes, which were seen whole',
       {
         expectedRevision: 'r0',
         currentRevision: 'r1',
@@ -30,7 +30,7 @@ describe('revision', () => {
       'pass',
     ],
     [
-      'another one, and what is there, unseen',
+      'another revision, and the content equals the present bytes, which were not seen',
       {
         expectedRevision: 'r0',
         currentRevision: 'r1',
@@ -41,7 +41,7 @@ describe('revision', () => {
       'REVISION_MISMATCH',
     ],
     [
-      'another one, and what is there, of which only a part was seen',
+      'another revision, and the content equals the present bytes, which were seen in part',
       {
         ...{
           expectedRevision: 'r0',
@@ -54,14 +54,14 @@ describe('revision', () => {
       },
       'REVISION_MISMATCH',
     ],
-    ['an empty token', { expectedRevision: '', currentRevision: 'r1' }, 'REVISION_MISMATCH'],
-    ['the file is gone', { expectedRevision: 'r1', target: MISSING }, 'REVISION_MISMATCH'],
-    ['the bytes could not be looked at', { expectedRevision: 'r1', errno: 'EACCES' }, 'UNVERIFIABLE'],
+    ['an empty revision', { expectedRevision: '', currentRevision: 'r1' }, 'REVISION_MISMATCH'],
+    ['a revision of a missing file', { expectedRevision: 'r1', target: MISSING }, 'REVISION_MISMATCH'],
+    ['a revision of a file that cannot be read', { expectedRevision: 'r1', errno: 'EACCES' }, 'UNVERIFIABLE'],
   ])('%s', (_rule, given, expected) => {
     expect(says(revision, facts(given))).toBe(expected);
   });
 
-  it('never tells the current revision', () => {
+  it('never discloses the current revision', () => {
     const ruling = revision(
       facts({ expectedRevision: 'r0', currentRevision: 'secret' }),
       Object.create(null),

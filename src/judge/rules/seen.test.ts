@@ -12,16 +12,26 @@ const fromHistory = sighting({ fingerprint: undefined, flags: flags({ unverified
 
 describe('seen', () => {
   it.each<[string, Partial<Facts>, Partial<Policy>, string]>([
-    ['a sighting', {}, {}, 'pass'],
-    ['none', { sighting: undefined }, {}, 'NOT_READ'],
-    ['none, and that is fine', { sighting: undefined }, { seen: 'optional' }, 'pass'],
-    ['evicted', { sighting: stub }, {}, 'NOT_READ'],
-    ['made again after this session deleted it', { sighting: sighting({ tombstone: true }) }, {}, 'NOT_READ'],
-    ['only a folder was listed there', { sighting: sighting({ how: 'listing' }) }, {}, 'NOT_READ'],
-    ['said to have expired', { sighting: undefined, absence: 'expired' }, {}, 'READ_EXPIRED'],
-    ['within its time', { nowMs: SEEN_AT + 500 }, { ttlMs: 500 }, 'pass'],
-    ['after its time', { nowMs: SEEN_AT + 501 }, { ttlMs: 500 }, 'READ_EXPIRED'],
-    ['a clock that went back does not expire it', { nowMs: 0 }, { ttlMs: 500 }, 'pass'],
+    ['a file with a sighting', {}, {}, 'pass'],
+    ['a file without a sighting', { sighting: undefined }, {}, 'NOT_READ'],
+    [
+      'a file without a sighting, if the policy requires none',
+      { sighting: undefined },
+      { seen: 'optional' },
+      'pass',
+    ],
+    ['an evicted sighting', { sighting: stub }, {}, 'NOT_READ'],
+    [
+      'a file that was created again after this session deleted it',
+      { sighting: sighting({ tombstone: true }) },
+      {},
+      'NOT_READ',
+    ],
+    ['a listing of a folder at this path', { sighting: sighting({ how: 'listing' }) }, {}, 'NOT_READ'],
+    ['a sighting that has expired', { sighting: undefined, absence: 'expired' }, {}, 'READ_EXPIRED'],
+    ['a sighting within its time to live', { nowMs: SEEN_AT + 500 }, { ttlMs: 500 }, 'pass'],
+    ['a sighting after its time to live', { nowMs: SEEN_AT + 501 }, { ttlMs: 500 }, 'READ_EXPIRED'],
+    ['a clock that went back does not expire a sighting', { nowMs: 0 }, { ttlMs: 500 }, 'pass'],
     ['overwrite after compaction', { sighting: compacted }, {}, 'NOT_READ'],
     [
       'insert after compaction: no anchor proves the place',
@@ -30,35 +40,35 @@ describe('seen', () => {
       'NOT_READ',
     ],
     ['delete after compaction', { action: 'delete', sighting: compacted }, {}, 'NOT_READ'],
-    ['edit after compaction, same bytes', { action: 'edit', sighting: compacted }, {}, 'pass'],
+    ['edit after compaction, unchanged bytes', { action: 'edit', sighting: compacted }, {}, 'pass'],
     [
-      'edit after compaction, other bytes',
+      'edit after compaction, changed bytes',
       { action: 'edit', sighting: compacted, freshness: 'changed' },
       {},
       'NOT_READ',
     ],
     [
-      'edit after compaction, bytes unknown',
+      'edit after compaction, unknown bytes',
       { action: 'edit', sighting: compacted, freshness: 'unknown' },
       {},
       'NOT_READ',
     ],
     [
-      'edit after compaction that clears',
+      'edit after compaction under `compaction: clear`',
       { action: 'edit', sighting: compacted },
       { compaction: 'clear' },
       'NOT_READ',
     ],
-    ['a described binary has no lines, and was seen', { action: 'delete', sighting: described }, {}, 'pass'],
-    ['a transcript alone is not trusted', { sighting: fromHistory }, {}, 'NOT_READ'],
+    ['a binary that was described counts as seen', { action: 'delete', sighting: described }, {}, 'pass'],
+    ['an unconfirmed sighting from a transcript does not count', { sighting: fromHistory }, {}, 'NOT_READ'],
     [
-      'a transcript is enough where staleness only warns',
+      'an unconfirmed sighting from a transcript counts if staleness only warns',
       { sighting: fromHistory },
       { staleness: 'warn' },
       'pass',
     ],
     [
-      'a folder is not this rule’s',
+      'a folder is left to another rule',
       { action: 'delete', target: { ...FILE, kind: 'directory' }, sighting: undefined },
       {},
       'pass',
@@ -75,7 +85,7 @@ describe('seen', () => {
     [{ sighting: undefined, absence: 'forgotten' }, { reason: 'forgotten' }],
     [{ sighting: fromHistory }, { reason: 'unverified', seenAtMs: SEEN_AT }],
     [{ sighting: sighting({ tombstone: true }) }, { reason: 'recreated', seenAtMs: SEEN_AT }],
-  ])('the refusal says why there is nothing to go by: %j', (given, detail) => {
+  ])('the refusal says why there is no usable sighting: %j', (given, detail) => {
     const ruling = seen(facts(given), policy());
     expect(ruling.kind === 'refuse' && ruling.refusal.detail).toEqual(detail);
   });

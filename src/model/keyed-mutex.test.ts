@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { KeyedMutex } from './keyed-mutex.ts';
 
 describe('KeyedMutex', () => {
-  it('lets one holder in at a time, in the order of asking, per key', async () => {
+  it('grants one exclusive lock per key at a time, in the order of requests', async () => {
     const mutex = new KeyedMutex<string>();
     const order: string[] = [];
     const run = async (key: string, name: string): Promise<void> => {
@@ -16,7 +16,7 @@ describe('KeyedMutex', () => {
     expect(order).toEqual(['+1', '-1', '+2', '-2', '+3', '-3']);
   });
 
-  it('lets those who share in side by side, but not past one who waits to be alone', async () => {
+  it('grants shared locks together, but not before an earlier exclusive request', async () => {
     const mutex = new KeyedMutex<string>();
     const order: string[] = [];
     const run = async (sharing: 'alone' | 'together', name: string): Promise<void> => {
@@ -31,7 +31,7 @@ describe('KeyedMutex', () => {
     expect(order).toEqual(['+1', '+2', '-1', '-2', '+3', '-3', '+4', '-4']);
   });
 
-  it('a turn that does not come in time is given up, and holds up nobody behind it', async () => {
+  it('drops a request that times out, which does not delay later requests', async () => {
     const mutex = new KeyedMutex<string>();
     const first = await mutex.acquire('k', 'together', 1000);
     const [late, behind] = await Promise.all([

@@ -52,7 +52,7 @@ export interface Policy {
    * Typographic quotes in model-authored code: replaced by straight ones where they act as code, everywhere, or never.
    */
   readonly quotes: 'code' | 'all' | 'off';
-  /** Text that contains Lookfirst's own read decorations or "rest unchanged" stubs. */
+  /** Text with a placeholder such as "rest unchanged", or with line numbers copied from a read. */
   readonly placeholders: 'refuse' | 'allow';
   /** Globs that no session may read or write, matched case-insensitively against the path inside the root. */
   readonly protected: readonly string[];

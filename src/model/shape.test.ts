@@ -90,7 +90,7 @@ describe('checkShape', () => {
     expect(more).toEqual([]);
   });
 
-  it('finds every mismatch, and says where each is', () => {
+  it('finds every mismatch, and names the path of each', () => {
     const value = { at: { limit: 0, step: { kind: 'wait', ms: 0 }, x: 1 } };
     expect(checkShape(objectOf({ at: SHAPE }), value)).toMatchObject([
       { kind: 'wrong', path: 'at.limit', given: 0 },
@@ -110,7 +110,7 @@ describe('checkShape', () => {
 });
 
 describe('toJsonSchema', () => {
-  it('leaves JSON Schema as it is, and converts the rest', () => {
+  it('keeps JSON Schema unchanged, and converts other shapes', () => {
     expect(toJsonSchema(SHAPE)).toEqual({
       type: 'object',
       additionalProperties: false,

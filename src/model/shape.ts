@@ -94,7 +94,7 @@ export function objectOf<
     ...(required === undefined ? {} : { required }),
     additionalProperties: false,
   };
-  // The cast says only to the type that no list is an empty one.
+  // The cast only tells the type checker that a missing list is an empty one.
   return shape as ObjectOf<P, R>;
 }
 
@@ -209,7 +209,7 @@ function checkMember(
   given: unknown,
 ): readonly Mismatch[] {
   const expected = properties[name];
-  // Names that every object inherits, such as `constructor`, lead to values without a type.
+  // Inherited names, such as `constructor`, have values without a type.
   if (expected?.type === undefined) return [unknownName(properties, name, given)];
   const found = checkShape(expected, given);
   return found.length === 0 ? found : within(name, found);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SharedRun } from './shared-run.ts';
 
-/** Work that ends when the test says so. */
+/** Work that ends when the test calls one of `ends`. */
 function manual(): { readonly work: () => Promise<void>; readonly ends: ((error?: Error) => void)[] } {
   const ends: ((error?: Error) => void)[] = [];
   const work = (): Promise<void> =>
@@ -12,7 +12,7 @@ function manual(): { readonly work: () => Promise<void>; readonly ends: ((error?
 }
 
 describe('SharedRun', () => {
-  it('serves callers during a run by one further run, which begins after they asked', async () => {
+  it('serves callers that arrive during a run with one further run', async () => {
     const { work, ends } = manual();
     const shared = new SharedRun();
     const first = shared.run(work);
@@ -27,7 +27,7 @@ describe('SharedRun', () => {
     expect([ends.length, shared.isIdle]).toEqual([2, true]);
   });
 
-  it('fails only the callers of the run that failed', async () => {
+  it('rejects only the callers of the run that failed', async () => {
     const { work, ends } = manual();
     const shared = new SharedRun();
     const first = shared.run(work);

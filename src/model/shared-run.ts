@@ -1,5 +1,5 @@
 /**
- * Runs work that serves every caller who asked before it began. Callers that ask during a run share the next one: this
+ * Runs work that serves every caller that arrived before it began. Callers that arrive during a run share the next one: this
  * is how one sync of a disk serves many changes.
  */
 export class SharedRun {

@@ -90,7 +90,7 @@ export interface Facts {
   readonly contentHash?: string | undefined;
   /** The kind of content that an overwrite writes; absent counts as text. */
   readonly contentKind?: 'text' | 'bytes' | undefined;
-  /** The placeholder for omitted lines, or the copied line numbers, that the new text adds; in a few words. */
+  /** The placeholder for omitted lines, or the mark of a read, that the new text adds; in a few words. */
   readonly placeholder?: string | undefined;
   /** The other session whose recorded change produced the current file. */
   readonly writer?: { readonly session: string; readonly atMs: number } | undefined;

@@ -52,7 +52,7 @@ export interface Policy {
    * Typographic quotes in model-authored code: replaced by straight ones where they act as code, everywhere, or never.
    */
   readonly quotes: 'code' | 'all' | 'off';
-  /** Text with a placeholder such as "rest unchanged", or with line numbers copied from a read. */
+  /** Text with a placeholder such as "rest unchanged", or with line numbers or other marks of a read. */
   readonly placeholders: 'refuse' | 'allow';
   /** Globs that no session may read or write, matched case-insensitively against the path inside the root. */
   readonly protected: readonly string[];

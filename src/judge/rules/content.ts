@@ -3,7 +3,7 @@ import type { Facts } from '../facts.ts';
 import { type JudgeRule, no, PASS } from '../ruling.ts';
 
 /**
- * Refuses text for a file that is not text, text with line numbers copied from a read, and text with a placeholder for
+ * Refuses text for a file that is not text, text with line numbers or other marks of a read, and text with a placeholder for
  * omitted lines.
  */
 export const content: JudgeRule = (facts, policy) => {

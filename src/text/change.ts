@@ -113,7 +113,10 @@ function endingAround(text: string, at: number): Ending | undefined {
   return before === '' ? neighbourEndings(text)({ start: at, end: at }) : before;
 }
 
-/** True if an edit deletes text without a final newline. Of a whole line, the ending is deleted too. */
+/**
+ * True if an edit deletes text that does not end with a newline. If the text is whole lines, the caller deletes their
+ * last ending too.
+ */
 export function deletesLines(edit: Pick<Edit, 'oldString' | 'newString'>): boolean {
   return edit.newString === '' && !edit.oldString.endsWith('\n');
 }

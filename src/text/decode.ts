@@ -103,7 +103,7 @@ function candidates(sample: Buffer): string[] {
     .filter((match) => !isWestern(match) && isClearlySurer(match, { high, western }))
     .flatMap(({ name }) => [SUPERSETS[name] ?? name, name]);
   const mostlyAscii = high <= MAX_HIGH_SHARE * sample.byteLength;
-  // Bytes without a single ASCII character among them are no short text.
+  // A sample without any ASCII character does not count as a short text.
   const isShort = high < MIN_HIGH_BYTES.multi && high < sample.byteLength;
   const others = mostlyAscii ? [] : matches.filter((match) => high >= minHighBytes(match));
   return [
@@ -115,7 +115,7 @@ function candidates(sample: Buffer): string[] {
   ];
 }
 
-/** The number of non-ASCII bytes below which this guess of the detector says nothing. */
+/** The minimum number of non-ASCII bytes for this guess of the detector to count. */
 function minHighBytes({ name }: Match): number {
   return MULTI_BYTE.test(name) ? MIN_HIGH_BYTES.multi : MIN_HIGH_BYTES.single;
 }
@@ -301,8 +301,8 @@ function guessUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
     if (sample[at + 1] === 0) odd += 1;
   }
   const units = Math.floor(sample.length / 2);
-  // If everything except the zeros is ASCII, UTF-16 has a zero in every unit. Fewer zeros separate names, as in the
-  // output of `find -print0`.
+  // In UTF-16, a text that otherwise has only ASCII characters has a zero in every unit. Fewer zeros are separators,
+  // as in the output of `find -print0`.
   const ascii = /^[\0\t-\r -~]*$/.test(viewOf(sample).toString('latin1'));
   const enough = ascii ? units : units * MIN_ZERO_SHARE;
   if (even === 0 && odd >= enough) return 'utf-16le';

@@ -8,7 +8,7 @@ import { merge3 } from './merge.ts';
 
 const hasGit = spawnSync('git', ['--version']).status === 0;
 
-/** Each run starts git. `npm run attack` makes all of them. */
+/** Each run starts git, so the ordinary test makes fewer runs than `npm run attack`. */
 const RUNS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 400 : 100;
 
 describe('merge3', () => {

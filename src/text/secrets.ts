@@ -140,14 +140,18 @@ export function mayHoldSecret(bytes: Uint8Array): boolean {
 }
 
 /**
- * True if one of the four bytes is a dot or below `-` (spaces, quotes, brackets, commas). No run contains such a byte.
+ * True if one of the four bytes is a dot or below `-` (spaces, quotes, brackets, commas). No token's run contains
+ * such a byte.
  */
 function hasSeparator(word = 0): boolean {
   const dots = word ^ 0x2e2e2e2e;
   return ((((word - 0x2d2d2d2d) & ~word) | ((dots - 0x01010101) & ~dots)) & 0x80808080) !== 0;
 }
 
-/** The last byte that ends a run at or after `from`; -1 if the run across `from` to `to` may be a token. */
+/**
+ * The position from which the search continues: the last byte from `from` to `to` that no token contains, or else the
+ * end of the run of token characters around them. Returns -1 if that run may be a token.
+ */
 function runEnd(bytes: Uint8Array, to: number, from: number): number {
   for (let at = to; at >= from; at -= 1) if (!isWord(bytes, at)) return at;
   let start = from;
@@ -162,8 +166,8 @@ function isWord(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * True if a run may contain a token. A token begins at the start of the run, after a `-` in it, or before a dot
- * preceding it.
+ * True if a run may contain a token. A token begins at the start of the run, after a `-` in it, or shortly before the
+ * run, with a dot in between.
  */
 function mayBeToken(bytes: Uint8Array, start: number, end: number): boolean {
   if (bytes[start - 1] === DOT && BEFORE_DOT.has(codeAt(bytes, start - 4) & 0xffffff)) return true;
@@ -209,7 +213,7 @@ export function isPlainAround(bytes: Uint8Array, text: string): boolean {
   return true;
 }
 
-/** Maximum number of dash rows that are checked one by one. A file with more of them is searched as a whole. */
+/** Maximum number of rows of dashes that are checked one by one. A file with more of them is searched as a whole. */
 const MAX_ROWS = 100;
 
 function mayHoldKey(bytes: Uint8Array): boolean {

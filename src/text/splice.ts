@@ -158,7 +158,10 @@ function isAtHunk(text: string, { start }: Span, place: Edit['lines']): boolean 
   return place?.after !== undefined && above?.trim() === place.after;
 }
 
-/** Applies an edit despite differences that are safe to ignore, unless the text changed since it was seen. */
+/**
+ * Applies an edit although its text differs in ways that are safe to ignore. If the file changed since it was seen,
+ * only a missing final newline is ignored.
+ */
 function applyLoosely(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
   const safe = options.matching !== 'exact';
   const last = safe ? atUnendedEnd(text, edit) : undefined;
@@ -369,8 +372,8 @@ function offsets(tokens: readonly string[]): number[] {
 }
 
 /**
- * True if a run of equal tokens is significant. A lone quote or bracket in the middle matches by accident; a word, a
- * line end or an edge does not.
+ * True if a run of equal tokens is significant. A lone quote or bracket in the middle may match by accident. A word,
+ * a line end, or a run at the start or end of both texts does not.
  */
 function isTelling(run: EqualRun, before: readonly string[], after: readonly string[]): boolean {
   if (run.before === 0 && run.after === 0) return true;

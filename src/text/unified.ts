@@ -185,7 +185,7 @@ function lineNames(ranges: readonly LineRange[]): string {
 
 interface RowStyle {
   readonly showCr: boolean;
-  /** Lines are bytes read as Latin-1; they are decoded only when they are shown. */
+  /** True if the lines are bytes read as Latin-1, which are decoded only when they are shown. */
   readonly bytes: boolean;
   readonly maxChars: number;
 }
@@ -209,7 +209,7 @@ function rendered(line: string, style: RowStyle): Rendered {
 
 export interface MaskedDiffOptions extends UnifiedOptions {
   readonly secrets: Policy['secrets'];
-  /** Path of the file; decides whether all of its values are secret. */
+  /** Path of the file. It determines whether all values in the file are secret. */
   readonly path: string;
 }
 

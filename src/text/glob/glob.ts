@@ -106,7 +106,10 @@ function plainName(parts: readonly GlobPart[]): string | undefined {
   return plain.sort((one, other) => other.length - one.length)[0];
 }
 
-/** False if no name of the path is like `plain` in any case. Beyond ASCII, letters have more forms than two. */
+/**
+ * False if no name in the path equals `plain`, ignoring case. True for every path with non-ASCII characters, because
+ * lower-casing does not cover all their case forms.
+ */
 function mayContain(path: string, plain: string): boolean {
   return path.toLowerCase().includes(plain) || /[^\0-\x7f]/.test(path);
 }

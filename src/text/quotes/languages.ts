@@ -36,7 +36,7 @@ export interface Syntax {
   readonly startsAfter?: string;
 }
 
-/** The language of a file, as far as quotes are concerned. */
+/** The language of a file, reduced to the differences that matter for quotes. */
 export type Language =
   | { readonly kind: 'code'; readonly syntax: Syntax }
   | { readonly kind: 'markup' }
@@ -109,7 +109,7 @@ export const SYNTAXES: Readonly<Record<string, Syntax>> = {
   javascript: JAVASCRIPT,
   jsx: { ...JAVASCRIPT, elements: true },
   python: syntax('#', '""":m \'\'\':m " \'', { prefixes: /^[rbfu]{1,2}$/i }),
-  // After a bare `%`, other brackets more likely belong to a division.
+  // After a bare `%`, only these brackets begin a string. Other characters more likely follow a modulo operator.
   ruby: syntax(
     '# ↵=begin…↵=end',
     '":m# \':m `:m# %q*:m %w*:m %i*:m %s*:m %Q*:m# %W*:m# %I*:m# %r*:m# %x*:m# %(…):m# %[…]:m# %{…}:m#',

@@ -95,8 +95,8 @@ function landEscaped(text: string, { oldString, newString }: Texts): Landing | R
 }
 
 /**
- * True if the new text contains an escape whose meaning the anchor does not prove. The anchor proves that an escape is
- * reverted, or left as it is, by containing it; a line break in it proves that escaped ones are meant literally.
+ * True if the new text contains an escape whose meaning the anchor does not prove. An escape that the anchor contains
+ * is proven. A real line break in the anchor proves that escaped line breaks are meant literally.
  */
 function hasUnknown(newString: string, oldString: string, way: Escapes): boolean {
   const known = undone(oldString, BACKSLASHED).used;

@@ -69,7 +69,7 @@ export interface CommandEntry {
 
 /** The version of this package. Source, compiled and bundled files are equally deep below its manifest. */
 export function version(): string {
-  // A package.json without a version cannot be published; the shape is npm's.
+  // The cast is safe: npm publishes no package without a version.
   const manifest = createRequire(import.meta.url)('../../package.json') as { version: string };
   return manifest.version;
 }

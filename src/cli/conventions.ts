@@ -35,7 +35,7 @@ export function conventional(command: Command, entry: CommandEntry, terminal: Te
     .showHelpAfterError(`(${command.name()} --help lists the options)`);
 }
 
-/** `init CLIENT [options]`, with the options before a command line that ends it. */
+/** The usage line, such as `init CLIENT [options]`. A command after `--` comes last. */
 function usageOf({ name, usage }: CommandEntry): string {
   const [own = '', command] = usage.slice(name.length).split(' -- ');
   return [own.trim(), '[options]', command === undefined ? '' : `-- ${command}`].join(' ').trim();
@@ -43,14 +43,14 @@ function usageOf({ name, usage }: CommandEntry): string {
 
 /** `--color`. Its value is read before the arguments are parsed, so that parse errors obey it. */
 export function colourOption(): Option {
-  return new Option('--color <when>', 'colour the answer')
+  return new Option('--color <when>', 'when to colour the answer')
     .choices(['auto', 'always', 'never'])
     .default('auto');
 }
 
 /** `--date`. Its value is read before the arguments are parsed, together with that of `--color`. */
 export function dateOption(): Option {
-  return new Option('--date <form>', 'times as an age or in full')
+  return new Option('--date <form>', 'show times as an age or in full')
     .choices(['relative', 'iso'])
     .default('relative');
 }

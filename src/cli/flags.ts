@@ -15,10 +15,13 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-/** The flags of every command: the state's location and the form of the answer. A command's help hides those it does not use. */
+/**
+ * The flags of every command: the location of the state and the form of the answer. A command's help hides the flags
+ * it does not use.
+ */
 export function addCommonFlags(command: Command): Command {
   return command
-    .option('--json', 'answer in JSON, one object a line')
+    .option('--json', 'answer in JSON, one object per line')
     .addOption(dateOption())
     .option('--store <url>', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)')
     .addOption(new Option('--workspace <name>', 'the name of this workspace on every machine').hideHelp())
@@ -30,8 +33,8 @@ export function addCommonFlags(command: Command): Command {
 }
 
 /**
- * For commands that concern no session. Every command accepts the common flags, so that scripts
- * need not know which ones apply.
+ * For commands that concern no session. They accept the flag all the same, so that scripts can pass it to every
+ * command.
  */
 export function unusedSessionOption(): Option {
   return new Option('--session <id>', 'no meaning here').hideHelp();
@@ -140,8 +143,8 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /**
- * A point in time: `2h` is two hours before now, otherwise ISO 8601 (`2026-11-15`, `2026-11-15T10:30`, with or without a
- * zone; without one it is local time, a bare date its first moment). Undefined if it is neither.
+ * A point in time: `2h` is two hours before now. Otherwise ISO 8601 (`2026-11-15`, `2026-11-15T10:30`): local time if
+ * it has no zone, and the first moment of the day if it has no time. Undefined if it is neither.
  */
 export function parseMoment(text: string, nowMs: number): number | undefined {
   const ago = parseDuration(text);
@@ -150,7 +153,7 @@ export function parseMoment(text: string, nowMs: number): number | undefined {
     text.trim(),
   );
   if (iso === null) return undefined;
-  // A bare date would be read as UTC, which is yesterday evening for half of the world.
+  // JavaScript reads a bare date as UTC, which is the previous day in the Americas.
   const ms = Date.parse(iso[0].length === 10 ? `${iso[0]}T00:00` : iso[0].replace(' ', 'T'));
   return Number.isNaN(ms) ? undefined : ms;
 }

@@ -1,13 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 
-/** Calls that are answered before V8 compiles functions sooner. Earlier, compiling would cost more than it saves. */
+/** V8 optimises sooner after this many calls. Before that, compiling would cost more than it saves. */
 const CALLS_BEFORE_COMPILING = 100;
 /** V8's flag for the amount of code that a function runs before it is optimised: our value, and the default. */
 const [SOON, DEFAULT] = ['--interrupt-budget=10000', '--interrupt-budget=67584'];
 
 /**
- * Makes V8 optimise functions sooner once a server has answered many calls: with the default, a server answers more
- * than a thousand before it is fast. Later versions of V8 than that of Node 20 have a quick compiler in between.
+ * Makes V8 optimise functions sooner after a server has answered many calls. With the default, a server answers more
+ * than a thousand calls before it is fast. Only for the V8 of Node 20: later versions have another, quicker compiler.
  */
 export class LateCompiler {
   #calls = 0;
@@ -17,7 +17,7 @@ export class LateCompiler {
     if (this.#calls === CALLS_BEFORE_COMPILING) setBudget(SOON);
   }
 
-  /** Sets the default again: V8 would reject compiled code that was kept under another flag. */
+  /** Restores the default, because V8 would reject compiled code that was kept under another flag. */
   reset(): void {
     if (this.#calls >= CALLS_BEFORE_COMPILING) setBudget(DEFAULT);
   }

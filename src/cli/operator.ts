@@ -21,8 +21,8 @@ const HOST_SESSION_VARIABLES = ['CLAUDE_CODE_SESSION_ID', 'CODEX_THREAD_ID'] as 
 type OperatorFlags = StateFlags & { readonly json?: boolean };
 
 /**
- * Refuses a command that is for the operator when an agent started it: an agent's variable is set, and no person is at a
- * terminal. The attempt is journalled. Returns the exit code of the refusal; undefined if the command may go on.
+ * Refuses a command that is for the user if an agent started it: an agent's variable is set, and no user is at a
+ * terminal. The attempt is journalled. Returns the exit code of the refusal; undefined if the command may continue.
  */
 export async function refuseAgent(
   cli: Cli,
@@ -40,9 +40,9 @@ export async function refuseAgent(
 
 /** The sessions whose changes a command may take back: all of them, or only that of the agent that started it. */
 export interface Reach {
-  /** True if a person started the command. */
+  /** True if a user started the command. */
   readonly all: boolean;
-  /** The agent's session; undefined if a person started the command, or if the agent's session is not known. */
+  /** The agent's session; undefined if a user started the command, or if the agent's session is not known. */
   readonly session: string | undefined;
   includes(session: string): boolean;
 }
@@ -101,7 +101,7 @@ async function refuse(cli: Cli, reason: string, { json, ...flags }: OperatorFlag
   return EXIT.refused;
 }
 
-/** The agent's variable that is set while no person is at a terminal; undefined if a person started the command. */
+/** The agent's variable that is set while no user is at a terminal; undefined if a user started the command. */
 export function startedByAgent({ env, terminal }: Cli): string | undefined {
   if (env['LOOKFIRST_OPERATOR'] === '1' || terminal.isInteractive) return undefined;
   return AGENT_VARIABLES.find((name) => env[name] !== undefined && env[name] !== '');

@@ -54,7 +54,7 @@ export async function runCli(options: CliOptions): Promise<number> {
   }
 }
 
-/** True if a long answer is shown page by page on a terminal: one that people read from its beginning. */
+/** True if the answer goes through a pager on a terminal: answers that users read from the beginning. */
 function isPaged(args: readonly string[]): boolean {
   if (args.includes('--json') || args.includes('--follow')) return false;
   return (
@@ -115,7 +115,7 @@ function tellFailure(terminal: Terminal, error: unknown): ExitCode {
   if (usage !== undefined) return usage;
   if (error instanceof Fault) terminal.tellFault(harmless(`lookfirst: ${error.message} [${error.code}]`));
   else {
-    // This is a bug: its report needs the place in our code.
+    // This is a bug, so the message includes the stack.
     terminal.tellFault(
       `lookfirst: unexpected failure: ${error instanceof Error ? error.stack : String(error)}`,
     );

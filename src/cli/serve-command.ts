@@ -60,13 +60,13 @@ interface ServedViewer {
   url(port: number): string;
 }
 
-/** Makes the viewer for an open workspace. `readOnly`: why nothing may be taken back through it. */
+/** Makes the viewer for an open workspace. `readOnly`: the reason why the viewer may not undo changes. */
 type ViewerBeside = (
   sessions: Sessions,
   options: { readonly log: (line: string) => void; readonly readOnly: string | undefined },
 ) => Promise<ServedViewer>;
 
-/** The servers, loaded only when one is to run. */
+/** The servers, which are loaded only if one of them runs. */
 export interface Servers {
   serveStdio(plan: ServePlan): Promise<unknown>;
   serveHttp(
@@ -316,7 +316,7 @@ const DEFAULTS = {
   showConfig: false,
 } as const;
 
-// The most frequent flags come first: they win when two names are equally near.
+// The most frequent flags come first, because the first of two equally near names is suggested.
 export const SERVE_FLAGS: readonly string[] = [
   '--help',
   '--version',

@@ -51,9 +51,10 @@ function quoted(word: string): string {
 const NO_CONVERSATION = 'command-line';
 
 /**
- * Runs one line of Claude Code's shell on a layer, for the session that announced its command. A background command runs as it
- * is, because a layer would hide its writes, and is settled when it ends. Inside Claude Code's own sandbox there is neither a layer nor our state: then the line
- * runs as it is and says so, and the hook's images record it.
+ * Runs one line of Claude Code's shell on a layer, for the session that announced its command. A background command
+ * runs without a layer, which would hide its writes, and its changes are recorded when it ends. Inside Claude Code's
+ * own sandbox there is neither a layer nor our state. The line then runs without a layer, the user is told so, and
+ * the images of the hook record its changes.
  */
 export async function runShellLine(cli: Cli, line: string, flags: StateFlags): Promise<number> {
   let prepared: Prepared | AnnouncedShell | undefined;
@@ -79,7 +80,10 @@ interface Prepared {
   readonly announced: AnnouncedShell | undefined;
 }
 
-/** The announcement of a background command; undefined if the line must run without a layer for another reason. */
+/**
+ * Prepares a line to run on a layer. Returns the announcement of a background command instead, and undefined if the
+ * line must run without a layer for another reason.
+ */
 async function prepare(
   cli: Cli,
   line: string,
@@ -96,10 +100,13 @@ async function prepare(
   return undefined;
 }
 
-/** Equal commands that run at once have equal announcements. Each process takes one; a process that finds one taken tries the next. */
+/**
+ * Maximum number of equal commands that run at once. They have equal announcements, and each process takes one of
+ * them; a process whose announcement is already taken tries the next.
+ */
 const MAX_CLAIMS = 20;
 
-/** Undefined if another process runs the announced command. */
+/** Takes the announcement of a command. Undefined if another process already runs that command. */
 async function claim(
   cli: Cli,
   flags: StateFlags,
@@ -119,7 +126,7 @@ async function claim(
   return undefined;
 }
 
-/** The client reports only that a background command has started; its changes are recorded here, when it ends. */
+/** Runs a background command and records its changes when it ends. The client only reports that it has started. */
 async function runInBackground(
   cli: Cli,
   { line, flags, announced }: { line: string; flags: StateFlags; announced: AnnouncedShell },
@@ -168,7 +175,7 @@ async function runOnLayer(
   }
 }
 
-/** The model reads it as the output of its command. */
+/** The text of a refusal, which the model reads as the output of its command. */
 function refusalText({ nowMs }: Cli, { world }: Sessions, refusal: Refusal): string {
   const words = HOSTS.find(({ id }) => id === 'claude-code')?.words;
   const text = explain(refusal, {

@@ -22,7 +22,7 @@ interface TableLines {
   readonly details?: readonly (string | undefined)[];
 }
 
-/** Faster commands need no sign of life. */
+/** A command that prints nothing for this long says on a terminal that it is working. */
 const SILENCE_MS = 1000;
 const CLEAR_LINE = '\r\u001b[K';
 
@@ -131,7 +131,7 @@ export class Terminal {
     await this.print([titles, ...told].join('\n'));
   }
 
-  /** Writes a line for people that is not part of the answer. */
+  /** Writes a line for users that is not part of the answer. */
   tell(text: string): void {
     this.#endSilence();
     this.#streams.stderr.write(`${text}\n`);
@@ -190,7 +190,7 @@ export function colourChoice(args: readonly string[]): ColourChoice {
 }
 
 /**
- * True if output is coloured: only on a terminal, and not if the user has switched them off
+ * True if output is coloured: only on a terminal, and not if the user has switched colours off
  * (https://no-color.org).
  */
 function isColourful(stdout: Output, env: Readonly<Record<string, string | undefined>>): boolean {
@@ -237,7 +237,8 @@ class Pager {
 
   #run(text: string): Promise<number | null> {
     const { command, env: given } = this.#options;
-    // These options of less apply unless the user has set others: colours, and no second screen.
+    // The default options of less, unless the user has set others: show colours, do not switch to a second screen,
+    // and quit if everything fits on one screen.
     const env = { LESS: 'FRX', ...given };
     return new Promise((resolve) => {
       const child = spawn(command, { shell: true, env, stdio: ['pipe', 'inherit', 'ignore'] });

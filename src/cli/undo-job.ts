@@ -19,7 +19,7 @@ export interface UndoFlags extends StateFlags {
 
 /** The differences between the commands that undo. */
 interface UndoManner {
-  /** The number of changes from which the user must confirm. */
+  /** The user must confirm if at least this many changes would be undone. */
   readonly askFrom: number;
   /** More fields of the answer in JSON. */
   readonly fields?: Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@ import { stateFolder } from '../../config/home.ts';
 import type { JsonEntry } from './json-entry.ts';
 import type { Launch } from './launch.ts';
 
-/** The clients `init` knows, by the names people type. */
+/** The clients that `init` knows, by the names that users type. */
 export const CLIENT_NAMES = [
   'claude-code',
   'claude-desktop',
@@ -74,8 +74,8 @@ export function inheritedBy(client: Client, env: ClientPlaces['env']): ClientPla
 const WITH_PASSWORD = /^\w+:\/\/[^/?#@]*:[^/?#@]*@|[?&]password=/i;
 
 /**
- * Our settings that the client would not pass to its servers: with their values, or, for a secret,
- * by name only. Without them the server would use another state folder than the command line.
+ * Our settings that the client does not pass on to its servers: with their values, or, for a secret, by name only.
+ * Without them the server would use another state folder than the command line.
  */
 export function withheldBy(client: Client, places: ClientPlaces): Pick<Launch, 'env' | 'forwards'> {
   const { platform, home: homeFolder, env } = places;

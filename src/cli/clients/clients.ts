@@ -52,8 +52,8 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     entry: ({ command, args }) => ({ command, args, alwaysLoad: true }),
     remote: ({ url, token }) => ({ type: 'http', url, headers: bearer(token), alwaysLoad: true }),
     next:
-      'Start Claude Code in the project, trust the folder and allow the server; /mcp shows it. Runs without a terminal ' +
-      'approve no tool: for them put {"permissions":{"allow":["mcp__lookfirst"]},"enabledMcpjsonServers":["lookfirst"]} into ' +
+      'Start Claude Code in the project, trust the folder and allow the server; /mcp shows it. Runs without a terminal cannot ' +
+      'approve tools: for them, put {"permissions":{"allow":["mcp__lookfirst"]},"enabledMcpjsonServers":["lookfirst"]} into ' +
       '.claude/settings.local.json, or use lookfirst init claude-code --only, which also denies its own edit tools.',
   },
   // Claude Desktop has one file per user. It starts local servers and connects to none.
@@ -217,7 +217,7 @@ function block({ title, file, text }: ReturnType<typeof configurationFor>): stri
 
 /**
  * The configuration for a client, ready to paste. With `http` it connects to a running server, if the client's file
- * can say that; otherwise it starts one on `dir`, which should be a full path.
+ * can express that. Otherwise it starts a server on `dir`, which should be a full path.
  */
 export function configurationFor(
   name: ClientName,

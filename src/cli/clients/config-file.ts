@@ -94,7 +94,7 @@ function failure(what: 'read' | 'write', path: string, error: unknown): Fault {
   return new Fault('IO_FAILED', message, { cause: error, path });
 }
 
-/** The target of a path. Its last part may be missing, also behind a link. */
+/** Resolves the links of a path. The last part may be missing, even behind a link. */
 function target(path: string): string {
   try {
     return realpathSync(path);

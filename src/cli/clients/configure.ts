@@ -303,8 +303,8 @@ function contentOf({ kind, item }: HookPiece): JsonValue {
 }
 
 /**
- * Adds a piece to its list, or creates list or member in the deepest existing object. `set`: the user has set the
- * member. Undefined if the place holds no list.
+ * Adds a piece to its list, or creates the list or member in the deepest existing object. Returns `set` if the user
+ * has already set the member, and undefined if the place holds something other than a list.
  */
 function addition(text: string, root: ObjectNode, piece: HookPiece): Splice | 'set' | undefined {
   const { at, item, kind } = piece;

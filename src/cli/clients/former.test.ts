@@ -12,7 +12,7 @@ interface Bench {
   run(action: 'init' | 'remove', more?: Partial<ConfigureRequest>): void;
 }
 
-/** A project file of Claude Code, with the quirks that an edit of our entries alone would not bring back. */
+/** A project file of Claude Code, with formatting that removing our entries alone would not restore. */
 function bench(text: string | undefined): Bench {
   const { root, home } = scratch();
   const file = join(root, '.mcp.json');

@@ -77,7 +77,7 @@ export class FormerFiles {
       value['path'] === path &&
       typeof value['wrote'] === 'string' &&
       (value['former'] === null || typeof value['former'] === 'string');
-    // Each field has just been checked.
+    // The cast is safe: each field has just been checked.
     return isOurs ? (value as unknown as Former) : undefined;
   }
 

@@ -48,7 +48,7 @@ const CLAUDE_EVENTS = [
   'Stop',
 ];
 
-/** Lets the call pass when Lookfirst itself fails: our server judges it anyway. */
+/** Arguments that let the call pass if Lookfirst itself fails, because our server judges the call anyway. */
 const OWN_CALL_ARGS = ['claude-code', '--event', 'PreToolUse', '--fail-open'];
 
 const CLAUDE_CODE: ClientHooks = {
@@ -58,7 +58,7 @@ const CLAUDE_CODE: ClientHooks = {
       ? joined(places, places.home, '.claude', 'settings.json')
       : joined(places, places.project, '.claude', 'settings.local.json'),
   pieces: ({ script }) => {
-    // The exec form: Claude Code quotes the whole line of a shell form in its errors.
+    // Uses separate arguments instead of one shell line, because Claude Code quotes a whole shell line in its errors.
     const hook = (event: string, more: object = {}) => ({
       type: 'command',
       command: script,

@@ -188,7 +188,7 @@ class TomlScanner {
   }
 }
 
-/** A string's value. Escapes that only TOML has are left as written, because the words are only compared. */
+/** A string's value. Escapes that only TOML has are not decoded, because callers only compare the value. */
 function decoded(written: string, quotes: number): string {
   if (quotes === 1 && written.startsWith('"'))
     try {

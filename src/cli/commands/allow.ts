@@ -24,15 +24,15 @@ interface AllowFlags extends ScopeFlags, StateFlags {
 export function defineAllow(cli: Cli): Command {
   const command = new Command('lookfirst allow')
     .description(
-      'Lets sessions change a file, or everything in a folder, without having read it. Servers that are running obey at ' +
-        'once, and the journal says so. Protected and read-only files stay so.',
+      'Lets sessions change a file, or everything in a folder, without having read it. Running servers obey ' +
+        'at once, and the journal records every use. Protected and read-only files stay protected and read-only.',
     )
     .argument('[path]', 'a file or folder; with --revoke also the id of a grant');
   return addCommonFlags(addScopeFlags(command))
     .option('--session <id>', 'only for this session')
     .option('--once', 'only for the next change of a file')
     .option('--list', 'show what is allowed')
-    .option('--revoke', 'take it back')
+    .option('--revoke', 'end the permission')
     .addHelpText('after', EXAMPLES)
     .action(async (path: string | undefined, flags: AllowFlags) => {
       const isList = flags.list === true;

@@ -20,7 +20,7 @@ export function defineAudit(cli: Cli): Command {
       'Counts blind overwrites, edits from outdated views and shell writes in the transcripts of Claude Code, Codex and Gemini CLI.',
     )
     .argument('[dir]', 'only files in this folder (default: the current one)')
-    .option('--json', 'answer in JSON, one object a line')
+    .option('--json', 'answer in JSON, one object per line')
     .addHelpText('after', NOTES)
     .action(async (dir: string | undefined, flags: { readonly json?: boolean }) => {
       const root = resolve(cli.cwd, dir ?? '.');
@@ -34,7 +34,7 @@ export function defineAudit(cli: Cli): Command {
 
 const NOTES = `
 Nothing needs to be installed, and nothing is changed. Only what a transcript proves is counted:
-  blind overwrite   a whole file was replaced of which lines had not been shown
+  blind overwrite   a whole file was replaced, but some of its lines had not been shown
   outdated edit     the file was no longer what the model had last been shown
   shell write       a command wrote the file; the client's own rewind cannot restore it
 

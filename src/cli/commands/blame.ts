@@ -17,7 +17,7 @@ interface BlameFlags extends StateFlags {
 /** `lookfirst blame`: shows which session wrote each line. */
 export function defineBlame(cli: Cli): Command {
   const command = new Command('lookfirst blame')
-    .description('Which session wrote each line of a file, in which turn and when, from the journal.')
+    .description('Shows which session wrote each line of a file, in which turn and when, from the journal.')
     .argument('<file...>', 'the files');
   return addCommonFlags(command)
     .option('--agent-trace', 'print one record in the Agent Trace format')

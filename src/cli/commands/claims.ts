@@ -38,9 +38,9 @@ export function defineClaims(cli: Cli): Command {
       'a file, a folder, or a glob inside the workspace; for release also the id of a claim',
     );
   return addCommonFlags(addScopeFlags(command))
-    .option('--session <id>', 'only this session; claim: in its name (LOOKFIRST_SESSION)')
-    .option('--reason <text>', 'claim: why, shown to others')
-    .option('--for <time>', 'claim: how long, such as 30m (default: 1h)', duration)
+    .option('--session <id>', 'only this session; with claim: the session that claims (LOOKFIRST_SESSION)')
+    .option('--reason <text>', 'with claim: the reason, shown to other sessions')
+    .option('--for <time>', 'with claim: how long, such as 30m (default: 1h)', duration)
     .addHelpText('after', EXAMPLES)
     .action(async (action: Action, target: string | undefined, flags: ClaimsFlags) => {
       if (action === 'claim' && target === undefined) command.error(missing('TARGET'));
@@ -57,7 +57,7 @@ one notice, or are refused with the policy claims: refuse.
 
 Examples:
   lookfirst claims                                          who works on what
-  lookfirst claims claim 'src/api/**' --reason "renaming"   tell agents that come there
+  lookfirst claims claim 'src/api/**' --reason "renaming"   tell other agents
   lookfirst claims release 'src/api/**'
   lookfirst claims release --session agent-7                everything of that session`;
 
@@ -114,7 +114,7 @@ async function claim(cli: Cli, { target, flags }: ClaimsRequest): Promise<ExitCo
     }
     return EXIT.done;
   } finally {
-    // The session stays open: a closed one claims nothing.
+    // Suspends the session instead of closing it: closing would release its claims.
     await sessions.suspend();
   }
 }

@@ -16,9 +16,9 @@ interface Completed {
 
 /**
  * `lookfirst completion`: prints a script that completes commands, flags and their choices. The shell completes file
- * names. Written by hand, because the libraries for Node start the program at every Tab: @bomb.sh/tab, the one that is
- * well kept and knows commander and all four shells, as well as @pnpm/tabtab and omelette. That takes as long as
- * `lookfirst --help`, about 0.2 s, where this script takes a millisecond. No completion here needs to ask the program.
+ * names. Written by hand: the libraries for Node (@bomb.sh/tab, @pnpm/tabtab, omelette) start the program at every
+ * Tab, which takes about 0.2 s, as long as `lookfirst --help`. This script takes a millisecond, and no completion
+ * here depends on the state of the program.
  */
 export function completionOf(commands: readonly CommandEntry[]): (cli: Cli) => Command {
   return (cli) => defineCompletion(cli, commands);
@@ -60,7 +60,7 @@ async function completed(cli: Cli, commands: readonly CommandEntry[]): Promise<C
   return found;
 }
 
-/** Flags with choices mean the same in every command. */
+/** A flag with choices has the same choices in every command. */
 function sharedValues(commands: readonly Completed[]): (readonly [string, readonly string[]])[] {
   return [...new Map(commands.flatMap(({ values }) => values))];
 }

@@ -22,7 +22,7 @@ const COLUMNS: readonly Column[] = [
 /** `lookfirst config`: shows every setting, its value and its source. */
 export function defineConfig(cli: Cli): Command {
   const command = new Command('lookfirst config')
-    .description('Every setting in force: its value, where it comes from, and what it means.')
+    .description('Shows every setting in force: its value, where it comes from, and what it means.')
     .addArgument(
       new Argument('[action]', 'list every setting, get one, or print the JSON schema of a policy file')
         .choices(['list', 'get', 'schema'])
@@ -53,7 +53,7 @@ A value comes from a flag, the environment, the policy file, the preset, or is t
 
 Examples:
   lookfirst config                       every setting
-  lookfirst config get partial           the value of one
+  lookfirst config get partial           the value of one setting
   lookfirst config schema > lookfirst.schema.json   for the "$schema" of a policy file
   lookfirst config --preset strict --json`;
 

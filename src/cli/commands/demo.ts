@@ -15,13 +15,13 @@ export function defineDemo(cli: Cli): Command {
     .description(
       'Shows the five promises in a temporary folder: a real server, real calls, real files. Takes a few seconds.',
     )
-    .option('--json', 'answer in JSON, one object a line')
+    .option('--json', 'answer in JSON, one object per line')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: DemoFlags) => cli.end(await demo(cli, flags)));
 }
 
 const EXAMPLES = `
-It ends with 1 if a promise did not hold on this machine.
+It exits with 1 if a promise did not hold on this machine.
 
 Example:
   npx lookfirst demo`;

@@ -26,7 +26,7 @@ interface DiffFlags extends FilterFlags, StateFlags {
 export function defineDiff(cli: Cli): Command {
   const command = new Command('lookfirst diff')
     .description(
-      'What a change did to the files; or, with a session or a time, what all of those did together.',
+      'Shows what a change did to the files. With a session or a time: what all of its changes did together.',
     )
     .argument('[change]', 'id of a change, from lookfirst log; default: the newest here');
   return addCommonFlags(addFilterFlags(command, cli).addOption(linesOption(1000)))

@@ -34,7 +34,7 @@ export function defineGc(cli: Cli): Command {
     .option('--quota <size>', "space for before-images instead of the policy file's, as in 500MB", sizeParser)
     .option(
       '--purge [path...]',
-      'remove every kept image of these files instead (without a path: of secret files), and say so in the journal',
+      'instead remove every kept image of these files (without a path: of secret files), and record it in the journal',
     )
     .addHelpText('after', EXAMPLES)
     .action(async (flags: GcFlags) => {
@@ -68,7 +68,9 @@ function someLimit(limit: number): number {
   return limit;
 }
 
-/** Refuses an agent that would remove more than the policy says: it could remove what its own changes replaced. */
+/**
+ * Refuses an agent that would remove more than the policy says: it could delete the before-images of its own changes.
+ */
 async function refuseOwnLimits(cli: Cli, flags: GcFlags): Promise<ExitCode | undefined> {
   const { dryRun, purge: purged, olderThan, quota } = flags;
   if (dryRun === true) return undefined;
@@ -78,8 +80,7 @@ async function refuseOwnLimits(cli: Cli, flags: GcFlags): Promise<ExitCode | und
 }
 
 async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
-  // Opening fails if the database is damaged, as in every other command. Only a server sets a
-  // damaged one aside.
+  // Fails if the database is damaged, as in every other command. Only a server sets a damaged database aside.
   await (await Records.open(placesOf(cli, flags))).close();
   const sessions = await openWorkspace(cli, flags, [cli.cwd]);
   const progress = new Progress(cli.terminal);

@@ -19,7 +19,9 @@ interface HistoryFlags {
 /** `lookfirst history`: shows what the model of a conversation has seen, from its transcript alone. */
 export function defineHistory(cli: Cli): Command {
   return new Command('lookfirst history')
-    .description('What the model of a conversation has been shown of files and still has in its context.')
+    .description(
+      'Shows which parts of files the model of a conversation has seen and still has in its context.',
+    )
     .argument('<file>', 'a transcript')
     .addOption(new Option('--format <name>', 'of the transcript (default: detected)').choices(FORMAT_NAMES))
     .option(
@@ -27,7 +29,7 @@ export function defineHistory(cli: Cli): Command {
       'where relative paths start if the transcript does not say (default: the project folder that Gemini CLI recorded, else this folder)',
     )
     .option('--root <dir>', 'only files in this folder')
-    .option('--json', 'answer in JSON, one object a line')
+    .option('--json', 'answer in JSON, one object per line')
     .addHelpText('after', EXAMPLES)
     .action(async (file: string, flags: HistoryFlags) => cli.end(await history(cli, file, flags)));
 }

@@ -10,7 +10,7 @@ export function defineHook(): Command {
       'Answers one hook call: reads the event of a client as JSON from stdin and prints the answer that this client obeys.',
     )
     .addArgument(new Argument('<client>', 'the client').choices(HOSTS))
-    .option('--event <name>', "the event that the client's configuration calls this for")
+    .option('--event <name>', 'the event, as the client names it')
     .option('--root <dir>', "the workspace (repeatable; default: the client's project folder)")
     .option('--session <id>', "use this session instead of the client's")
     .option('--fail-open', 'let calls pass when Lookfirst itself fails (default: deny changes and commands)')

@@ -37,9 +37,12 @@ export function defineInit(cli: Cli): Command {
     .description(
       "Adds Lookfirst to a client's configuration, and keeps everything else in the file as it is.",
     )
-    .option('--proxy <name>', "put the gate in front of this server of the client's, instead of adding ours")
+    .option(
+      '--proxy <name>',
+      "put the gate in front of this server in the client's configuration, instead of adding our server",
+    )
     .option('--hooks', "also gate the client's own file and shell tools")
-    .option('--only', "also deny the client's own edit tools, so that ours are the only way")
+    .option('--only', "also deny the client's own edit tools, so that only our tools can change files")
     .addOption(
       new Option(
         '--command <how>',
@@ -91,7 +94,7 @@ function clientCommand(name: string): Command {
         'the user or project file (default: the one that is usual for the client)',
       ).choices(['user', 'project']),
     )
-    .option('--json', 'answer in JSON, one object a line');
+    .option('--json', 'answer in JSON, one object per line');
 }
 
 /** An agent may only preview the change. */

@@ -30,12 +30,12 @@ const DEFAULT_LIMIT = 50;
 /** `lookfirst log`: reads, changes and refusals, newest first. */
 export function defineLog(cli: Cli): Command {
   const command = new Command('lookfirst log').description(
-    'What was read, changed and refused in the workspaces around this folder, newest first.',
+    'Shows what was read, changed and refused in the workspaces around this folder, newest first.',
   );
   return addCommonFlags(
     addFilterFlags(command, cli).addOption(kindOption()).addOption(limitOption(DEFAULT_LIMIT)),
   )
-    .option('--verify', 'check that no entry of the journal was removed or altered; ends with 1 if one was')
+    .option('--verify', 'check that no entry of the journal was removed or altered; exits with 1 if one was')
     .option('--follow', 'keep printing new entries until interrupted; the newest last')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: LogFlags) => {
@@ -163,7 +163,7 @@ async function verify(cli: Cli, records: Records, flags: LogFlags): Promise<Exit
   return report.ok ? EXIT.done : EXIT.fault;
 }
 
-/** A change of more files, or of a larger file, is not counted: a list of entries must not read all of it. */
+/** The lines of a larger change are not counted, because a list of entries must not read all of its files. */
 const MAX_FILES = 20;
 
 const MAX_BYTES = 256 << 10;
@@ -180,7 +180,7 @@ export async function changedLines(records: Records, entry: Entry): Promise<stri
   for (const effect of effects) {
     const { text, truncated } = await records.diff(effect, { maxLines: MAX_LINES });
     if (truncated) return '';
-    // The names of both sides come before the first hunk.
+    // Skips the file names before the first hunk.
     diff += text.slice(text.indexOf('\n@@'));
   }
   const count = (lines: RegExp): number => diff.match(lines)?.length ?? 0;

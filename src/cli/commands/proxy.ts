@@ -62,7 +62,7 @@ export function defineProxy(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-stdout belongs to the protocol. The proxy ends with the exit code of its server.
+stdout belongs to the protocol. The proxy exits with the exit code of its server.
 In the policy file, "proxy" may hold "unknownTools", "receipts" and "servers":
 tables of your own servers' tools.
 

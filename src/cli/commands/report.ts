@@ -21,7 +21,7 @@ const DEFAULT_LIMIT = 20;
 /** `lookfirst report`: lists what observe mode would have refused. */
 export function defineReport(cli: Cli): Command {
   const command = new Command('lookfirst report').description(
-    'What hooks would have refused while the policy only observed (mode: observe), and whether the bytes afterwards proved it right.',
+    'Shows what hooks would have refused while the policy only observed (mode: observe), and whether the refusal would have been right.',
   );
   return addCommonFlags(addScopeFlags(command))
     .option('--session <id>', 'only calls of this session')

@@ -32,14 +32,14 @@ export function defineRewind(cli: Cli): Command {
       'Lists the turns of the sessions here with the files each changed. With a turn: returns the files to their state ' +
         'when it began, as one change that can be undone.',
     )
-    .argument('[turn]', 'id or label of a turn; its session and sub-agents are taken back');
+    .argument('[turn]', 'id or label of a turn; the changes of its session and sub-agents are taken back');
   return addCommonFlags(command)
     .option('--root <dir>', 'look from this folder instead of the current one (repeatable)', gather)
     .option('--session <id>', 'only turns of this session')
-    .option('--all', 'take back what everyone did since the turn began')
+    .option('--all', 'take back the changes of all sessions since the turn began')
     .option('--dry-run', 'show what would happen and change nothing')
     .option('--merge', 'keep later changes by others (merge) instead of refusing')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask for confirmation')
     .addOption(limitOption(DEFAULT_LIMIT))
     .addHelpText('after', EXAMPLES)
     .action(async (turn: string | undefined, flags: Flags) => {
@@ -50,7 +50,7 @@ export function defineRewind(cli: Cli): Command {
 const EXAMPLES = `
 A turn is what happened between two user prompts, or since a checkpoint. On a terminal it shows what
 would happen and asks. If another session or program changed a file since, it changes nothing and
-ends with 2. lookfirst undo takes a rewind back. An agent can only rewind its own session.
+exits with 2. lookfirst undo takes a rewind back. An agent can only rewind its own session.
 
 Examples:
   lookfirst rewind                       the last 20 turns here

@@ -50,14 +50,17 @@ export function defineRun(cli: Cli): Command {
     .option('--session <id>', 'the session that makes the change (LOOKFIRST_SESSION)')
     .option('--discard', 'run it and discard its changes')
     .option('--dry-run', 'like --discard, and show what it would have changed')
-    .option('--confine', 'without network, home secrets and capabilities, with a private /tmp and limits')
+    .option(
+      '--confine',
+      'run it without network, capabilities and the secrets of the home folder, with a private /tmp and limits',
+    )
     .option('--network', 'with --confine: allow the network')
     .option(
       '--timeout <time>',
-      'end it after this time, as in 30s or 5m; then it changes nothing',
+      'stop it after this time, as in 30s or 5m; it then changes nothing',
       durationParser,
     )
-    .option('--apply <change>', 'commit the kept writes of a refused command, over later changes')
+    .option('--apply <change>', 'commit the kept writes of a refused command, even over later changes')
     .addOption(new Option('--prefix <line>', 'a shell line of Claude Code').hideHelp())
     .addOption(new Option('--prefix-script', 'print the script for CLAUDE_CODE_SHELL_PREFIX').hideHelp())
     .addHelpText('after', EXAMPLES)
@@ -77,9 +80,9 @@ export function defineRun(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-It ends with the command's own exit code. If nothing was run or committed, it ends with 2 (refused)
-or 1 (fault) and the reason on stderr. A file that another program changed meanwhile is merged, or
-the command is refused and its writes are kept for 7 days.
+It exits with the command's own exit code. If nothing was run or committed, it exits with
+2 (refused) or 1 (fault) and prints the reason on stderr. A file that another program changed
+meanwhile is merged, or the command is refused and its writes are kept for 7 days.
 
 Examples:
   lookfirst run -- npm test

@@ -3,7 +3,7 @@ import { DIALECT_NAMES } from '../../dialect/tool.ts';
 import { PRESET_NAMES } from '../../model/policy.ts';
 import { colourOption } from '../conventions.ts';
 
-/** The help of `lookfirst serve`. The server itself reads its arguments without a library, see `serve-options.ts`. */
+/** The help of `lookfirst serve`. The server itself reads its arguments without a library; see `parseServe`. */
 export function defineServe(): Command {
   return new Command('lookfirst serve')
     .description('Serves the given folders to an MCP client, over stdio or HTTP.')
@@ -15,7 +15,7 @@ export function defineServe(): Command {
       'serve HTTP and the viewer on 127.0.0.1 instead of stdio, each with its own token',
     )
     .option('--show-config', "with --http: print what to paste into each client's configuration")
-    .option('--allow-undo', 'with --http: undo in the viewer also on a store that several machines share')
+    .option('--allow-undo', 'with --http: allow undo in the viewer even if several machines share the store')
     .addOption(
       new Option('--dialect <name>', 'names and arguments of the tools')
         .choices(DIALECT_NAMES)

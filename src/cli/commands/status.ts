@@ -56,14 +56,14 @@ const STATES: Readonly<Record<Freshness, string>> = {
 const HOW: Readonly<Record<string, string>> = {
   cure: 'shown diff',
   history: 'transcript',
-  witness: 'told of it',
+  witness: 'reported',
 };
 
 /** `lookfirst status`: shows the sightings and whether they are still current. */
 export function defineStatus(cli: Cli): Command {
   const command = new Command('lookfirst status')
     .description(
-      'What sessions have seen of the files here, whether that is still true, and who changed what last.',
+      'Shows what sessions have seen of the files here, whether these changed since, and who changed what last.',
     )
     .argument('[path]', 'one file; default: an overview');
   return addCommonFlags(addScopeFlags(command))
@@ -209,7 +209,7 @@ interface OverviewRequest {
   readonly json: boolean;
 }
 
-/** Sessions in the table: for each of them every file it has seen is checked. */
+/** Maximum number of sessions in the table, because every file that a listed session has seen is checked. */
 const MAX_SESSIONS = 20;
 
 const COLUMNS: readonly Column[] = [

@@ -29,7 +29,7 @@ export function defineUndo(cli: Cli): Command {
     .addOption(sinceOption(cli))
     .option('--dry-run', 'show what would happen and change nothing')
     .option('--merge', 'keep later changes by others (merge) instead of refusing')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask for confirmation')
     .addHelpText('after', EXAMPLES)
     .action(async (change: string | undefined, flags: Flags) => {
       if (flags.path !== undefined && canonicalPath(cli.cwd, flags.path).kind === 'folder')
@@ -40,7 +40,7 @@ export function defineUndo(cli: Cli): Command {
 
 const EXAMPLES = `
 On a terminal it asks before it takes back more than one change. If a file was changed since, it
-refuses with the difference and ends with 2; --merge keeps both where they do not overlap.
+refuses, shows the difference and exits with 2; --merge keeps both where they do not overlap.
 If LOOKFIRST_SESSION is set, the newest change is that session's. An agent can only undo changes of
 its own session.
 

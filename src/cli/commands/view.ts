@@ -19,13 +19,13 @@ export function defineView(cli: Cli): Command {
   const command = new Command('lookfirst view')
     .description(
       'Shows what each session saw, changed and was refused, as a page in your browser, with undo by click. ' +
-        'It serves on 127.0.0.1 only, and the printed address carries the token that opens it.',
+        'It serves on 127.0.0.1 only, and the printed address contains the token that opens it.',
     )
     .argument('[dir]', 'the workspaces in, around and below this folder', '.');
   return addCommonFlags(command)
     .addOption(new Option('--port <n>', 'port; 0 is any free one').default(0).argParser(portNumber))
     .option('--no-open', 'print the address and open no browser')
-    .option('--allow-undo', 'allow undo also on a store that several machines share')
+    .option('--allow-undo', 'allow undo even if several machines share the store')
     .addOption(unusedSessionOption())
     .addHelpText('after', EXAMPLES)
     .action(async (dir: string, flags: Flags) => {
@@ -88,7 +88,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Best effort: the address is on the screen anyway. */
+/** Opens the page in a browser. A failure is harmless, because the address is on the screen. */
 function openBrowser({ platform, terminal }: Cli, url: string): void {
   const [program = '', ...args] = OPENERS[platform] ?? ['xdg-open'];
   const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true });

@@ -1,3 +1,4 @@
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { fieldOf, isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import type { ToolNames } from '../report/tool-names.ts';
@@ -148,16 +149,20 @@ async function shown(
   args: unknown,
   signal: AbortSignal | undefined,
 ): Promise<string | AnthropicBlock[]> {
-  const answer = answered(tool, args, { signal });
-  const { ok, text, media }: ToolsetAnswer = answer instanceof Promise ? await answer : answer;
-  if (!ok) {
-    // The SDK has loaded this module already, because it is running this tool.
-    const { ToolError } = await import('@anthropic-ai/sdk/lib/tools/ToolError');
-    throw new ToolError(text);
-  }
+  return andThen(answered(tool, args, { signal }), contentOf);
+}
+
+function contentOf({ ok, text, media }: ToolsetAnswer): Awaitable<string | AnthropicBlock[]> {
+  if (!ok) return failed(text);
   if (media === undefined) return text;
   const blocks = media.flatMap(blockOf);
   return blocks.length === 0 ? text : [{ type: 'text', text }, ...blocks];
+}
+
+async function failed(text: string): Promise<never> {
+  // The SDK has loaded this module already, because it is running this tool.
+  const { ToolError } = await import('@anthropic-ai/sdk/lib/tools/ToolError');
+  throw new ToolError(text);
 }
 
 /** Converts a medium to a block. Types that cannot be sent are omitted; the text describes them. */

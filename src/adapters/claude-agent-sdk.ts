@@ -1,5 +1,6 @@
 import type { McpSdkServerConfigWithInstance, SdkMcpToolDefinition } from '@anthropic-ai/claude-agent-sdk';
 import { fromJSONSchema, type ZodObject } from 'zod';
+import { andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, objectIn, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
@@ -88,8 +89,7 @@ async function called(
   args: unknown,
   signal: AbortSignal | undefined,
 ): Promise<CallResult> {
-  const answer = answered(tool, args, { signal });
-  return resultOf(answer instanceof Promise ? await answer : answer);
+  return andThen(answered(tool, args, { signal }), resultOf);
 }
 
 function resultOf({ ok, text, media = [], outcome }: ToolsetAnswer): CallResult {

@@ -1,7 +1,7 @@
 import { ToolMessage } from '@langchain/core/messages';
 import { type StructuredToolInterface, tool as structuredTool } from '@langchain/core/tools';
 import type { AgentMiddleware } from 'langchain';
-import type { Awaitable } from '../model/awaitable.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import { isRecord, stringIn } from '../model/record.ts';
@@ -50,8 +50,11 @@ export function lookfirstTools(
 }
 
 async function called(tool: AdapterTool, args: unknown, config: ToolConfig): Promise<ToolMessage | Content> {
-  const answering = answered(tool, args, { signal: config.signal });
-  const answer = answering instanceof Promise ? await answering : answering;
+  const answer = answered(tool, args, { signal: config.signal });
+  return andThen(answer, (given) => messageOf(given, tool, config));
+}
+
+function messageOf(answer: ToolsetAnswer, tool: AdapterTool, config: ToolConfig): ToolMessage | Content {
   const content = contentOf(answer);
   const call = config.toolCall?.id ?? config.toolCallId;
   // A program that calls the tool directly, without a tool call, gets the plain content.

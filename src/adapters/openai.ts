@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { HOSTS } from '../dialect/calls/hosts/hosts.ts';
+import { andThen } from '../model/awaitable.ts';
 import { isRecord, type JsonRecord, parseJson, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import {
@@ -60,7 +61,7 @@ export function lookfirstTools(
       // Input that is not JSON is passed on: the tool refuses it with a text that the model can act on.
       const args = parseJson(input) ?? input;
       const answer = answered(tool, args, { signal: details?.signal });
-      return outputOf(answer instanceof Promise ? await answer : answer, args);
+      return andThen(answer, (given) => outputOf(given, args));
     },
     needsApproval: async () => false,
     isEnabled: async () => true,

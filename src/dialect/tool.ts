@@ -1,5 +1,5 @@
 import type { ValueOf } from '../model/json-schema.ts';
-import { isRecord, type JsonRecord } from '../model/record.ts';
+import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { checkShape, mismatchText, type ObjectShape, type Shape } from '../model/shape.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { ToolNames } from '../report/tool-names.ts';
@@ -192,11 +192,11 @@ function accepted(schema: Shape, value: unknown, unknown: UnknownArguments): unk
     case 'integer':
       return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
     case 'array': {
-      const list = typeof value === 'string' ? parsed(value) : value;
+      const list = typeof value === 'string' ? parseJson(value) : value;
       return Array.isArray(list) ? list.map((item) => accepted(schema.items, item, unknown)) : value;
     }
     case 'object': {
-      const members = typeof value === 'string' ? parsed(value) : value;
+      const members = typeof value === 'string' ? parseJson(value) : value;
       return isRecord(members) ? acceptedMembers(schema, members, unknown) : value;
     }
     default:
@@ -214,15 +214,6 @@ function acceptedMembers(schema: ObjectShape, members: JsonRecord, unknown: Unkn
     else if (unknown === 'refuse') kept[name] = value;
   }
   return kept;
-}
-
-/** Parses JSON text; undefined if it is invalid. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Names for `--dialect`. */

@@ -1,4 +1,12 @@
-import { integerIn, isRecord, type JsonRecord, objectIn, objectsIn, timeIn } from '../model/record.ts';
+import {
+  integerIn,
+  isRecord,
+  type JsonRecord,
+  objectIn,
+  objectsIn,
+  parseJson,
+  timeIn,
+} from '../model/record.ts';
 
 /**
  * The part of a conversation that its client has cut off. The model no longer has in its context what it saw in this
@@ -24,12 +32,8 @@ export function newestCut(tail: string): CutOff | undefined {
 
 /** Parses a line. The first line of a tail may be cut, and the last one incomplete. */
 function recordOf(line: string): JsonRecord[] {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isRecord(value) ? [value] : [];
-  } catch {
-    return [];
-  }
+  const value = parseJson(line);
+  return isRecord(value) ? [value] : [];
 }
 
 function timeOf(record: JsonRecord | undefined): number | undefined {

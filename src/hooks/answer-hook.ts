@@ -1,13 +1,6 @@
 import { Fault } from '../model/fault.ts';
-import { isRecord } from '../model/record.ts';
-import {
-  type HookAnswer,
-  type HookEvent,
-  type HookReply,
-  type Host,
-  type JsonObject,
-  SILENT,
-} from './event.ts';
+import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
+import { type HookAnswer, type HookEvent, type HookReply, type Host, SILENT } from './event.ts';
 import { deniedOnStderr, payloadText } from './hosts/payload.ts';
 
 /** One call of a hook: the host's input and the flags of the hook's command line. */
@@ -51,7 +44,7 @@ export async function answerHook(call: HookCall, respond: Respond): Promise<Hook
 }
 
 /** The host's own name for the event. */
-function eventNameOf(payload: JsonObject): string {
+function eventNameOf(payload: JsonRecord): string {
   const fields = ['hook_event_name', 'hookEventName', 'hook', 'event'];
   return fields.map((field) => payloadText(payload[field])).find((name) => name !== undefined) ?? '';
 }
@@ -72,13 +65,9 @@ function describe(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+function parseObject(text: string): JsonRecord | undefined {
+  const value = parseJson(text);
+  return isRecord(value) ? value : undefined;
 }
 
 function bounded(reply: HookReply): HookReply {

@@ -1,3 +1,4 @@
+import type { JsonRecord } from '../model/record.ts';
 export const HOST_NAMES = [
   'claude-code',
   'codex',
@@ -8,9 +9,6 @@ export const HOST_NAMES = [
   'generic',
 ] as const;
 export type HostName = (typeof HOST_NAMES)[number];
-
-/** An unchecked JSON object from a host. */
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The session, place and time of an event. */
 interface EventContext {
@@ -77,7 +75,7 @@ export interface Host {
   readonly projectVariable?: string;
   /** True if the host shows the model a context in the answer to a before-event. */
   readonly contextBefore: boolean;
-  understand(payload: JsonObject): HookEvent | Malformed;
+  understand(payload: JsonRecord): HookEvent | Malformed;
   /** `eventName` is the host's own name for the event, as in the payload. */
   answer(
     reply: HookReply,

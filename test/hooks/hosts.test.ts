@@ -2,13 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
-import type { HookEvent, HostName, JsonObject } from '../../src/hooks/event.ts';
+import type { HookEvent, HostName } from '../../src/hooks/event.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
+import type { JsonRecord } from '../../src/model/record.ts';
 
 const FIXTURES = new URL('../fixtures/hooks/', import.meta.url).pathname;
 
 /** The captured payloads of one client. opencode's plugin adds the name of its function and the folder. */
-function captures(client: HostName): (readonly [name: string, payload: JsonObject])[] {
+function captures(client: HostName): (readonly [name: string, payload: JsonRecord])[] {
   return readdirSync(join(FIXTURES, client))
     .filter((name) => !/^(mcp-tools-call|plugin-init|http-)/.test(name))
     .map((name) => {
@@ -82,14 +83,14 @@ describe.each(CLIENTS)('%s', (client) => {
   );
 });
 
-const DENIALS: Readonly<Record<(typeof CLIENTS)[number], JsonObject>> = {
+const DENIALS: Readonly<Record<(typeof CLIENTS)[number], JsonRecord>> = {
   'claude-code': wrapped(),
   codex: wrapped(),
   gemini: { decision: 'deny', reason: 'read it first' },
   opencode: { deny: 'read it first' },
 };
 
-function wrapped(): JsonObject {
+function wrapped(): JsonRecord {
   const decision = { permissionDecision: 'deny', permissionDecisionReason: 'read it first' };
   return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } };
 }

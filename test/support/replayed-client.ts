@@ -2,9 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
-import type { HostName, JsonObject } from '../../src/hooks/event.ts';
+import type { HostName } from '../../src/hooks/event.ts';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
+import type { JsonRecord } from '../../src/model/record.ts';
 import { outputOf } from './hooked.ts';
 import type { Scratch } from './tree.ts';
 
@@ -13,7 +14,7 @@ export type Replayed = (typeof REPLAYED)[number];
 
 interface ToolUse {
   readonly tool: string;
-  readonly input: JsonObject;
+  readonly input: JsonRecord;
 }
 
 /** The tools of one client and the shapes of their results, as in the captures and the client's documentation. */
@@ -130,7 +131,7 @@ interface CallEvent {
 export function overwriteEvent(
   client: Replayed,
   { how, path, content, ...event }: Omit<CallEvent, 'use' | 'mode'> & OverwriteCall,
-): JsonObject {
+): JsonRecord {
   const tools = TOOLS[client];
   const write = client === 'codex' ? tools.edit(path, event.before, content) : tools.write(path, content);
   const use = how === 'write' ? write : tools.shell(`printf '${content.replace('\n', '\\n')}' > ${path}`);
@@ -144,7 +145,7 @@ interface OverwriteCall {
   readonly content: string;
 }
 
-function payloadOf(client: HostName, event: CallEvent): JsonObject {
+function payloadOf(client: HostName, event: CallEvent): JsonRecord {
   const { kind, session, cwd, use, call, response } = event;
   const after = kind === 'after';
   const named = { tool_name: use.tool, tool_input: use.input };
@@ -301,7 +302,7 @@ export class ReplayedClient {
     return this.#send(payloadOf(this.#client, { ...event, response: rest.response }));
   }
 
-  async #send(payload: JsonObject): Promise<Replied> {
+  async #send(payload: JsonRecord): Promise<Replied> {
     const host = HOOK_HOSTS[this.#client];
     const settings = { host, cwd: this.#places.root, roots: [], state: {} };
     const call = { host, text: JSON.stringify(payload), onFailure: 'deny' } as const;

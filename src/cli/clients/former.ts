@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join, sep } from 'node:path';
-import { isRecord } from '../../model/record.ts';
+import { isRecord, parseJson } from '../../model/record.ts';
 import { missingFolders, readConfig, removeEmptyFolder, writeConfig } from './config-file.ts';
 
 /** The content of a configuration file before its first `init`, and the hash of what `init` wrote. */
@@ -53,7 +53,7 @@ export class FormerFiles {
   /** The folders that `init` created. */
   #folders(): readonly string[] {
     const file = readConfig(this.#foldersFile);
-    const value = 'reason' in file || file.text === undefined ? [] : parsed(file.text);
+    const value = 'reason' in file || file.text === undefined ? [] : parseJson(file.text);
     return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
   }
 
@@ -71,7 +71,8 @@ export class FormerFiles {
   #read(path: string): Former | undefined {
     const file = readConfig(this.#fileOf(path));
     if ('reason' in file || file.text === undefined) return undefined;
-    const value = parsed(file.text);
+    // A damaged record counts as missing: `remove` then removes only our entries.
+    const value = parseJson(file.text);
     const isOurs =
       isRecord(value) &&
       value['path'] === path &&
@@ -89,15 +90,6 @@ export class FormerFiles {
 
   #fileOf(path: string): string {
     return join(this.#folder, `${hashOf(path).slice(0, 32)}.json`);
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // A damaged record counts as missing: `remove` then removes only our entries.
-    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import { fieldOf, isRecord, type JsonRecord } from '../../model/record.ts';
+import { fieldOf, isRecord, type JsonRecord, parseJson } from '../../model/record.ts';
 import type { ArgumentIs, ArgumentName, Rule } from './table.ts';
 
 /** The arguments of a tool call. */
@@ -63,7 +63,7 @@ export function conditionHolds(condition: ArgumentIs, args: Arguments, item: Arg
 
 /** The items of an array argument. Some models send the array as JSON text, and some servers accept that. */
 export function itemsOf(value: unknown): readonly unknown[] {
-  const list = typeof value === 'string' && value.trimStart().startsWith('[') ? parsed(value) : value;
+  const list = typeof value === 'string' && value.trimStart().startsWith('[') ? parseJson(value) : value;
   return Array.isArray(list) ? list : [];
 }
 
@@ -78,14 +78,6 @@ function applies(rule: Rule, args: Arguments, item: Arguments): boolean {
 
 function within(args: Arguments, item: unknown): Arguments {
   return isRecord(item) ? { ...args, ...item } : { ...args, '.': item };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function lookUp(scope: Arguments, name: string): unknown {

@@ -1,10 +1,10 @@
+import type { JsonRecord } from '../../model/record.ts';
 import {
   type HookAnswer,
   type HookEvent,
   type HookReply,
   type Host,
   type HostName,
-  type JsonObject,
   type Malformed,
   SILENT,
 } from '../event.ts';
@@ -32,7 +32,7 @@ export function claudeFamily(member: FamilyMember): Host {
   };
 }
 
-function understand(member: FamilyMember, payload: JsonObject): HookEvent | Malformed {
+function understand(member: FamilyMember, payload: JsonRecord): HookEvent | Malformed {
   const session = sessionOf(payload, 'session_id', 'sessionId');
   if (session === undefined) return { kind: 'malformed', reason: 'the event has no session_id' };
   const context = {
@@ -77,7 +77,7 @@ function understand(member: FamilyMember, payload: JsonObject): HookEvent | Malf
   }
 }
 
-function toolCall(payload: JsonObject): { tool: string; input: unknown; call?: string } | Malformed {
+function toolCall(payload: JsonRecord): { tool: string; input: unknown; call?: string } | Malformed {
   const tool = payloadText(payload['tool_name']);
   if (tool === undefined) return { kind: 'malformed', reason: 'the event has no tool_name' };
   return { tool, input: payload['tool_input'], ...optionalText('call', payload['tool_use_id']) };
@@ -123,6 +123,6 @@ function answer(reply: HookReply, event: { readonly eventName: string; readonly 
   return specific({ hookEventName: eventName, additionalContext: reply.context });
 }
 
-function specific(hookSpecificOutput: JsonObject): HookAnswer {
+function specific(hookSpecificOutput: JsonRecord): HookAnswer {
   return { ...SILENT, stdout: JSON.stringify({ hookSpecificOutput }) };
 }

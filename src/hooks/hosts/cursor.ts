@@ -1,11 +1,5 @@
-import {
-  type HookAnswer,
-  type HookEvent,
-  type Host,
-  type JsonObject,
-  type Malformed,
-  SILENT,
-} from '../event.ts';
+import { type JsonRecord, parseJson } from '../../model/record.ts';
+import { type HookAnswer, type HookEvent, type Host, type Malformed, SILENT } from '../event.ts';
 import { deniedOnStderr, optionalText, payloadText, sessionOf, workspaceRoots } from './payload.ts';
 
 /**
@@ -39,7 +33,7 @@ function whatOf(reason: string): string {
   return reason.split(/\n| Next: /, 1)[0] ?? reason;
 }
 
-function understand(payload: JsonObject): HookEvent | Malformed {
+function understand(payload: JsonRecord): HookEvent | Malformed {
   const session = sessionOf(payload, 'conversation_id', 'session_id');
   if (session === undefined) return { kind: 'malformed', reason: 'the event has no conversation_id' };
   const context = {
@@ -94,10 +88,5 @@ function understand(payload: JsonObject): HookEvent | Malformed {
 
 /** Cursor sends a tool's result as JSON text. */
 function parsed(output: unknown): unknown {
-  if (typeof output !== 'string') return output;
-  try {
-    return JSON.parse(output);
-  } catch {
-    return output;
-  }
+  return typeof output === 'string' ? (parseJson(output) ?? output) : output;
 }

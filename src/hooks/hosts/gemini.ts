@@ -1,12 +1,5 @@
-import { isRecord } from '../../model/record.ts';
-import {
-  type HookAnswer,
-  type HookEvent,
-  type Host,
-  type JsonObject,
-  type Malformed,
-  SILENT,
-} from '../event.ts';
+import { isRecord, type JsonRecord } from '../../model/record.ts';
+import { type HookAnswer, type HookEvent, type Host, type Malformed, SILENT } from '../event.ts';
 import { deniedOnStderr, optionalText, payloadText, sessionOf } from './payload.ts';
 
 /** Gemini CLI: `BeforeTool` and `AfterTool` without a call id, answers in the form `{decision, reason}`. */
@@ -28,7 +21,7 @@ export const GEMINI_HOST: Host = {
 
 const WITH_CONTEXT = new Set(['AfterTool', 'BeforeAgent', 'SessionStart']);
 
-function understand(payload: JsonObject): HookEvent | Malformed {
+function understand(payload: JsonRecord): HookEvent | Malformed {
   const session = sessionOf(payload, 'session_id');
   if (session === undefined) return { kind: 'malformed', reason: 'the event has no session_id' };
   const context = {

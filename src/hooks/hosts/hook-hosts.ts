@@ -1,9 +1,9 @@
+import type { JsonRecord } from '../../model/record.ts';
 import {
   type HookAnswer,
   type HookEvent,
   type Host,
   type HostName,
-  type JsonObject,
   type Malformed,
   SILENT,
 } from '../event.ts';
@@ -30,7 +30,7 @@ export const GENERIC: Host = {
 
 const PLAIN = ['compacted', 'agent-start', 'agent-stop', 'turn-end', 'end'] as const;
 
-function understand(payload: JsonObject): HookEvent | Malformed {
+function understand(payload: JsonRecord): HookEvent | Malformed {
   const id = payloadText(payload['session']);
   if (id === undefined) return { kind: 'malformed', reason: 'the event has no session' };
   const agent = payloadText(payload['agent']);

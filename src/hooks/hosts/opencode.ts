@@ -1,12 +1,5 @@
-import { isRecord } from '../../model/record.ts';
-import {
-  type HookAnswer,
-  type HookEvent,
-  type Host,
-  type JsonObject,
-  type Malformed,
-  SILENT,
-} from '../event.ts';
+import { isRecord, type JsonRecord } from '../../model/record.ts';
+import { type HookAnswer, type HookEvent, type Host, type Malformed, SILENT } from '../event.ts';
 import { optionalText, payloadText } from './payload.ts';
 
 /**
@@ -26,7 +19,7 @@ export const OPENCODE: Host = {
   },
 };
 
-function understand(payload: JsonObject): HookEvent | Malformed {
+function understand(payload: JsonRecord): HookEvent | Malformed {
   const input = isRecord(payload['input']) ? payload['input'] : {};
   const output = isRecord(payload['output']) ? payload['output'] : {};
   const hook = payloadText(payload['hook']);
@@ -63,7 +56,7 @@ function understand(payload: JsonObject): HookEvent | Malformed {
 }
 
 /** `event` carries the session among the properties. */
-function sessionOfEvent(input: JsonObject): string | undefined {
+function sessionOfEvent(input: JsonRecord): string | undefined {
   const properties = input['properties'];
   return isRecord(properties) ? payloadText(properties['sessionID']) : undefined;
 }

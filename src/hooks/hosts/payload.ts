@@ -1,4 +1,5 @@
-import { type HookAnswer, type JsonObject, SILENT } from '../event.ts';
+import type { JsonRecord } from '../../model/record.ts';
+import { type HookAnswer, SILENT } from '../event.ts';
 
 export function payloadText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -11,7 +12,7 @@ export function optionalText<Name extends string>(name: Name, value: unknown): {
 }
 
 /** The first of the fields that holds a session id, followed by the sub-agent's id if the event has one. */
-export function sessionOf(payload: JsonObject, ...fields: readonly string[]): string | undefined {
+export function sessionOf(payload: JsonRecord, ...fields: readonly string[]): string | undefined {
   const id = fields.map((field) => payloadText(payload[field])).find((text) => text !== undefined);
   const agent = payloadText(payload['agent_id']);
   return id === undefined || agent === undefined ? id : `${id}/${agent}`;

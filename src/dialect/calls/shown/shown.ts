@@ -1,5 +1,5 @@
 import type { LineRange } from '../../../model/coverage.ts';
-import { fieldOf } from '../../../model/record.ts';
+import { fieldOf, parseJson } from '../../../model/record.ts';
 import { shownBefore } from '../../../text/shown-before.ts';
 import type { Answer } from '../answer.ts';
 import type { Decoration, JsonShape, SectionMarks, ShownForm } from '../table.ts';
@@ -87,14 +87,6 @@ function itemOf(shape: JsonShape, path: string, parsed: unknown): unknown {
   const items = fieldOf(parsed, shape.items ?? '');
   if (!Array.isArray(items)) return undefined;
   return items.find((item: unknown) => fieldOf(item, shape.path ?? 'path') === path);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -1,23 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Entry, Side } from '../../model/entry.ts';
+import { changed, entry, fileSide } from '../../../test/support/entries.ts';
 import { fileRows, fitsFeed } from './feed.ts';
-
-const file = (sha256: string, size = 10): Side => ({
-  kind: 'file',
-  fingerprint: { sha256, size },
-  mode: 0o644,
-  kept: true,
-});
-
-function entry(fields: Partial<Entry>): Entry {
-  return { seq: 1, hash: '', kind: 'change', atMs: 0, session: 'a', root: '/w', ...fields };
-}
-
-function changed(path: string, sides: readonly [string, string], fields: Partial<Entry> = {}): Entry {
-  const [before, after] = sides;
-  const effect = { key: `/w/${path}`, relative: path, before: file(before), after: file(after) };
-  return entry({ path, effects: [effect], ...fields });
-}
 
 describe('the feed', () => {
   it.each([
@@ -29,7 +12,7 @@ describe('the feed', () => {
     [{ turn: 't2' }, false],
     [{}, true],
   ])('finds a change of two files by %j: %s', (filter, fits) => {
-    const other = { key: '/w/other.ts', relative: 'other.ts', before: file('a'), after: file('b') };
+    const other = { key: '/w/other.ts', relative: 'other.ts', before: fileSide('a'), after: fileSide('b') };
     const change = changed('src/gate.ts', ['1', '2'], { turn: 't1' });
     expect(fitsFeed({ ...change, effects: [...(change.effects ?? []), other] }, filter)).toBe(fits);
   });

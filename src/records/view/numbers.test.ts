@@ -1,23 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Entry, Side } from '../../model/entry.ts';
+import { changed, entry } from '../../../test/support/entries.ts';
+import type { Entry } from '../../model/entry.ts';
 import { falseAlarm, numbersOf } from './numbers.ts';
-
-const file = (sha256: string, size = 10): Side => ({
-  kind: 'file',
-  fingerprint: { sha256, size },
-  mode: 0o644,
-  kept: true,
-});
-
-function entry(fields: Partial<Entry>): Entry {
-  return { seq: 1, hash: '', kind: 'change', atMs: 0, session: 'a', root: '/w', ...fields };
-}
-
-function changed(path: string, sides: readonly [string, string], fields: Partial<Entry> = {}): Entry {
-  const [before, after] = sides;
-  const effect = { key: `/w/${path}`, relative: path, before: file(before), after: file(after) };
-  return entry({ path, effects: [effect], ...fields });
-}
 
 describe('a refusal', () => {
   const seen = { fingerprint: { sha256: 'old', size: 1 }, lines: 'whole', atMs: 0 };

@@ -100,12 +100,12 @@ describe('a database that is damaged at the start', () => {
 });
 
 describe('every later change fails after a database was damaged while open:', () => {
-  it.each<[string, (file: string) => void]>([
-    ['truncated', (file) => truncateSync(file, 0)],
-    ['cut', (file) => truncateSync(file, 4096)],
-    ['deleted', (file) => rmSync(file)],
-    ['its log deleted', (file) => rmSync(`${file}-wal`)],
-    ['its log truncated', (file) => truncateSync(`${file}-wal`, 0)],
+  it.each<[string, (file: string) => void, string]>([
+    ['truncated', (file) => truncateSync(file, 0), 'was truncated'],
+    ['cut', (file) => truncateSync(file, 4096), 'was truncated'],
+    ['deleted', (file) => rmSync(file), 'was removed or replaced'],
+    ['its log deleted', (file) => rmSync(`${file}-wal`), 'lost its write-ahead log'],
+    ['its log truncated', (file) => truncateSync(`${file}-wal`, 0), 'lost its write-ahead log'],
     [
       'replaced',
       (file) => {
@@ -113,17 +113,21 @@ describe('every later change fails after a database was damaged while open:', ()
         rmSync(file);
         copyFileSync(`${file}.copy`, file);
       },
+      'was removed or replaced',
     ],
-  ])('%s', async (_how, damage) => {
+  ])('%s', async (_how, damage, what) => {
     const { file } = await filled();
     const store = await open(file);
     await store.record({ announce: pendingChange('c1') });
     damage(file);
+    const logs = existsSync(`${file}-wal`);
     for (const change of ['c2', 'c3'])
       await expect(store.record({ announce: pendingChange(change) })).rejects.toMatchObject({
         code: 'STORE_FAILED',
-        message: expect.stringContaining('start again'),
+        reason: 'lost',
+        message: expect.stringMatching(new RegExp(`${what}.*: start again`)),
       });
+    expect(existsSync(`${file}-wal`)).toBe(logs);
   });
 
   it('but not after gc has made the database file smaller', async () => {

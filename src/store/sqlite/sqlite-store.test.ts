@@ -1,25 +1,8 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { storeConformance } from '../../../test/store/conformance.ts';
-import {
-  BARE_SIGHTING,
-  changeEntry,
-  effect,
-  file,
-  pendingChange,
-  ROOT,
-  readEntry,
-} from '../../../test/store/samples.ts';
+import { BARE_SIGHTING, changeEntry, effect, file, ROOT, readEntry } from '../../../test/store/samples.ts';
 import { startChild } from '../../../test/support/child.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { loadSqlite, migrate } from './driver.ts';
@@ -222,29 +205,6 @@ describe('opening a database fails with a fault that names it:', () => {
     await expect(openSqliteStore(path)).rejects.toThrow(/another program's database/);
     const tables = (await rawDatabase(path)).prepare('select name from sqlite_master').all();
     expect(tables).toHaveLength(1);
-  });
-
-  it('removed while in use: a later announcement fails', async () => {
-    const path = join(scratch().home, 'state.db');
-    const store = await openSqliteStore(path);
-    await store.record({ announce: pendingChange('c1') });
-    rmSync(path);
-    await expect(store.record({ announce: pendingChange('c2') })).rejects.toThrow(/removed or replaced/);
-    await store.close();
-  });
-
-  it('emptied while in use: every later change fails with that reason, and the log is kept', async () => {
-    const path = join(scratch().home, 'state.db');
-    const store = await openSqliteStore(path);
-    await store.record({ announce: pendingChange('c1') });
-    truncateSync(path);
-    for (const change of ['c2', 'c3'])
-      await expect(store.record({ announce: pendingChange(change) })).rejects.toMatchObject({
-        reason: 'lost',
-        message: expect.stringContaining('truncated while in use'),
-      });
-    expect(existsSync(`${path}-wal`)).toBe(true);
-    await store.close();
   });
 });
 

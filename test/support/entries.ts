@@ -1,0 +1,21 @@
+import type { Entry, Side } from '../../src/model/entry.ts';
+
+/** A file with these bytes, as one side of an effect. */
+export const fileSide = (sha256: string, size = 10): Side => ({
+  kind: 'file',
+  fingerprint: { sha256, size },
+  mode: 0o644,
+  kept: true,
+});
+
+/** An entry of the journal; by default a change by session `a` in `/w`. */
+export function entry(fields: Partial<Entry>): Entry {
+  return { seq: 1, hash: '', kind: 'change', atMs: 0, session: 'a', root: '/w', ...fields };
+}
+
+/** A change of one file, from the first hash to the second. */
+export function changed(path: string, sides: readonly [string, string], fields: Partial<Entry> = {}): Entry {
+  const [before, after] = sides;
+  const effect = { key: `/w/${path}`, relative: path, before: fileSide(before), after: fileSide(after) };
+  return entry({ path, effects: [effect], ...fields });
+}

@@ -8,7 +8,6 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   localhostHostValidation,
   localhostOriginValidation,
@@ -17,13 +16,18 @@ import {
   toNodeHandler,
 } from '@modelcontextprotocol/node';
 import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelcontextprotocol/server';
-import { errnoOf } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { isSessionId } from '../model/session-record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, SESSION_KEY, TURN_KEY } from '../tools/session-choice.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
-import { checkToken, decodedName, type Rejection, readJson, rejectRequest } from '../wire/http.ts';
+import {
+  checkToken,
+  decodedName,
+  listenLocally,
+  type Rejection,
+  readJson,
+  rejectRequest,
+} from '../wire/http.ts';
 import { INTERNAL_ERROR, SERVER_ERROR, SESSION_NOT_FOUND } from '../wire/rpc.ts';
 import { HeldCalls } from './approval.ts';
 import { metaOf } from './protocol.ts';
@@ -117,24 +121,8 @@ export async function listenHttp(options: HttpOptions): Promise<HttpServer> {
       else res.destroy();
     });
   });
-  await listening(server, options.port ?? 0);
-  // A TCP server's address is never a string.
-  const { port } = server.address() as AddressInfo;
+  const port = await listenLocally(server, options.port ?? 0);
   return { url: `http://127.0.0.1:${port}${MCP_PATH}`, port, close: () => closeServer(server, endpoint) };
-}
-
-async function listening(server: Server, port: number): Promise<void> {
-  server.listen(port, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    const errno = errnoOf(error) ?? String(error);
-    const why = errno === 'EADDRINUSE' ? 'another program uses that port' : errno;
-    throw new Fault('IO_FAILED', `could not serve on 127.0.0.1:${port}: ${why}`, {
-      cause: error,
-      reason: errno,
-    });
-  }
 }
 
 class Endpoint {

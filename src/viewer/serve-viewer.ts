@@ -1,8 +1,6 @@
 import { type EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
-import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { Policy } from '../model/policy.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
@@ -10,7 +8,7 @@ import { Records, type RecordsPlace } from '../records/records.ts';
 import { Scope } from '../records/scope.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { EndSignals } from '../wire/end-signals.ts';
-import { carriesToken, mediaType, newToken, readBody } from '../wire/http.ts';
+import { carriesToken, listenLocally, mediaType, newToken, readBody } from '../wire/http.ts';
 import { Api, type ApiAnswer, type ApiOptions } from './api.ts';
 import { type PageFileName, pageFiles } from './page-files.ts';
 
@@ -184,19 +182,7 @@ interface ViewerServer {
 export async function serveViewer(options: ViewerOptions & { readonly port: number }): Promise<ViewerServer> {
   const entrance = new Entrance();
   const server = createServer(viewerListener({ ...options, entrance }));
-  server.listen(options.port, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    const errno = errnoOf(error) ?? String(error);
-    const why = errno === 'EADDRINUSE' ? 'another program uses that port' : errno;
-    throw new Fault('IO_FAILED', `could not serve on 127.0.0.1:${options.port}: ${why}`, {
-      cause: error,
-      reason: errno,
-    });
-  }
-  // A TCP server's address is never a string.
-  const { port } = server.address() as AddressInfo;
+  const port = await listenLocally(server, options.port);
   return {
     url: viewerUrl(port, options.token),
     once: () => viewerUrl(port, `open-${entrance.open()}`),

@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { errnoOf } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import { INVALID_REQUEST, PARSE_ERROR, SERVER_ERROR } from './rpc.ts';
 
@@ -42,6 +45,23 @@ export function readBody(message: IncomingMessage, maxBytes: number): Promise<Bu
     message.once('error', fail);
     message.once('close', () => fail(new Error('the connection was closed')));
   });
+}
+
+/** Listens on 127.0.0.1 and returns the port; 0 chooses any free port. A port that cannot be used is a Fault. */
+export async function listenLocally(server: Server, port: number): Promise<number> {
+  server.listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const errno = errnoOf(error) ?? String(error);
+    const why = errno === 'EADDRINUSE' ? 'another program uses that port' : errno;
+    throw new Fault('IO_FAILED', `could not serve on 127.0.0.1:${port}: ${why}`, {
+      cause: error,
+      reason: errno,
+    });
+  }
+  // A TCP server's address is never a string.
+  return (server.address() as AddressInfo).port;
 }
 
 /** The media type without its parameters, in lower case. */

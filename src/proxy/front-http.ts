@@ -12,6 +12,7 @@ import { RelayEndpoint } from './front-relay.ts';
 import { type GateOptions, gateFor } from './gate-options.ts';
 import { MAX_MESSAGE_BYTES } from './lines.ts';
 import type { UpstreamChoice } from './upstream.ts';
+import { stdioOptions } from './upstream-stdio.ts';
 
 /** Options for the gate in front of one server, offered as Streamable HTTP on this machine. */
 export interface FrontOptions extends GateOptions, UpstreamChoice {
@@ -77,24 +78,11 @@ export async function serveProxy(options: FrontOptions): Promise<Front> {
 function endpointFor(options: FrontOptions, log: (text: string) => void): Endpoint {
   const gate = gateFor(options, log);
   const maxBytes = options.maxBytes ?? MAX_MESSAGE_BYTES;
-  const { url, command, args = [], headers = {}, token } = options;
+  const { url, headers = {}, token, stderr } = options;
   if (url !== undefined)
     return new RelayEndpoint({ url, headers, maxBytes, gate, ownsAuthorization: token !== undefined });
-  if (command === undefined) throw new Fault('MISUSE', 'the proxy needs a command or an address');
-  const { cwd, env, graceMs, stderr } = options;
-  return new ProcessEndpoint({
-    gate,
-    maxBytes,
-    process: {
-      command,
-      args,
-      ...(cwd === undefined ? {} : { cwd }),
-      ...(env === undefined ? {} : { env }),
-      ...(graceMs === undefined ? {} : { graceMs }),
-      maxLineBytes: maxBytes,
-      stderr: stderr === process.stderr ? 'inherit' : stderr,
-    },
-  });
+  const process = stdioOptions(options, { stderr, maxLineBytes: maxBytes });
+  return new ProcessEndpoint({ gate, maxBytes, process });
 }
 
 /** Accepts requests from this machine, for this machine, with the token. Answers all others itself. */

@@ -7,6 +7,7 @@ import { Catalogue } from './catalogue.ts';
 import { type InterceptOptions, Witnesses } from './intercept-options.ts';
 import { ProxyTurns } from './turns.ts';
 import { AskedOnce, type UnknownTools } from './unknown-refusal.ts';
+import type { UpstreamChoice } from './upstream.ts';
 
 /** The options that concern the gate. */
 export interface GateOptions {
@@ -31,14 +32,6 @@ export interface GateOptions {
   readonly rootNames?: readonly string[];
 }
 
-/** The server behind the gate. */
-interface UpstreamOptions {
-  readonly command?: string;
-  readonly args?: readonly string[];
-  readonly url?: string;
-  readonly cwd?: string;
-}
-
 type Choice = (meta: JsonRecord) => ForeignSession | Promise<ForeignSession>;
 
 /** Limit of the cache. A client whose `_meta` differs in every call causes a choice each time. */
@@ -46,7 +39,7 @@ const KEPT = 100;
 
 /** Builds the pump's options from the caller's options. */
 export function gateFor(
-  options: GateOptions & UpstreamOptions,
+  options: GateOptions & UpstreamChoice,
   log: (text: string) => void,
 ): InterceptOptions {
   const { session, command = '', args = [], url } = options;

@@ -16,7 +16,7 @@ import { Pump } from './pump.ts';
 import { Received } from './received.ts';
 import type { Upstream, UpstreamChoice, UpstreamEnd } from './upstream.ts';
 import { HttpUpstream } from './upstream-http.ts';
-import { StdioUpstream } from './upstream-stdio.ts';
+import { StdioUpstream, stdioOptions } from './upstream-stdio.ts';
 
 /** Opens a workspace and runs the proxy over it until either side ends; resolves to the exit code. */
 export async function openProxy(options: ProxyPlan): Promise<number> {
@@ -216,19 +216,9 @@ class ArrivingAnswers {
 }
 
 function upstreamFor(options: ProxyOptions): Upstream {
-  const { command, args = [], url, cwd, env, graceMs, stderr, maxLineBytes = MAX_MESSAGE_BYTES } = options;
-  if (url !== undefined)
-    return new HttpUpstream({ url, headers: options.headers ?? {}, maxBytes: maxLineBytes });
-  if (command === undefined) throw new Fault('MISUSE', 'the proxy needs a command or an address');
-  return new StdioUpstream({
-    command,
-    args,
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(env === undefined ? {} : { env }),
-    ...(graceMs === undefined ? {} : { graceMs }),
-    maxLineBytes,
-    stderr: stderr === process.stderr ? 'inherit' : stderr,
-  });
+  const { url, headers = {}, stderr, maxLineBytes = MAX_MESSAGE_BYTES } = options;
+  if (url !== undefined) return new HttpUpstream({ url, headers, maxBytes: maxLineBytes });
+  return new StdioUpstream(stdioOptions(options, { stderr, maxLineBytes }));
 }
 
 function readClient(

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { Fault } from '../model/fault.ts';
 import { LineReader, LineWriter } from './lines.ts';
-import type { Upstream, UpstreamEnd, UpstreamEvents } from './upstream.ts';
+import type { Upstream, UpstreamChoice, UpstreamEnd, UpstreamEvents } from './upstream.ts';
 
 export interface StdioUpstreamOptions {
   readonly command: string;
@@ -14,6 +14,23 @@ export interface StdioUpstreamOptions {
   readonly stderr: Writable | 'inherit';
   /** Time that the server may be silent after the end of its input, and after each signal; default 1 s. */
   readonly graceMs?: number;
+}
+
+/** Options to start the command of a choice. A choice of neither a command nor a URL is a Fault. */
+export function stdioOptions(
+  { command, args = [], cwd, env, graceMs }: UpstreamChoice,
+  { stderr, maxLineBytes }: { readonly stderr: Writable; readonly maxLineBytes: number },
+): StdioUpstreamOptions {
+  if (command === undefined) throw new Fault('MISUSE', 'the proxy needs a command or an address');
+  return {
+    command,
+    args,
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(env === undefined ? {} : { env }),
+    ...(graceMs === undefined ? {} : { graceMs }),
+    maxLineBytes,
+    stderr: stderr === process.stderr ? 'inherit' : stderr,
+  };
 }
 
 /** Time that a server with unanswered requests may continue after the end of its input. */

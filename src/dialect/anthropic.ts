@@ -39,7 +39,7 @@ const FILE_TOOLS: readonly Tool[] = [
     call: ({ file_path: path, content }) => ({
       kind: 'write',
       operation: { path, content },
-      render: (result, context) => plainWrite(path, result, context),
+      render: plainWrite(path),
     }),
   }),
   tool({
@@ -60,7 +60,7 @@ const FILE_TOOLS: readonly Tool[] = [
     call: ({ file_path: path, old_string: oldString, new_string: newString, replace_all: replaceAll }) => ({
       kind: 'edit',
       operation: { path, edits: [{ oldString, newString, ...given({ replaceAll }) }] },
-      render: (result, context) => plainEdit(path, result, context),
+      render: plainEdit(path),
     }),
   }),
   tool({

@@ -29,27 +29,28 @@ export type ContentBlock =
 /** A tool's answer: one text, or blocks. */
 export type Rendered = string | readonly ContentBlock[];
 
-/** The answer to a write in dialects that show neither receipts nor revisions. `plainEdit` and `plainInsert` are alike. */
-export function plainWrite(path: string, result: ChangeResult, context: RenderContext): string {
-  return withNotices(`wrote ${result.sizeBytes} bytes to ${pathText(path)}`, path, { result, context });
+type RenderChange = (result: ChangeResult, context: RenderContext) => string;
+
+/** The answer to a write, in dialects that show neither receipts nor revisions. */
+export function plainWrite(path: string): RenderChange {
+  return withNotices(path, ({ sizeBytes }) => `wrote ${sizeBytes} bytes to ${pathText(path)}`);
 }
 
-export function plainEdit(path: string, result: ChangeResult, context: RenderContext): string {
-  const done = `replaced ${result.replaced ?? 0} occurrence(s) in ${pathText(path)}`;
-  return withNotices(done, path, { result, context });
+/** The answer to an edit, like {@link plainWrite}. */
+export function plainEdit(path: string): RenderChange {
+  return withNotices(path, ({ replaced = 0 }) => `replaced ${replaced} occurrence(s) in ${pathText(path)}`);
 }
 
-export function plainInsert(path: string, result: ChangeResult, context: RenderContext): string {
-  const lines = result.inserted === undefined ? 'nothing' : lineWords([result.inserted]);
-  return withNotices(`inserted ${lines} into ${pathText(path)}`, path, { result, context });
+/** The answer to an insertion, like {@link plainWrite}. */
+export function plainInsert(path: string): RenderChange {
+  return withNotices(path, ({ inserted }) => {
+    const lines = inserted === undefined ? 'nothing' : lineWords([inserted]);
+    return `inserted ${lines} into ${pathText(path)}`;
+  });
 }
 
-function withNotices(
-  done: string,
-  path: string,
-  { result, context }: { readonly result: ChangeResult; readonly context: RenderContext },
-): string {
-  return [done, ...noticeTexts(result.notices, path, context)].join('\n');
+function withNotices(path: string, done: (result: ChangeResult) => string): RenderChange {
+  return (result, context) => [done(result), ...noticeTexts(result.notices, path, context)].join('\n');
 }
 
 /** The rows, and a note if there may be more. Without the note a model would assume that the rest does not exist. */

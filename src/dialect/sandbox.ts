@@ -55,7 +55,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     call: ({ file_path: path, content }) => ({
       kind: 'write',
       operation: { path, content },
-      render: (result, context) => plainWrite(path, result, context),
+      render: plainWrite(path),
     }),
   }),
   tool({
@@ -78,7 +78,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
       return {
         kind: 'edit',
         operation: { path, edits: [{ oldString, newString, ...given({ replaceAll }) }] },
-        render: (result, context) => plainEdit(path, result, context),
+        render: plainEdit(path),
       };
     },
   }),

@@ -51,23 +51,18 @@ const EDITOR = tool({
       case 'create': {
         if (args.file_text === undefined) return problem('create needs file_text');
         const operation = { path, content: args.file_text };
-        return { kind: 'write', operation, render: (result, context) => plainWrite(path, result, context) };
+        return { kind: 'write', operation, render: plainWrite(path) };
       }
       case 'str_replace': {
         if (args.old_str === undefined || args.old_str === '') return problem('str_replace needs old_str');
         const edits = [{ oldString: args.old_str, newString: args.new_str ?? '' }];
-        const render = plainEdit;
-        return {
-          kind: 'edit',
-          operation: { path, edits },
-          render: (result, context) => render(path, result, context),
-        };
+        return { kind: 'edit', operation: { path, edits }, render: plainEdit(path) };
       }
       case 'insert': {
         if (args.insert_line === undefined || args.insert_text === undefined)
           return problem('insert needs insert_line and insert_text');
         const operation = { path, content: args.insert_text, afterLine: args.insert_line };
-        return { kind: 'insert', operation, render: (result, context) => plainInsert(path, result, context) };
+        return { kind: 'insert', operation, render: plainInsert(path) };
       }
       default:
         return command satisfies never;

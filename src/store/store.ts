@@ -263,3 +263,16 @@ export async function* walkEntries(store: Store, filter: EntryFilter): AsyncGene
     page = filter.order === 'oldest' ? { ...page, afterSeq: last.seq } : { ...page, beforeSeq: last.seq };
   }
 }
+
+/** `lastChanges` of a store whose round trips cost nothing. */
+export async function lastChangesOf(
+  store: Pick<Store, 'lastChange'>,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, Entry>> {
+  const found = new Map<string, Entry>();
+  for (const key of keys) {
+    const last = await store.lastChange(key);
+    if (last !== undefined) found.set(key, last);
+  }
+  return found;
+}

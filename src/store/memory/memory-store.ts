@@ -20,16 +20,17 @@ import {
   missingImage,
 } from '../images.ts';
 import { RecentList } from '../recent-list.ts';
-import type {
-  ChainLink,
-  EntryFilter,
-  Notes,
-  PendingFilter,
-  RecentEntries,
-  SessionFilter,
-  Store,
-  StoreState,
-  Writes,
+import {
+  type ChainLink,
+  type EntryFilter,
+  lastChangesOf,
+  type Notes,
+  type PendingFilter,
+  type RecentEntries,
+  type SessionFilter,
+  type Store,
+  type StoreState,
+  type Writes,
 } from '../store.ts';
 
 /** The reference store, whose answers every other store must match. Its content is lost when the process ends. */
@@ -116,13 +117,8 @@ export class MemoryStore implements Store {
     return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
   }
 
-  async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
-    const found = new Map<string, Entry>();
-    for (const key of keys) {
-      const last = await this.lastChange(key);
-      if (last !== undefined) found.set(key, last);
-    }
-    return found;
+  lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
+    return lastChangesOf(this, keys);
   }
 
   async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {

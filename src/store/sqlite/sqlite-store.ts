@@ -18,6 +18,7 @@ import {
   type ChainLink,
   CLAIM_KINDS,
   type EntryFilter,
+  lastChangesOf,
   type Notes,
   type PendingFilter,
   type RecentEntries,
@@ -202,13 +203,8 @@ class SqliteStore implements Store {
     return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
   }
 
-  async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
-    const found = new Map<string, Entry>();
-    for (const key of keys) {
-      const last = await this.lastChange(key);
-      if (last !== undefined) found.set(key, last);
-    }
-    return found;
+  lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
+    return lastChangesOf(this, keys);
   }
 
   /**

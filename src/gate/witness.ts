@@ -5,7 +5,7 @@ import type { Entry, NewEntry } from '../model/entry.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
-import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { carryCoverage } from '../text/carry.ts';
 import { decodeText, hasUtf16Mark, looksBinary } from '../text/decode.ts';
@@ -77,12 +77,7 @@ async function witnessRead(
   const totalLines = countLines(bytes);
   const coverage = coverageShown(event, totalLines);
   if (coverage.kind === 'none') return { ok: true, notices: [] };
-  const flags = {
-    ...NO_FLAGS,
-    notText: looksBinary(bytes),
-    redacted: event.redacted === true,
-    clamped: event.clamped === true,
-  };
+  const flags = flagsShown(event, bytes);
   const seen = {
     key,
     totalLines,
@@ -98,6 +93,14 @@ async function witnessRead(
   if (times !== undefined) await ledger.willShow([sighting], times);
   await ledger.record([sighting]);
   return { ok: true, notices: [] };
+}
+
+/** The flags of bytes that another program showed. */
+export function flagsShown(
+  { redacted, clamped }: Pick<ReadEvent, 'redacted' | 'clamped'>,
+  bytes: Uint8Array,
+): SightingFlags {
+  return { ...NO_FLAGS, notText: looksBinary(bytes), redacted: redacted === true, clamped: clamped === true };
 }
 
 /**

@@ -24,25 +24,17 @@ export interface Opening {
 }
 
 /** The announcement of changes that another program makes. */
-export function pendingOf(
-  { world, ledger }: ShownScene,
-  { intents, judged, options, locked }: Opening,
-): PendingChange {
+export function pendingOf(scene: ShownScene, { intents, judged, options, locked }: Opening): PendingChange {
+  const { world, ledger } = scene;
   const { effects, writes, bypassed, notices } = judged;
   const { hold = 'lock', call, tell = 'now' } = options;
   const change = newChangeId();
   const [first] = effects;
   const [intent] = intents;
   const entry: NewEntry = {
-    kind: 'change',
-    atMs: world.now(),
-    ...ledger.author,
-    root: world.workspace.roots[0] ?? '',
+    ...changeEntry(scene, { change, effects, call }),
     ...(intent === undefined ? {} : { action: actionOf(intent, first) }),
     ...(first === undefined ? {} : { path: first.relative }),
-    ...(call === undefined ? {} : { call }),
-    change,
-    effects,
   };
   return {
     change,
@@ -51,7 +43,7 @@ export function pendingOf(
     ...(hold === 'lock' ? { locked } : {}),
     foreign: {
       hold,
-      ...(call === undefined ? {} : { call }),
+      ...named(call),
       writes: writes.map(({ key, text }) => ({ key, text })),
       ...(tell === 'settled' ? { untold: notices } : {}),
       bypasses: bypassEntries(bypassed, { ...ledger.author, atMs: entry.atMs, change }),
@@ -68,7 +60,7 @@ function actionOf(intent: ForeignIntent, first: Effect | undefined): Action {
 
 /** The announcement of a shell command that runs without a layer. */
 export function pendingCommand(
-  { world, ledger }: ShownScene,
+  scene: ShownScene,
   {
     change,
     text,
@@ -82,21 +74,36 @@ export function pendingCommand(
   },
 ): PendingChange {
   const { effects, writes, command } = kept;
-  const named = call === undefined ? {} : { call };
   const entry: NewEntry = {
-    kind: 'change',
-    atMs: world.now(),
-    ...ledger.author,
-    root: world.workspace.roots[0] ?? '',
+    ...changeEntry(scene, { change, effects, call }),
     action: 'run',
     path: '.',
     text: clip(withoutSecrets(text), MAX_COMMAND_CHARS),
-    ...named,
+  };
+  const foreign = { hold: 'none', ...named(call), writes, bypasses: [], command } as const;
+  return { change, entry, owner: scene.world.owner, foreign };
+}
+
+/** The fields that the entry of every announced change has. */
+function changeEntry(
+  { world, ledger }: ShownScene,
+  {
     change,
     effects,
-  };
-  const foreign = { hold: 'none', ...named, writes, bypasses: [], command } as const;
-  return { change, entry, owner: world.owner, foreign };
+    call,
+  }: {
+    readonly change: string;
+    readonly effects: readonly Effect[];
+    readonly call: string | undefined;
+  },
+): NewEntry {
+  const root = world.workspace.roots[0] ?? '';
+  return { kind: 'change', atMs: world.now(), ...ledger.author, root, ...named(call), change, effects };
+}
+
+/** The call that makes the change, if it has a name. */
+function named(call: string | undefined): { readonly call?: string } {
+  return call === undefined ? {} : { call };
 }
 
 /**
@@ -104,9 +111,10 @@ export function pendingCommand(
  * undone like all others.
  */
 export async function pendingObserved(
-  { world, ledger }: ShownScene,
+  scene: ShownScene,
   { intents, call }: { readonly intents: readonly ForeignIntent[]; readonly call: string | undefined },
 ): Promise<PendingChange | undefined> {
+  const { world } = scene;
   const found = (await Promise.all(intents.map((intent) => observedEffects(world, intent)))).flat();
   const effects = found.map(({ effect }) => effect);
   const writes = found.map(({ effect, text }) => ({ key: effect.key, text }));
@@ -114,19 +122,13 @@ export async function pendingObserved(
   const [intent] = intents;
   if (first === undefined || intent === undefined) return undefined;
   const change = newChangeId();
-  const named = call === undefined ? {} : { call };
   const entry: NewEntry = {
-    kind: 'change',
-    atMs: world.now(),
-    ...ledger.author,
-    root: world.workspace.roots[0] ?? '',
+    ...changeEntry(scene, { change, effects, call }),
     action: actionOf(intent, first),
     path: first.relative,
-    change,
-    effects,
-    ...named,
   };
-  return { change, entry, owner: world.owner, foreign: { hold: 'none', ...named, writes, bypasses: [] } };
+  const foreign = { hold: 'none', ...named(call), writes, bypasses: [] } as const;
+  return { change, entry, owner: world.owner, foreign };
 }
 
 interface ObservedWrite extends Pick<ForeignWrite, 'text'> {

@@ -17,6 +17,7 @@ import { syncImages } from '../announce.ts';
 import { trusted } from '../look.ts';
 import { creditFor, outsideChange } from '../prepared.ts';
 import { snapshotAt } from '../step.ts';
+import { flagsShown } from '../witness.ts';
 import type { World } from '../world.ts';
 
 type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | GuessedEvent;
@@ -123,12 +124,7 @@ interface ShownNow {
 function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
   const { bytes, fingerprint, stamp, racy } = snapshot;
   const totalLines = countLines(bytes);
-  const flags = {
-    ...NO_FLAGS,
-    notText: looksBinary(bytes),
-    redacted: event.redacted === true,
-    clamped: event.clamped === true,
-  };
+  const flags = flagsShown(event, bytes);
   const ranges = event.ranges?.map((range) => within(range, totalLines));
   const { content } = event;
   const isThere = content === undefined || matches(content, bytes, ranges);

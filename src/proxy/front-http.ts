@@ -1,10 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Writable } from 'node:stream';
 import { localhostHostValidation, localhostOriginValidation } from '@modelcontextprotocol/node';
-import { Fault } from '../model/fault.ts';
-import { carriesToken, rejectRequest } from '../wire/http.ts';
+import { carriesToken, listenLocally, rejectRequest } from '../wire/http.ts';
 import { INTERNAL_ERROR, SESSION_NOT_FOUND } from '../wire/rpc.ts';
 import { ENDPOINT_PATH, type Endpoint, namedIn } from './front-endpoint.ts';
 import { ProcessEndpoint } from './front-process.ts';
@@ -59,14 +56,7 @@ export async function serveProxy(options: FrontOptions): Promise<Front> {
   });
   // No timeout: a tool may take any time, and a stream has no end.
   server.requestTimeout = 0;
-  server.listen(options.port ?? 0, '127.0.0.1');
-  await once(server, 'listening').catch((cause: Error) => {
-    throw new Fault('IO_FAILED', `could not serve on 127.0.0.1:${options.port ?? 0}: ${cause.message}`, {
-      cause,
-    });
-  });
-  // A TCP server's address is never a string.
-  const { port } = server.address() as AddressInfo;
+  const port = await listenLocally(server, options.port ?? 0);
   const close = async (): Promise<void> => {
     server.close();
     await endpoint.close();

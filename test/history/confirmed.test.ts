@@ -73,7 +73,7 @@ describe.each(SCRIBES)('$name', (kind) => {
     // Transcripts do not show line endings, so CRLF confirms as well.
     expect(confirmed(WHOLE.replaceAll('\n', '\r\n'))).toBe(all);
     expect(confirmed(WHOLE.replace('a.ts 1', 'a.ts x'))).toBe(
-      { pages: '3-5', 'the end': '4-5' }[what] ?? 'nothing',
+      { pages: '3-5', 'the end of a file': '4-5' }[what] ?? 'nothing',
     );
     expect(confirmed(WHOLE.replace('a.ts 5', 'a.ts x'))).toBe({ pages: '1-2' }[what] ?? 'nothing');
     expect(confirmed('')).toBe('nothing');

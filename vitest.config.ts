@@ -19,10 +19,10 @@ const config: ViteUserConfig = defineConfig({
     globalSetup: ['test/support/compiled-code.ts'],
     pool: 'forks',
     isolate: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // Slow machines take longer; only a result that never arrives is a failure.
-    expect: { poll: { timeout: 30_000 } },
+    // Slow and busy machines take longer; only a result that never arrives is a failure.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 100_000 } },
     // Most tests wait for processes of their own, so one more worker than processors keeps a small machine busy.
     maxWorkers: availableParallelism() + 1,
     reporters: ['default', new ClosingLine()],

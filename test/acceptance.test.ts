@@ -13,7 +13,7 @@ it.concurrent.each([
 ])(
   'passes every scenario of the contract, if the scenarios are installed: %s',
   {
-    timeout: 170_000,
+    timeout: 900_000,
     // One scenario sends a read and a write together. If the machine pauses the client between the two, the server answers
     // the read before the write arrives, and no server can tell this from a client that waited.
     retry: 1,
@@ -24,7 +24,7 @@ it.concurrent.each([
       return;
     }
     const run = promisify(execFile)(process.execPath, [runner, '--project', project, ...flags], {
-      timeout: 160_000,
+      timeout: 880_000,
     });
     // The output of a failed run names the scenarios that failed.
     const { stdout } = await run.catch((error: { stdout: string }) => error);

@@ -45,7 +45,7 @@ describe('a command whose sandbox is still starting', () => {
       const { layer } = await at.run('sleep 100', { id, profile, signal: control.signal });
       removeLayer(layer);
     }
-    await expect.poll(() => ids.flatMap(processesOf), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => ids.flatMap(processesOf)).toEqual([]);
   });
 
   it.skipIf(process.platform !== 'linux')(
@@ -101,7 +101,7 @@ it('a layer is removed with names that are not UTF-8', async () => {
   expect(existsSync(layer.folder)).toBe(false);
   removeSpentLayers(at.home);
   // `removeSpentLayers` leaves such names to another process.
-  await expect.poll(() => existsSync(layer.spent), { timeout: 20_000 }).toBe(false);
+  await expect.poll(() => existsSync(layer.spent)).toBe(false);
 });
 
 it.skipIf(here === undefined)('the remains of layers are removed on closing', async () => {

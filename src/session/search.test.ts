@@ -306,7 +306,7 @@ describe.skipIf(process.platform !== 'linux')('a caller that cancels', () => {
         .map((fd) => target(`/proc/self/fd/${fd}`))
         .filter((path) => path.startsWith(places.root));
     // The workspace caches recently opened folders for a moment.
-    await expect.poll(held, { timeout: 10_000 }).toEqual([places.root]);
+    await expect.poll(held).toEqual([places.root]);
   });
 });
 

@@ -28,14 +28,14 @@ describe('the owner of a change', () => {
       const [line] = await once(parent.stdout, 'data');
       const pid = String(line).trim();
       // Until then the shell itself could collect it.
-      await vi.waitUntil(() => readFileSync(`/proc/${parent.pid}/comm`, 'latin1') === 'sleep\n', 30_000);
+      await vi.waitUntil(() => readFileSync(`/proc/${parent.pid}/comm`, 'latin1') === 'sleep\n', 100_000);
       const stat = (): string[] =>
         readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? [];
       const owner = `${pid}:${stat()[19]}`;
       expect(isAlive(owner)).toBe(true);
       expect(isAlive(`${owner}0`)).toBe(false);
       process.kill(Number(pid), 'SIGKILL');
-      await vi.waitUntil(() => stat()[0] === 'Z', 30_000);
+      await vi.waitUntil(() => stat()[0] === 'Z', 100_000);
       expect(isAlive(owner)).toBe(false);
     },
   );

@@ -20,7 +20,7 @@ function claimed(notices: readonly Notice[]): readonly Notice[] {
 
 /** Waits until one session knows the claims of another: a fleet store reports them up to a second late. */
 const caughtUp = (other: GatedSession, session: GatedSession): Promise<void> =>
-  vi.waitFor(async () => expect(await other.claims()).toEqual(await session.claims()), 20_000);
+  vi.waitFor(async () => expect(await other.claims()).toEqual(await session.claims()), 100_000);
 
 /** Edits line `n` after reading the file; returns the notices of the edit. */
 async function editLine(session: GatedSession, n: number, path = 'a.txt'): Promise<readonly Notice[]> {
@@ -104,7 +104,7 @@ function suite(storeUrl: () => string | undefined): void {
       await toldEdit(session, other, 4);
       expect(await other.claims()).toMatchObject([{ session: 'agent-9', client: 'codex', path: 'a.txt' }]);
       await end(session);
-      await vi.waitFor(async () => expect(await other.claims()).toEqual([]), 20_000);
+      await vi.waitFor(async () => expect(await other.claims()).toEqual([]), 100_000);
       expect(claimed(await noticesOfRead(other, 'a.txt'))).toEqual([]);
     });
 
@@ -139,7 +139,7 @@ function suite(storeUrl: () => string | undefined): void {
       if (told) expect(notices.map((each) => describeNotice(each)).join()).toContain('renaming things');
       expect(await ok(other.claim(target))).toMatchObject({ others: [{ id: made.claim, session: 'one' }] });
       expect(await ok(t.session.release(target))).toMatchObject({ released: 1 });
-      await vi.waitFor(async () => expect(await other.claims()).toHaveLength(1), 20_000);
+      await vi.waitFor(async () => expect(await other.claims()).toHaveLength(1), 100_000);
       await ok(other.release());
       await other.beginTurn({ turn: 'next' });
       expect(claimed(await noticesOfRead(other, 'src/a.ts'))).toEqual([]);
@@ -173,7 +173,7 @@ function suite(storeUrl: () => string | undefined): void {
       expect(explain(busy, { nowMs: Date.now() })).toContain('another session is working on it [BUSY]');
       await editLine(t.session, 5);
       await t.session.endTurn();
-      await vi.waitFor(async () => expect(await other.claims()).toEqual([]), 20_000);
+      await vi.waitFor(async () => expect(await other.claims()).toEqual([]), 100_000);
       await ok(other.edit('a.txt', edits));
       await caughtUp(t.session, other);
       await refusal(t.session.edit('a.txt', [{ oldString: 'line 1\n', newString: 'one\n' }]), 'BUSY');
@@ -208,7 +208,7 @@ function suite(storeUrl: () => string | undefined): void {
       const sessions = await Sessions.open({ roots: [t.root], home: t.home, store: t.store });
       await editLine(await sessions.session('worker'), 3);
       await sessions.suspend();
-      await vi.waitFor(async () => expect(await t.session.claims()).toHaveLength(1), 20_000);
+      await vi.waitFor(async () => expect(await t.session.claims()).toHaveLength(1), 100_000);
     });
   });
 }

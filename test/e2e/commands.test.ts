@@ -240,14 +240,14 @@ describe.skipIf(here === undefined)('a killed lookfirst run', () => {
       env: environment(places),
       stdio: 'ignore',
     });
-    await expect.poll(size, { timeout: 30_000 }).toBeGreaterThan(2);
+    await expect.poll(size).toBeGreaterThan(2);
     child.kill('SIGKILL');
     const stands = async (): Promise<boolean> => {
       const before = size();
       await new Promise((resolve) => setTimeout(resolve, 500));
       return size() === before;
     };
-    await expect.poll(stands, { timeout: 10_000 }).toBe(true);
+    await expect.poll(stands).toBe(true);
   });
 
   it.each([

@@ -182,7 +182,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     }
     // Residents that started at the same time end when they find the first one.
     await expect.poll(residents).toHaveLength(1);
-    await expect.poll(residents, { timeout: 20_000 }).toEqual([]);
+    await expect.poll(residents).toEqual([]);
     expect(sockets()).toEqual([]);
     expect(readdirSync(scraps)).toEqual([]);
     const snapshots = join(home, 'snapshots');

@@ -128,7 +128,7 @@ export function runProgram(places: Scratch, args: readonly string[], options: Ru
   const [program = '', ...first] = PROGRAM;
   const env = environment(places, options.env);
   return new Promise((resolve) => {
-    const limits = { cwd: options.cwd ?? places.root, env, maxBuffer: 64 << 20, timeout: 50_000 };
+    const limits = { cwd: options.cwd ?? places.root, env, maxBuffer: 64 << 20, timeout: 250_000 };
     const child = execFile(program, [...first, ...args], limits, (error, stdout, stderr) => {
       const code = typeof error?.code === 'number' ? error.code : error === null ? 0 : -1;
       resolve({ code, stdout, stderr });

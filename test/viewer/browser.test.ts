@@ -113,7 +113,7 @@ describe.skipIf(program === undefined)('the page', () => {
       await ok(agent.write(`new-${i}.txt`, 'x\n'));
     }
     for (const name of ['one', 'two', 'three'])
-      await page.waitForSelector(`.row.change:has(.session:text-is("${name}"))`, { timeout: 30_000 });
+      await page.waitForSelector(`.row.change:has(.session:text-is("${name}"))`, { timeout: 100_000 });
     expect(await page.locator('.row.read').count()).toBe(3);
     expect(await page.locator('.chip').count()).toBe(3);
   });

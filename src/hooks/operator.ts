@@ -14,6 +14,8 @@ const OPERATOR_COMMANDS: readonly (readonly string[])[] = [
   ['gc', '--purge'],
   ['gc', '--older-than'],
   ['gc', '--quota'],
+  ['claims', 'release'],
+  ['run', '--apply'],
 ];
 
 /** Commands of Lookfirst that an agent may run for its own session only. */
@@ -27,10 +29,7 @@ const IDENTITY =
  * This can be evaded: see LIMITS.md.
  */
 export function operatorRefusal(command: string): Refusal | undefined {
-  for (const { words } of certainCommands(command) ?? []) {
-    const name = words.findIndex((word) => /(^|\/)lookfirst(\.js|@[\w.-]+)?$/.test(word ?? ''));
-    if (name === -1) continue;
-    const rest = words.slice(name + 1);
+  for (const rest of ownCalls(command)) {
     const found = OPERATOR_COMMANDS.find((operator) =>
       operator.every((word) => rest.some((each) => each?.split('=', 1)[0] === word)),
     );
@@ -40,6 +39,28 @@ export function operatorRefusal(command: string): Refusal | undefined {
       return forTheUser(own, 'it may only be run as the session that this agent has');
   }
   return undefined;
+}
+
+/**
+ * The words after each name of Lookfirst in a command. After `run --` follow the words of another command, which may call
+ * Lookfirst again.
+ */
+function ownCalls(command: string): readonly (readonly (string | undefined)[])[] {
+  return (certainCommands(command) ?? []).flatMap(({ words }) => {
+    const calls: (readonly (string | undefined)[])[] = [];
+    for (let name = nameIn(words, 0); name !== -1; ) {
+      const end = words[name + 1] === 'run' ? words.indexOf('--', name) : -1;
+      calls.push(words.slice(name + 1, end === -1 ? undefined : end));
+      name = end === -1 ? -1 : nameIn(words, end);
+    }
+    return calls;
+  });
+}
+
+function nameIn(words: readonly (string | undefined)[], from: number): number {
+  return words.findIndex(
+    (word, index) => index >= from && /(^|\/)lookfirst(\.js|@[\w.-]+)?$/.test(word ?? ''),
+  );
 }
 
 function forTheUser(command: string, reason: string): Refusal {

@@ -134,7 +134,10 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
 function notCommitted(error: unknown, layer: string | undefined): unknown {
   const reason = errnoOf(error);
   if (reason === undefined) return error;
-  const kept = layer === undefined ? '' : `; they are kept: lookfirst run --apply ${layer}`;
+  const kept =
+    layer === undefined
+      ? ''
+      : `; they are kept, and the user can commit them: lookfirst run --apply ${layer}`;
   const message = `the writes of the command could not be committed: ${reason}${kept}`;
   return new Fault('IO_FAILED', message, { cause: error, reason });
 }

@@ -34,6 +34,14 @@ describe('a command that an agent starts', () => {
     },
   );
 
+  it('refuses run --apply as a command for the user', async () => {
+    const t = await twoSessions();
+    const tried = await lookfirst(t, ['run', '--apply', 'c0a1b2c3d4e'], AGENT);
+    expect(tried).toMatchObject({ code: 2, stdout: '' });
+    expect(tried.stderr).toMatch(/^lookfirst run --apply is for the user.*\[PROTECTED\]/);
+    expect((await lookfirst(t, ['log', '--kind', 'notice'])).stdout).toContain('an agent started it');
+  });
+
   it('gc may be started by an agent if it uses the limits of the policy', async () => {
     expect((await lookfirst(await twoSessions(), ['gc'], AGENT)).code).toBe(0);
   });

@@ -250,6 +250,13 @@ describe('a conversation through hooks', () => {
     expect((await run(['log'])).stdout).toContain('refused to an agent');
   });
 
+  it.each(['lookfirst run -- git init', 'lookfirst run -- biome check --apply .'])(
+    'an agent may run a program whose words are those of an operator command: %s',
+    async (command) => {
+      expect(await announced('run', { command })).toEqual({ verdict: 'pass' });
+    },
+  );
+
   it('an agent may not write client settings that contain our hooks, but may write others', async () => {
     mkdirSync(join(root, '.claude'));
     put('.claude/settings.local.json', '{"hooks": {"PreToolUse": ["lookfirst-hook"]}}');

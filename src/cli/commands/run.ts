@@ -8,6 +8,7 @@ import { commandRoot } from '../../session/command-places.ts';
 import { openWorkspace, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT } from '../cli.ts';
 import { addCommonFlags, durationParser, gather } from '../flags.ts';
+import { refuseAgent, startedByAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { runShellLine, shellPrefixScript } from '../shell-prefix.ts';
 import { missing } from '../words.ts';
@@ -92,6 +93,12 @@ Examples:
   lookfirst run --apply c0a1b2c3d4e`;
 
 async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<number> {
+  // It commits over changes of others, which a refusal has just prevented.
+  const refused = flags.apply === undefined ? undefined : await refuseAgent(cli, 'run --apply', flags);
+  return refused ?? runOnLayer(cli, words, flags);
+}
+
+async function runOnLayer(cli: Cli, words: readonly string[], flags: Flags): Promise<number> {
   const roots = (flags.root ?? [commandRoot(cli)]).map((root) => resolve(cli.cwd, root));
   const sessions = await openWorkspace(cli, flags, roots);
   const ending = new AbortController();
@@ -109,8 +116,11 @@ async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<nu
     });
     if (outcome.ok) return await show(cli, outcome, flags);
     const { layer } = outcome.refusal.detail ?? {};
+    const isForUser = startedByAgent(cli) === undefined;
     const hint =
-      layer === undefined ? undefined : `lookfirst run --apply ${layer} commits its writes anyway.`;
+      layer === undefined || !isForUser
+        ? undefined
+        : `lookfirst run --apply ${layer} commits its writes anyway.`;
     await tellRefusal(cli, outcome.refusal, { json: flags.json, hint });
     return EXIT.refused;
   } finally {

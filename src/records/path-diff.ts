@@ -8,6 +8,7 @@ import type { Policy } from '../model/policy.ts';
 import { byteSize } from '../report/amounts.ts';
 import { pathText } from '../report/bounded.ts';
 import type { Images } from '../store/images.ts';
+import { hasNoLines } from '../text/decode.ts';
 import { maskedDiff } from '../text/unified.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import type { NetEffect } from './net-effects.ts';
@@ -56,7 +57,7 @@ export async function diffOf(
     }
   }
   const [was = NOTHING, is = NOTHING] = bytes;
-  if (bytes.some((each) => each.includes(0))) {
+  if (bytes.some((each) => each.includes(0) || hasNoLines(each))) {
     const sizes = `${byteSize(was.byteLength)} before, ${byteSize(is.byteLength)} after`;
     return { text: [...head, `(not text: ${sizes})`].join('\n'), truncated: true };
   }

@@ -1,9 +1,10 @@
+import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 // Registers the loader of the packages for older encodings.
 import '../disk/read.ts';
-import { decodeText, encodeText, looksBinary } from './decode.ts';
+import { decodeText, encodeText, hasNoLines, looksBinary } from './decode.ts';
 
 const RUSSIAN = 'Съешь же ещё этих мягких французских булок, да выпей чаю.\r\n'.repeat(5);
 const JAPANESE = 'これは日本語の文章です。ファイルを読み込みます。\n'.repeat(5);
@@ -142,5 +143,20 @@ describe('looksBinary', () => {
     [false, 'broken UTF-8, which needs more than a glance', Buffer.from([0xff, 0x41])],
   ])('says %s for %s', (binary, _what, bytes) => {
     expect(looksBinary(bytes)).toBe(binary);
+  });
+});
+
+describe('hasNoLines', () => {
+  it.each([
+    ['compressed bytes without a NUL', deflateSync('blob 4'), true],
+    ['bytes with a NUL', Buffer.from('a\0b'), true],
+    ['an empty file', Buffer.from(''), false],
+    ['UTF-8 with control characters', Buffer.from('\x1b[1mhé\x1b[0m\x02\n'), false],
+    ['UTF-8 whose last character is cut by the limit', Buffer.from(`\x02${'é'.repeat(5000)}`), false],
+    ['windows-1252', iconv.encode(GERMAN, 'windows-1252'), false],
+    ['Shift JIS', iconv.encode(JAPANESE, 'shift_jis'), false],
+    ['UTF-16', Buffer.from('\ufeff\u0102\u0304\n', 'utf16le'), false],
+  ])('of %s is %s', (_what, bytes, expected) => {
+    expect(hasNoLines(bytes)).toBe(expected);
   });
 });

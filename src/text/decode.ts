@@ -249,6 +249,23 @@ export function looksBinary(bytes: Uint8Array): boolean {
   return hasNul(bytes) && !hasUtf16Mark(bytes) && guessUtf16(bytes) === undefined;
 }
 
+/** True if a diff of these bytes could not be read: they are binary, or compressed without any NUL, as objects of git. */
+export function hasNoLines(bytes: Uint8Array): boolean {
+  if (looksBinary(bytes)) return true;
+  const start = viewOf(bytes.subarray(0, SNIFFED_BYTES));
+  return !hasUtf16Mark(bytes) && UNUSED_CONTROLS.test(start.toString('latin1')) && !isUtf8(start);
+}
+
+/** A character may be cut at the end. */
+function isUtf8(start: Uint8Array): boolean {
+  return [0, 1, 2, 3].some(
+    (cut) => decodeStrict(start.subarray(0, start.length - cut), 'utf-8') !== undefined,
+  );
+}
+
+/** Matches control characters that no encoding of text uses. */
+const UNUSED_CONTROLS = /[\x01-\x06\x10-\x1a\x1c-\x1f]/;
+
 /** True if the bytes begin with any byte order mark. */
 function hasMark(bytes: Uint8Array): boolean {
   return markOf(bytes) !== undefined;

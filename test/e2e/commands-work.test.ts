@@ -51,6 +51,13 @@ describe.skipIf(here === undefined)('work in the undo profile', () => {
     expect(git('log', '--format=%s')).toBe('second\nfirst\n');
     expect(git('fsck', '--strict')).not.toContain('error');
     expect(readFileSync(join(outside, 'hook'), 'utf8')).toBe('checked\n');
+    const preview = (await lookfirst(places, ['undo', '--dry-run'])).stdout;
+    expect(preview).toContain('.git/objects\n(3 objects of git)');
+    // Objects are compressed: as text they would be full of characters that cannot be shown.
+    expect(preview).not.toContain('\ufffd');
+    const diff = (await lookfirst(places, ['diff'])).stdout;
+    expect(diff).toContain('.git/objects/');
+    expect(diff).not.toContain('\ufffd');
     expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
     expect([git('log', '--format=%s'), treeOf(places.root)]).toEqual(before);
   });

@@ -100,6 +100,13 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     expect(t.text('a.txt')).toBe('x\n');
   });
 
+  it('summarises a binary file in its preview', async () => {
+    const t = await open();
+    await ok(t.session.write('a.bin', 'MZ\0\n'));
+    const { diff } = await ok(t.session.undo({ preview: true }));
+    expect(diff).toBe('a.bin\n(binary, 4 B)');
+  });
+
   it('of a deletion restores bytes and mode, of a creation removes the file and its new folders', async () => {
     const t = await open();
     await t.put('gone.txt', 'precious\n');

@@ -1,12 +1,17 @@
 import { listNames } from '../../disk/list.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import type { Side } from '../../model/entry.ts';
+import { byteSize } from '../../report/amounts.ts';
+import { hasNoLines } from '../../text/decode.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import type { World } from '../world.ts';
 import { type FoundChange, fileMoves, presentBytes } from './check.ts';
 
 /** Diffs of at most this many files are shown, the rest is counted: an answer with more would not be read. */
 const MAX_DIFFS = 100;
+
+/** Matches what git stores as compressed objects. A commit makes many, and none of them can be read. */
+const GIT_OBJECT = /(^|\/)\.git\/objects(\/|$)/;
 
 /** A bounded diff of an undo, under each file's name. A file that only moves back gets one line. */
 export async function previewDiff(world: World, found: readonly FoundChange[]): Promise<string> {
@@ -15,15 +20,24 @@ export async function previewDiff(world: World, found: readonly FoundChange[]): 
   const left = new Set(moves.values());
   const diffs: string[] = [];
   let more = 0;
-  for (const each of found) {
+  const shown = found.filter((each) => !left.has(each) && !GIT_OBJECT.test(each.step.relative));
+  for (const each of shown) {
     const from =
       each.step.restore.kind === 'file' ? (each.step.from ?? moves.get(each)?.step)?.relative : undefined;
-    if (left.has(each)) continue;
     if (diffs.length >= MAX_DIFFS) more += 1;
     else if (from !== undefined) diffs.push(`${each.step.relative}\n(moved back from ${from}, same content)`);
     else diffs.push(...(await diffOf(world, each, present)));
   }
-  return [...diffs, ...(more === 0 ? [] : [`(and ${more} more files)`])].join('\n');
+  return [...diffs, ...objectsOf(found), ...(more === 0 ? [] : [`(and ${more} more files)`])].join('\n');
+}
+
+/** The line for all objects of git together. */
+function objectsOf(found: readonly FoundChange[]): string[] {
+  const objects = found.filter(
+    ({ step: { relative, expect, restore } }) =>
+      GIT_OBJECT.test(relative) && (expect.kind === 'file' || restore.kind === 'file'),
+  );
+  return objects.length === 0 ? [] : [`.git/objects\n(${objects.length} objects of git)`];
 }
 
 async function diffOf(
@@ -41,6 +55,8 @@ async function diffOf(
     restore.kind === 'file'
       ? (present.get(restore.fingerprint.sha256) ?? (await world.images.read(restore.fingerprint)))
       : Buffer.alloc(0);
+  if (hasNoLines(now) || hasNoLines(then))
+    return [`${step.relative}\n(binary, ${byteSize(Math.max(now.byteLength, then.byteLength))})`];
   const { maxDiffLines: maxLines, secrets } = world.policy;
   const { text } = maskedDiff<Uint8Array>(now, then, { maxLines, secrets, path: step.relative });
   return text === '' ? [] : [`${step.relative}\n${text}`];

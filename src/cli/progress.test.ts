@@ -16,11 +16,11 @@ async function shown(isTTY: boolean): Promise<string> {
   return String(stderr.read() ?? '');
 }
 
-it('shows on a terminal what goes on, and takes it away', async () => {
+it('shows on a terminal what is running, and removes the line at the end', async () => {
   expect(await shown(true)).toBe('\r\u001b[Ktaking back 12 changes …\r\u001b[K');
 });
 
-it('writes nothing where stderr is no terminal', async () => {
+it('writes nothing if stderr is not a terminal', async () => {
   expect(await shown(false)).toBe('');
 });
 

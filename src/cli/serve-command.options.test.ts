@@ -55,11 +55,11 @@ describe('parseServe', () => {
     expect(parseServe(args)).toEqual({ problem });
   });
 
-  it.each([[['--help']], [['a', '-h', '--nonsense']]])('helps with %j', (args) => {
+  it.each([[['--help']], [['a', '-h', '--nonsense']]])('shows the help for %j', (args) => {
     expect(parseServe(args)).toEqual({ help: true });
   });
 
-  it('knows the flags of the help', () => {
+  it('accepts every flag of the help', () => {
     const shown = defineServe().options.map(({ long }) => long);
     // The parser of the other commands adds these to every help.
     expect([...SERVE_FLAGS].sort()).toEqual([...shown, '--help', '--version'].sort());

@@ -35,14 +35,14 @@ async function said(isTTY: boolean): Promise<string> {
   return String(stderr.read() ?? '');
 }
 
-describe('a server that a person has started in a terminal', () => {
-  it('says that it waits for a client, and where help is', async () => {
+describe('a server that a user has started in a terminal', () => {
+  it('says that it waits for a client, and how to get help', async () => {
     expect(await said(true)).toMatch(
       /^lookfirst: serving .*\nlookfirst: .*waiting for an MCP client.*lookfirst --help/,
     );
   });
 
-  it('has no more to say where a client has started it', async () => {
+  it('prints nothing else if a client has started it', async () => {
     expect(await said(false)).toMatch(/^lookfirst: serving .*\n$/);
   });
 });

@@ -51,7 +51,7 @@ describe('the state folder', () => {
     expect(() => stateFolder(surroundings)).toThrow(message);
   });
 
-  it('holds the policy file', () => {
+  it('contains the policy file', () => {
     expect(policyFilePath('/s', 'linux')).toBe('/s/lookfirst.json');
     expect(policyFilePath('C:\\s', 'win32')).toBe('C:\\s\\lookfirst.json');
   });

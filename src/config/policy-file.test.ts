@@ -19,7 +19,7 @@ describe('a policy file', () => {
         proxy: { unknownTools: 'deny', receipts: true, servers: [{ id: 'mine', tools: {} }] },
       },
     ],
-  ])('gives what it says: %s', (text, expected) => {
+  ])('is read as written: %s', (text, expected) => {
     expect(parsePolicyFile(text)).toEqual(expected);
   });
 
@@ -84,7 +84,7 @@ describe('a policy file', () => {
     ['{"proxy":{"servers":{}}}', 'lookfirst.json: "proxy.servers" must be an array, not an object'],
     ['[]', 'lookfirst.json: the settings must be an object, not an empty array'],
     ['null', 'lookfirst.json: the settings must be an object, not null'],
-  ])('is refused with place, expectation and nearest name: %s', (text, message) => {
+  ])('is refused with the setting, the expected value and the nearest name: %s', (text, message) => {
     const expected = typeof message === 'string' ? message : expect.stringMatching(message);
     expect(faultOf(text)).toEqual({ code: 'CONFIG_INVALID', message: expected });
   });
@@ -96,7 +96,7 @@ describe('a policy file', () => {
     });
   });
 
-  it('never quotes more than a little of a wrong value', () => {
+  it('is quoted only in part if a wrong value is long', () => {
     expect(faultOf(JSON.stringify({ staleness: 'x'.repeat(5000) })).message.length).toBeLessThan(200);
   });
 });

@@ -43,13 +43,13 @@ describe('presets', () => {
       'required any file warn bytes clear refuse off allow diff gated gated exact exact show 0',
     ],
     ['staleness', 'optional any file confirm bytes keep allow all allow diff free exempt exact exact show 0'],
-  ] as const)('%s rules as written down here', (name, expected) => {
+  ] as const)('%s has the settings listed here', (name, expected) => {
     const preset = PRESETS[name];
     expect(SWITCHES.map((key) => preset[key]).join(' ')).toBe(expected);
     expect(preset.preset).toBe(name);
   });
 
-  it('speak in their own words, strict in the default ones', () => {
+  it('have their own wording; strict has the default wording', () => {
     expect(PRESET_NAMES.map((name) => PRESETS[name].wording)).toEqual([
       'default',
       'default',
@@ -60,7 +60,7 @@ describe('presets', () => {
     ]);
   });
 
-  it.each(PRESET_NAMES)('%s keeps every change: durable, journalled, never in silence', (name) => {
+  it.each(PRESET_NAMES)('%s keeps every change: durable, journalled, and reported', (name) => {
     const { durability, auditFailure, staleness, bypass, readOnly } = PRESETS[name];
     expect({ durability, auditFailure, bypass, readOnly }).toEqual({
       durability: 'full',
@@ -102,7 +102,7 @@ describe('protected paths', () => {
     'id_rsa.pub',
     'i18n/en.key',
     'docs/pem.md',
-  ])('leave %s alone, for agents work on it', (path) => {
+  ])('do not cover %s, because agents work on it', (path) => {
     expect(matches(path)).toBe(false);
   });
 });

@@ -39,14 +39,14 @@ describe('resolvePolicy', () => {
     [{ preset: 'strict' }, 'unknown key "preset"'],
     [null, 'policy: the settings must be an object, not null'],
     ['strict', 'policy: the settings must be an object'],
-  ])('checks what a program hands over like a file: %j', (flags, problem) => {
+  ])('checks the settings of a program like those of a file: %j', (flags, problem) => {
     // Values that a program without type checks may pass.
     const sources = { flags } as PolicySources;
     expect(() => resolvePolicy(sources)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
     expect(() => resolvePolicy(sources)).toThrow(problem);
   });
 
-  it('a setting that is undefined leaves what the preset says', () => {
+  it('an undefined setting keeps the value of the preset', () => {
     const flags: object = { staleness: undefined, readOnly: undefined, journal: { quotaBytes: undefined } };
     expect(resolvePolicy({ flags } as PolicySources)).toEqual(PRESETS.default);
   });
@@ -56,26 +56,26 @@ describe('resolvePolicy', () => {
     ['toString', 'known are default, strict'],
     ['__proto__', 'known are'],
     [5, 'known are'],
-  ])('there is no preset %j', (preset, hint) => {
+  ])('rejects the preset %j', (preset, hint) => {
     const sources = { preset } as PolicySources;
     expect(() => resolvePolicy(sources)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
     expect(() => resolvePolicy(sources)).toThrow(hint);
   });
 
-  it('adds to the protected globs, and takes one away only by name', () => {
+  it('adds to the protected globs, and removes one only if it is named', () => {
     const { protected: globs } = resolvePolicy({ file: file({ protected: ['secret/**', '!**/*.pem'] }) });
     expect(globs).toContain('secret/**');
     expect(globs).toContain('**/.ssh/**');
     expect(globs).not.toContain('**/*.pem');
   });
 
-  it('says when a glob to take away is not there', () => {
+  it('reports a glob to be removed that the preset does not have', () => {
     expect(() => resolvePolicy({ file: file({ protected: ['!**/*.pm'] }) })).toThrow(
       'protected: "!**/*.pm" removes a glob that the preset does not have; did you mean "!**/*.pem"?',
     );
   });
 
-  it('leaves the presets as they are', () => {
+  it('does not change the presets', () => {
     const before = JSON.stringify(PRESETS);
     resolvePolicy({ file: file({ protected: ['x'], journal: { quotaBytes: 1 } }), flags: { ttlMs: 1 } });
     expect(JSON.stringify(PRESETS)).toBe(before);

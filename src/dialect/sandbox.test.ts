@@ -18,7 +18,7 @@ describe('the sandbox dialect', () => {
       { offset: 3.9, limit: 2.2 },
       { offset: 3, limit: 2 },
     ],
-  ])('takes what is below 1 for the default and rounds down: %j', (args, range) => {
+  ])('treats values below 1 as the default and rounds down: %j', (args, range) => {
     expect(call('Read', { file_path: 'a', ...args })).toMatchObject({ operation: { path: 'a', ...range } });
   });
 
@@ -67,12 +67,12 @@ describe('the sandbox dialect', () => {
     expect(call('Grep', args)).not.toHaveProperty('operation.limit');
   });
 
-  it('finds 100 files unless asked otherwise', () => {
+  it('finds at most 100 files by default', () => {
     expect(call('Glob', { pattern: '*.go' })).toMatchObject({ operation: { limit: 100 } });
     expect(call('Glob', { pattern: '*.go', limit: 5 })).toMatchObject({ operation: { limit: 5 } });
   });
 
-  it('says when there may be more', () => {
+  it('says if there may be more', () => {
     const glob = call('Glob', { pattern: '*' });
     const grep = call('Grep', { pattern: 'x', output_mode: 'files_with_matches' });
     if (glob.kind !== 'find' || grep.kind !== 'search') throw new Error('not a search');

@@ -48,7 +48,7 @@ describe('the text editor', () => {
       });
   });
 
-  it('creates, replaces and inserts after a view, and says how to view before', async () => {
+  it('says how to view an unread file, and creates, replaces and inserts after a view', async () => {
     const { edit, text } = await editor();
     const blind = await edit({ command: 'str_replace', path: 'a.txt', old_str: 'two', new_str: '2' });
     expect(blind.text).toContain('Next: str_replace_based_edit_tool {"command":"view","path":"a.txt"}');

@@ -96,16 +96,16 @@ describe('checkArguments', () => {
     ],
     [{ path: '[1]' }, { path: '[1]' }],
     ['{"path":"a"}', { path: 'a' }],
-  ])('takes %j as meant', (args, meant) => {
+  ])('accepts %j as intended', (args, meant) => {
     expect(checked(args)).toEqual({ args: meant });
   });
 
-  it('leaves out what it does not know where a dialect ignores it', () => {
+  it('drops unknown arguments if the dialect ignores them', () => {
     const args = { path: 'a', more: 1, edits: [{ old: 'x', more: 2 }] };
     expect(checked(args, 'ignore')).toEqual({ args: { path: 'a', edits: [{ old: 'x' }] } });
   });
 
-  it('quotes a bounded part of what it does not know', () => {
+  it('quotes a bounded part of an unknown argument', () => {
     const reason = check({ path: 'a', ['x'.repeat(1000)]: 1 }) ?? '';
     expect(reason.length).toBeLessThan(200);
     expect(check({ path: 'a', 'new\nline': 1 })).not.toContain('\n');

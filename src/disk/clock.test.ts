@@ -14,14 +14,14 @@ function settle(clock: FileSystemClock, file: string): boolean {
 }
 
 describe('a stamp', () => {
-  it('of a file just changed is racy for a clock that cannot ask the file system', () => {
+  it('of a file just changed is racy for a clock without a probe', () => {
     const { root } = scratch();
     const file = join(root, 'f');
     writeFileSync(file, 'x');
     expect(new FileSystemClock().isRacy(lstatSync(file, { bigint: true }), file)).toBe(true);
   });
 
-  it('counts as soon as the file system itself has moved on', () => {
+  it("counts as soon as the file system's clock has advanced", () => {
     const { root, home } = scratch();
     const file = join(root, 'f');
     const clock = new FileSystemClock(join(home, 'clock'));
@@ -30,7 +30,7 @@ describe('a stamp', () => {
     clock.close();
   });
 
-  it('is racy if it lies in the future, whoever set it', () => {
+  it('is racy if its time is in the future', () => {
     const { root, home } = scratch();
     const file = join(root, 'f');
     const clock = new FileSystemClock(join(home, 'clock'));
@@ -41,7 +41,7 @@ describe('a stamp', () => {
     clock.close();
   });
 
-  it.skipIf(IN_MEMORY !== '/dev/shm')('is racy where the clock is of another file system', () => {
+  it.skipIf(IN_MEMORY !== '/dev/shm')("is racy if the clock's probe is on another file system", () => {
     const [here, there] = [scratch(), scratch(IN_MEMORY)];
     const file = join(here.root, 'f');
     const clock = new FileSystemClock(join(there.home, 'clock'));

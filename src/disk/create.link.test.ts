@@ -7,7 +7,7 @@ import { makeLink } from './create.ts';
 
 describe('makeLink', () => {
   it.each(['f', 'nowhere', '../outside/f', '/etc'])(
-    'makes a link to %j, as it was written',
+    'creates a link to %j, with the target unchanged',
     async (target) => {
       const disk = bench(['f'], { durability: 'full' });
       expect(await makeLink(disk.context, disk.place('l', 'parents'), target)).toEqual({ ok: true });
@@ -18,7 +18,7 @@ describe('makeLink', () => {
   it.each<[string, (path: string) => void]>([
     ['a file', (path) => writeFileSync(path, 'theirs')],
     ['a folder', (path) => mkdirSync(path)],
-  ])('leaves %s alone that has the name', async (_what, make) => {
+  ])('does not replace %s that has the name', async (_what, make) => {
     const disk = bench([]);
     make(join(disk.root, 'l'));
     const before = treeOf(disk.root);

@@ -11,7 +11,7 @@ describe('create', () => {
     ['a file', 'text'],
     ['an empty file', ''],
     ['a large file', 'x'.repeat((1 << 20) + 1)],
-  ])('makes %s and says what is there', async (_what, text) => {
+  ])('creates %s and reports it', async (_what, text) => {
     const disk = bench([], { durability: 'full' });
     const bytes = Buffer.from(text);
     const done = await create(disk.context, disk.place('new'), { bytes });
@@ -32,7 +32,7 @@ describe('create', () => {
     ['a folder', (path) => mkdirSync(path)],
     ['a link that leads nowhere', (path) => symlinkSync('nowhere', path)],
     ['a link to the outside', (path) => symlinkSync('../outside/new', path)],
-  ])('leaves %s alone that came under the name meanwhile', async (_what, make) => {
+  ])('does not replace %s that took the name meanwhile', async (_what, make) => {
     const disk: Bench = bench([], {
       trace: (step) => {
         if (step === 'publish') make(join(disk.root, 'new'));
@@ -45,27 +45,27 @@ describe('create', () => {
     expect(lstatSync(join(disk.outside, 'new'), { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  it('makes the target of a link that leads nowhere inside', async () => {
+  it('creates the target of a dangling link inside the workspace', async () => {
     const disk = bench(['d/', 'l => d/new']);
     await create(disk.context, disk.place('l'), { bytes: Buffer.from('text') });
     expect([disk.text('d/new'), disk.names('d')]).toEqual(['text', ['new']]);
   });
 
-  it.each([0o600, 0o755, 0o444])('gives it the mode %o, whatever the umask', async (mode) => {
+  it.each([0o600, 0o755, 0o444])('sets the mode %o, regardless of the umask', async (mode) => {
     const disk = bench([]);
     const done = await create(disk.context, disk.place('new'), { bytes: Buffer.from('x'), mode });
     expect(done).toMatchObject({ ok: true, mode });
     expect(statSync(join(disk.root, 'new')).mode & 0o7777).toBe(mode);
   });
 
-  it('never makes it setuid', async () => {
+  it('never sets the setuid bit', async () => {
     const disk = bench([]);
     await create(disk.context, disk.place('new'), { bytes: Buffer.from('x'), mode: 0o6755 });
     expect(statSync(join(disk.root, 'new')).mode & 0o7777).toBe(0o755);
   });
 
   it.skipIf(strongestGuarantee() !== 'walk')(
-    'works in the folder that was located, wherever that is now',
+    'creates the file in the located folder, even if the folder was moved',
     async () => {
       const disk = bench(['d/']);
       const place = disk.place('d/new');
@@ -76,7 +76,7 @@ describe('create', () => {
     },
   );
 
-  it('is a fault in a folder that was deleted', async () => {
+  it('throws a fault if the folder was deleted', async () => {
     const disk = bench(['d/']);
     const place = disk.place('d/new');
     rmdirSync(join(disk.root, 'd'));

@@ -19,7 +19,7 @@ it.each<[string, string]>([
   expect(fault.message).toBe(`could not change d/../d/f: ${meaning}`);
 });
 
-it('lets a fault pass as it is', () => {
+it('returns a fault unchanged', () => {
   const disk = bench(['f']);
   const fault = new Fault('MISUSE', 'closed');
   expect(changeFailed(disk.context, fault, disk.place('f').path)).toBe(fault);

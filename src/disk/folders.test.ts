@@ -14,7 +14,7 @@ function absent(disk: Bench, path: string): Absent {
 }
 
 describe('makeFolders', () => {
-  it('makes what is missing, and takes back only that', async () => {
+  it('creates the missing folders, and undo removes only those', async () => {
     const disk = bench(['a/'], { durability: 'full' });
     const located = absent(disk, 'a/b/c/d');
     const made = makeFolders(disk.context, located.place, located.missing);
@@ -24,7 +24,7 @@ describe('makeFolders', () => {
     expect(treeOf(disk.root)).toEqual(['a/']);
   });
 
-  it.skipIf(strongestGuarantee() !== 'walk')('hands out the last one, pinned', () => {
+  it.skipIf(strongestGuarantee() !== 'walk')('returns the last folder, pinned', () => {
     const disk = bench(['a/']);
     const located = absent(disk, 'a/b');
     const made = makeFolders(disk.context, located.place, located.missing);
@@ -36,7 +36,7 @@ describe('makeFolders', () => {
     expect(treeOf(disk.outside)).toEqual([]);
   });
 
-  it('takes part in what someone else makes meanwhile, and does not remove it', async () => {
+  it('uses folders that another process creates meanwhile, and does not remove them', async () => {
     const disk = bench([]);
     const located = absent(disk, 'a/b');
     mkdirSync(join(disk.root, 'a'));
@@ -47,7 +47,7 @@ describe('makeFolders', () => {
     expect(treeOf(disk.root)).toEqual(['a/']);
   });
 
-  it('leaves folders that are in use by now', async () => {
+  it('does not remove folders that are in use', async () => {
     const disk = bench([]);
     const located = absent(disk, 'a/b');
     const made = makeFolders(disk.context, located.place, located.missing);
@@ -60,7 +60,7 @@ describe('makeFolders', () => {
   it.each<[string, (path: string, disk: Bench) => void, string[]]>([
     ['a file', (path) => writeFileSync(path, 'x'), ['a: x']],
     ['a link to the outside', (path, { outside }) => symlinkSync(outside, path), []],
-  ])('is a fault where %s came in the way, and nothing is left', async (_what, make, tree) => {
+  ])('throws a fault if %s is in the way, and leaves nothing behind', async (_what, make, tree) => {
     const disk = bench([]);
     const located = absent(disk, 'a/b');
     make(join(disk.root, 'a'), disk);
@@ -69,7 +69,7 @@ describe('makeFolders', () => {
     expect(treeOf(disk.outside)).toEqual([]);
   });
 
-  it('takes back what it made when it cannot go on', async () => {
+  it('removes the folders it created if a later one fails', async () => {
     const disk = bench([]);
     const located = absent(disk, 'a/b');
     const names = [...located.missing, 'n'.repeat(300)];
@@ -86,14 +86,14 @@ describe('removeFolder', () => {
     expect(disk.names()).toEqual(['full']);
   });
 
-  it('has nothing to do where it is gone', async () => {
+  it('does nothing if the folder is gone', async () => {
     const disk = bench(['d/']);
     const place = disk.place('d');
     rmdirSync(join(disk.root, 'd'));
     expect(await removeFolder(disk.context, place)).toBe(true);
   });
 
-  it('is a fault for what is no folder, and for a root', async () => {
+  it('throws a fault for anything but a folder, and for a root', async () => {
     const disk = bench(['f', 'd/', 'l => d']);
     for (const path of ['f', 'l', '.']) {
       await expect(removeFolder(disk.context, disk.place(path, 'parents'))).rejects.toThrow(

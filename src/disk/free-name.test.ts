@@ -20,7 +20,7 @@ describe('moveIfFree', () => {
   });
 
   it.each(['from: x', 'from => nowhere', 'from/f: x'])(
-    'leaves [%s] where it is if the name is taken',
+    'does not move [%s] if the name is taken',
     (before) => {
       for (const taken of ['to: theirs', 'to/', 'to/g: theirs', 'to => nowhere']) {
         const places = scratch();
@@ -31,14 +31,14 @@ describe('moveIfFree', () => {
     },
   );
 
-  it('fails as the system does where there is nothing to move', () => {
+  it("throws the system's error if there is nothing to move", () => {
     const { root } = scratch();
     expect(() => moveIfFree(join(root, 'from'), join(root, 'to'))).toThrow(/ENOENT/);
   });
 });
 
 describe('linkIfFree', () => {
-  it('gives a second name, or says why not', () => {
+  it('adds a second name, or says why not', () => {
     const { root } = scratch();
     writeFileSync(join(root, 'f'), 'x');
     mkdirSync(join(root, 'd'));
@@ -51,7 +51,7 @@ describe('linkIfFree', () => {
 });
 
 describe('moveFolderIfFree', () => {
-  it('never puts a folder over anything', () => {
+  it('never replaces anything with a folder', () => {
     const places = scratch();
     makeTree(places, ['d/f: x', 'e/', 'g: x']);
     for (const name of ['e', 'g']) {

@@ -6,7 +6,7 @@ import { bench } from '../../test/support/disk.ts';
 import { inspect, linkTarget, listNames } from './list.ts';
 
 describe('listNames', () => {
-  it('gives all names, sorted by code unit, with their kinds', () => {
+  it('returns all names, sorted by code unit, with their kinds', () => {
     const disk = bench(['b', 'a/', 'B', 'é', 'link => nowhere', '.hidden', 'a b']);
     execFileSync('mkfifo', [join(disk.root, 'pipe')]);
     const { dir } = disk.place('x');
@@ -22,7 +22,7 @@ describe('listNames', () => {
     ]);
   });
 
-  it('gives thousands', () => {
+  it('returns thousands of names', () => {
     const disk = bench([]);
     for (let file = 0; file < 3000; file += 1) writeFileSync(join(disk.root, `f${file}`), '');
     expect(listNames(disk.place('x').dir)).toHaveLength(3000);
@@ -30,7 +30,7 @@ describe('listNames', () => {
 });
 
 describe('inspect and linkTarget', () => {
-  it('tell what a name is without following it', () => {
+  it('describe a name without following links', () => {
     const disk = bench(['f', 'd/', 'l => d', 'out => OUTSIDE/x']);
     const { dir } = disk.place('x');
     expect(inspect(dir, 'l')?.isSymbolicLink()).toBe(true);
@@ -45,7 +45,7 @@ describe('inspect and linkTarget', () => {
     ]);
   });
 
-  it('say so when they cannot tell', () => {
+  it('throw system errors other than a missing name', () => {
     const { dir } = bench([]).place('x');
     expect(() => inspect(dir, 'n'.repeat(300))).toThrow(/ENAMETOOLONG/);
     expect(() => linkTarget({ dir, name: 'n'.repeat(300) })).toThrow(/ENAMETOOLONG/);

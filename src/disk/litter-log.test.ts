@@ -17,7 +17,7 @@ describe('the litter log', () => {
     expect(readdirSync(join(home, 'writers'))).toEqual([]);
   });
 
-  it('stays when something may have been left behind', () => {
+  it('stays if a temporary name may have been left behind', () => {
     const { home } = scratch();
     const log = new LitterLog(home, 'me', 'none');
     log.tempName('/w');
@@ -26,7 +26,7 @@ describe('the litter log', () => {
     expect(readdirSync(join(home, 'writers'))).toEqual(['me.log']);
   });
 
-  it('is not made by a process that changes nothing', () => {
+  it('is not created by a process that changes nothing', () => {
     const { home } = scratch();
     new LitterLog(home, 'me', 'none').close();
     expect(readdirSync(join(home, 'writers'))).toEqual([]);

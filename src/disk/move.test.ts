@@ -32,7 +32,7 @@ describe('move', () => {
     ['a link that leads out', ['l => /etc'], 'l', 'm', ['m => /etc']],
     ['a folder with what is in it', ['d/e/f: x'], 'd', 'g', ['g/e/f: x']],
     ['a folder into another', ['d/f: x', 'e/'], 'd', 'e/d', ['e/d/f: x']],
-  ])('gives %s another name', async (_what, tree, from, to, after) => {
+  ])('renames %s', async (_what, tree, from, to, after) => {
     const disk = bench(tree, { durability: 'full' });
     const { ino } = lstatSync(join(disk.root, from));
     expect(await moved(disk, from, to)).toEqual({ ok: true });
@@ -49,13 +49,13 @@ describe('move', () => {
     ['a file, for a folder', ['f/inner: x', 'g: theirs']],
     ['a folder, for a folder', ['f/inner: x', 'g/inner: theirs']],
     ['an empty folder, for a folder', ['f/inner: x', 'g/']],
-  ])('refuses a name that %s has', async (_what, tree) => {
+  ])('refuses if %s has the new name', async (_what, tree) => {
     const disk = bench(tree);
     expect(await moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'exists' });
     expect(treeOf(disk.root)).toEqual([...tree].sort());
   });
 
-  it('refuses what is missing', async () => {
+  it('refuses a missing file', async () => {
     expect(await moved(bench([]), 'f', 'g')).toMatchObject({ ok: false, reason: 'missing' });
   });
 
@@ -66,14 +66,14 @@ describe('move', () => {
     expect(disk.names()).toEqual(['f']);
   });
 
-  it.each(['file', 'folder'])('whoever takes the new name first keeps it (%s)', async (what) => {
+  it.each(['file', 'folder'])('does not replace a file that takes the new name first (%s)', async (what) => {
     const tree = what === 'file' ? ['f: ours'] : ['f/inner: ours'];
     const disk = meanwhile(tree, 'publish', (root) => writeFileSync(join(root, 'g'), 'theirs'));
     expect(await moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'exists' });
     expect(treeOf(disk.root)).toEqual([...tree, 'g: theirs']);
   });
 
-  it('leaves a file alone that takes the old name in between, and keeps what it replaced', async () => {
+  it('does not touch a file that takes the old name in between, and keeps the file it replaced', async () => {
     const disk = meanwhile(['f: ours'], 'claim', (root) => {
       writeFileSync(join(root, 'x'), 'theirs');
       renameSync(join(root, 'x'), join(root, 'f'));
@@ -86,13 +86,13 @@ describe('move', () => {
     expect([treeOf(disk.root), disk.retained()]).toEqual([['f: theirs'], ['ours']]);
   });
 
-  it('takes the new name back when the old one was deleted in between', async () => {
+  it('removes the new name if the old one was deleted in between', async () => {
     const disk = meanwhile(['f: ours'], 'claim', (root) => rmSync(join(root, 'f')));
     expect(await moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'changed' });
     expect([treeOf(disk.root), disk.retained()]).toEqual([[], ['ours']]);
   });
 
-  it('leaves a folder alone that takes the old name of a file in between', async () => {
+  it('does not touch a folder that takes the old name of a file in between', async () => {
     const disk = meanwhile(['f: ours'], 'claim', (root) => {
       rmSync(join(root, 'f'));
       mkdirSync(join(root, 'f/inner'), { recursive: true });
@@ -101,7 +101,7 @@ describe('move', () => {
     expect(treeOf(disk.root)).toEqual(['f/inner/']);
   });
 
-  it('is a fault into itself and to another file system, and leaves everything', async () => {
+  it('fails for a move into itself and to another file system, and changes nothing', async () => {
     const disk = bench(['d/e/', 'f: x']);
     await expect(moved(disk, 'd', 'd/e/d')).rejects.toThrow(/could not change d\/e\/d/);
     expect(treeOf(disk.root)).toEqual(['d/e/', 'f: x']);

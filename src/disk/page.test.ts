@@ -39,7 +39,7 @@ describe('readPage', () => {
     ['past the end', 'a\nb\n', 5, 9, [], 2],
     ['exactly to the end', 'a\nb\n', 1, 2, ['a\n', 'b\n'], 2],
     ['no lines', 'a\nb\n', 1, 0, [], undefined],
-  ])('gives %s of %j from %i, %i lines', async (_what, text, from, limit, lines, totalLines) => {
+  ])('returns %s of %j from %i, %i lines', async (_what, text, from, limit, lines, totalLines) => {
     const disk = bench([]);
     writeFileSync(join(disk.root, 'f'), text);
     const read = await page(disk, { from, limit });
@@ -48,7 +48,7 @@ describe('readPage', () => {
     expect(read.sha256).toBe(createHash('sha256').update(lines.join('')).digest('hex'));
   });
 
-  it('keeps only the beginning of a giant line, says so, and hashes all of it', async () => {
+  it('keeps only the beginning of a very long line, reports it, and hashes all of it', async () => {
     const disk = bench([]);
     const giant = `${'x'.repeat(3_000_000)}\n`;
     writeFileSync(join(disk.root, 'f'), `a\n${giant}b\n`);
@@ -61,15 +61,15 @@ describe('readPage', () => {
   it.each([
     ['is cut', 3, ['abc'], [{ line: 1, missingChars: 1 }]],
     ['is cut before its ending', 4, ['abcd'], [{ line: 1, missingChars: 0 }]],
-    ['is not', 5, ['abcd\n'], []],
-  ])('a line just over the limit %s', async (_what, maxLineBytes, lines, cut) => {
+    ['is kept whole', 5, ['abcd\n'], []],
+  ])('a line near the limit %s', async (_what, maxLineBytes, lines, cut) => {
     const disk = bench(['f: abcd\n']);
     const read = await page(disk, { maxLineBytes });
     expect(linesOf(read)).toEqual(lines);
     expect(read.cut).toEqual(cut);
   });
 
-  it('says where the next page starts, and goes on from there without the lines before', async () => {
+  it('says where the next page starts, and continues there without reading the lines before', async () => {
     const disk = bench([]);
     const text = Array.from({ length: 50_000 }, (_, index) => `line ${index + 1}\n`).join('');
     writeFileSync(join(disk.root, 'f'), text);
@@ -95,7 +95,7 @@ describe('readPage', () => {
     expect(seen).toEqual([...seen].sort((a, b) => a - b));
   });
 
-  it('stops when told to', async () => {
+  it('stops on abort', async () => {
     const disk = bench(['f: a\nb\n']);
     const signal = AbortSignal.abort(new Error('enough'));
     await expect(page(disk, { signal })).rejects.toThrow('enough');
@@ -109,14 +109,14 @@ describe('readPage', () => {
     expect(await reading).toMatchObject({ racy: true });
   });
 
-  it('refuses what is no file', async () => {
+  it('refuses anything but a regular file', async () => {
     const disk = bench(['f/']);
     const request = { clock: disk.context.clock, from: 1, limit: 1, maxLineBytes: 1 };
     expect(await readPage(disk.place('f'), request)).toEqual({ problem: 'kind', kind: 'directory' });
     expect(await readPage(disk.place('gone'), request)).toEqual({ problem: 'missing' });
   });
 
-  it('equals splitting the whole text, from the top and resumed at any page before', async () => {
+  it('equals splitting the whole text, from the top and resumed at any earlier page', async () => {
     const disk = bench([]);
     // Some lines are as long as a read chunk, so that lines and endings fall on chunk boundaries.
     const long = fc.constantFrom(131_071, 131_072, 262_143, 262_144).map((count) => 'z'.repeat(count));

@@ -26,7 +26,7 @@ function lateName(kept: string, held: string): string {
 }
 
 describe('retain', () => {
-  it('moves the inode itself on one file system, whatever it is', () => {
+  it('moves the inode of any kind of file, on one file system', () => {
     const disk = bench(['f: x', 'd/g', 'l => nowhere']);
     for (const name of ['f', 'd', 'l']) {
       const { ino } = lstatSync(join(disk.root, name));
@@ -35,7 +35,7 @@ describe('retain', () => {
     expect(disk.names()).toEqual([]);
   });
 
-  it('never gives two files one name', () => {
+  it('never gives two files the same name', () => {
     const disk = bench([]);
     const kept = Array.from({ length: 500 }, (_, index) =>
       retainBytes(disk.context, Buffer.from(`${index}`)),
@@ -44,14 +44,14 @@ describe('retain', () => {
     expect(readdirSync(join(disk.home, 'retained'))).toHaveLength(500);
   });
 
-  it('keeps its folder from other users', () => {
+  it('makes its folder private', () => {
     const disk = bench([]);
     expect(lstatSync(join(disk.home, 'retained')).mode & 0o077).toBe(0);
   });
 });
 
 describe.skipIf(IN_MEMORY !== '/dev/shm')('retain on another file system', () => {
-  it('copies, and keeps what is written into the original afterwards as a second copy', () => {
+  it('copies the file, and keeps later writes to the original as a second copy', () => {
     const disk = bench(['f: one'], { home: scratch(IN_MEMORY).home });
     const writer = openSync(join(disk.root, 'f'), 'a');
     const kept = retain(disk.context, join(disk.root, 'f'));
@@ -63,14 +63,14 @@ describe.skipIf(IN_MEMORY !== '/dev/shm')('retain on another file system', () =>
     expect(readFileSync(lateName(kept, 'one'), 'utf8')).toBe('one two');
   });
 
-  it('keeps one copy of what nobody writes into', () => {
+  it('keeps a single copy if the original is not written again', () => {
     const disk = bench(['f: one'], { home: scratch(IN_MEMORY).home });
     retain(disk.context, join(disk.root, 'f'));
     disk.context.held.close();
     expect(disk.retained()).toEqual(['one']);
   });
 
-  it('keeps late writes also after the copy was taken elsewhere', () => {
+  it('keeps late writes even after the copy was moved', () => {
     const disk = bench(['f: one'], { home: scratch(IN_MEMORY).home });
     const writer = openSync(join(disk.root, 'f'), 'a');
     rmSync(retain(disk.context, join(disk.root, 'f')));
@@ -80,7 +80,7 @@ describe.skipIf(IN_MEMORY !== '/dev/shm')('retain on another file system', () =>
     expect(disk.retained()).toEqual(['one two']);
   });
 
-  it('has no part in a late write that cannot be kept', () => {
+  it('ignores a late write that cannot be kept', () => {
     const disk = bench(['f: one'], { home: scratch(IN_MEMORY).home });
     const writer = openSync(join(disk.root, 'f'), 'a');
     const kept = retain(disk.context, join(disk.root, 'f'));
@@ -91,7 +91,7 @@ describe.skipIf(IN_MEMORY !== '/dev/shm')('retain on another file system', () =>
     rmdirSync(lateName(kept, 'one'));
   });
 
-  it('holds a file open for a while only, though nothing else is changed', async () => {
+  it('holds a file open only for a while, even without further changes', async () => {
     const disk = bench(['f: one', 'g: one'], { home: scratch(IN_MEMORY).home });
     const context = { ...disk.context, held: new HeldFiles(1) };
     const writer = openSync(join(disk.root, 'f'), 'a');
@@ -116,13 +116,13 @@ describe.skipIf(IN_MEMORY !== '/dev/shm')('retain on another file system', () =>
     expect(disk.retained()).toHaveLength(300);
   });
 
-  it('leaves a folder where it is, which cannot be copied in one step', () => {
+  it('does not move a folder, which cannot be copied in one step', () => {
     const disk = bench(['d/f'], { home: scratch(IN_MEMORY).home });
     expect(() => retain(disk.context, join(disk.root, 'd'))).toThrow(/EISDIR/);
     expect(disk.names('d')).toEqual(['f']);
   });
 
-  it('keeps late writes also if no further file can be opened', async () => {
+  it('keeps late writes even if no further file can be opened', async () => {
     const [{ root }, { home }] = [scratch(), scratch(IN_MEMORY)];
     const limited = ['sh', '-c', 'ulimit -n 200 && exec "$0" "$@"'];
     const child = await startChild('kernel-no-descriptors', { root, home }, limited);

@@ -9,8 +9,8 @@ import { remove } from './remove.ts';
 describe.each([
   ['the same file system', undefined],
   ['another file system', IN_MEMORY],
-])('release from %s', (_where, parent) => {
-  it('gives a removed file its name again, with its mode', async () => {
+])('returnRetained from %s', (_where, parent) => {
+  it('restores the name and mode of a removed file', async () => {
     const disk = bench(['f: text'], { home: scratch(parent).home });
     chmodSync(join(disk.root, 'f'), 0o750);
     const place = disk.place('f');
@@ -22,7 +22,7 @@ describe.each([
     expect(lstatSync(join(disk.root, 'f')).nlink).toBe(1);
   });
 
-  it('leaves a file alone that has the name by now, and keeps ours', async () => {
+  it('does not replace a file that has taken the name, and keeps ours', async () => {
     const disk = bench(['f: text', 'g: theirs'], { home: scratch(parent).home });
     const done = await remove(disk.context, disk.place('f'), holding('text'));
     if (!done.ok || done.displaced === undefined) throw new Error('not removed');

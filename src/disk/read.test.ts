@@ -63,15 +63,18 @@ describe('readSnapshot', () => {
   it.each([
     ['after a look', true],
     ['without one', false],
-  ])('%s asks the clock before it reads, so that no later write has an older time', async (_how, looked) => {
-    const disk = bench([]);
-    const file = join(disk.root, 'f');
-    writeFileSync(file, 'old');
-    const clock = new BusyClock(() => writeFileSync(file, 'new'));
-    const seen = looked ? { seen: lstatSync(file, { bigint: true }) } : {};
-    const read = await snapshot(disk.place('f'), { clock, ...seen });
-    expect(read.bytes.toString()).toBe('new');
-  });
+  ])(
+    '%s checks the clock before it reads, so that a later write cannot have an older time',
+    async (_how, looked) => {
+      const disk = bench([]);
+      const file = join(disk.root, 'f');
+      writeFileSync(file, 'old');
+      const clock = new BusyClock(() => writeFileSync(file, 'new'));
+      const seen = looked ? { seen: lstatSync(file, { bigint: true }) } : {};
+      const read = await snapshot(disk.place('f'), { clock, ...seen });
+      expect(read.bytes.toString()).toBe('new');
+    },
+  );
 
   it.each<[string, Buffer]>([
     ['an empty file', Buffer.alloc(0)],
@@ -107,7 +110,7 @@ describe('readSnapshot', () => {
     ['a link', (path) => replaceBy(path, (other) => symlinkSync('elsewhere', other)), 'swapped'],
     ['a folder', (path) => replaceBy(path, (other) => mkdirSync(other)), 'kind'],
     ['nothing', (path) => rmSync(path), 'missing'],
-  ])('after a look reads what is there then: %s', async (_what, happens, expected) => {
+  ])('reads the current file, whatever happened since the lstat: %s', async (_what, happens, expected) => {
     const disk = bench(['f: one']);
     const place = disk.place('f');
     const seen = lstatSync(join(disk.root, 'f'), { bigint: true });
@@ -117,7 +120,7 @@ describe('readSnapshot', () => {
     if ('bytes' in read) expect(read.fingerprint).toEqual(fingerprintOf(read.bytes));
   });
 
-  it('reuses the fingerprint of likely bytes only if the file holds exactly those', async () => {
+  it('reuses the fingerprint of the likely bytes only if the file holds exactly these bytes', async () => {
     const disk = bench(['f: one']);
     const place = disk.place('f');
     const told = { sha256: 'told', size: 3 };
@@ -130,7 +133,7 @@ describe('readSnapshot', () => {
     expect(changed.fingerprint).toEqual(fingerprintOf(Buffer.from('two')));
   });
 
-  it('takes the fingerprint it was told only while the stamp is the same', async () => {
+  it('uses a known fingerprint only while the stamp is the same', async () => {
     const disk = bench(['f: one']);
     const place = disk.place('f');
     const told = { sha256: 'told', size: 3 };
@@ -161,7 +164,7 @@ describe('a file that changes while it is read', () => {
     expect(seen.stamp.size).toBe(BigInt(expected.length));
   });
 
-  it('is not read at all once it has grown over the limit', async () => {
+  it('is not read if it has grown over the limit', async () => {
     const disk = bench([]);
     writeFileSync(join(disk.root, 'f'), first);
     const reading = readSnapshot(disk.place('f'), { clock: disk.context.clock, maxBytes: first.length });
@@ -169,7 +172,7 @@ describe('a file that changes while it is read', () => {
     expect(await reading).toEqual({ problem: 'too-large', size: first.length + 4 });
   });
 
-  it('stays the file that was opened when another takes its name', async () => {
+  it('is the file that was opened, even if another file takes its name', async () => {
     const disk = bench(['g: other']);
     writeFileSync(join(disk.root, 'f'), Buffer.alloc(2 << 20, 'a'));
     const reading = snapshot(disk.place('f'), disk.context);
@@ -177,7 +180,7 @@ describe('a file that changes while it is read', () => {
     expect((await reading).bytes.length).toBe(2 << 20);
   });
 
-  it('is racy if its writer outpaces every try', async () => {
+  it('is racy if its writer outpaces every retry', async () => {
     const disk = bench([]);
     writeFileSync(join(disk.root, 'f'), Buffer.alloc(2 << 20, 'a'));
     let done = false;
@@ -191,7 +194,7 @@ describe('a file that changes while it is read', () => {
     expect(await reading).toMatchObject({ racy: true });
   });
 
-  it('by another process is always given in one of its states', async () => {
+  it('by another process is always read in one of its states', async () => {
     const disk = bench(['f: ']);
     const writes = 2000;
     const child = await startChild('kernel-outside-writer', {
@@ -214,7 +217,7 @@ describe('a file that changes while it is read', () => {
 });
 
 describe('openRegular', () => {
-  it('names what is no regular file', async () => {
+  it('reports anything but a regular file by its kind', async () => {
     const disk = bench(['d/', 'dangling => nowhere', 'f']);
     execFileSync('mkfifo', [join(disk.root, 'fifo')]);
     const server = createServer().listen(join(disk.root, 'socket'));
@@ -242,14 +245,14 @@ describe('openRegular', () => {
     expect(openRegular(place)).toEqual({ problem: 'swapped' });
   });
 
-  it('says that it may not, which is not the same as missing', () => {
+  it('distinguishes a denied file from a missing one', () => {
     const disk = bench(['f']);
     chmodSync(join(disk.root, 'f'), 0);
     const place = disk.place('f');
     expect(asNobody(() => openRegular(place))).toEqual({ problem: 'denied', errno: 'EACCES' });
   });
 
-  it('leaves a FIFO alone: whoever waits to write into it goes on waiting', async () => {
+  it('does not open a FIFO, so that a waiting writer keeps waiting', async () => {
     const disk = bench([]);
     const fifo = join(disk.root, 'fifo');
     execFileSync('mkfifo', [fifo]);
@@ -268,7 +271,7 @@ describe('openRegular', () => {
     expect(execFileSync('cat', [fifo]).toString()).toBe('hello\n');
   });
 
-  it('hands over the descriptor of the file it looked at', () => {
+  it('returns the descriptor of the file that was checked', () => {
     const disk = bench(['f']);
     const opened = openRegular(disk.place('f'));
     if ('problem' in opened) throw new Error(opened.problem);
@@ -277,7 +280,7 @@ describe('openRegular', () => {
   });
 });
 
-it('a file that fits into no piece of memory is too large, also for those who set no limit', async () => {
+it('a file larger than any buffer is too large, even without a limit', async () => {
   const disk = bench(['f']);
   const size = 2 ** 31;
   truncateSync(join(disk.root, 'f'), size);

@@ -21,7 +21,7 @@ function logs(disk: Bench): string[] {
 }
 
 describe('recover', () => {
-  it('moves temporary files out and keeps them', () => {
+  it('moves temporary files out of the workspace and keeps them', () => {
     const disk = bench(['d/f: x']);
     killed(disk, 'dead', (log) =>
       writeFileSync(join(disk.root, 'd', log.tempName(join(disk.root, 'd'))), 'half'),
@@ -50,7 +50,7 @@ describe('recover', () => {
     expect([treeOf(disk.root), disk.retained(), logs(disk)]).toEqual([after, retained, []]);
   });
 
-  it('drops a second name of a file that is in place, and no other', () => {
+  it('removes a second name of a file that is in place, and no other name', () => {
     const disk = bench(['f: published', 'g: old']);
     killed(disk, 'dead', (log) => {
       linkSync(join(disk.root, 'f'), join(disk.root, log.tempName(disk.root)));
@@ -63,7 +63,7 @@ describe('recover', () => {
     expect([treeOf(disk.root), disk.retained()]).toEqual([['f: published', 'g: old'], ['displaced']]);
   });
 
-  it('leaves alone what a living process has, even if its name begins the same', () => {
+  it('does not touch names of a running process, even if its id has the same beginning', () => {
     const disk = bench(['.lookfirst-dead-x-1: theirs', '.lookfirst-us-1: ours', '.lookfirst-notes: mine']);
     killed(disk, 'dead', (log) => log.tempName(disk.root));
     killed(disk, 'us', (log) => log.tempName(disk.root));
@@ -71,21 +71,21 @@ describe('recover', () => {
     expect([disk.names().length, logs(disk)]).toEqual([3, ['us.log']]);
   });
 
-  it('leaves folders of another workspace to whoever opens that', () => {
+  it('does not touch folders of another workspace', () => {
     const disk = bench([]);
     killed(disk, 'dead', (log) => writeFileSync(join(disk.outside, log.tempName(disk.outside)), 'half'));
     again(disk);
     expect([readdirSync(disk.outside), logs(disk)]).toEqual([['.lookfirst-dead-1'], ['dead.log']]);
   });
 
-  it('forgets folders that are gone', () => {
+  it('drops folders that no longer exist', () => {
     const disk = bench([]);
     killed(disk, 'dead', (log) => log.tempName(join(disk.root, 'gone/deep')));
     again(disk);
     expect(logs(disk)).toEqual([]);
   });
 
-  it('reads a log whose last line was cut by the crash', () => {
+  it('reads a log whose last line was cut off by the crash', () => {
     const disk = bench([]);
     const log = join(disk.home, 'writers/dead.log');
     writeFileSync(log, `${JSON.stringify({ dir: disk.root })}\n{"dir":"/x","cla`);
@@ -94,7 +94,7 @@ describe('recover', () => {
     expect([disk.names(), existsSync(log)]).toEqual([[], false]);
   });
 
-  it('does what it can, and leaves the rest for later', () => {
+  it('cleans up what it can, and leaves the rest for later', () => {
     const disk = bench(['good/', 'bad/'], { trace: (step) => void (step === 'retain' && failOnce()) });
     let failures = 1;
     function failOnce(): void {

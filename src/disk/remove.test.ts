@@ -37,7 +37,7 @@ function renameOver(file: string): void {
 }
 
 describe('remove', () => {
-  it('takes the file out of the workspace and keeps it', async () => {
+  it('moves the file out of the workspace and keeps it', async () => {
     const disk = bench(['d/f: old'], { durability: 'full' });
     chmodSync(join(disk.root, 'd/f'), 0o640);
     const { ino } = lstatSync(join(disk.root, 'd/f'));
@@ -48,7 +48,7 @@ describe('remove', () => {
     expect(lstatSync(done.displaced ?? '').ino).toBe(ino);
   });
 
-  it('keeps a copy where our folder is on another file system, and late writes too', async () => {
+  it('keeps a copy, and late writes, if our folder is on another file system', async () => {
     const disk = bench(['f: old'], { home: scratch(IN_MEMORY).home });
     const late = openSync(join(disk.root, 'f'), 'a');
     const done = await remove(disk.context, disk.place('f'), holding('old'));
@@ -65,7 +65,7 @@ describe('remove', () => {
     ['nothing', 'g', { reason: 'missing' }],
     ['a folder', 'f/', { reason: 'kind', kind: 'directory' }],
     ['a link', 'f => g', { reason: 'changed' }],
-  ])('leaves alone what is %s', async (_what, tree, expected) => {
+  ])('does not remove a file that is %s', async (_what, tree, expected) => {
     const disk = bench([tree]);
     const before = disk.names();
     expect(await remove(disk.context, disk.place('f', 'parents'), holding('old'))).toMatchObject({
@@ -75,7 +75,7 @@ describe('remove', () => {
     expect([disk.names(), disk.retained()]).toEqual([before, []]);
   });
 
-  it.each([0o444, 0o555])('refuses a file of mode %o, also for root', async (mode) => {
+  it.each([0o444, 0o555])('refuses a file of mode %o, even for root', async (mode) => {
     const disk = bench(['f: old']);
     chmodSync(join(disk.root, 'f'), mode);
     expect(await remove(disk.context, disk.place('f'), holding('old'))).toMatchObject({
@@ -87,14 +87,14 @@ describe('remove', () => {
   it.each<[string, (file: string) => void, string]>([
     ['appends', (file) => writeFileSync(file, '!', { flag: 'a' }), 'old!'],
     ['renames another over it', renameOver, 'theirs'],
-  ])('gives the name back when someone %s after the comparison', async (_how, act, text) => {
+  ])('restores the name if another process %s after the comparison', async (_how, act, text) => {
     const disk = meanwhile(['f: old'], 'claim', act);
     const done = await remove(disk.context, disk.place('f'), holding('old'));
     expect(done).toEqual({ ok: false, reason: 'changed', retained: [] });
     expect([disk.text('f'), disk.names()]).toEqual([text, ['f']]);
   });
 
-  it('gives a folder back that came under the name', async () => {
+  it('restores a folder that took the name', async () => {
     const disk = meanwhile(['f: old'], 'claim', (file) => {
       rmSync(file);
       mkdirSync(join(file, 'inner'), { recursive: true });
@@ -103,13 +103,13 @@ describe('remove', () => {
     expect([disk.names(), disk.names('f')]).toEqual([['f'], ['inner']]);
   });
 
-  it('leaves a newcomer the name that was just freed', async () => {
+  it('does not replace a new file that takes the name at once', async () => {
     const disk = meanwhile(['f: old'], 'verify', (file) => writeFileSync(file, 'newcomer'));
     expect(await remove(disk.context, disk.place('f'), holding('old'))).toMatchObject({ ok: true });
     expect([disk.text('f'), disk.retained()]).toEqual(['newcomer', ['old']]);
   });
 
-  it('keeps a changed file whose name a newcomer has taken, and says where', async () => {
+  it('keeps a changed file whose name another file has taken, and reports its path', async () => {
     const disk: Bench = bench(['f: old'], {
       trace: (step) => {
         const file = join(disk.root, 'f');
@@ -128,7 +128,7 @@ describe('remove', () => {
 });
 
 describe('removeLink', () => {
-  it('removes the link and never what it points to', async () => {
+  it('removes the link and never its target', async () => {
     const disk = bench([
       'f: text',
       'd/inner',
@@ -155,14 +155,14 @@ describe('removeLink', () => {
     ['is a file', 'f: text', 'changed'],
     ['is a folder', 'f/', 'changed'],
     ['is gone', 'g', 'missing'],
-  ])('leaves alone what %s', async (_what, tree, reason) => {
+  ])('does not remove an entry that %s', async (_what, tree, reason) => {
     const disk = bench([tree]);
     const before = disk.names();
     expect(await removeLink(disk.context, disk.place('f', 'parents'), 'target')).toMatchObject({ reason });
     expect(disk.names()).toEqual(before);
   });
 
-  it('gives a file back that came under the name after the look', async () => {
+  it('restores a file that took the name after the check', async () => {
     const disk = meanwhile(['f => target'], 'claim', renameOver);
     expect(await removeLink(disk.context, disk.place('f', 'parents'), 'target')).toMatchObject({
       reason: 'changed',
@@ -170,7 +170,7 @@ describe('removeLink', () => {
     expect([disk.text('f'), disk.names()]).toEqual(['theirs', ['f']]);
   });
 
-  it('gives a link back that points elsewhere by now', async () => {
+  it('restores a link that has another target now', async () => {
     const disk = meanwhile(['f => target'], 'claim', (file) => {
       rmSync(file);
       symlinkSync('other', file);

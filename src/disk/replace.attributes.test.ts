@@ -38,7 +38,7 @@ describe.skipIf(loadNative() === undefined)('extended attributes', () => {
     expect(kept.sort()).toEqual(['value of user.one', 'value of user.two']);
   });
 
-  it.skipIf(!root)('that give rights are dropped like setuid', async () => {
+  it.skipIf(!root)('that grant privileges are dropped like setuid', async () => {
     const disk = bench(['f: old']);
     const file = join(disk.root, 'f');
     // A valid capability value: version 2, effective, cap_net_raw.
@@ -49,7 +49,7 @@ describe.skipIf(loadNative() === undefined)('extended attributes', () => {
     expect(withFile(file, (fd) => [...native.listAttrsSync(fd)])).toEqual([]);
   });
 
-  it.skipIf(!root)('that cannot be set are reported, and the others kept', async () => {
+  it.skipIf(!root)('that cannot be set are reported; the others are kept', async () => {
     const disk = bench(['f: old']);
     const file = join(disk.root, 'f');
     openToAll(disk);

@@ -20,7 +20,7 @@ import type { Conflict } from './replace.ts';
 
 const KINDS = loadNative() === undefined ? (['claim'] as const) : (['exchange', 'claim'] as const);
 
-describe.each(KINDS)('someone who acts while we %s', (commit) => {
+describe.each(KINDS)('another process that acts while we %s', (commit) => {
   /** Calls `act` once, just before `step`. */
   async function meanwhile(
     step: CommitStep,
@@ -57,19 +57,19 @@ describe.each(KINDS)('someone who acts while we %s', (commit) => {
       },
       'old',
     ],
-  ])('and %s after the comparison has won', async (_how, act, text) => {
+  ])('and %s after the comparison wins', async (_how, act, text) => {
     const { disk, done } = await meanwhile(commit, act);
     expect(done).toMatchObject({ reason: 'changed' });
     expect([disk.text('f'), disk.names()]).toEqual([text, ['f']]);
   });
 
-  it('and deletes it has won: it stays deleted', async () => {
+  it('and deletes the file wins: it stays deleted', async () => {
     const { disk, done } = await meanwhile(commit, (file) => rmSync(file));
     expect(done).toMatchObject({ reason: 'changed' });
     expect(disk.names()).toEqual([]);
   });
 
-  it('and puts a folder in its place has won, and the folder is there', async () => {
+  it('and puts a folder in place of the file wins: the folder stays', async () => {
     const { disk, done } = await meanwhile(commit, (file) => {
       rmSync(file);
       execFileSync('mkdir', ['-p', join(file, 'inner')]);
@@ -78,7 +78,7 @@ describe.each(KINDS)('someone who acts while we %s', (commit) => {
     expect([disk.names(), disk.names('f')]).toEqual([['f'], ['inner']]);
   });
 
-  it('and puts a link in its place has won, and the link is there', async () => {
+  it('and puts a link in place of the file wins: the link stays', async () => {
     const { disk, done } = await meanwhile(commit, (file) => {
       rmSync(file);
       symlinkSync('elsewhere', file);
@@ -87,7 +87,7 @@ describe.each(KINDS)('someone who acts while we %s', (commit) => {
     expect(lstatSync(join(disk.root, 'f')).isSymbolicLink()).toBe(true);
   });
 
-  it('and changes bytes so that no time shows it, as a mapping can, has won', async () => {
+  it('and changes bytes without changing a time, as a memory mapping can, wins', async () => {
     const { disk, done } = await meanwhile(commit, (file, { home }) => {
       const times = join(home, 'times');
       execFileSync('touch', ['-r', file, times]);
@@ -99,30 +99,33 @@ describe.each(KINDS)('someone who acts while we %s', (commit) => {
   });
 });
 
-describe.each(KINDS)('what someone writes into our file before it is taken back by %s', (commit) => {
-  it('is kept in its folder if there is no other place for it, until the next start finds one', async () => {
-    let isWritten = false;
-    const disk: Bench = bench(['f: old'], {
-      commit,
-      owner: 'dead',
-      trace: (step) => {
-        if (step !== 'retain') return;
-        if (!isWritten) writeFileSync(join(disk.root, 'f'), '!', { flag: 'a' });
-        isWritten = true;
-        throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
-      },
+describe.each(KINDS)(
+  'bytes that another process writes into our file before it is taken back by %s',
+  (commit) => {
+    it('stay in their folder if there is no other place, until the next start finds one', async () => {
+      let isWritten = false;
+      const disk: Bench = bench(['f: old'], {
+        commit,
+        owner: 'dead',
+        trace: (step) => {
+          if (step !== 'retain') return;
+          if (!isWritten) writeFileSync(join(disk.root, 'f'), '!', { flag: 'a' });
+          isWritten = true;
+          throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+        },
+      });
+      await expect(put(disk, 'f')).rejects.toMatchObject({ code: 'IO_FAILED', reason: 'EMFILE' });
+      expect(disk.text('f')).toBe('old');
+      expect(treeOf(disk.root).map((line) => line.replace(/^.*: /, ''))).toEqual(['new!', 'old']);
+      const later = bench([], {}, disk);
+      recoverAll(later.workspace, later.context, disk.home);
+      expect(treeOf(disk.root)).toEqual(['f: old']);
+      expect(later.retained()).toContain('new!');
     });
-    await expect(put(disk, 'f')).rejects.toMatchObject({ code: 'IO_FAILED', reason: 'EMFILE' });
-    expect(disk.text('f')).toBe('old');
-    expect(treeOf(disk.root).map((line) => line.replace(/^.*: /, ''))).toEqual(['new!', 'old']);
-    const later = bench([], {}, disk);
-    recoverAll(later.workspace, later.context, disk.home);
-    expect(treeOf(disk.root)).toEqual(['f: old']);
-    expect(later.retained()).toContain('new!');
-  });
-});
+  },
+);
 
-describe.skipIf(loadNative() === undefined)('an exchange that is taken back', () => {
+describe.skipIf(loadNative() === undefined)('an exchange that is reversed', () => {
   /** Changes the file without changing its times, and calls `act` while our file has the name. */
   async function exposed(act: (file: string) => void): Promise<{ disk: Bench; done: Conflict }> {
     const disk: Bench = bench(['f: old'], {
@@ -141,7 +144,7 @@ describe.skipIf(loadNative() === undefined)('an exchange that is taken back', ()
     return { disk, done: await tried(disk, 'f') };
   }
 
-  it('keeps our file for someone who opened it under the name and writes later', async () => {
+  it('keeps our file for a process that opened it under the name and writes later', async () => {
     let late = -1;
     const { disk, done } = await exposed((file) => {
       expect(readFileSync(file, 'utf8')).toBe('new');
@@ -153,18 +156,18 @@ describe.skipIf(loadNative() === undefined)('an exchange that is taken back', ()
     expect(disk.retained()).toContain('new and late');
   });
 
-  it('keeps a copy of what it puts back, for someone who read ours may write over it', async () => {
+  it('keeps a copy of the file it puts back, because a process that read ours may overwrite it', async () => {
     const { disk } = await exposed(() => {});
     writeFileSync(join(disk.root, 'f'), 'built on what was read');
     expect(disk.retained()).toContain('odd');
   });
 
-  it('reports our file if someone has already written into it', async () => {
+  it('reports our file if another process has already written into it', async () => {
     const { done } = await exposed((file) => writeFileSync(file, '!', { flag: 'a' }));
     expect(done.retained.map((path) => readFileSync(path, 'utf8'))).toEqual(['odd', 'new!']);
   });
 
-  it('leaves the name to a file that took it from ours, and keeps the one before', async () => {
+  it('leaves the name to a file that replaced ours, and keeps the previous one', async () => {
     const { disk, done } = await exposed((file) => {
       writeFileSync(`${file}.x`, 'newest');
       renameSync(`${file}.x`, file);
@@ -173,7 +176,7 @@ describe.skipIf(loadNative() === undefined)('an exchange that is taken back', ()
     expect(done.retained.map((path) => readFileSync(path, 'utf8'))).toEqual(['odd', 'newest', 'odd']);
   });
 
-  it('gives the name back after someone deleted ours', async () => {
+  it('restores the name after another process deleted our file', async () => {
     const { disk } = await exposed((file) => rmSync(file));
     expect([disk.text('f'), disk.names()]).toEqual(['odd', ['f']]);
   });

@@ -24,7 +24,7 @@ const KINDS = loadNative() === undefined ? (['claim'] as const) : (['exchange', 
 const root = process.getuid?.() === 0;
 
 describe.each(KINDS)('replace by %s', (commit) => {
-  it('puts the new bytes, keeps the old file, and says what is there now', async () => {
+  it('writes the new bytes, keeps the old file, and reports the new one', async () => {
     const disk = bench(['d/f: old'], { commit });
     const old = lstatSync(join(disk.root, 'd/f')).ino;
     const done = await put(disk, 'd/f');
@@ -47,7 +47,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
     expect(disk.text('f')).toBe(text);
   });
 
-  it('compares by fingerprint where the bytes are no longer at hand', async () => {
+  it('compares by fingerprint if the bytes are not available', async () => {
     const disk = bench(['f: old'], { commit });
     const change = { bytes: Buffer.from('new'), expected: { fingerprint: holding('old').fingerprint } };
     expect(await replace(disk.context, disk.place('f'), change)).toMatchObject({ ok: true });
@@ -62,7 +62,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
     ['fewer bytes', 'ol'],
     ['more bytes', 'older'],
     ['no bytes', ''],
-  ])('leaves a file alone that holds %s', async (_what, text) => {
+  ])('does not replace a file that holds %s', async (_what, text) => {
     const disk = bench([`f: ${text}`], { commit });
     const before = stampOf(lstatSync(join(disk.root, 'f'), { bigint: true }));
     expect(await tried(disk, 'f')).toEqual({ ok: false, reason: 'changed', retained: [] });
@@ -70,7 +70,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
     expect([disk.names(), disk.retained()]).toEqual([['f'], []]);
   });
 
-  it('refuses what is missing, no file, or a link that came later', async () => {
+  it('refuses a missing file, a file of another kind, and a link that appeared later', async () => {
     const disk = bench(['d/', 'f: old', 'g: old'], { commit });
     expect(await tried(disk, 'missing')).toMatchObject({ reason: 'missing' });
     expect(await tried(disk, 'd')).toMatchObject({ reason: 'kind', kind: 'directory' });
@@ -97,7 +97,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
     expect(statSync(join(disk.root, 'f')).mode & 0o7777).toBe(mode);
   });
 
-  it('replaces a file that its owner may not read, if it may open its own; the mode stays', async () => {
+  it('replaces a file of this user without read permission if opensOwn is set, and keeps its mode', async () => {
     const disk = bench(['f: old'], { commit });
     chmodSync(join(disk.root, 'f'), 0o222);
     const change = { bytes: Buffer.from('new'), expected: holding('old') };
@@ -113,7 +113,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
     [0o2755, 'setgid'],
     [0o6711, 'setuid, setgid'],
     [0o1644, 'sticky'],
-  ])('drops the special bits of %o and says so', async (mode, bits) => {
+  ])('drops the special bits of %o and reports it', async (mode, bits) => {
     const disk = bench(['f: old'], { commit });
     chmodSync(join(disk.root, 'f'), mode);
     const done = await put(disk, 'f');
@@ -121,7 +121,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
     expect(statSync(join(disk.root, 'f')).mode & 0o7777).toBe(mode & 0o777);
   });
 
-  it.skipIf(!root)('keeps the owner, where it may', async () => {
+  it.skipIf(!root)('keeps the owner if it may', async () => {
     const disk = bench(['f: old'], { commit });
     chownSync(join(disk.root, 'f'), 4711, 815);
     const done = await put(disk, 'f');
@@ -129,7 +129,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
     expect(done.notices).toEqual([]);
   });
 
-  it.skipIf(!root)('says so where the owner cannot be kept', async () => {
+  it.skipIf(!root)('reports that the owner cannot be kept', async () => {
     const disk = bench(['f: old'], { commit });
     openToAll(disk);
     chmodSync(join(disk.root, 'f'), 0o666);
@@ -140,7 +140,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
     expect(disk.text('f')).toBe('new');
   });
 
-  it('leaves other hard links their bytes and counts them', async () => {
+  it('does not change the bytes of other hard links, and counts them', async () => {
     const disk = bench(['f: old'], { commit });
     for (const name of ['g', 'h']) linkSync(join(disk.root, 'f'), join(disk.root, name));
     const done = await put(disk, 'f');
@@ -148,7 +148,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
     expect([disk.text('f'), disk.text('g'), disk.text('h')]).toEqual(['new', 'old', 'old']);
   });
 
-  it.each([0o444, 0o555, 0o400, 0o000])('refuses a file of mode %o, also for root', async (mode) => {
+  it.each([0o444, 0o555, 0o400, 0o000])('refuses a file of mode %o, even for root', async (mode) => {
     const disk = bench(['f: old'], { commit });
     chmodSync(join(disk.root, 'f'), mode);
     // A user without read permission gets `denied` instead of `read-only`.
@@ -156,7 +156,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
     expect(disk.names()).toEqual(['f']);
   });
 
-  it('refuses with the errno what it may not read', async () => {
+  it('refuses a file that it may not read, with the errno', async () => {
     const disk = bench(['f: old'], { commit });
     chmodSync(join(disk.root, 'f'), 0o200);
     const place = disk.place('f');
@@ -165,7 +165,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
     expect(done).toMatchObject({ ok: false, reason: 'denied', errno: 'EACCES' });
   });
 
-  it('never makes a private file readable for a moment', async () => {
+  it('never makes a private file readable, even briefly', async () => {
     const modes: number[] = [];
     const disk: Bench = bench(['f: old'], {
       commit,
@@ -190,7 +190,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
     expect([disk.text('f'), disk.names()]).toEqual(['new', ['f']]);
   });
 
-  it('keeps what is written into the old file later, on any file system', async () => {
+  it('keeps later writes to the old file, on any file system', async () => {
     for (const home of [scratch().home, scratch(IN_MEMORY).home]) {
       const disk = bench(['f: old'], { commit, home });
       const late = openSync(join(disk.root, 'f'), 'a');

@@ -13,7 +13,7 @@ function retained(make: (folder: string) => void): readonly RetainedFile[] {
 }
 
 describe('displaced files', () => {
-  it('are files: a folder or a link that came there in a race is nobody’s before-image', () => {
+  it('are regular files: a folder or link that got there in a race is not listed', () => {
     const listed = retained((folder) => {
       writeFileSync(join(folder, '1-file'), 'old\n');
       mkdirSync(join(folder, '2-folder'));

@@ -65,18 +65,18 @@ describe('a glob', () => {
     ['*.ts', []],
     ['!src/**', []],
     ['s*/a/b', []],
-  ])('%s lies in the folders it names: %j', (glob, base) => {
+  ])('%s matches only inside its literal folders: %j', (glob, base) => {
     expect(read(glob).base).toEqual(base);
   });
 
-  it('ends soon for a name made to keep it busy', () => {
+  it('takes bounded time for a hostile name', () => {
     const glob = `x/${'a*'.repeat(40)}b`;
     expect(read(glob).matches(`x/${'a'.repeat(250)}`)).toBe(false);
     expect(read(`${'**/a/'.repeat(30)}b`).matches(`${'a/'.repeat(400)}c`)).toBe(false);
   });
 });
 
-describe('what ripgrep preselects', () => {
+describe("ripgrep's preselection", () => {
   const NAMES = [
     'a.ts',
     'd/b.ts',
@@ -104,7 +104,7 @@ describe('what ripgrep preselects', () => {
     ['[[]x].ts', ['[x].ts']],
     ['d/*.ts', ['d/b.ts']],
     ['*', NAMES],
-  ])('for %s is what the glob means', (glob, expected) => {
+  ])('for %s includes every match of the glob', (glob, expected) => {
     const places = scratch();
     makeTree(places, NAMES);
     const { args, matches } = read(glob);

@@ -19,7 +19,7 @@ describe('an excerpt', () => {
     expect(excerpt(Buffer.from(line), around)).toBe(shown);
   });
 
-  it('never splits a character, wherever it begins and ends', () => {
+  it('never splits a character, for any start and end', () => {
     for (let lead = 590; lead < 610; lead += 1) {
       const line = Buffer.from(`${'x'.repeat(lead % 7)}${'😀'.repeat(lead)}needle${'é😀'.repeat(lead)}`);
       const shown = excerpt(line, line.indexOf('needle'));
@@ -51,7 +51,7 @@ describe('an event', () => {
     });
   });
 
-  it('that nobody asks for is nothing', () => {
+  it('of an unused type is undefined', () => {
     expect(readEvent('{"type":"begin","data":{"path":{"text":"a"}}}')).toBeUndefined();
     expect(readEvent('{"type":"summary","data":{}}')).toBeUndefined();
   });

@@ -6,7 +6,7 @@ import { NamedDirectory } from '../workspace/pinned.ts';
 import { NewestFiles } from './ripgrep-records.ts';
 
 describe('the newest files', () => {
-  it('are kept out of any number, in whatever order they come', () => {
+  it('are selected from any number, in any order', () => {
     const { root } = scratch();
     const names = Array.from({ length: 97 }, (_, index) => `f${(index * 31) % 97}`);
     for (const name of names) {
@@ -19,7 +19,7 @@ describe('the newest files', () => {
     expect(files.cut).toBe(92);
   });
 
-  it('are those of the first names where all are equally old', () => {
+  it('are those with the first names if all have the same time', () => {
     const { root } = scratch();
     const names = Array.from({ length: 40 }, (_, index) => `f${99 - index}`);
     for (const name of names) {
@@ -31,7 +31,7 @@ describe('the newest files', () => {
     expect(files.newest()).toEqual(['f60', 'f61', 'f62']);
   });
 
-  it('are not those that are gone, and what cannot be named counts as left out', () => {
+  it('do not include deleted files; files that cannot be named count as cut', () => {
     const { root } = scratch();
     writeFileSync(join(root, 'a'), '');
     const files = new NewestFiles(new NamedDirectory(root), 3);

@@ -6,7 +6,7 @@ function takeAll(records: RipgrepRecords, chunks: readonly Buffer[]): string[] {
 }
 
 describe('records', () => {
-  it('come out the same however the stream is cut', () => {
+  it('are the same however the stream is split into chunks', () => {
     const stream = Buffer.from('a\0üü\0\0long record\0');
     for (let size = 1; size <= stream.byteLength; size += 1) {
       const chunks: Buffer[] = [];
@@ -15,14 +15,14 @@ describe('records', () => {
     }
   });
 
-  it('that have not ended are not given out', () => {
+  it('that have not ended are not returned', () => {
     const records = new RipgrepRecords('\n');
     expect(records.take(Buffer.from('one\ntw'))).toEqual(['one']);
     expect(records.take(Buffer.from('o'))).toEqual([]);
     expect(records.take(Buffer.from('\n'))).toEqual(['two']);
   });
 
-  it('over the bound are dropped and counted, those after them are not', () => {
+  it('over the limit are dropped and counted; later ones are not', () => {
     const records = new RipgrepRecords('\n', 8);
     const chunks = ['ab\n01234', '56789', '0123456789', 'xyz\ncd\n'].map((text) => Buffer.from(text));
     expect(takeAll(records, chunks)).toEqual(['ab', 'cd']);

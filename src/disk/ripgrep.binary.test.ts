@@ -21,7 +21,7 @@ describe.skipIf(process.platform === 'win32')('ripgrep', () => {
     expect(await findRipgrep({ searchPath: '/nowhere' }, [])).toBe(realpathSync(rgPath));
   });
 
-  it('comes from PATH where the package is not installed, or its file is gone', async () => {
+  it('is found on PATH if the package is not installed, or its file is missing', async () => {
     const { base } = scratch();
     const folder = program(join(base, 'bin'));
     const searchPath = `/nowhere:${folder}`;

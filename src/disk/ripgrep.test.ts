@@ -38,7 +38,7 @@ function isRunning(pid: number): boolean {
 }
 
 describe.skipIf(process.platform !== 'linux')('a run', () => {
-  it('takes place in the pinned folder, also when its name leads elsewhere, and inherits no handle', async () => {
+  it('starts in the pinned folder even if its name leads elsewhere, and inherits no handle', async () => {
     const { root, outside } = scratch();
     mkdirSync(join(root, 'd'));
     const dir = HeldDirectory.open(join(root, 'd'));
@@ -55,7 +55,7 @@ describe.skipIf(process.platform !== 'linux')('a run', () => {
     }
   });
 
-  it('gets the files it is given as 3, 4, …, whatever their numbers are here', async () => {
+  it('gets the given files as descriptors 3, 4, …, whatever their numbers are here', async () => {
     const { root } = scratch();
     const descriptors = Array.from({ length: 40 }, (_, index) => {
       writeFileSync(join(root, `f${index}`), `${index};`);
@@ -78,14 +78,14 @@ describe.skipIf(process.platform !== 'linux')('a run', () => {
   it.each([
     ['0', 'done', 'exit 0'],
     ['1', 'done', 'exit 1'],
-    ['2 without a word', 'partly', 'exit 2'],
-    ['2 with a complaint', 'failed', 'echo no >&2; exit 2'],
+    ['2 and no error output', 'partly', 'exit 2'],
+    ['2 and error output', 'failed', 'echo no >&2; exit 2'],
     ['a signal', 'failed', 'kill -9 $$'],
   ])('that ends with %s is %s', async (_what, how, script) => {
     expect((await run('/bin/sh', ['-c', script])).how).toBe(how);
   });
 
-  it('is over when there is enough, and the process is gone', async () => {
+  it('stops when there is enough output, and its process ends', async () => {
     let pid = 0;
     const onOutput = (chunk: Buffer): 'enough' => {
       pid = Number(chunk.toString());
@@ -96,7 +96,7 @@ describe.skipIf(process.platform !== 'linux')('a run', () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  it('is over when the caller gives up, and the process is gone', async () => {
+  it('stops when the caller aborts, and its process ends', async () => {
     const giveUp = new AbortController();
     let pid = 0;
     const onOutput = (chunk: Buffer): 'more' => {
@@ -111,7 +111,7 @@ describe.skipIf(process.platform !== 'linux')('a run', () => {
     await expect(run('/bin/echo', ['x'], { signal: giveUp.signal })).rejects.toThrow('changed my mind');
   });
 
-  it('whose output cannot be understood fails with that error, and the process is gone', async () => {
+  it('whose output cannot be parsed fails with that error, and its process ends', async () => {
     let pid = 0;
     const onOutput = (chunk: Buffer): never => {
       pid = Number(chunk.toString());
@@ -123,12 +123,12 @@ describe.skipIf(process.platform !== 'linux')('a run', () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  it('that takes too long is ended', async () => {
+  it('that takes too long is stopped', async () => {
     const limits = { timeMs: 20, memoryBytes: 1 << 30 };
     expect((await run('/bin/sleep', ['1000'], { limits })).how).toBe('overrun');
   });
 
-  it('that takes too much memory is ended', async () => {
+  it('that takes too much memory is stopped', async () => {
     const limits = { timeMs: 60_000, memoryBytes: 50 << 20 };
     expect((await run('/usr/bin/tail', ['/dev/zero'], { limits })).how).toBe('overrun');
   });
@@ -138,7 +138,7 @@ describe.skipIf(process.platform !== 'linux')('a run', () => {
     await expect(started).rejects.toMatchObject({ name: 'Fault', code: 'CONFIG_INVALID', reason: 'ripgrep' });
   });
 
-  it('keeps a bounded part of what is complained about', async () => {
+  it('keeps a bounded part of the error output', async () => {
     const { complaint } = await run('/bin/sh', ['-c', 'yes trouble | head -c 100000 >&2; exit 2']);
     expect(complaint).toHaveLength(4000);
   });

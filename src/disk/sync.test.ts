@@ -23,7 +23,7 @@ function turns(): () => number {
 }
 
 describe.each(CHANGES)('the syncs of %s', (name) => {
-  it('let other work go on, each of them', async () => {
+  it('do not block other work', async () => {
     const count = turns();
     const seen: [string, number][] = [];
     const trace: DiskContext['trace'] = (step) => seen.push([step, count()]);

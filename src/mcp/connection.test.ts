@@ -149,7 +149,7 @@ describe('the legacy era', () => {
   });
 
   it.each(['notifications/initialized', 'notifications/roots/list_changed', 'notifications/unknown'])(
-    'says nothing to %s',
+    'does not answer %s',
     async (method) => {
       const { receive, answers } = open();
       await receive({ jsonrpc: '2.0', method });
@@ -157,7 +157,7 @@ describe('the legacy era', () => {
     },
   );
 
-  it('answers what is no message, and goes on', async () => {
+  it('answers a line that is not a message with an error, and continues', async () => {
     const { receive, request, answers } = open();
     await receive('{');
     await receive('{"jsonrpc":"2.0","id":null,"method":"ping"}');
@@ -170,7 +170,7 @@ describe('the legacy era', () => {
     ]);
   });
 
-  it('tells a fixed sentence when a tool throws, and logs the cause', async () => {
+  it('answers with a fixed sentence if a tool throws, and logs the cause', async () => {
     const { request, answer, logged } = open();
     await request(1, 'tools/call', { name: 'fail' });
     const told = answer();
@@ -203,7 +203,7 @@ describe('the modern era', () => {
     expect(await initialize('2025-11-25')).toHaveProperty('result.protocolVersion', '2025-11-25');
   });
 
-  it('stamps lists and calls', async () => {
+  it('adds the required members to lists and calls', async () => {
     const { modern, answer, contexts } = open();
     await modern(1, 'tools/list');
     expect(answer()).toMatchObject({ result: { ttlMs: 0, cacheScope: 'private', ...stamp } });
@@ -225,7 +225,7 @@ describe('the modern era', () => {
       -32022,
     ],
     ['a listen request without a filter', 'subscriptions/listen', ENVELOPE, -32602],
-  ])('refuses %s once it is modern', async (_what, method, meta, code) => {
+  ])('refuses %s after it has become modern', async (_what, method, meta, code) => {
     const { modern, request, answer } = open();
     await modern(1, 'tools/list');
     answer();
@@ -233,7 +233,7 @@ describe('the modern era', () => {
     expect(answer()).toMatchObject({ id: 2, error: { code } });
   });
 
-  it('refuses a wrong revision as the first request, and stays open', async () => {
+  it('refuses an unknown revision in the first request, and stays open', async () => {
     const { request, answer, initialize } = open();
     await request(1, 'server/discover', {
       _meta: { ...ENVELOPE, 'io.modelcontextprotocol/protocolVersion': '2027-01-01' },
@@ -244,7 +244,7 @@ describe('the modern era', () => {
     expect(await initialize('2025-06-18')).toHaveProperty('result');
   });
 
-  it('acknowledges a subscription, ends it at the end, and not if it was cancelled', async () => {
+  it('acknowledges a subscription and answers it at the end, unless it was cancelled', async () => {
     const { modern, receive, answer, answers, connection } = open();
     for (const id of ['a', 'b']) {
       await modern(id, 'subscriptions/listen', { notifications: { toolsListChanged: true } });
@@ -274,7 +274,7 @@ describe('calls in flight', () => {
     expect(answers().map(({ id }) => id)).toEqual([3, 2, 1]);
   });
 
-  it('are not answered after they were cancelled; their signal says why', async () => {
+  it('are not answered after they were cancelled; their signal has the reason', async () => {
     const { request, receive, answers, held } = open();
     await request(1, 'tools/call', { name: 'hold', arguments: { key: 'a' } });
     const call = held.get('a');
@@ -296,7 +296,7 @@ describe('calls in flight', () => {
     expect(answers()).toEqual([]);
   });
 
-  it('can be waited for and cancelled all at once', async () => {
+  it('can be awaited, and cancelled all at once', async () => {
     const { request, connection, held } = open();
     await connection.idle();
     await request(1, 'tools/call', { name: 'hold', arguments: { key: 'a' } });
@@ -312,7 +312,7 @@ describe('calls in flight', () => {
     await waiting;
   });
 
-  it('report progress only to a client that asked, only forward, and not after the answer', async () => {
+  it('report progress only on request, only increasing, and not after the answer', async () => {
     const { request, answers, held } = open();
     await request(1, 'tools/call', { name: 'hold', arguments: { key: 'a' }, _meta: { progressToken: 'p' } });
     await request(2, 'tools/call', { name: 'hold', arguments: { key: 'b' } });
@@ -338,7 +338,7 @@ describe('calls in flight', () => {
 describe('batches', () => {
   const ping = (id: unknown) => ({ jsonrpc: '2.0', id, method: 'ping' });
 
-  it('are answered in one array, without the notifications, when all is done', async () => {
+  it('are answered in one array, without the notifications, when all requests are done', async () => {
     const { initialize, receive, answers, held } = open();
     await initialize('2025-03-26');
     await receive([
@@ -364,7 +364,7 @@ describe('batches', () => {
     );
   });
 
-  it('of notifications alone get no answer', async () => {
+  it('of notifications only are not answered', async () => {
     const { initialize, receive, answers } = open();
     await initialize('2025-03-26');
     await receive([{ jsonrpc: '2.0', method: 'notifications/initialized' }]);

@@ -99,7 +99,7 @@ async function open(options: Partial<HttpOptions> = {}) {
 const modernHeaders = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
 
 describe('a port in use', () => {
-  it('is a fault that says so', async () => {
+  it('is a fault with that reason', async () => {
     const { port } = (await open()).server;
     await expect(open({ port })).rejects.toMatchObject({
       name: 'Fault',
@@ -165,7 +165,7 @@ describe('serveHttp', () => {
     expect((await send(sent)).status).toBe(status);
   });
 
-  it('tells a client that its body is over the limit, however far over', async () => {
+  it('reports a body over the limit to the client, however large it is', async () => {
     const { send } = await open({ maxBodyBytes: 1000 });
     for (const size of [1000, 20 << 20]) {
       const answer = await send({ body: { ...INITIALIZE, padding: 'x'.repeat(size) } });
@@ -209,7 +209,7 @@ describe('serveHttp', () => {
     await once(socket, 'close');
   });
 
-  it('names the session of every message that names none', async () => {
+  it('uses the session of the URL for every message that names none', async () => {
     const { send, reported } = await open();
     const compacted = { jsonrpc: '2.0', method: 'notifications/dev.lookfirst/compacted' };
     const path = '/mcp/agent-7';
@@ -224,13 +224,13 @@ describe('serveHttp', () => {
     ]);
   });
 
-  it('hands other paths to the viewer, after the Host check', async () => {
+  it('passes other paths to the viewer, after the Host check', async () => {
     const { send } = await open({ other: (_req, res) => res.end('viewer') });
     expect((await send({ method: 'GET', path: '/', headers: { authorization: '' } })).text).toBe('viewer');
     expect((await send({ method: 'GET', path: '/', headers: { host: 'evil.example' } })).status).toBe(403);
   });
 
-  it('keeps legacy sessions apart and tells the host when one is deleted', async () => {
+  it('separates legacy sessions and notifies the host when one is deleted', async () => {
     const { begin, list, send, ended } = await open();
     const [a, b] = [await begin(), await begin()];
     expect(a).not.toBe(b);
@@ -241,7 +241,7 @@ describe('serveHttp', () => {
     expect((await list(b)).status).toBe(200);
   });
 
-  it('forgets a session that was idle too long, and only that', async () => {
+  it('ends a session that was idle too long, and no other', async () => {
     let nowMs = 0;
     const { begin, list, ended } = await open({ sessions: { idleMs: 20, now: () => nowMs } });
     const [idle, used] = [await begin(), await begin()];
@@ -276,7 +276,7 @@ describe('serveHttp', () => {
       .toEqual([idle, watched]);
   });
 
-  it('gives a new client the place of the one idle the longest', async () => {
+  it('replaces the session that was idle the longest if there are too many', async () => {
     let nowMs = 0;
     const { begin, list, ended } = await open({ sessions: { maxSessions: 2, now: () => nowMs } });
     const first = await begin();

@@ -22,7 +22,7 @@ describe('toolMessage', () => {
       { isError: false, meta: { a: 1 }, structuredAs: 'k"' },
       { isError: false, _meta: { a: 1 }, structuredContent: { 'k"': TEXT } },
     ],
-  ])('is the same JSON as from an object: %s', (_what, more, expected) => {
+  ])('equals the JSON of the same object: %s', (_what, more, expected) => {
     const server = { era: 'legacy', info } as const;
     const content = [{ type: 'text', text: TEXT }];
     expect(joined(toolMessage('i"d', textResult(more), server))).toEqual({
@@ -42,7 +42,7 @@ describe('toolMessage', () => {
 });
 
 describe('errorMessage', () => {
-  it('leaves data out when there is none', () => {
+  it('has no data if there is none', () => {
     expect(joined(errorMessage(null, new RpcError(-32700, 'Parse error')))).toEqual({
       jsonrpc: '2.0',
       id: null,

@@ -26,7 +26,7 @@ const call = (name: string, id: number) =>
   `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } })}\n`;
 
 describe('serveStdio', () => {
-  it('stops reading while too much output waits, and reads on when it has left', async () => {
+  it('stops reading while too much output waits, and continues afterwards', async () => {
     const input = new PassThrough();
     const writes: (() => void)[] = [];
     const output = new Writable({ write: (_chunk, _encoding, callback) => void writes.push(callback) });
@@ -51,7 +51,7 @@ describe('serveStdio', () => {
   it.each<[string, (input: PassThrough, signals: EventEmitter) => void, string]>([
     ['the end of the input', (input) => input.end(), 'end-of-input'],
     ['a signal', (_input, signals) => signals.emit('SIGHUP', 'SIGHUP'), 'SIGHUP'],
-  ])('does not wait for ever for a call that ignores its signal: %s', async (_what, end, reason) => {
+  ])('does not wait forever for a call that ignores its signal: %s', async (_what, end, reason) => {
     const input = new PassThrough();
     const signals = new EventEmitter();
     const output = new PassThrough();
@@ -63,7 +63,7 @@ describe('serveStdio', () => {
     expect(await served).toBe(reason);
   });
 
-  it('does not wait at all at the second signal, and leaves no listener behind', async () => {
+  it('does not wait after a second signal, and removes its listeners', async () => {
     const input = new PassThrough();
     const signals = new EventEmitter();
     const limits = { finishMs: 2 ** 30, cancelMs: 2 ** 30 };
@@ -84,7 +84,7 @@ describe('serveStdio', () => {
     expect(signals.eventNames()).toEqual([]);
   });
 
-  it('gives a call that arrived during a read an earlier time than the answer of the read', async () => {
+  it("gives a call that arrived during a read an earlier time than the read's answer", async () => {
     const listener = createServer().listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const client = connect((listener.address() as AddressInfo).port, '127.0.0.1');
@@ -164,7 +164,7 @@ describe('Output', () => {
     expect(stream.read().toString()).toBe('{"a":"é\\n"}\n');
   });
 
-  it('leaves out a message that could not be written whole', async () => {
+  it('drops a message that could not be written completely', async () => {
     const stream = new PassThrough();
     const output = new Output(stream);
     const writeTo = (): void => {
@@ -177,7 +177,7 @@ describe('Output', () => {
     expect(stream.read().toString()).toBe('{"a":1}\n{"c":3}\n');
   });
 
-  it('does not write into room that the stream still holds', async () => {
+  it('does not write into a buffer that the stream still holds', async () => {
     const { stream, written, next } = slowStream();
     const output = new Output(stream);
     for (const text of ['first', 'second', 'third']) {
@@ -210,7 +210,7 @@ describe('Output', () => {
     expect(output.waitingBytes).toBe(0);
   });
 
-  it('flush returns when nothing waits, and when nothing can leave any more', async () => {
+  it('flush returns if nothing waits, and if the stream is broken', async () => {
     const stream = new PassThrough();
     const output = new Output(stream);
     await output.flush();

@@ -20,8 +20,8 @@ function received(message: unknown, size = 1 << 20): Received {
 const shows = (message: unknown, text: string, size?: number): boolean =>
   EscapedAnswer.in(received(message, size))?.equals(Buffer.from(text)) ?? false;
 
-describe('EscapedText', () => {
-  it.each([1 << 20, 300, 97])('knows the text of an answer in pieces of %i bytes', (size) => {
+describe('EscapedAnswer', () => {
+  it.each([1 << 20, 300, 97])('finds the text of an answer in pieces of %i bytes', (size) => {
     const long = TEXT.repeat(20);
     expect(shows(answer(long), long, size)).toBe(true);
     expect(shows(answer(long), `${long}x`, size)).toBe(false);
@@ -34,7 +34,7 @@ describe('EscapedText', () => {
     ['no structured content', { result: { content: [{ type: 'text', text: TEXT }] }, jsonrpc: '2.0', id: 7 }],
     ['a complete result', answer(TEXT, { resultType: 'complete' })],
     ['empty', answer('')],
-  ])('takes an answer of any usual form: %s', (what, message) => {
+  ])('accepts an answer in any usual form: %s', (what, message) => {
     expect(shows(message, what === 'empty' ? '' : TEXT)).toBe(true);
   });
 
@@ -60,7 +60,7 @@ describe('EscapedText', () => {
     expect(shows(message, TEXT)).toBe(false);
   });
 
-  it('leaves characters by number to the parser, though they may be the same', () => {
+  it('leaves \\u escapes to the parser, even if they mean the same characters', () => {
     expect(shows('{"result":{"content":[{"type":"text","text":"\\u0041"}]},"id":1}', 'A')).toBe(false);
   });
 });

@@ -20,17 +20,17 @@ describe('our own answers', () => {
     });
   });
 
-  it('say that they are complete where the era wants to hear it', () => {
+  it('say that they are complete if the protocol revision requires it', () => {
     const message = { params: { _meta: META } };
     expect(parse(refusalLine({ message, id: '1' }, refusal, 'x')).result.resultType).toBe('complete');
   });
 
-  it('give back an id that JavaScript cannot hold, digit for digit', () => {
+  it('return an id that JavaScript cannot represent, digit for digit', () => {
     const line = faultLine({ message: {}, id: '12345678901234567890' }, undefined);
     expect(line.toString()).toContain('"id":12345678901234567890,');
   });
 
-  it('refuse when the check itself failed, without telling the model why', () => {
+  it('refuse if the check itself failed, without telling the model the cause', () => {
     const { result } = parse(faultLine({ message: {}, id: '1' }, new Fault('STORE_FAILED', 'secret path')));
     expect(result).toMatchObject({
       isError: true,
@@ -39,7 +39,7 @@ describe('our own answers', () => {
     expect(JSON.stringify(result)).not.toContain('secret');
   });
 
-  it('add a notice to a result and leave the rest of it alone', () => {
+  it('add a notice to a result and do not change the rest', () => {
     const result = {
       content: [{ type: 'text', text: 'done' }],
       structuredContent: { a: 1 },
@@ -62,6 +62,6 @@ it.each([
   ['a task', { result: { task: { taskId: 't' } } }, 'unknown'],
   ['a question', { result: { resultType: 'input_required' } }, 'unknown'],
   ['nothing that can be read', undefined, 'failed'],
-])('%s ends a call as it should', (_what, response, ending) => {
+])('%s ends a call as expected', (_what, response, ending) => {
   expect(answerEnding(response)).toBe(ending);
 });

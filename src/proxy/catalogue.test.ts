@@ -8,21 +8,21 @@ const tool = (name: string, annotations: object = {}) => ({ name, inputSchema: {
 const official = { serverInfo: { name: 'secure-filesystem-server' } };
 
 describe('Catalogue', () => {
-  it('knows a server by its name before its tools were listed', () => {
+  it('recognises a server by its name before its tools were listed', () => {
     const catalogue = new Catalogue(KNOWN_SERVERS);
     expect(catalogue.table).toBeUndefined();
     catalogue.sawServer(official);
     expect(catalogue.table?.id).toBe('filesystem');
   });
 
-  it('knows it by the name that newer servers put into every result', () => {
+  it('recognises a server by the name that newer servers put into every result', () => {
     const catalogue = new Catalogue(KNOWN_SERVERS);
     const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'desktop-commander' } };
     catalogue.sawTools({ tools: [tool('edit_block')], _meta });
     expect(catalogue.table?.id).toBe('desktop-commander');
   });
 
-  it('tells servers of one name apart by their tools, over several pages', () => {
+  it('distinguishes servers with the same name by their tools, over several pages', () => {
     const catalogue = new Catalogue(KNOWN_SERVERS);
     catalogue.sawServer(official);
     catalogue.sawTools({ tools: [tool('copy_file'), tool('tree')], nextCursor: 'x' });
@@ -38,7 +38,7 @@ describe('Catalogue', () => {
     expect(catalogue.table?.id).toBe('mine');
   });
 
-  it('goes by what the user says of a tool, also where our own table fits better', () => {
+  it("uses the user's rules for a tool, even if our own table matches better", () => {
     const rules = [{ does: 'unknown' }] as const;
     const own = { ...OFFICIAL_FILESYSTEM, signature: [], tools: { write_file: rules } };
     const catalogue = new Catalogue(KNOWN_SERVERS, [own]);
@@ -48,13 +48,13 @@ describe('Catalogue', () => {
     expect(catalogue.rulesOf('edit_file')).toBe(OFFICIAL_FILESYSTEM.tools['edit_file']);
   });
 
-  it('has no rules for a name that every object has', () => {
+  it('has no rules for a name that every object has, such as constructor', () => {
     const catalogue = new Catalogue(KNOWN_SERVERS);
     catalogue.sawServer(official);
     expect(catalogue.rulesOf('constructor')).toBeUndefined();
   });
 
-  it('is not shaken by answers of another shape', () => {
+  it('ignores answers of another shape', () => {
     const catalogue = new Catalogue(KNOWN_SERVERS);
     for (const odd of [undefined, null, 5, { tools: 'x' }, { tools: [1, null, {}] }, { serverInfo: 3 }]) {
       catalogue.sawServer(odd);
@@ -73,7 +73,7 @@ describe('understand', () => {
     return catalogue;
   };
 
-  it('takes a described tool whose arguments fit no rule for unknown', () => {
+  it('treats a described tool whose arguments match no rule as unknown', () => {
     const call = { tool: 'write_file', args: { file: 'x' } };
     expect(understand(seen('secure-filesystem-server'), call, '/cwd')).toMatchObject({
       touches: [],
@@ -82,12 +82,12 @@ describe('understand', () => {
     });
   });
 
-  it('takes a described tool that only looks for harmless, path or no path', () => {
+  it('treats a described tool that only looks as harmless, with or without a path', () => {
     const call = { tool: 'find_symbol', args: { name_path_pattern: 'x' } };
     expect(understand(seen('serena'), call, '/cwd')).toMatchObject({ touches: [], unexplained: false });
   });
 
-  it('believes a tool that says it only reads, and nothing of one that says nothing', () => {
+  it('trusts a tool that claims to be read-only, and no tool without such a claim', () => {
     const tools = [tool('poke', { readOnlyHint: true }), tool('prod')];
     const catalogue = seen('strange', tools);
     expect(understand(catalogue, { tool: 'poke', args: {} }, '/')).toMatchObject({ unexplained: false });

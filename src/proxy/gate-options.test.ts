@@ -5,7 +5,7 @@ import { remembered } from './gate-options.ts';
 /** A stand-in for a session, identified only by its id. */
 const session = (id: string): ForeignSession => ({ id }) as ForeignSession;
 
-it('a choice is made once for the same _meta, and its answer is there at once from then on', async () => {
+it('a session is chosen once for the same _meta, and is then available synchronously', async () => {
   let asked = 0;
   const choose = remembered(async (meta) => {
     asked++;
@@ -18,7 +18,7 @@ it('a choice is made once for the same _meta, and its answer is there at once fr
   expect(asked).toBe(3);
 });
 
-it('a choice that failed is made again', async () => {
+it('a choice that failed is repeated', async () => {
   let asked = 0;
   const choose = remembered(async () => {
     if (asked++ === 0) throw new Error('no store');

@@ -28,7 +28,7 @@ describe('modernHeaders', () => {
     expect(modernHeaders(message, [])).toMatchObject(headers);
   });
 
-  it('repeats the parameters a schema marks, wherever they are, and only plain values', () => {
+  it('repeats the parameters that a schema marks, at any depth, if their values are plain', () => {
     const schema = {
       properties: {
         region: { type: 'string', 'x-mcp-header': 'Region' },

@@ -38,8 +38,8 @@ function server(
 
 const official = (folder: string) => server('secure-filesystem-server', `${OFFICIAL} ${folder}`);
 
-describe('a call whose path the server may read otherwise', () => {
-  it('has the judged one in its place, and is the same to the last byte besides', () => {
+describe('a call with a path that the server may resolve differently', () => {
+  it('gets the judged path instead, and is otherwise unchanged', () => {
     const line = (path: string) =>
       `{"jsonrpc" : "2.0","id":12345678901234567890,"params":{"_meta":{"x":1.50},"arguments":{"content":"\\u00e9\\/ \\"path\\"","path":${path}},"name":"write_file"},"method":"tools/call"}`;
     expect(official('/other').sent(line('"su\\u0062/a.txt"'))).toBe(line('"/ours/sub/a.txt"'));
@@ -59,7 +59,7 @@ describe('a call whose path the server may read otherwise', () => {
     expect(official('/other').call(tool, args)).toEqual(expected);
   });
 
-  it('may have it in each item of a list', () => {
+  it('may have the path in each item of a list', () => {
     const { call } = server('filesystem-mcp', 'npx @j0hanz/filesystem-mcp');
     const files = [
       { path: 'a', content: 'a' },
@@ -69,19 +69,19 @@ describe('a call whose path the server may read otherwise', () => {
   });
 });
 
-describe('goes out as it came', () => {
+describe('a path is forwarded unchanged', () => {
   it.each([
     ['where the server starts at our root', official('/ours').call, 'read_text_file'],
-    ['also by another name of it', official('/link').call, 'read_text_file'],
+    ['where the server starts at another name of our root', official('/link').call, 'read_text_file'],
     [
-      'where it starts where it works, and that is known',
+      'where the server starts in a known working folder',
       server('fast-filesystem', 'npx fast-filesystem-mcp').call,
       'fast_read_file',
     ],
     ['on another machine', server('fast-filesystem', { url: 'http://far/mcp' }).call, 'fast_read_file'],
-    ['to a tool that nobody has described', official('/other').call, 'frobnicate'],
+    ['to a tool that no table describes', official('/other').call, 'frobnicate'],
     [
-      'to a server that takes no other paths',
+      'to a server that accepts only relative paths',
       server('mine', './mine', [
         { id: 'mine', onlyRelative: true, tools: { get: [{ does: 'look', path: 'path' }] } },
       ]).call,
@@ -91,30 +91,30 @@ describe('goes out as it came', () => {
     expect(call(tool, { path: 'a' })).toEqual({ path: 'a' });
   });
 
-  it('what may be a name', () => {
+  it('if it may be a name', () => {
     const serena = server('serena', 'uvx serena --project /other');
     expect(serena.call('activate_project', { project: 'a' })).toEqual({ project: 'a' });
   });
 });
 
-describe('is absolute', () => {
+describe('a path becomes absolute', () => {
   it.each([
     ['127.0.0.1', '/cwd/a'],
     ['[::1]', '/cwd/a'],
     ['localhost', '/cwd/a'],
     [hostname(), '/cwd/a'],
     ['far.example', 'a'],
-  ])('for an address of this machine: %s', (host, path) => {
+  ])('for a URL of this machine: %s', (host, path) => {
     const { call } = server('fast-filesystem', { url: `http://${host}:1/mcp` });
     expect(call('fast_read_file', { path: 'a' })).toEqual({ path });
   });
 
-  it('for a user’s own server, whose folder nobody knows', () => {
+  it("for a user's own server, whose folder is unknown", () => {
     const tables: UserTable[] = [{ id: 'mine', tools: { get: [{ does: 'look', path: 'path' }] } }];
     expect(server('mine', './mine', tables).call('get', { path: 'a' })).toEqual({ path: '/ours/a' });
   });
 
-  it('once the client may name the server’s folders, in either era', () => {
+  it("after the client may have named the server's folders, in either era", () => {
     for (const line of [
       { method: 'initialize', params: { capabilities: { roots: {} } } },
       { params: { _meta: { 'io.modelcontextprotocol/clientCapabilities': { roots: {} } } } },
@@ -127,7 +127,7 @@ describe('is absolute', () => {
     }
   });
 
-  it('once the server has been sent to another folder', () => {
+  it('after the server was sent to another folder', () => {
     const { upstreamPaths, call } = server('serena', 'uvx serena --project /ours');
     upstreamPaths.sawRoots();
     expect(call('read_file', { relative_path: 'a' })).toEqual({ relative_path: 'a' });
@@ -140,7 +140,7 @@ const put = (line: string, ...at: (string | number)[]) =>
   spliceStrings(Buffer.from(line), [{ at, value: '/r/a "b"' }]).toString();
 const NEW = '"/r/a \\"b\\""';
 
-describe('a text is replaced, and not a byte besides', () => {
+describe('a text is replaced, and no other byte changes', () => {
   it.each([
     ['a member', '{"a":"x","b":"y"}', ['b'], `{"a":"x","b":${NEW}}`],
     ['an item', '["x","y"]', [1], `["x",${NEW}]`],
@@ -164,7 +164,7 @@ it.each([
   ['what is not so deep', '{"a":"x"}', ['a', 'b']],
   ['an empty object', '{}', ['a']],
   ['an empty array', '[]', [0]],
-] as const)('%s is left alone', (_what, line, at) => {
+] as const)('%s stays unchanged', (_what, line, at) => {
   expect(put(line, ...at)).toBe(line);
 });
 

@@ -7,7 +7,7 @@ const noting = (log: string[], name: string) => async () => {
 };
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-it('notes are made in order, a moment later and not before', async () => {
+it('records are made in order, a moment later and not before', async () => {
   const log: string[] = [];
   const witnesses = new Witnesses();
   witnesses.later(noting(log, 'a'));
@@ -23,7 +23,7 @@ it('notes are made in order, a moment later and not before', async () => {
   expect(log).toEqual(['a', 'b']);
 });
 
-it('whoever depends on them waits for all that came before, and for nothing that comes after', async () => {
+it('drain waits for all earlier records, and for no later ones', async () => {
   const log: string[] = [];
   const witnesses = new Witnesses();
   witnesses.later(noting(log, 'a'));

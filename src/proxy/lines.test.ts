@@ -24,7 +24,7 @@ function reader(stream: PassThrough, maxBytes = 1000) {
 }
 
 describe('LineReader', () => {
-  it('gives whole lines however they are cut, the last one without newline, and ends once', async () => {
+  it('delivers whole lines however they are chunked, the last one without newline, and ends once', async () => {
     const stream = new PassThrough();
     const { lines, ended, ends } = reader(stream);
     for (const piece of ['on', 'e\ntwo\n', '\n', 'thr', 'ee']) stream.write(piece);
@@ -35,7 +35,7 @@ describe('LineReader', () => {
     expect(ends()).toBe(1);
   });
 
-  it('leaves out a line that is too long and goes on after it', async () => {
+  it('drops a line that is too long and continues after it', async () => {
     const stream = new PassThrough();
     const { lines, ended, tooLong } = reader(stream, 5);
     stream.end('short\nmuch too long\nnext\n');
@@ -46,7 +46,7 @@ describe('LineReader', () => {
 });
 
 describe('LineWriter', () => {
-  it('never puts a line of ours into the middle of one that is passing through', () => {
+  it('never writes our line into the middle of one that is being passed through', () => {
     const stream = new PassThrough();
     const writer = new LineWriter(stream);
     writer.pass(Buffer.from('{"half'));
@@ -59,7 +59,7 @@ describe('LineWriter', () => {
     expect(String(stream.read())).toBe('{"halfway"}\nours\nours too\nafter\n');
   });
 
-  it('stops its source while the reader does not keep up, and lets it go on after that', async () => {
+  it('pauses its source while the reader does not keep up, and resumes it afterwards', async () => {
     let accept: () => void = () => {};
     const slow = new Writable({
       highWaterMark: 10,
@@ -80,7 +80,7 @@ describe('LineWriter', () => {
     expect(calls).toEqual(['pause', 'resume']);
   });
 
-  it('swallows what is written after the reader has gone, and tells those who wait', async () => {
+  it('drops writes after the reader has disconnected, and notifies waiting callers', async () => {
     const stream = new PassThrough();
     const writer = new LineWriter(stream);
     stream.destroy();

@@ -40,7 +40,7 @@ function relay(state: { holds: boolean; listens: boolean }) {
 }
 
 describe('Relay', () => {
-  it('passes pieces on before the line is whole', () => {
+  it('forwards pieces before the line is complete', () => {
     const { push, out, received } = relay({ holds: false, listens: false });
     push('{"a":');
     expect(out()).toBe('{"a":');
@@ -49,7 +49,7 @@ describe('Relay', () => {
     expect(received).toEqual([]);
   });
 
-  it('passes on and tells, when somebody listens', () => {
+  it('forwards and reports a message if an answer is awaited', () => {
     const { push, out, received } = relay({ holds: false, listens: true });
     push('{"a":');
     push('1}\n');
@@ -57,7 +57,7 @@ describe('Relay', () => {
     expect(received.map(({ line, forwarded }) => [line.toString(), forwarded])).toEqual([['{"a":1}', true]]);
   });
 
-  it('puts a line together and passes nothing on, when an answer is to be held', () => {
+  it('assembles a line and forwards nothing, if an answer must be held back', () => {
     const { push, out, received } = relay({ holds: true, listens: true });
     push('{"a":');
     push('1}\n');
@@ -65,7 +65,7 @@ describe('Relay', () => {
     expect(received.map(({ line, forwarded }) => [line.toString(), forwarded])).toEqual([['{"a":1}', false]]);
   });
 
-  it('decides where a line begins: one that is passing goes on passing', () => {
+  it('decides at the beginning of a line: one that is being forwarded stays so', () => {
     const state = { holds: false, listens: false };
     const { push, out, received } = relay(state);
     push('{"a":');
@@ -75,7 +75,7 @@ describe('Relay', () => {
     expect(received.map(({ line }) => line.toString())).toEqual(['{"b":2}']);
   });
 
-  it('drops what is no message, and says so; empty lines go without a word', () => {
+  it('drops and logs lines that are not messages, and drops empty lines silently', () => {
     const { push, out, said } = relay({ holds: false, listens: false });
     push('Debug: x\n\n\r\n{"a":1}\n');
     expect(out()).toBe('{"a":1}\n');
@@ -95,7 +95,7 @@ describe('Relay', () => {
     },
   );
 
-  it('tells of a message over the limit', () => {
+  it('reports a message over the limit', () => {
     const { push, tooLong } = relay({ holds: false, listens: false });
     push(`{"a":"${'x'.repeat(100)}`);
     expect(tooLong()).toBe(1);

@@ -11,8 +11,8 @@ function taker(turns: ProxyTurns, log: string[]) {
 }
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('Turns', () => {
-  it('lets readers in together, and a writer when they have gone', async () => {
+describe('ProxyTurns', () => {
+  it('lets readers share a file, and a writer follow when they are done', async () => {
     const log: string[] = [];
     const turns = new ProxyTurns();
     const take = taker(turns, log);
@@ -42,13 +42,13 @@ describe('Turns', () => {
     expect(log).toEqual(['r1', 'w', 'r2']);
   });
 
-  it('keeps files apart', async () => {
+  it('does not make calls for different files wait', async () => {
     const turns = new ProxyTurns();
     await turns.take(['a'], 'alone');
     expect(turns.takeNow(['b'])).toBeTypeOf('function');
   });
 
-  it('cannot be locked up by calls that need the same files in another order', async () => {
+  it('does not deadlock if calls need the same files in another order', async () => {
     const log: string[] = [];
     const turns = new ProxyTurns();
     const take = taker(turns, log);
@@ -62,7 +62,7 @@ describe('Turns', () => {
     expect(log).toHaveLength(40);
   });
 
-  it('a file named twice in one call is one file', async () => {
+  it('treats a file named twice in one call as one file', async () => {
     const turns = new ProxyTurns();
     const release = await turns.take(['a', 'a'], 'alone');
     release();

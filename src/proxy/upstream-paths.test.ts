@@ -20,7 +20,7 @@ describe('the folder on the command line of the official server', () => {
   });
 });
 
-describe('it is not known', () => {
+describe('the folder is unknown', () => {
   it.each([
     ['from a shell', 'sh -c server-filesystem /r'],
     ['from a container', 'docker run -i --rm mcp/filesystem /r'],
@@ -34,7 +34,7 @@ describe('it is not known', () => {
     expect(folderOf(launch(line), OFFICIAL_FILESYSTEM)).toBeUndefined();
   });
 
-  it('for a server that says nothing of it there', () => {
+  it('for a server whose command line does not name it', () => {
     expect(folderOf(launch('npx fast-filesystem-mcp /r'), FAST_FILESYSTEM)).toBeUndefined();
   });
 });

@@ -74,7 +74,7 @@ it.each([
   expect(pathText(path)).toBe(expected);
 });
 
-it('texts are cut between characters, and say so', () => {
+it('texts are cut between characters, with a mark', () => {
   expect(clip('abc', 3)).toBe('abc');
   expect(clip('abcd', 3)).toBe('ab…');
   expect(clip('ab😀d', 4)).toBe('ab…');

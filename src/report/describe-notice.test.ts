@@ -53,7 +53,7 @@ describe('describeNotice', () => {
     expect(describeNotice(notice)).toBe(expected);
   });
 
-  it('seed D warns in its own words', () => {
+  it('the preset of seed D warns in its own wording', () => {
     const notice: Notice = { kind: 'stale-warning', text: 'file was deleted since last read' };
     expect(describeNotice(notice, { path: 'a.txt', wording: 'staleness' })).toBe(
       'WARNING: File "a.txt" has been modified externally since you last read it.\nReason: file was deleted since last read\nYou should re-read the file before making changes to avoid overwriting external edits.\nIf you proceed anyway, external changes will be lost.',

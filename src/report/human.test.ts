@@ -25,7 +25,7 @@ describe('table', () => {
     );
   });
 
-  it('cuts paths in front and words at the end to fit', () => {
+  it('cuts paths at the front and words at the end to fit', () => {
     expect(table({ ...base, width: 60 })).toBe(
       [
         'when            size  path                note',
@@ -40,13 +40,13 @@ describe('table', () => {
       expect([...line].length).toBeLessThanOrEqual(width);
   });
 
-  it('cuts no column that may not be cut, while another gives', () => {
+  it('cuts no column that must stay whole, as long as another can be cut', () => {
     const columns = [{ title: 'id' }, { title: 'path', cut: 'end' as const }];
     const rows = [['x'.repeat(20), 'some/other/path']];
     expect(table({ columns, rows, width: 32 }).split('\n')[1]).toBe(`${'x'.repeat(20)}  some/othe…`);
   });
 
-  it('keeps control characters and newlines of a cell out of the terminal', () => {
+  it('removes control characters and newlines from cells', () => {
     const text = table({ columns: [{ title: 'path' }], rows: [['a\n\u001b[31mb\u202ec']] });
     expect(text).toBe('path\na [31mb c');
   });

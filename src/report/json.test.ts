@@ -29,7 +29,7 @@ describe('outcomes for programs', () => {
     });
   });
 
-  it('a success has what the operation knows, and nothing undefined', () => {
+  it('a success has the fields of its operation, and no undefined ones', () => {
     expect(successOutcome(change)).toEqual({
       ok: true,
       path: 'a.txt',

@@ -33,7 +33,7 @@ describe('carryCoverage', () => {
     expect(carryCoverage(coverage, { changes, addedAre, totalLines: 10 })).toEqual(expected);
   });
 
-  it('agrees with moving single lines', () => {
+  it('equals moving each line separately', () => {
     const total = 12;
     const step = fc.record({ gap: fc.nat(3), removed: fc.nat(3), added: fc.nat(3) });
     fc.assert(

@@ -26,11 +26,14 @@ describe('insertAfterLine', () => {
     expect(expected.slice(0, start) + expected.slice(end)).toBe(text);
   });
 
-  it('inserts nothing for nothing', () => {
+  it('inserts nothing for empty content', () => {
     expect(insertAfterLine('a', undefined, '')).toMatchObject({ text: 'a', inserted: undefined });
   });
 
-  it.each([[3], [-1], [1.5], [Number.NaN]])('knows no line %d in a file of two', (after) => {
-    expect(insertAfterLine('a\nb\n', after, 'x')).toBeUndefined();
-  });
+  it.each([[3], [-1], [1.5], [Number.NaN]])(
+    'returns undefined for line %d of a file with two lines',
+    (after) => {
+      expect(insertAfterLine('a\nb\n', after, 'x')).toBeUndefined();
+    },
+  );
 });

@@ -23,7 +23,7 @@ function step(text: string, cuts: readonly number[], put: string): { text: strin
 }
 
 describe('composeChanges', () => {
-  it('keeps what lies between the changes, over any number of steps', () => {
+  it('keeps the text between the changes, over any number of steps', () => {
     const steps = fc.array(
       fc.tuple(fc.array(fc.nat(60), { maxLength: 6 }), fc.constantFrom('', 'X', 'YYYY')),
       {
@@ -55,7 +55,7 @@ describe('composeChanges', () => {
     );
   });
 
-  it('joins changes that meet and leaves others apart', () => {
+  it('joins changes that touch and keeps others separate', () => {
     const one = changesOf([{ start: 2, end: 4 }], [1]);
     const two = changesOf(
       [

@@ -22,7 +22,7 @@ describe('bytesInFormOf', () => {
     ['one line without an ending', Buffer.from('a')],
     ['a binary', Buffer.from([0, 1, 2, 3, 0, 255])],
     ['an older encoding', Buffer.from([0x63, 0xe9, 0x0d, 0x0a])],
-  ])('leaves the text as it is over %s', (_what, existing) => {
+  ])('does not convert the text that replaces %s', (_what, existing) => {
     expect(bytesInFormOf(existing, 'x\r\ny\n')).toBeUndefined();
   });
 });

@@ -34,7 +34,7 @@ describe('decodeText', () => {
     ['gb18030', CHINESE],
     ['windows-1252', GERMAN],
     ['windows-1252', `${GERMAN}“Zitat” – 5 €\n`],
-  ])('recognises %s and gives the same bytes back', (encoding, text) => {
+  ])('recognises %s and restores the same bytes', (encoding, text) => {
     const bytes = iconv.encode(text, encoding);
     const decoded = decodeText(bytes);
     expect(decoded).toEqual({ text, encoding, bom: false });
@@ -56,16 +56,16 @@ describe('decodeText', () => {
       '\u00c0\u00c9\u00ce\u00d5\u00dc\u00c0\u00c9\u00ce\u00d5\u00dc\n',
       'windows-1252',
     ],
-  ])('takes %s with too little in it to tell for Western', (_what, text, encoding) => {
+  ])('treats %s as Western, because it is too short to detect', (_what, text, encoding) => {
     expect(decodeText(iconv.encode(text, encoding))).toEqual({ text, encoding, bom: false });
   });
 
-  it('samples around the first byte beyond ASCII, however late it comes', () => {
+  it('samples around the first non-ASCII byte, however late it occurs', () => {
     const bytes = iconv.encode('plain line\n'.repeat(20_000) + RUSSIAN, 'windows-1251');
     expect(decodeText(bytes)?.encoding).toBe('windows-1251');
   });
 
-  it('takes the Windows superset when its characters lie beyond the sample', () => {
+  it('uses the Windows superset if its characters occur after the sample', () => {
     const bytes = iconv.encode(`${GERMAN.repeat(600)}“Zitat”\n`, 'windows-1252');
     expect(bytes.length).toBeGreaterThan(65536);
     expect(decodeText(bytes)?.encoding).toBe('windows-1252');
@@ -82,11 +82,11 @@ describe('decodeText', () => {
     ['control bytes with high bytes', Buffer.from([0x01, 0x02, 0x9f, 0xc3, 0x28, 0x90, 0x81])],
     ['nothing but high bytes', Buffer.from([200, 201, 202])],
     ['a compressed stream', Buffer.from('1f8b0800a1b2c3d4e5f60102030405060708a9', 'hex')],
-  ])('takes %s for binary', (_what, bytes) => {
+  ])('treats %s as binary', (_what, bytes) => {
     expect(decodeText(bytes)).toBeUndefined();
   });
 
-  it('gives every accepted file back byte for byte', () => {
+  it('restores every accepted file byte for byte', () => {
     const units = fc.array(fc.nat(0xffff), { maxLength: 30 }).map((codes) => String.fromCharCode(...codes));
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 200 }),
@@ -119,7 +119,7 @@ describe('encodeText', () => {
     expect(encodeText(text, form)).toBeUndefined();
   });
 
-  it('keeps a replacement character that was there', () => {
+  it('keeps a replacement character that the file contains', () => {
     expect(Buffer.from(encodeText('\ufffd', { encoding: 'utf-8', bom: false })!)).toEqual(
       Buffer.from('\ufffd'),
     );
@@ -129,7 +129,7 @@ describe('encodeText', () => {
     ['utf-8', Buffer.from('\ufeffé')],
     ['utf-16le', Buffer.from('\ufeffé', 'utf16le')],
     ['utf-16be', Buffer.from('\ufeffé', 'utf16le').swap16()],
-  ])('writes the mark of %s', (encoding, bytes) => {
+  ])('writes the byte order mark of %s', (encoding, bytes) => {
     expect(Buffer.from(encodeText('é', { encoding, bom: true })!)).toEqual(bytes);
   });
 });

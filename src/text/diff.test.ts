@@ -63,7 +63,7 @@ describe('diffLines', () => {
         [3, 4, 3, 4],
       ],
     ],
-  ])('tells %s', (_what, before, after, expected) => {
+  ])('finds %s', (_what, before, after, expected) => {
     const hunks = expected.map(([beforeStart, beforeEnd, afterStart, afterEnd]) => ({
       beforeStart,
       beforeEnd,
@@ -73,7 +73,7 @@ describe('diffLines', () => {
     expect(diffLines(before, after)).toEqual({ hunks, rough: false });
   });
 
-  it('leads from before to after, with as few lines changed as possible, in text and in bytes', () => {
+  it('converts before to after with as few changed lines as possible, in text and in bytes', () => {
     fc.assert(
       fc.property(anyPair, ([before, after]) => {
         const diff = diffLines(before, after);
@@ -89,7 +89,7 @@ describe('diffLines', () => {
     );
   });
 
-  it('says so and still is right when it would cost too much', () => {
+  it('is rough but correct if an exact diff would cost too much', () => {
     fc.assert(
       fc.property(anyPair, fc.nat(20), ([before, after], maxCost) => {
         const diff = diffLines(before, after, { maxCost });
@@ -99,7 +99,7 @@ describe('diffLines', () => {
     );
   });
 
-  it('is capped on a long repetitive file and exact on a total rewrite', () => {
+  it('is rough on a long repetitive file and exact on a total rewrite', () => {
     const row = (i: number): string =>
       `${['{', '}', '  x', '', 'return'][(Math.imul(i, 2_654_435_761) >>> 16) % 5]}\n`;
     const rows = Array.from({ length: 40_000 }, (_, i) => row(i));
@@ -151,7 +151,7 @@ describe('carryRanges', () => {
     expect(carryRanges(ranges(seen), diffLines(before, after).hunks)).toEqual(ranges(expected));
   });
 
-  it('carries only lines that are the same, and each of them', () => {
+  it('maps exactly the lines that are unchanged', () => {
     const seen = fc.array(fc.tuple(fc.integer({ min: 1, max: 25 }), fc.nat(6)), { maxLength: 4 });
     fc.assert(
       fc.property(anyPair, seen, ([before, after], spots) => {

@@ -11,7 +11,7 @@ describe('numberLines', () => {
     expect(numberLines(text, first)).toBe(numbered);
   });
 
-  it('numbers text and bytes of any length as splitting and joining does', () => {
+  it('equals splitting, numbering and joining, for text and bytes of any length', () => {
     const lines = ['', 'a', 'ä', '日本', '🙂\t', 'const x = 1;\r', 'y'.repeat(30), '\u0000'];
     const random = (bound: number): number => Math.floor(Math.random() * bound);
     const texts = Array.from({ length: 300 }, (_, most) =>
@@ -30,7 +30,7 @@ describe('numberLines', () => {
     }
   });
 
-  it('writes every digit', () => {
+  it('writes every digit correctly', () => {
     const lines = '\n'.repeat(1_200);
     for (const first of [1, 9_500, 99_500, 999_500, 123_456_789]) {
       const expected = Array.from({ length: 1_201 }, (_, index) => `${first + index}\t`).join('\n');
@@ -53,12 +53,12 @@ describe('clampLines', () => {
 });
 
 describe('clampLine', () => {
-  it('never cuts a pair in half', () => {
+  it('never splits a surrogate pair', () => {
     expect(clampLine('ab🙂cd', 3).text).toBe('ab… [+4 characters]');
     expect(clampLine('ab🙂cd', 4).text).toBe('ab🙂… [+2 characters]');
   });
 
-  it('leaves a mark that can be recognised', () => {
+  it('adds a mark that CLAMP_MARK matches', () => {
     expect(clampLine('abcdef', 3).text).toMatch(CLAMP_MARK);
     expect(clampLine('abc', 3)).toEqual({ text: 'abc', clamped: false });
   });

@@ -67,7 +67,7 @@ describe('lines', () => {
     expect(linesOfSpan('a\nb\nc', { start, end })).toEqual({ from, to });
   });
 
-  it('number and place every line the same in text and bytes', () => {
+  it('have the same numbers and positions in text and bytes', () => {
     fc.assert(
       fc.property(text, (given) => {
         const lines = splitLines(given);
@@ -93,7 +93,7 @@ describe('lines', () => {
 });
 
 describe('countNewlineBytes', () => {
-  it('agrees with counting one by one, whatever the length, the alignment and the bytes', () => {
+  it('equals counting one by one, for any length, alignment and bytes', () => {
     const bytes = fc.uint8Array({ max: 255, maxLength: 3000 });
     const dense = fc.array(fc.constantFrom(10, 10, 0x0b, 0x8a, 0x0a ^ 0x80, 0), { maxLength: 3000 });
     fc.assert(
@@ -104,7 +104,7 @@ describe('countNewlineBytes', () => {
     );
   });
 
-  it('does not overflow its small counters', () => {
+  it('does not overflow its 8-bit counters', () => {
     expect(countNewlineBytes(Buffer.alloc(100_003, 10))).toBe(100_003);
   });
 });

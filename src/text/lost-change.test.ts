@@ -15,7 +15,7 @@ const ADDED = replaced(
 );
 const REMOVED = replaced(BASE, 'function one() {\n  return 1\n}\n\n', '');
 
-describe('a change that a later result no longer has', () => {
+describe('a change that is missing from a later version', () => {
   it.each<[string, string, string]>([
     ['is reverted by a whole rewrite', USER, replaced(BASE, 'return 2', 'return 3')],
     ['is replaced by another value', USER, replaced(BASE, 'timeout = 30', 'timeout = 45')],
@@ -54,7 +54,7 @@ describe('a change is kept', () => {
     expect(lostChanges(BASE, live, after)).toEqual([]);
   });
 
-  it('when there was none', () => {
+  it('if there was none', () => {
     expect(lostChanges(BASE, BASE, 'x\n')).toEqual([]);
   });
 });

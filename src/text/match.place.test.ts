@@ -18,7 +18,7 @@ describe('samePlace', () => {
     ['between other lines', 'a\nU\nb\n', 'x\nU\ny\n'],
     ['alone', 'U\n', 'x\nU\n'],
     ['in a line that changed', 'a\nU = 1\nb\n', 'a\nU = 2\nb\n'],
-  ])('not %s', (_what, before, after) => {
+  ])('does not find an anchor that is %s', (_what, before, after) => {
     expect(samePlace(before, after, 'U')).toBeUndefined();
   });
 });

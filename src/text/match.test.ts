@@ -41,7 +41,7 @@ describe('findAnchor', () => {
     expect(find(text, anchor)).toEqual(expected);
   });
 
-  it('stops at the strictest tier that has a match: a looser one elsewhere is not counted', () => {
+  it('stops at the strictest tier with a match, and does not count looser matches elsewhere', () => {
     expect(find('a\nb\na\r\nb\n', 'a\nb')).toEqual(['exact', 'a\nb']);
   });
 
@@ -50,11 +50,11 @@ describe('findAnchor', () => {
     ['line-endings', 'a\r\nb', 'a\nb', ['line-endings', 'a\r\nb']],
     ['line-endings', 'a \nb', 'a\nb', undefined],
     ['trailing-space', '“a”', '"a"', undefined],
-  ] as const)('goes no looser than %s', (loosest, text, anchor, expected) => {
+  ] as const)('tries no tier looser than %s', (loosest, text, anchor, expected) => {
     expect(find(text, anchor, { loosest })).toEqual(expected);
   });
 
-  it('finds all apart, without overlap, when all are wanted', () => {
+  it('finds all non-overlapping occurrences with the option all', () => {
     expect(find('aaaaa', 'aa', { all: true })).toEqual(['exact', 'aa', 'aa']);
     expect(find('\n\r\n\r', '\n\r', { all: true })).toEqual(['exact', '\n\r', '\n\r']);
   });
@@ -65,7 +65,7 @@ describe('findAnchor', () => {
     expect(found?.spans).toHaveLength(11);
   });
 
-  it('answers on contrived texts, where the native search needs minutes', () => {
+  it('is fast on contrived texts, on which the native search takes minutes', () => {
     const text = 'a'.repeat(2_000_000);
     const anchor = `${'a'.repeat(20_000)}b${'a'.repeat(20_000)}`;
     expect(findAnchor(text, anchor)).toBeUndefined();
@@ -77,7 +77,7 @@ describe('findAnchor', () => {
 });
 
 describe('indexOfLinear', () => {
-  it('is indexOf', () => {
+  it('equals indexOf', () => {
     const word = fc.array(fc.constantFrom('a', 'b'), { maxLength: 300 }).map((letters) => letters.join(''));
     const long = fc.nat(3).map((which) => 'ab'.repeat(40) + 'aab'.repeat(which));
     fc.assert(
@@ -88,7 +88,7 @@ describe('indexOfLinear', () => {
     );
   });
 
-  it('is indexOf also where it must go the slow way', () => {
+  it('equals indexOf also in its slow path', () => {
     const pattern = `${'a'.repeat(30_000)}b`;
     const text = `${'a'.repeat(31_000)}c${pattern}`;
     expect(indexOfLinear(text, pattern)).toBe(text.length - pattern.length);
@@ -100,7 +100,7 @@ describe('fold', () => {
   const parts = fc.constantFrom('a', 'b', ' ', '  ', '\t', '\n', '\r\n', '…', '“', '’', '.', '\u00a0');
   const text = fc.array(parts, { maxLength: 40 }).map((all) => all.join(''));
 
-  it('leads every folded character back to what it came from', () => {
+  it('maps every folded character back to its source', () => {
     fc.assert(
       fc.property(text, fc.constantFrom('line-endings', 'trailing-space', 'punctuation'), (given, tier) => {
         const folded = fold(given, tier);
@@ -119,7 +119,7 @@ describe('fold', () => {
     );
   });
 
-  it('folds a fold to itself', () => {
+  it('does not change a text that is already folded', () => {
     fc.assert(
       fc.property(text, (given) => {
         const once = fold(given, 'punctuation').text;

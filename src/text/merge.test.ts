@@ -64,7 +64,7 @@ describe('merge3', () => {
     expect(merged.text).toMatch(/>>>>>>> theirs\nb\nC\nd\nE\n$/);
   });
 
-  it('answers on long repetitive files', () => {
+  it('is fast on long repetitive files', () => {
     const rows = Array.from(
       { length: 5000 },
       (_, i) => `${['{', '}', '  x', ''][(Math.imul(i, 2_654_435_761) >>> 16) % 4]}\n`,

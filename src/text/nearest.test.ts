@@ -57,7 +57,7 @@ describe('nearest', () => {
     ['one line', 'ab'.repeat(1_500_000)],
     ['only newlines', '\n'.repeat(3_000_000)],
     ['the anchor nearly everywhere', 'const value = compute(other);\n'.repeat(100_000)],
-  ])('answers on 3 MB of %s', (_what, text) => {
+  ])('is fast on 3 MB of %s', (_what, text) => {
     const shown = nearest(text, 'const value = compute(otter);\nab ab ab ab')?.shown;
     expect((shown ?? '').length).toBeLessThanOrEqual(1024);
   });
@@ -77,8 +77,8 @@ describe('visibleLine', () => {
   });
 });
 
-describe('placesOf', () => {
-  it('names line and text, the first ten', () => {
+describe('anchorPlaces', () => {
+  it('returns line and text of the first ten places', () => {
     const text = 'x\r\n'.repeat(20);
     const spans = Array.from({ length: 20 }, (_, index) => ({ start: index * 3, end: index * 3 + 1 }));
     const places = anchorPlaces(text, spans);
@@ -86,7 +86,7 @@ describe('placesOf', () => {
     expect(places[9]).toEqual({ line: 10, text: 'x' });
   });
 
-  it('shows the place itself in a very long line', () => {
+  it('shows the text around the place in a very long line', () => {
     const text = `${'a'.repeat(5000)}HERE${'b'.repeat(5000)}\n`;
     const [place] = anchorPlaces(text, [{ start: 5000, end: 5004 }]);
     expect(place?.text).toMatch(/^…HEREb+… \[\+\d+ characters\]$/);

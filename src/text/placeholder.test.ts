@@ -5,7 +5,7 @@ import { findPlaceholder, stubIn } from './placeholder.ts';
 const FILE = 'import a\n\nfunction f() {\n  return 1;\n}\n';
 
 describe('findPlaceholder', () => {
-  it('knows a read pasted back, wherever it begins', () => {
+  it('finds the line numbers of a pasted read, whatever the first number is', () => {
     expect(findPlaceholder(numberLines(FILE, 1), FILE)).toEqual({
       line: 1,
       text: '1\timport a',
@@ -21,11 +21,11 @@ describe('findPlaceholder', () => {
       '1\timport a\n2\timport b\n3\t\n4\tfunction f() {\n5\t  return 1;\n',
     ],
     ['with padded numbers and CRLF', '     3\tfunction f() {\r\n     4\t  return 1;\r\n'],
-  ])('knows a read pasted back %s', (_what, content) => {
+  ])('finds the line numbers of a read pasted %s', (_what, content) => {
     expect(findPlaceholder(content, FILE)).toMatchObject({ kind: 'line-numbers' });
   });
 
-  it('knows a file of one line pasted back', () => {
+  it('finds the line number of a pasted file of one line', () => {
     expect(findPlaceholder('1\thello\n', 'hello\n')).toMatchObject({ kind: 'line-numbers' });
   });
 
@@ -37,11 +37,11 @@ describe('findPlaceholder', () => {
     ['a number before one line', '3\tfunction f() {\n', FILE],
     ['numbers that do not count up', '3\tfunction f() {\n3\tfunction f() {\n', FILE],
     ['numbers of lines that are mostly new', '1\timport a\n2\tx\n3\ty\n4\tz\n5\tw\n', FILE],
-  ])('lets %s pass', (_what, content, existing) => {
+  ])('allows %s', (_what, content, existing) => {
     expect(findPlaceholder(content, existing)).toBeUndefined();
   });
 
-  it('looks only at numbers of the lines shown, if it is told', () => {
+  it('checks only numbers of the lines shown, if these are known', () => {
     const content = '3\tfunction f() {\n4\t  return 1;\n';
     expect(findPlaceholder(content, FILE, { shown: { from: 1, to: 2 } })).toBeUndefined();
     expect(findPlaceholder(content, FILE, { shown: { from: 3, to: 5 } })).toMatchObject({ line: 1 });
@@ -54,7 +54,7 @@ describe('findPlaceholder', () => {
     ['redaction', 'TOKEN=[secret:github-token#2]'],
     ['clamp-mark', clampLine('x'.repeat(50), 20).text],
     ['stub', '// ... rest of file unchanged ...'],
-  ])('knows a %s: %s', (kind, line) => {
+  ])('finds a %s: %s', (kind, line) => {
     expect(findPlaceholder(`a\n  b\n${line}\nc\n`, 'other\n')).toEqual({ line: 3, text: line, kind });
     expect(findPlaceholder(`a\n${line}\n`, undefined)).toMatchObject({ line: 2, kind });
   });
@@ -63,23 +63,23 @@ describe('findPlaceholder', () => {
     ['[read a lines 1-20 of 40]', 'x\n[read a lines 1-20 of 40]\n'],
     ['  // ... existing code ...', 'a\r\n// ... existing code ...\r\nb'],
     ['key = [REDACTED:a]', 'other = [REDACTED:a]\n'],
-  ])('lets %j pass where the file holds it already', (line, existing) => {
+  ])('allows %j if the file already contains it', (line, existing) => {
     expect(findPlaceholder(`new\n${line}\n`, existing)).toBeUndefined();
     expect(findPlaceholder(`new\n${line}\n`, 'nothing')).toBeDefined();
   });
 
-  it('lets a stub in a fenced example pass, and not the one after it', () => {
+  it('allows a stub in a fenced example, and not one after it', () => {
     expect(findPlaceholder('# Guide\n```ts\n// ... existing code ...\n```\n', undefined)).toBeUndefined();
     expect(findPlaceholder('```\n```\n// ... existing code ...\n', undefined)).toMatchObject({ line: 3 });
   });
 
-  it('takes a remark for a stub only where it is not the end of a comment', () => {
+  it('treats a remark as a stub only if it is not the end of a longer comment', () => {
     expect(findPlaceholder('f()\n// rest of the code\n', undefined)).toMatchObject({ line: 2 });
     expect(findPlaceholder('// This is checked by the\n// rest of the code\n', undefined)).toBeUndefined();
     expect(findPlaceholder('// note\n// ... rest of the code ...\n', undefined)).toMatchObject({ line: 2 });
   });
 
-  it('bounds the line it shows', () => {
+  it('cuts the line it reports', () => {
     const found = findPlaceholder(`${'x'.repeat(500)}[REDACTED:a]`, undefined);
     expect(found?.text).toHaveLength(120);
   });
@@ -125,7 +125,7 @@ describe('stubIn', () => {
     '… 7 more lines of this diff not shown',
     '// ... same as before',
     '# ... previous code ...',
-  ])('knows %j', (line) => {
+  ])('finds %j', (line) => {
     expect(stubIn(line)).toBeDefined();
   });
 
@@ -185,11 +185,11 @@ describe('stubIn', () => {
     '[truncated]',
     '// See the previous section',
     '// TODO: rest of the code is ugly',
-  ])('leaves %j alone', (line) => {
+  ])('ignores %j', (line) => {
     expect(stubIn(line)).toBeUndefined();
   });
 
-  it('answers on contrived lines', () => {
+  it('is fast on contrived lines', () => {
     for (const line of [
       '(('.repeat(60),
       '/*'.repeat(70),

@@ -45,7 +45,7 @@ const TOKENS = {
 };
 
 describe('mayHoldSecret', () => {
-  it.each(Object.values(TOKENS))('finds %s wherever it is among other bytes', (token) => {
+  it.each(Object.values(TOKENS))('finds %s at any position among other bytes', (token) => {
     for (const before of ['', ' ', 'x-', '"', 'é', '\n\n']) {
       for (let offset = 0; offset < 5; offset += 1) {
         const text = `${' '.repeat(offset)}${before}${token}`;
@@ -56,7 +56,7 @@ describe('mayHoldSecret', () => {
     }
   });
 
-  it('finds a private key behind many rows of dashes', () => {
+  it('finds a private key after many rows of dashes', () => {
     const key = '-----BEGIN EC PRIVATE KEY-----\nabc\n-----END EC PRIVATE KEY-----\n';
     expect(mayHoldSecret(Buffer.from(key))).toBe(true);
     expect(mayHoldSecret(Buffer.from(`${'-----\n'.repeat(500)}${key}`))).toBe(true);
@@ -87,7 +87,7 @@ describe('tokens in any file', () => {
     'sk-a-class-name-of-many-words-in-a-row-42',
     'eyJ.not.jwt',
     'task-ant-hill',
-  ])('no token: %s', (text) => expect(masked(text, { secretFile: false })).toBe(text));
+  ])('does not mask: %s', (text) => expect(masked(text, { secretFile: false })).toBe(text));
 
   it('the body of a private key is masked line by line', () => {
     const text = '-----BEGIN RSA PRIVATE KEY-----\nabc\ndef\n-----END RSA PRIVATE KEY-----\n';

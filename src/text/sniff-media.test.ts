@@ -22,7 +22,7 @@ describe('sniffMedia', () => {
     ['application/gzip', hex('1f8b08'), 'a'],
     ['application/x-tar', Buffer.concat([Buffer.alloc(257), Buffer.from('ustar')]), 'a'],
     ['application/vnd.sqlite3', withNul('SQLite format 3'), 'a'],
-  ])('knows %s', (mimeType, bytes, path) => {
+  ])('recognises %s', (mimeType, bytes, path) => {
     expect(sniffMedia(bytes, path)).toBe(mimeType);
   });
 
@@ -35,7 +35,7 @@ describe('sniffMedia', () => {
     ['prose that begins like an mp3', Buffer.from('ID3 tags'), 'a.txt'],
     ['prose that begins like a program', Buffer.from('MZ'), 'a.txt'],
     ['an unknown binary', Buffer.from([0, 1, 2]), 'a.bin'],
-  ])('leaves %s alone', (_what, bytes, path) => {
+  ])('returns undefined for %s', (_what, bytes, path) => {
     expect(sniffMedia(bytes, path)).toBeUndefined();
   });
 });

@@ -9,7 +9,7 @@ import { spliceBytes } from './splice-bytes.ts';
 const utf8 = { encoding: 'utf-8' };
 
 describe('spliceBytes', () => {
-  it('gives what the text gives, or nothing', () => {
+  it('gives the same result as editing the text, or undefined', () => {
     const word = fc
       .array(fc.constantFrom('a', 'b', '\n', '\r\n', ' ', 'é', '🙂', 'ab'), { minLength: 1, maxLength: 8 })
       .map((parts) => parts.join(''));
@@ -35,7 +35,7 @@ describe('spliceBytes', () => {
     expect(answered).toBeGreaterThan(100);
   });
 
-  it('keeps every other byte of a file that nobody can decode', () => {
+  it('keeps every other byte of a file in an unknown encoding', () => {
     const bytes = Buffer.from([0xff, 0x41, 0x20, 0x42, 0x43, 0x0a, 0xc3]);
     const spliced = spliceBytes(bytes, [{ oldString: 'BC', newString: 'X' }]);
     expect(Buffer.from(spliced!.bytes)).toEqual(Buffer.from([0xff, 0x41, 0x20, 0x58, 0x0a, 0xc3]));
@@ -61,7 +61,7 @@ describe('spliceBytes', () => {
     ['a lone surrogate', Buffer.from('abc'), 'a', '\ud800', utf8],
     ['characters in an unknown encoding', Buffer.from('abc'), 'a', 'é', {}],
     ['a mark in the anchor', Buffer.from('\ufeffa'), '\ufeffa', 'b', utf8],
-  ])('leaves %s to the text', (_what, bytes, oldString, newString, options) => {
+  ])('returns undefined for %s', (_what, bytes, oldString, newString, options) => {
     expect(spliceBytes(bytes, [{ oldString, newString }], options)).toBeUndefined();
   });
 
@@ -71,7 +71,7 @@ describe('spliceBytes', () => {
     expect(spliceBytes(bytes, [{ oldString, newString: 'x' }])).toBeUndefined();
   });
 
-  it('finds a long anchor after others that begin like it', () => {
+  it('finds a long anchor after others with the same beginning', () => {
     const long = 'x'.repeat(100);
     const bytes = Buffer.from(`${long}a ${long}b`);
     const spliced = spliceBytes(bytes, [{ oldString: `${long}b`, newString: 'y' }]);

@@ -80,11 +80,11 @@ describe('applyEdits', () => {
     ['nothing where the caller changed the quotes', 'a “b” c', edit('a "b" c', "a 'b' c"), "a 'b' c"],
     ['no lone quote by accident', '“a” b', edit('"a" b', 'c " d'), 'c " d'],
     ['curly quotes the caller wants', 'a ‘b’ c', edit("a 'b' c", 'a “b” c'), 'a “b” c'],
-  ])('keeps %s where anchor and replacement agree', (_what, text, one, expected) => {
+  ])('keeps %s where anchor and replacement are equal', (_what, text, one, expected) => {
     expect(done(text, [one]).text).toBe(expected);
   });
 
-  it('names the loosest tier it needed', () => {
+  it('reports the loosest tier it needed', () => {
     expect(done('a\r\nb\nc “d”', [edit('c', 'C')]).tier).toBe('exact');
     expect(done('a\r\nb\nc “d”', [edit('a\nb', 'x'), edit('c', 'C')]).tier).toBe('line-endings');
     expect(done('a\r\nb\nc “d”', [edit('"d"', 'D'), edit('c', 'C')]).tier).toBe('punctuation');
@@ -116,24 +116,24 @@ describe('applyEdits', () => {
     ['empty-anchor', 'abc', [edit('', 'x')], {}],
     ['same', 'abc', [edit('a', 'a')], {}],
     ['too-large', 'a'.repeat(5000), [edit('a', 'b'.repeat(100_000), true)], {}],
-  ])('answers %s for %j', (kind, text, edits, more) => {
+  ])('returns %s for %j', (kind, text, edits, more) => {
     expect(failed(text, edits)).toMatchObject({ kind, ...more });
   });
 
-  it('shows the nearest text of an anchor that is not there', () => {
+  it('shows the text nearest to a missing anchor', () => {
     const text = 'function total(items) {\n\treturn items.length\n}\n';
     expect(failed(text, [edit('function totals(items) {\n  return items.size', 'x')]).nearest?.shown).toBe(
       '1: function total(items) {\n2: →return items.length',
     );
   });
 
-  it('allows no looser tier than it is told', () => {
+  it('uses no tier looser than allowed', () => {
     expect(applyEdits('a\r\nb', [edit('a\nb', 'x')], { loosest: 'exact' })).toMatchObject({
       kind: 'no-match',
     });
   });
 
-  it('touches nothing outside the spans it reports', () => {
+  it('changes nothing outside the spans it reports', () => {
     const word = fc.array(fc.constantFrom('a', 'b', '\n', '\r\n', ' ', '“', '"', '$&'), {
       minLength: 1,
       maxLength: 12,
@@ -165,7 +165,7 @@ describe('applyEdits', () => {
     );
   });
 
-  it('keeps a file of CRLF lines one, whatever the endings an edit comes with', () => {
+  it('keeps CRLF in all lines of a file, whatever endings an edit has', () => {
     const lines = fc.array(fc.constantFrom('a', 'b', 'a b', '“c”', '', 'd '), { minLength: 1, maxLength: 6 });
     const ending = fc.constantFrom('\n', '\r\n');
     fc.assert(
@@ -209,7 +209,7 @@ describe('whole lines', () => {
     expect(Buffer.from(spliced?.bytes ?? []).toString()).toBe(expected);
   });
 
-  it('with replaceAll each occurrence is judged by itself', () => {
+  it('with replaceAll each occurrence is treated separately', () => {
     const edits = [{ oldString: 'b', newString: '', replaceAll: true }];
     expect(applyEdits('b\nab\nb\n', edits)).toMatchObject({ text: 'a\n' });
     const spliced = spliceBytes(Buffer.from('b\nab\nb\n'), edits, { encoding: 'utf-8' });
@@ -231,7 +231,7 @@ describe('a final newline that the end of the file lacks', () => {
     expect(applyEdits(text, [{ oldString, newString }])).toMatchObject({ text: expected });
   });
 
-  it('is not ignored elsewhere, nor where matching is exact', () => {
+  it('is not ignored elsewhere, or with exact matching', () => {
     expect(applyEdits('b c\na', [{ oldString: 'b\n', newString: 'x' }])).toMatchObject({ kind: 'no-match' });
     const options = { matching: 'exact' } as const;
     expect(applyEdits('a\nb', [{ oldString: 'b\n', newString: 'x' }], options)).toMatchObject({ ok: false });

@@ -30,14 +30,14 @@ function patch(before: string, diff: string): string {
 }
 
 describe('unifiedDiff', () => {
-  it('shows changes with three lines around them', () => {
+  it('shows changes with three lines of context', () => {
     const shown = unifiedDiff(text(ten), text(ten.with(4, 'X\n')), { maxLines: 100 });
     expect(shown.text).toBe('@@ -2,7 +2,7 @@\n l2\n l3\n l4\n-l5\n+X\n l6\n l7\n l8');
     expect(shown.shownAfter).toEqual([{ from: 2, to: 8 }]);
     expect(shown.truncated).toBe(false);
   });
 
-  it('shows nothing for nothing', () => {
+  it('is empty if nothing changed', () => {
     expect(unifiedDiff('a', 'a', { maxLines: 9 })).toMatchObject({
       text: '',
       shownAfter: [],
@@ -58,7 +58,7 @@ describe('unifiedDiff', () => {
     expect(bytes.text).toBe(expected);
   });
 
-  it('puts near changes together and far ones apart', () => {
+  it('groups near changes and separates distant ones', () => {
     const near = unifiedDiff(text(ten), text(ten.with(0, 'X\n').with(7, 'Y\n')), { maxLines: 100 });
     expect(near.text.match(/^@@/gm)).toHaveLength(1);
     const far = unifiedDiff(text(ten), text(ten.with(0, 'X\n').with(8, 'Y\n')), { maxLines: 100 });
@@ -69,7 +69,7 @@ describe('unifiedDiff', () => {
     ]);
   });
 
-  it('is bounded, says what is missing, and counts only what it showed', () => {
+  it('is bounded, says how much is missing, and counts only what it showed', () => {
     const shown = unifiedDiff('', text(ten), { maxLines: 4 });
     expect(shown.text).toBe('@@ -0,0 +1,10 @@\n+l1\n+l2\n+l3\n… 7 more lines of this diff not shown');
     expect(shown).toMatchObject({ truncated: true, shownAfter: [{ from: 1, to: 3 }] });
@@ -84,14 +84,14 @@ describe('unifiedDiff', () => {
     ]);
   });
 
-  it('does not count lines as shown that are no UTF-8', () => {
+  it('does not count lines as shown that are not UTF-8', () => {
     const shown = unifiedDiff(Buffer.from('a\n'), Buffer.from([0xff, 0x0a, 0x61, 0x0a]), { maxLines: 9 });
     expect(shown.shownAfter).toEqual([{ from: 2, to: 2 }]);
     const honest = unifiedDiff(Buffer.from('a\n'), Buffer.from('\ufffd\na\n'), { maxLines: 9 });
     expect(honest.shownAfter).toEqual([{ from: 1, to: 2 }]);
   });
 
-  it('shows after what it says it showed', () => {
+  it('contains the lines that it reports as shown', () => {
     const lines = fc.array(fc.constantFrom('a', 'b', 'c', 'd', ''), { maxLength: 30 });
     const final = fc.constantFrom('', '\n');
     const join = (rows: readonly string[], end: string) => (rows.length === 0 ? '' : rows.join('\n') + end);

@@ -4,7 +4,7 @@ import { Fault } from '../model/fault.ts';
 import { failureAnswer } from './failure.ts';
 
 describe('a tool that threw', () => {
-  it('is a refusal that tells nothing of the cause', () => {
+  it('is refused without revealing the cause', () => {
     const answer = failureAnswer('write_file', new Fault('IO_FAILED', 'secret.txt: EIO'));
     expect(JSON.stringify(answer)).not.toContain('secret');
     expect(answer).toMatchObject({
@@ -25,7 +25,7 @@ describe('a tool that threw', () => {
       'read_again',
       /^write_file failed: could not change a\/b: no \[IO_FAILED\]\. .* Look at the file again/,
     ],
-  ])('because the system said %s tells why, for the path that was asked for', (reason, next, said) => {
+  ])('because of the system error %s names it, for the requested path', (reason, next, said) => {
     const fault = new Fault('IO_FAILED', 'could not change a/b: no', { path: 'a/b', reason });
     expect(failureAnswer('write_file', fault)).toMatchObject({
       text: expect.stringMatching(said),
@@ -58,7 +58,7 @@ describe('a tool that threw', () => {
     expect(JSON.stringify(answer)).not.toContain('secret');
   });
 
-  it('for want of ripgrep says so, and does not make anybody look for damage', async () => {
+  it('because ripgrep is missing says so, and does not suggest that anything changed', async () => {
     const nowhere = { packaged: () => Promise.reject(new Error('none')), searchPath: '' };
     const missing = await findRipgrep(nowhere, []).catch((error: unknown) => error);
     const answer = failureAnswer('search_text', missing);

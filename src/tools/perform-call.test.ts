@@ -61,7 +61,7 @@ describe('a call that fails', () => {
 });
 
 describe('notes', () => {
-  it('are passed on at once, then not more often than every 100 ms', () => {
+  it('are passed on immediately, then at most every 100 ms', () => {
     const { notes, now, wait, progress } = notebook();
     const note = paced(progress, now);
     for (let done = 1; done <= 25; done++) {
@@ -75,7 +75,7 @@ describe('notes', () => {
     ]);
   });
 
-  it('on a search grow with the time, also while nothing is found', () => {
+  it('about a search grow with time, even if nothing is found', () => {
     const { notes, now, wait, progress } = notebook();
     const note = searching(progress, now);
     wait(100.4);
@@ -118,7 +118,7 @@ function shown(result: ReadResult, style: ReadStyle): { text: string; how: 'byte
 }
 
 describe('showRead', () => {
-  it('shows from bytes exactly what it would show from text', () => {
+  it('shows the same from bytes as from text', () => {
     fc.assert(
       fc.property(TEXT, fc.boolean(), (piece, much) => {
         const content = much ? piece.repeat(600) : piece;
@@ -137,11 +137,11 @@ describe('showRead', () => {
     ['lines that end in returns', 'one\r\ntwo\r\n', RECEIPT_STYLE, 'text'],
     ['an empty file', '', RECEIPT_STYLE, 'text'],
     ['padded numbers', 'one\n', READ_STYLE, 'text'],
-  ] as const)('takes the short way for %s', (_what, content, style, how) => {
+  ] as const)('uses the bytes for %s', (_what, content, style, how) => {
     expect(shown(readOf(content, style.lines === 'raw'), style).how).toBe(how);
   });
 
-  it('shows text for what has no bytes to show, or other ones', () => {
+  it('uses the text if there are no bytes, or different ones', () => {
     const { bytes: _, ...without } = readOf('one\n', false);
     expect(shown(without, RECEIPT_STYLE)).toMatchObject({
       how: 'text',
@@ -150,7 +150,7 @@ describe('showRead', () => {
     expect(shown({ ...readOf('one\n', false), encoding: 'utf-16le' }, RECEIPT_STYLE).how).toBe('text');
   });
 
-  it('leaves what is not text to the dialect', () => {
+  it('lets the dialect render files that are not text', () => {
     const image = { ...readOf('', true), media: { mimeType: 'image/png', base64: 'AA' } };
     expect(showRead(image, RECEIPT_STYLE, RENDER_CONTEXT)).toHaveLength(2);
   });

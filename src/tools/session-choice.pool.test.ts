@@ -28,7 +28,7 @@ describe('SessionPool', () => {
     expect(await pool.use({ kind: 'transport', hint: 'a' }, id)).toBe(ids[3]);
   });
 
-  it('forgets what a transport has seen once it ended, but not under a running call', async () => {
+  it('drops the sightings of an ended transport, but not during a call', async () => {
     const pool = await openPool();
     const choice = { kind: 'transport', hint: 'h' } as const;
     const first = await pool.use(choice, async (session) => {
@@ -42,7 +42,7 @@ describe('SessionPool', () => {
     await pool.end('unknown');
   });
 
-  it('closes the named session idle the longest when there are too many, and opens it again', async () => {
+  it('closes the named session idle the longest if there are too many, and reopens it', async () => {
     const pool = await openPool(2);
     const first = await pool.use({ kind: 'named', id: 'a' }, async (session) => session);
     await pool.use({ kind: 'named', id: 'b' }, id);
@@ -53,7 +53,7 @@ describe('SessionPool', () => {
     });
   });
 
-  it('tells a session that cannot be opened to everyone who asks, and tries again', async () => {
+  it('reports a session that cannot be opened to every caller, and retries', async () => {
     const pool = await openPool();
     await expect(pool.use({ kind: 'named', id: '' }, id)).rejects.toThrow(/empty/);
     await expect(pool.use({ kind: 'named', id: '' }, id)).rejects.toThrow(/empty/);

@@ -6,7 +6,7 @@ const choose = (call: { meta?: Record<string, unknown>; hint?: string }, options
   chooseSession({ meta: call.meta ?? {}, sessionHint: call.hint }, options);
 
 describe('chooseSession', () => {
-  it('takes the first of: the call, the flag, our variable, the client, the transport, the process', () => {
+  it('uses the first of: the call, the flag, our variable, the client, the transport, the process', () => {
     const meta = { [SESSION_KEY]: 'call', threadId: 'thread' };
     const env = { LOOKFIRST_SESSION: 'variable', CLAUDE_CODE_SESSION_ID: 'claude' };
     const { [SESSION_KEY]: _, ...unsaid } = meta;
@@ -29,7 +29,7 @@ describe('chooseSession', () => {
     'threadId',
     'ai.opencode/sessionID',
     'antigravity.google/conversation_id',
-  ])("knows the client's own id in %s", (key) => {
+  ])("reads the client's own id from %s", (key) => {
     expect(choose({ meta: { [key]: 'mine' } })).toEqual(named('mine'));
   });
 
@@ -40,7 +40,7 @@ describe('chooseSession', () => {
     },
   );
 
-  it.each([[''], [7], ['a\u2028b']])("passes over %j as a client's own id", (id) => {
+  it.each([[''], [7], ['a\u2028b']])("ignores %j as a client's own id", (id) => {
     expect(choose({ meta: { threadId: id } })).toEqual({ kind: 'process' });
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { setUp } from '../../test/support/tool-calls.ts';
 
 describe('the filesystem dialect', () => {
-  it('gives text twice, and refusals once, after the official words', async () => {
+  it('returns text twice, and refusals once, after the official message', async () => {
     const { call, put, root } = await setUp({ dialect: 'filesystem' });
     put('a.txt', '\ufeffone\r\ntwo');
     mkdirSync(join(root, 'sub'));
@@ -49,8 +49,8 @@ describe('the filesystem dialect', () => {
   });
 });
 
-describe('the filesystem dialect takes what the official server takes', () => {
-  it('an edit that changes nothing, and arguments it does not know', async () => {
+describe('the filesystem dialect accepts what the official server accepts', () => {
+  it('an edit that changes nothing, and unknown arguments', async () => {
     const { call, put, text } = await setUp({ dialect: 'filesystem' });
     put('a.txt', 'one\ntwo\n');
     expect((await call('read_text_file', { path: 'a.txt', bytes: 7 })).isError).toBe(false);
@@ -79,7 +79,7 @@ describe('the filesystem dialect takes what the official server takes', () => {
     expect((await call('list_directory', { path: '~' })).text).toContain('a.txt');
   });
 
-  it('only links that lead to something inside among the files found', async () => {
+  it('only links to targets inside the workspace among the files found', async () => {
     const { call, put, root } = await setUp({ dialect: 'filesystem' });
     put('a.txt', 'one\n');
     symlinkSync('a.txt', join(root, 'inside.txt'));

@@ -29,7 +29,7 @@ describe('sessions', () => {
 });
 
 describe('calls of clients that have no name and share the server', () => {
-  it('remember nothing of each other; a revision proves what was read', async () => {
+  it('share no memory; a revision proves what was read', async () => {
     const { call, put, text } = await setUp({ choice: { nameless: 'call' } });
     put('a.txt', 'one\n');
     const read = await call('read_file', { path: 'a.txt' });
@@ -61,7 +61,7 @@ describe('a compaction', () => {
     expect((await call('write_file', write)).isError).toBe(false);
   });
 
-  it('holds for calls that were sent right after the report, in its session only', async () => {
+  it('applies to calls that were sent right after the report, in its session only', async () => {
     const { call, put, host } = await setUp();
     put('a.txt', 'one\n');
     const other = { meta: { [SESSION_KEY]: 'other' } };
@@ -74,7 +74,7 @@ describe('a compaction', () => {
     expect((await call('write_file', { path: 'a.txt', content: 'two\n' }, other)).isError).toBe(false);
   });
 
-  it('is refused if it is not one', async () => {
+  it('is refused if its value is invalid', async () => {
     const { call } = await setUp();
     const answer = await call('list_directory', {}, { meta: { [CONTEXT_KEY]: 'forgotten' } });
     expect(answer.outcome).toMatchObject({ code: 'INVALID_ARGUMENT' });
@@ -83,7 +83,7 @@ describe('a compaction', () => {
 });
 
 describe('a turn', () => {
-  it('is named by requests and kept on what they did', async () => {
+  it('is named by requests and recorded with their changes', async () => {
     const { call, put, sessions } = await setUp();
     put('a.txt', 'one\n');
     const turn = (name: string) => ({ meta: { [TURN_KEY]: name } });

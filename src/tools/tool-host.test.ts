@@ -51,7 +51,7 @@ describe('every result', () => {
 });
 
 describe('the tools of the default dialect', () => {
-  it('do what they say, one after the other', async () => {
+  it('work as described, one after the other', async () => {
     const { call, put, text } = await setUp();
     put('a.txt', 'one\ntwo\n');
     const steps: [string, JsonRecord, RegExp][] = [
@@ -115,7 +115,7 @@ describe('the tools of the default dialect', () => {
     ]);
   });
 
-  it('tell a client how far a big read is', async () => {
+  it('report the progress of a large read', async () => {
     const { call, put } = await setUp({ workspace: { policy: { hugeBytes: 1000 } } });
     put('big.txt', 'line\n'.repeat(1000));
     const seen: number[] = [];
@@ -141,7 +141,7 @@ describe('a read-only workspace', () => {
     expect(names).toEqual(['read_file', 'list_directory', 'find_files', 'search_text', 'file_status']);
   });
 
-  it('refuses changes whatever is offered', async () => {
+  it('refuses changes whichever tools are offered', async () => {
     const { call } = await setUp({ workspace: { policy: { readOnly: true } } });
     expect(await call('write_file', { path: 'n.txt', content: '' })).toMatchObject({
       outcome: { code: 'READ_ONLY' },
@@ -150,7 +150,7 @@ describe('a read-only workspace', () => {
 });
 
 describe('other dialects', () => {
-  it('name their own tools and arguments in refusals', async () => {
+  it('use their own names of tools and arguments in refusals', async () => {
     const sandbox = await setUp({ dialect: 'sandbox', workspace: { preset: 'sandbox' } });
     sandbox.put('a.txt', 'one\n');
     expect((await sandbox.call('Write', { file_path: 'a.txt', content: 'x' })).text).toBe(
@@ -164,7 +164,7 @@ describe('other dialects', () => {
   });
 });
 
-it('says who it is', async () => {
+it('reports its name and version', async () => {
   const { host } = await setUp();
   expect(host.info).toMatchObject({ name: 'lookfirst', version: '1.2.3' });
 });
@@ -190,7 +190,7 @@ describe('read_file of several paths', () => {
     expect((await call('write_file', { path: 'b.txt', content: 'y\n' })).isError).toBe(false);
   });
 
-  it('is bounded together: what does not fit is not shown and not seen', async () => {
+  it('has a common limit: a file that does not fit is not shown and not seen', async () => {
     const { call, put } = await setUp();
     for (const name of ['a', 'b', 'c']) put(name, `${name.repeat(99)}\n`.repeat(1500));
     const answer = await call('read_file', { paths: ['a', 'b', 'c'] });

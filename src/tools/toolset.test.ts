@@ -27,7 +27,7 @@ const PNG = Buffer.from(
 );
 
 describe('a toolset', () => {
-  it('reads, refuses and changes as the server does', async () => {
+  it('reads, refuses and changes like the server', async () => {
     const { tool, put } = await setUp();
     put('a.txt', 'one\n');
     const refused = await tool('write_file').call({ path: 'a.txt', content: 'x' });
@@ -54,7 +54,7 @@ describe('a toolset', () => {
     });
   });
 
-  it('shows a dry run of an unread file in the dialect filesystem; its diff counts as read, and nothing else', async () => {
+  it('shows a dry run of an unread file in the dialect filesystem; only its diff counts as read', async () => {
     const { tool, put } = await setUp({ dialect: 'filesystem' });
     put('a.txt', Array.from({ length: 30 }, (_, i) => `line ${i + 1}\n`).join(''));
     const edits = [{ oldText: 'line 15\n', newText: 'x\n' }];
@@ -74,7 +74,7 @@ describe('a toolset', () => {
     expect(await tool('edit_file').call({ path: 'a.txt', edits })).toMatchObject({ ok: true });
   });
 
-  it('says what a patch did to each file, and that a patch cannot be read', async () => {
+  it('reports what a patch did to each file, and rejects an unreadable patch', async () => {
     const { tool, put } = await setUp({ dialect: 'apply-patch' });
     put('a.txt', 'one\n');
     put('b.txt', 'two\n');
@@ -110,7 +110,7 @@ describe('a toolset', () => {
     }
   });
 
-  it('makes optional arguments nullable in the strict schema, and takes null as absence', async () => {
+  it('makes optional arguments nullable in the strict schema, and treats null as absent', async () => {
     const { tool, put } = await setUp();
     expect(tool('search_text').strictSchema).toMatchObject({
       properties: {
@@ -129,7 +129,7 @@ describe('a toolset', () => {
     expect(await tool('edit_file').call({ ...all, expected_revision: null })).toMatchObject({ ok: true });
   });
 
-  it('offers what was chosen', async () => {
+  it('offers only the chosen tools', async () => {
     const { tools } = await setUp({ only: ['read_file', 'edit_file'] });
     expect(tools.map(({ name }) => name)).toEqual(['read_file', 'edit_file']);
     const { tools: reading } = await setUp({ readOnly: true });
@@ -163,7 +163,7 @@ describe('a toolset', () => {
     expect(existsSync(join(root, 'new.txt'))).toBe(false);
   });
 
-  it('follows the calling context', async () => {
+  it('uses the session of the calling context', async () => {
     const { session: first, root } = await setUp();
     const second = await first.child('second');
     writeFileSync(join(root, 'a.txt'), 'one\n');
@@ -214,7 +214,7 @@ describe('a renamed toolset', () => {
 
 describe('a virtual root', () => {
   it.each(['/', '/memories', '/memories/'])(
-    '%s holds in receipts, refusals, notices and lists',
+    '%s is used in receipts, refusals, notices and lists',
     async (virtualRoot) => {
       const { tool, put, root } = await setUp({ virtualRoot });
       const at = (path: string) => `${virtualRoot.replace(/\/$/, '')}/${path}`;
@@ -252,7 +252,7 @@ describe('a virtual root', () => {
     },
   );
 
-  it('reaches nothing outside the root', async () => {
+  it('gives no access outside the root', async () => {
     const { tool } = await setUp({ virtualRoot: '/memories' });
     for (const path of ['/memories/../x', '/etc/passwd', '/memories/../../etc/passwd'])
       expect(await tool('read_file').call({ path })).toMatchObject({
@@ -261,7 +261,7 @@ describe('a virtual root', () => {
       });
   });
 
-  it('holds in patches', async () => {
+  it('is used in patches', async () => {
     const { tool, put } = await setUp({ virtualRoot: '/', dialect: 'apply-patch' });
     put('a.txt', 'one\n');
     const patch =

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkToken } from './http.ts';
 
 describe('checkToken', () => {
-  it.each(['Bearer s3cret', 'bearer s3cret', 'Bearer   s3cret '])('lets %j through', (authorization) => {
+  it.each(['Bearer s3cret', 'bearer s3cret', 'Bearer   s3cret '])('accepts %j', (authorization) => {
     expect(checkToken(authorization, 's3cret')).toBeUndefined();
   });
 
@@ -25,7 +25,7 @@ describe('checkToken', () => {
     });
   });
 
-  it('never lets an empty token through', () => {
+  it('never accepts an empty token', () => {
     expect(checkToken('Bearer ', '')).toMatchObject({ status: 401 });
     expect(checkToken(undefined, '')).toMatchObject({ status: 401 });
   });

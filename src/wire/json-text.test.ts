@@ -22,11 +22,11 @@ describe('JsonText', () => {
     ['two to four bytes', 'é — 漢 \u{1f600}'],
     ['line separators', '\u2028\u2029'],
     ['neighbours of special bytes', '\u0021\u0022\u0023\u005b\u005c\u005d\u001f\u0020'],
-  ])('is what JSON.stringify gives: %s', (_what, text) => {
+  ])('equals JSON.stringify: %s', (_what, text) => {
     expect(escaped(text)).toBe(inside(text));
   });
 
-  it('is what JSON.stringify gives for any text, whatever size was expected', () => {
+  it('equals JSON.stringify for any text, whatever size was expected', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.nat(400), (text, hint) => {
         expect(escaped(text, hint)).toBe(inside(text));
@@ -35,7 +35,7 @@ describe('JsonText', () => {
   });
 
   it.each([1023, 1024, 1025, 4096, 70_000])(
-    'grows: %i bytes that all become six, and as many that stay',
+    'grows: %i bytes that all become six, and as many that stay one',
     (size) => {
       const text = '\u0001'.repeat(size) + 'a'.repeat(size);
       expect(escaped(text)).toBe(inside(text));
@@ -55,7 +55,7 @@ describe('JsonText', () => {
     expect(built).toBe(inside(numbered(text, first)));
   });
 
-  it('puts pieces together; bytes after numbered lines are not numbered', () => {
+  it('joins pieces; bytes after numbered lines are not numbered', () => {
     const built = new JsonText(4)
       .numberedLines(Buffer.from('a\nb'), 1)
       .json('\\n[read]')
@@ -65,14 +65,14 @@ describe('JsonText', () => {
     expect(JSON.parse(`"${built}"`)).toBe('1\ta\n2\tb\n[read] é\n"\nend');
   });
 
-  it('repeats what it has, also when it has to grow for it', () => {
+  it('repeats its output, even if it must grow for that', () => {
     const out = new JsonText(0).json('{"a":"').text('é"'.repeat(2000));
     const to = out.length;
     out.json('","b":"').again(6, to).json('"}');
     expect(JSON.parse(out.finish().toString())).toEqual({ a: 'é"'.repeat(2000), b: 'é"'.repeat(2000) });
   });
 
-  it('takes JSON of any length, and begins again where it is cut', () => {
+  it('accepts JSON of any length, and continues after a cut', () => {
     const out = new JsonText(0).json('[1').expect(100_000);
     out.cut(0);
     const text = JSON.stringify('漢é\u{1f600}'.repeat(3000));
@@ -80,7 +80,7 @@ describe('JsonText', () => {
     expect(out.capacity).toBeGreaterThan(100_000);
   });
 
-  it('reads bytes at any place of a larger buffer', () => {
+  it('accepts bytes at any offset of a larger buffer', () => {
     const large = Buffer.from('xxx"abc\n"yyy');
     expect(new JsonText(0).bytes(large.subarray(3, 9)).finish().toString()).toBe(inside('"abc\n"'));
   });

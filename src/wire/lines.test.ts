@@ -40,7 +40,7 @@ describe('LineFrames', () => {
     expect(frames(chunks, 4)).toEqual(lines);
   });
 
-  it('gives the lines of the whole text, however it is chunked', () => {
+  it('delivers the lines of the whole text, however it is chunked', () => {
     const text = fc.array(fc.constantFrom('a', 'b', '\n', '\r', 'é'), { maxLength: 60 });
     fc.assert(
       fc.property(text, fc.array(fc.nat(8), { maxLength: 40 }), (parts, cuts) => {
@@ -70,7 +70,7 @@ describe('LineFrames', () => {
     expect(joined).toBe(640 << 16);
   });
 
-  it('hands out a view, not a copy, of a line inside one chunk', () => {
+  it('delivers a view, not a copy, of a line within one chunk', () => {
     const chunk = Buffer.from('ab\ncd\n');
     const lines: Buffer[] = [];
     const splitter = new LineFrames({

@@ -16,7 +16,7 @@ describe('methodsIn', () => {
     ['{"method":5}', []],
     ['{"method":"unfinished', [undefined]],
     ['{"result":{}}', []],
-  ])('finds the values of the key, and says where only parsing tells: %s', (text, methods) => {
+  ])('finds the values of the key, or says that the line must be parsed: %s', (text, methods) => {
     expect(methodsIn(line(text))).toEqual(methods);
   });
 });
@@ -33,11 +33,11 @@ describe('idIn', () => {
     ['{"jsonrpc":"2.0","id":"ü","result":{}}', undefined],
     ['{"jsonrpc":"2.0","id":"a\\"b","result":{}}', undefined],
     ['{"jsonrpc":"2.0","id":null,"error":{}}', undefined],
-  ])('takes an id that is first or last among the top keys, and no other: %s', (text, id) => {
+  ])('returns an id that is the first or last top-level key, and no other: %s', (text, id) => {
     expect(idIn(line(text))).toBe(id);
   });
 
-  it('finds the id of a long answer by its two ends', () => {
+  it('finds the id of a long answer at either end', () => {
     const text = `{"result":{"content":"${'x'.repeat(10_000)}"},"jsonrpc":"2.0","id":42}`;
     expect(idBetween(text.slice(0, 256), text.slice(-256))).toBe('42');
   });
@@ -51,7 +51,7 @@ describe('isPlainlyResponse', () => {
     ['{"method":"sampling/createMessage","id":1}', false],
     ['{"jsonrpc":"2.0","id":1,"method":"x"}', false],
     ['{"id":1,"jsonrpc":"2.0","result":{}}', false],
-  ])('is sure only where the first keys show it: %s', (text, plain) => {
+  ])('is true only if the first keys show it: %s', (text, plain) => {
     expect(isPlainlyResponse(text)).toBe(plain);
   });
 });

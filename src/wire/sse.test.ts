@@ -30,15 +30,15 @@ describe('EventParser', () => {
     expect(retries).toEqual([250]);
   });
 
-  it('joins data that comes in several lines into one', () => {
+  it('joins data of several lines into one line', () => {
     expect(parse('data: {"a":\ndata: 1}\n\n').events[0]?.data).toBe('{"a": 1}');
   });
 
-  it('tells of an id without data, for it is where a lost stream goes on', () => {
+  it('reports an id without data, because a reconnect continues after it', () => {
     expect(parse('id: 9\ndata:\n\n').events).toEqual([{ id: '9', type: '', data: '' }]);
   });
 
-  it('says when an event is over the limit, and does not end an unfinished one', () => {
+  it('reports an event over the limit, and does not deliver an unfinished one', () => {
     const { events, tooLong } = parse(`data: ${'x'.repeat(100)}`);
     expect(tooLong).toBe(1);
     expect(events).toEqual([]);
@@ -46,7 +46,7 @@ describe('EventParser', () => {
 });
 
 describe('onOneLine', () => {
-  it('makes one line of a JSON text and keeps one that is', () => {
+  it('replaces line breaks in JSON, and returns a single line unchanged', () => {
     const pretty = Buffer.from('{\r\n  "a": "x\\n"\n}');
     expect(JSON.parse(onOneLine(pretty).toString())).toEqual({ a: 'x\n' });
     expect(onOneLine(pretty).includes('\n')).toBe(false);

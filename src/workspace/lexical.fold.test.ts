@@ -23,7 +23,7 @@ describe('foldPath gives one key', () => {
     expect(foldPath(one, folding) === foldPath(other, folding)).toBe(same);
   });
 
-  it('and leaves a path alone where names are bytes', () => {
+  it('and does not change a path on a file system that compares bytes', () => {
     expect(foldPath('/A/É', EXACT)).toBe('/A/É');
   });
 });

@@ -24,7 +24,7 @@ describe('readPath', () => {
     [' a ', [' a ']],
     ['-rf', ['-rf']],
     ['a\nb', ['a\nb']],
-  ])('takes %j as a relative path', (input, parts) => {
+  ])('parses %j as a relative path', (input, parts) => {
     expect(readPath(input)).toEqual({ kind: 'relative', parts });
   });
 
@@ -34,7 +34,7 @@ describe('readPath', () => {
     ['/a/../../../b', '/b'],
     ['/..', '/'],
     ['/w/..foo', '/w/..foo'],
-  ])('takes %j as the absolute path %j', (input, path) => {
+  ])('parses %j as the absolute path %j', (input, path) => {
     expect(readPath(input)).toMatchObject({ kind: 'absolute', path });
   });
 
@@ -63,7 +63,7 @@ describe('readPath', () => {
     expect(readPath(input)).toMatchObject({ kind: 'invalid' });
   });
 
-  it('never lets "." or ".." or an empty name through, whatever the input', () => {
+  it('never returns "." or ".." or an empty name, for any input', () => {
     const pieces = fc.array(fc.constantFrom('..', '.', '', 'a', '..a', '/', 'b'), { maxLength: 12 });
     fc.assert(
       fc.property(pieces, (parts) => {
@@ -90,7 +90,7 @@ describe('partsBelow', () => {
     expect(partsBelow(root, path, EXACT)).toEqual(parts);
   });
 
-  it('ignores case and Unicode form of the root where the file system does, and keeps the rest as written', () => {
+  it('ignores case and Unicode form of the root if the file system does, and keeps the rest as written', () => {
     expect(partsBelow('/Users/Zo\u00eb', '/users/ZOE\u0308/A', platformFolding('darwin'))).toEqual(['A']);
     expect(partsBelow('/Users/Zo\u00eb', '/users/ZOE\u0308/A', platformFolding('win32'))).toBeUndefined();
   });

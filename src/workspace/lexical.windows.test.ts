@@ -18,7 +18,7 @@ describe('readWindowsPath', () => {
     ['.\\a\\.\\b', ['a', 'b']],
     ['a\\..\\b', ['b']],
     ['..foo\\a', ['..foo', 'a']],
-  ])('takes %j as a relative path', (input, parts) => {
+  ])('parses %j as a relative path', (input, parts) => {
     expect(readWindowsPath(input)).toEqual({ kind: 'relative', parts });
   });
 
@@ -27,7 +27,7 @@ describe('readWindowsPath', () => {
     ['C:/Repo/../x', 'C:/x'],
     ['C:\\..\\..\\x', 'C:/x'],
     ['C:\\', 'C:/'],
-  ])('takes %j as %j', (input, path) => {
+  ])('parses %j as %j', (input, path) => {
     expect(readWindowsPath(input)).toMatchObject({ kind: 'absolute', path });
   });
 
@@ -55,7 +55,7 @@ describe('readWindowsPath', () => {
     expect(readWindowsPath(input)).toMatchObject({ kind: 'invalid' });
   });
 
-  it('says which part is no ordinary name', () => {
+  it('names the part that is not an ordinary name', () => {
     expect(readWindowsPath('a\\nul.txt')).toMatchObject({
       reason: '"nul.txt" is not an ordinary name (device)',
     });
@@ -63,7 +63,7 @@ describe('readWindowsPath', () => {
 });
 
 describe('windowsTrap', () => {
-  it('knows 30 device names with 13 suffixes, in any case', () => {
+  it('recognises 30 device names with 13 suffixes, in any case', () => {
     expect([DEVICES.length, SUFFIXES.length]).toEqual([30, 13]);
     const names = DEVICES.flatMap((device) => SUFFIXES.map((suffix) => device + suffix));
     const passed = [...names, ...names.map((name) => name.toLowerCase())].filter(
@@ -93,7 +93,7 @@ describe('windowsTrap', () => {
     ['a"b', 'reserved-character'],
     ['a|b', 'reserved-character'],
     ['a\u0001b', 'reserved-character'],
-  ])('takes %j for a %s', (name, trap) => {
+  ])('recognises %j as a %s', (name, trap) => {
     expect(windowsTrap(name)).toBe(trap);
   });
 
@@ -117,7 +117,7 @@ describe('windowsTrap', () => {
     'Ünïcode',
     '.',
     '..',
-  ])('lets %j be an ordinary name', (name) => {
+  ])('accepts %j as an ordinary name', (name) => {
     expect(windowsTrap(name)).toBeUndefined();
   });
 });

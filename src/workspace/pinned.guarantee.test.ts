@@ -21,12 +21,12 @@ describe('guarantee', () => {
     expect(atLeast(have, asked)).toBe(enough);
   });
 
-  it('below what was asked for keeps a workspace closed', () => {
+  it('weaker than required refuses to open a workspace', () => {
     const open = (): Workspace => Workspace.open([scratch().root], { use: 'best-effort', require: 'walk' });
     expect(open).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', reason: 'guarantee' }));
   });
 
-  it('is said by the workspace', () => {
+  it('is reported by the workspace', () => {
     const workspace = Workspace.open([scratch().root], { use: 'best-effort' });
     expect(workspace.guarantee).toBe('best-effort');
     workspace.close();

@@ -48,7 +48,7 @@ const ROWS: readonly Row[] = [
 ];
 
 describe.skipIf(strongestGuarantee() !== 'walk')('a folder that was walked to a moment ago', () => {
-  it.each(ROWS)('%s: stands %s', (_, stands, happens) => {
+  it.each(ROWS)('%s: still has its path %s', (_, stands, happens) => {
     const places = scratch();
     makeTree(places, ['a/b/f: inside']);
     const standing = new StandingFolders();
@@ -62,7 +62,7 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a folder that was walked to a 
     dir?.close();
   });
 
-  it('removed: does not stand, also when made again', () => {
+  it('removed: no longer has its path, even if it is created again', () => {
     const places = scratch();
     const path = join(places.root, 'd');
     mkdirSync(path);
@@ -73,7 +73,7 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a folder that was walked to a 
     expect(standing.at(path)).toBeUndefined();
   });
 
-  it('stays open for those who have it, and is closed with the last of them', () => {
+  it('stays open until its last reference is closed', () => {
     const places = scratch();
     makeTree(places, ['a/b/f: inside']);
     const before = openDescriptors();
@@ -89,7 +89,7 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a folder that was walked to a 
     expect(openDescriptors()).toBe(before);
   });
 
-  it('is walked to again by a workspace once a link is in its place', () => {
+  it('is walked to again after a link took its place', () => {
     const places = scratch();
     makeTree(places, ['a/b/f: inside']);
     const workspace = Workspace.open([places.root]);

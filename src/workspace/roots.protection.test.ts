@@ -40,7 +40,7 @@ describe('Protection', () => {
     ['/state/store.db', '/state'],
     ['/state-of-mind', undefined],
     ['/stat', undefined],
-  ])('covers a folder and what is in it: %j', (key, folder) => {
+  ])('covers a folder and its contents: %j', (key, folder) => {
     expect(protection.protects('x', key)).toBe(folder);
   });
 });

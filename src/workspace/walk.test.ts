@@ -87,8 +87,8 @@ describe.each(GUARANTEES)('by %s', (use) => {
   });
 });
 
-describe('a link in the last place', () => {
-  it('is the thing itself when links count only on the way', () => {
+describe('a link as the last part', () => {
+  it('is the entry itself if only links in parents are followed', () => {
     const places = scratch();
     makeTree(places, ['d/', 'e => d', 'd/out => OUTSIDE/f', 'd/loop => loop']);
     const workspace = opened([places.root]);
@@ -102,8 +102,8 @@ describe('a link in the last place', () => {
   });
 });
 
-describe('a link whose target is no text', () => {
-  it('is not taken for the name its bytes would be shown as', () => {
+describe('a link whose target is not valid text', () => {
+  it('is not confused with the name that its decoded bytes would give', () => {
     const places = scratch();
     makeTree(places, ['bad\ufffd', 'good => bad\ufffd']);
     symlinkSync(Buffer.from('bad\xff', 'latin1'), join(places.root, 'bad-link'));
@@ -129,7 +129,7 @@ describe('as many links as the kernel follows', () => {
 });
 
 describe('several roots', () => {
-  it('are led into by links from each other', () => {
+  it('are reached by links from each other', () => {
     const places = scratch();
     makeTree(places, ['one/l => ROOT/two/f', 'one/r => ../two/f', 'one/x => ../three/f', 'two/f', 'three/f']);
     const workspace = opened([join(places.root, 'one'), join(places.root, 'two')]);

@@ -42,7 +42,7 @@ describe('open', () => {
     expect(fault).toMatchObject({ name: 'Fault', code: 'CONFIG_INVALID', reason });
   });
 
-  it('takes a root by its real and by its linked spelling, and trailing slashes', () => {
+  it('accepts a root by its real and by its linked path, and with trailing slashes', () => {
     const places = scratch();
     makeTree(places, ['f']);
     const spelling = join(places.base, 'spelling');
@@ -82,7 +82,7 @@ describe('open', () => {
 });
 
 describe('resolve', () => {
-  it('prefers the innermost of nested roots and gives one key by any name', () => {
+  it('prefers the innermost of nested roots and gives the same key for any spelling', () => {
     const places = scratch();
     makeTree(places, ['in/f']);
     const workspace = opened([places.root, join(places.root, 'in')]);
@@ -101,7 +101,7 @@ describe('resolve', () => {
   });
 
   it.each(['..foo', '%2e%2e', '~', '$HOME', '-', '*', 'a b', 'ü', '\u202e', 'a\nb', 'file:'])(
-    'takes %j as a plain name',
+    'treats %j as a plain name',
     (name) => {
       const places = scratch();
       writeFileSync(join(places.root, name), '');
@@ -136,7 +136,7 @@ describe('resolve', () => {
     ['ENAMETOOLONG', 'n'.repeat(256), 'INVALID_ARGUMENT'],
     ['ENAMETOOLONG', `dir/${'n'.repeat(300)}/x`, 'INVALID_ARGUMENT'],
     ['ENOENT', 'through-nowhere', 'NOT_FOUND'],
-  ])('says %s for %j, never that it is missing: %s', (errno, path, code) => {
+  ])('answers %s for %j, never that it is missing: %s', (errno, path, code) => {
     const places = scratch();
     makeTree(places, [
       'file',
@@ -154,7 +154,7 @@ describe('resolve', () => {
     expect(outcome).toMatchObject({ ok: false, refusal: { code, path, detail: { errno } } });
   });
 
-  it('answers an outside path with the same bytes, whatever is there', () => {
+  it('gives the same answer for every outside path, whether it exists or not', () => {
     const places = scratch();
     makeTree(places, [
       'link => OUTSIDE/x',
@@ -204,7 +204,7 @@ describe('protected paths', () => {
     },
   );
 
-  it('are refused by any of their names where roots nest', () => {
+  it('are refused by any of their names if roots nest', () => {
     const places = scratch();
     makeTree(places, ['secret/f']);
     const workspace = opened([places.root, join(places.root, 'secret')], { protect });
@@ -212,7 +212,7 @@ describe('protected paths', () => {
     expect(workspace.resolve(join(places.root, 'secret/f')).ok).toBe(false);
   });
 
-  it('cover our own state, wherever a link to it is', () => {
+  it('include our own state, even through a link', () => {
     const places = scratch();
     makeTree(places, ['state/store.db', 'link => state/store.db']);
     const workspace = opened([places.root], { protectFolders: [join(places.root, 'state')] });
@@ -223,7 +223,7 @@ describe('protected paths', () => {
 });
 
 describe('child', () => {
-  it('names an entry of a listed folder as resolve does', () => {
+  it('gives an entry of a listed folder the same path as resolve', () => {
     const places = scratch();
     makeTree(places, ['d/f']);
     const workspace = opened([places.root]);
@@ -237,7 +237,7 @@ describe('child', () => {
     expect(workspace.child(root, 'd')).toEqual(folder);
   });
 
-  it('is a fault for a path of another workspace', () => {
+  it('throws a fault for a path of another workspace', () => {
     const [one, other] = [opened([scratch().root]), opened([scratch().root])];
     const outcome = other.resolve('.');
     if (!outcome.ok) throw new Error(outcome.refusal.code);
@@ -247,7 +247,7 @@ describe('child', () => {
 
 describe.skipIf(process.platform !== 'linux')('close', () => {
   it.skipIf(strongestGuarantee() !== 'walk')(
-    'is final: a handle that is gone is not used again, for its number may be another folder',
+    'is final: a closed handle is not used again, because its number may belong to another folder',
     () => {
       const places = scratch();
       const workspace = Workspace.open([places.root]);

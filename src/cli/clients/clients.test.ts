@@ -36,18 +36,28 @@ describe.each(CLIENT_NAMES)('%s', (name) => {
     }
   });
 
-  it.each(['linux', 'win32'] as const)('is added, kept, and taken out without a trace on %s', (platform) => {
-    const entry = client.entry(serveLaunch('/re po', platform));
-    for (const before of [undefined, '', '\n', sample, sample.replaceAll('\n', '\r\n'), `\ufeff${sample}`]) {
-      const added = textOf(addServer(client, before, entry)) ?? '';
-      expect(added).toContain('lookfirst');
-      expect(added.includes('"/c"')).toBe(platform === 'win32');
-      expect(textOf(addServer(client, added, entry))).toBe(added);
-      expect(textOf(removeServer(client, added))).toBe(before);
-    }
-  });
+  it.each(['linux', 'win32'] as const)(
+    'is added, stays on a second init, and is removed without a trace on %s',
+    (platform) => {
+      const entry = client.entry(serveLaunch('/re po', platform));
+      for (const before of [
+        undefined,
+        '',
+        '\n',
+        sample,
+        sample.replaceAll('\n', '\r\n'),
+        `\ufeff${sample}`,
+      ]) {
+        const added = textOf(addServer(client, before, entry)) ?? '';
+        expect(added).toContain('lookfirst');
+        expect(added.includes('"/c"')).toBe(platform === 'win32');
+        expect(textOf(addServer(client, added, entry))).toBe(added);
+        expect(textOf(removeServer(client, added))).toBe(before);
+      }
+    },
+  );
 
-  it('takes its proxy away together with its entry', () => {
+  it('loses its proxy together with its entry', () => {
     const own = client.entry(serveLaunch('/repo', 'linux'));
     const other = newFile(client, client.entry({ command: 'server', args: ['a'] })).replace(
       'lookfirst',
@@ -82,7 +92,7 @@ describe.each(CLIENT_NAMES)('%s', (name) => {
   });
 });
 
-describe('where files lie', () => {
+describe('the paths of configuration files', () => {
   it.each<[(typeof CLIENT_NAMES)[number], ConfigScope, string, string, string]>([
     [
       'claude-code',
@@ -161,13 +171,13 @@ describe('where files lie', () => {
     expect(CLIENTS.vscode.files('user', { ...linux, env })).toEqual(['/x/Code/User/mcp.json']);
   });
 
-  it('Claude Desktop knows no projects', () => {
+  it('Claude Desktop has no project files', () => {
     expect(CLIENTS['claude-desktop'].files('project', linux)).toEqual([]);
   });
 });
 
 describe('configurationFor', () => {
-  it.each(CLIENT_NAMES)('%s: the text that is printed', (name) => {
+  it.each(CLIENT_NAMES)('%s: the printed text', (name) => {
     const options = { dir: '/repo', platform: 'linux' } as const;
     const http = { url: 'http://127.0.0.1:7007/mcp', token: 'TOKEN' };
     const windowsText = configurationFor(name, { dir: 'C:\\repo', platform: 'win32' });
@@ -178,7 +188,7 @@ describe('configurationFor', () => {
     ).toMatchSnapshot();
   });
 
-  it('never puts a token where the client refuses it', () => {
+  it('never writes a token into a file whose client refuses it', () => {
     const http = { url: 'http://127.0.0.1:7007/mcp', token: 's3cret' };
     const { text } = configurationFor('codex', { dir: '/repo', platform: 'linux', http });
     expect(text).not.toContain('s3cret');

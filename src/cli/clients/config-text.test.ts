@@ -24,7 +24,7 @@ describe('putTomlEntry', () => {
     expect(textOf(putTomlEntry(before, PLACE, ENTRY))).toBe(after);
   });
 
-  it('reads on over any number of comments and long strings, and stops where brackets go too deep', () => {
+  it('scans any number of comments and long strings, and stops if brackets nest too deeply', () => {
     const long = `${'# x\n'.repeat(2_000_000)}a = """${'x'.repeat(8_000_000)}"""\nb = "${'\\\\'.repeat(500_000)}"\n`;
     expect(putTomlEntry(long, PLACE, ENTRY)).toMatchObject({ ok: true });
     const deep = `a = ${'['.repeat(100_000)}${']'.repeat(100_000)}\n`;
@@ -34,7 +34,7 @@ describe('putTomlEntry', () => {
     });
   });
 
-  it('changes nothing the second time, however the table is written', () => {
+  it('changes nothing the second time, in whatever form the table is written', () => {
     for (const header of [
       '[mcp_servers.lookfirst]',
       '[ mcp_servers . "lookfirst" ] # x',
@@ -57,7 +57,7 @@ describe('putTomlEntry', () => {
       '\n[mcp_servers.lookfirst.env]\nA = "1"\n',
       '\n[mcp_servers.lookfirst.env]\nLOOKFIRST_HOME = "/s"\nA = "1"\n',
     ],
-  ])('sets variables beside those of the user: %s', (_what, before, after) => {
+  ])('sets variables in addition to those of the user: %s', (_what, before, after) => {
     const entry = { ...ENTRY, env: { LOOKFIRST_HOME: '/s' } };
     const [header, ...rest] = BLOCK.split('\n');
     const lines = rest.join('\n');
@@ -68,7 +68,7 @@ describe('putTomlEntry', () => {
     expect(tomlEnvironment(put, PLACE).env['LOOKFIRST_HOME']).toBe('/s');
   });
 
-  it('updates its own keys and leaves the others', () => {
+  it('updates its own keys and leaves the other keys unchanged', () => {
     const before =
       '[mcp_servers.lookfirst]\nenabled = true\nargs = ["old"] # mine\n\n[mcp_servers.lookfirst.env]\nA = "1"\n';
     expect(textOf(putTomlEntry(before, PLACE, ENTRY))).toBe(
@@ -148,7 +148,7 @@ describe('init and remove', () => {
     )
     .map(([lines, eol, end, bom]) => bom + (lines.join('\n') + end).replaceAll('\n', eol));
 
-  it('remove gives back the former text exactly, whatever it was', () => {
+  it('remove restores the former text exactly, for any text', () => {
     fc.assert(
       fc.property(text, (before) => {
         const added = textOf(putTomlEntry(before, PLACE, ENTRY)) ?? '';

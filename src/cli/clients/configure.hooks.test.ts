@@ -27,7 +27,7 @@ describe.each(CLIENTS)('%s', (_name, settings) => {
   const layered = settings.shell === undefined ? [] : [settings.shell(FILES)];
   const pieces = [...settings.pieces(FILES), ...layered, ...(settings.only ?? [])];
 
-  it('makes a new file that JSON.parse reads, with every piece', () => {
+  it('creates a file that JSON.parse accepts, with every piece', () => {
     const made = addPieces(undefined, pieces, settings.header);
     if (!made.ok || made.text === undefined) throw new Error('not made');
     const document = JSON.parse(made.text);
@@ -38,7 +38,7 @@ describe.each(CLIENTS)('%s', (_name, settings) => {
     }
   });
 
-  it.each(EXISTING)('%s: adds every piece and gives the former bytes back', (_what, text) => {
+  it.each(EXISTING)('%s: adds every piece, and remove restores the former bytes', (_what, text) => {
     const added = addPieces(text, pieces, settings.header);
     if (!added.ok || added.text === undefined) throw new Error('not added');
     expect(added.text).not.toBe(text);
@@ -47,14 +47,14 @@ describe.each(CLIENTS)('%s', (_name, settings) => {
     expect(removePieces(added.text, pieces)).toEqual({ ok: true, text });
   });
 
-  it.each(EXISTING)('%s: adding twice is adding once', (_what, text) => {
+  it.each(EXISTING)('%s: adding twice gives the same result as adding once', (_what, text) => {
     const once = addPieces(text, pieces, settings.header);
     if (!once.ok) throw new Error('not added');
     expect(addPieces(once.text, pieces, settings.header)).toEqual(once);
   });
 });
 
-it('leaves a file alone that is not JSON, and says where', () => {
+it('does not change a file that is not JSON, and says where the error is', () => {
   expect(addPieces('{\n  "a": }', [])).toEqual({
     ok: false,
     reason: expect.stringContaining('JSON'),
@@ -62,12 +62,12 @@ it('leaves a file alone that is not JSON, and says where', () => {
   });
 });
 
-it('does not take a value for a list', () => {
+it('refuses a file in which a value is in the place of a list', () => {
   const pieces = [{ at: ['hooks', 'PreToolUse'], item: { x: 1 } }];
   expect(addPieces('{"hooks": {"PreToolUse": "text"}}', pieces)).toMatchObject({ ok: false });
 });
 
-it('leaves a member that the user has set, and takes only ours out', () => {
+it('keeps a member that the user has set, and removes only ours', () => {
   const piece = { at: ['env', 'PREFIX'], kind: 'member', item: '/state/bin/lookfirst-shell' } as const;
   const text = '{"env": {"PREFIX": "mine"}}';
   expect(addPieces(text, [piece])).toEqual({ ok: true, text });

@@ -75,7 +75,7 @@ describe('configureClient', () => {
     ['cursor', 'mcp.json', '{"mcpServers": {"lookfirst": {"command": "/opt/other", "args": ["x"]}}}\n'],
     ['opencode', 'opencode.json', '{"mcp": {"lookfirst": {"type": "local", "command": ["other"]}}}\n'],
     ['codex', 'config.toml', '[mcp_servers.lookfirst]\ncommand = "other"\n'],
-  ])('leaves another server of our name to whom it belongs: %s', (client, name, before) => {
+  ])('does not change a server of another program that has our name: %s', (client, name, before) => {
     const { project, run, put } = person();
     const dir = client === 'opencode' ? project : join(project, `.${client}`);
     const file = put(join(dir, name), before);
@@ -94,7 +94,7 @@ describe('configureClient', () => {
     ],
     ['codex', 'config.toml', '[mcp_servers.lookfirst]\nurl = "http://127.0.0.1:1/mcp"\n\n[b]\n'],
   ])(
-    'puts no command beside an address, and takes the address out if asked to: %s',
+    'adds no command to an entry with an address, and removes the address only on remove: %s',
     (client, name, before) => {
       const { project, run, put } = person();
       const file = put(join(project, `.${client}`, name), before);
@@ -107,7 +107,7 @@ describe('configureClient', () => {
     },
   );
 
-  it('shows what it would do and does nothing in a dry run', () => {
+  it('shows the change and changes nothing in a dry run', () => {
     const { project, run, put } = person();
     const before = '{\n  "servers": {\n    "fs": {}\n  }\n}\n';
     const file = put(join(project, '.vscode', 'mcp.json'), before);
@@ -121,7 +121,7 @@ describe('configureClient', () => {
     expect(readdirSync(dirname(file))).toEqual(['mcp.json']);
   });
 
-  it('writes the full path into a file for the person, and into a project file of another folder', () => {
+  it('writes the full path into a user file, and into a project file of another folder', () => {
     const { home, project, run } = person();
     run('init', 'cursor', { scope: 'user' });
     expect(readFileSync(join(home, '.cursor', 'mcp.json'), 'utf8')).toContain(JSON.stringify(project));
@@ -129,14 +129,14 @@ describe('configureClient', () => {
     expect(readFileSync(join(project, '.mcp.json'), 'utf8')).toContain('"/elsewhere"');
   });
 
-  it('edits the candidate that exists', () => {
+  it('edits the candidate file that exists', () => {
     const { project, run, put } = person();
     const file = put(join(project, 'opencode.jsonc'), '{\n  // mine\n}\n');
     expect(run('init', 'opencode')).toMatchObject([{ ok: true, did: 'change', file }]);
     expect(existsSync(join(project, 'opencode.json'))).toBe(false);
   });
 
-  it('removes itself from every scope it is found in', () => {
+  it('removes its entry from every scope in which it is found', () => {
     const { home, project, run } = person();
     run('init', 'gemini', { scope: 'user' });
     run('init', 'gemini', { scope: 'project' });
@@ -147,7 +147,7 @@ describe('configureClient', () => {
     ]);
   });
 
-  it('wraps a server where it is found, and unwraps it', () => {
+  it('wraps a server in the file in which it is found, and unwraps it', () => {
     const { home, run, put } = person();
     const before = '{"mcpServers": {"fs": {"command": "npx", "args": ["-y", "server"]}}}';
     const file = put(join(home, '.claude.json'), before);
@@ -161,7 +161,7 @@ describe('configureClient', () => {
   it.each<[string, string | Buffer, number | undefined]>([
     ['broken JSON', '{\n  "mcpServers": {\n  "a"\n}}', 4],
     ['bytes that are not UTF-8', Buffer.from('{"a": "\xe9"}', 'latin1'), undefined],
-  ])('refuses %s and leaves the bytes alone', (_what, bytes, line) => {
+  ])('refuses %s and does not change the bytes', (_what, bytes, line) => {
     const { project, run, put } = person();
     const file = put(join(project, '.mcp.json'), bytes);
     for (const action of ['init', 'remove'] as const)
@@ -172,7 +172,7 @@ describe('configureClient', () => {
     expect(readdirSync(project)).toEqual(['.mcp.json']);
   });
 
-  it("refuses a folder in the file's place, and a scope the client does not have", () => {
+  it('refuses a folder in place of the file, and a scope that the client does not have', () => {
     const { project, run } = person();
     mkdirSync(join(project, '.mcp.json'));
     expect(run('init', 'claude-code')).toMatchObject([{ ok: false, reason: 'it is not a file' }]);
@@ -212,7 +212,7 @@ describe('an entry of ours', () => {
       '.codex/config.toml',
       '[mcp_servers.lookfirst]\ncommand = "npx"\nargs = ["-y", "lookfirst", "serve", ".", "/b"]\n',
     ],
-  ])('that a person has changed (%s) is not put back to what we would write', (_what, client, name, text) => {
+  ])('that the user has changed (%s) is not overwritten', (_what, client, name, text) => {
     const { project, run, put } = person();
     const file = put(join(project, name), text);
     const scope = 'project';
@@ -239,8 +239,8 @@ describe('an entry of ours', () => {
   });
 });
 
-describe('a file that cannot be had', () => {
-  it('is refused if its owner has made it read-only, although a rename would not ask', () => {
+describe('a file that cannot be edited', () => {
+  it('is refused if its owner has made it read-only, although a rename would succeed', () => {
     const { project, run, put } = person();
     const file = put(join(project, '.mcp.json'), '{}');
     chmodSync(file, 0o444);
@@ -249,7 +249,7 @@ describe('a file that cannot be had', () => {
     expect(readFileSync(file, 'utf8')).toBe('{}');
   });
 
-  it('that needs no change may be read-only', () => {
+  it('may be read-only if it needs no change', () => {
     const { project, run, put } = person();
     run('init', 'claude-code');
     const file = put(join(project, '.mcp.json'), readFileSync(join(project, '.mcp.json')));
@@ -257,7 +257,7 @@ describe('a file that cannot be had', () => {
     expect(run('init', 'claude-code')).toMatchObject([{ ok: true, did: 'nothing' }]);
   });
 
-  it('is a fault that says why', () => {
+  it('is a fault with the reason', () => {
     const { project, run, put } = person();
     symlinkSync('.mcp.json', join(project, '.mcp.json'));
     expect(() => run('init', 'claude-code')).toThrow(/^cannot read .*\.mcp\.json \(ELOOP\)$/);

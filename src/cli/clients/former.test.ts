@@ -39,7 +39,7 @@ function bench(text: string | undefined): Bench {
 const ODD = '{ "mcpServers" : { } ,\n\n\t"other":1 }   ';
 
 describe('the former content of a configuration', () => {
-  it('comes back byte for byte after several inits, if nobody changed the file since', () => {
+  it('is restored byte for byte after several inits, if the file was not changed since', () => {
     const { file, home, run } = bench(ODD);
     run('init');
     run('init', { dir: '/elsewhere' });
@@ -51,14 +51,14 @@ describe('the former content of a configuration', () => {
     expect(readdirSync(join(home, 'clients'))).toEqual([]);
   });
 
-  it('is nothing where there was no file', () => {
+  it('is empty if there was no file', () => {
     const { file, run } = bench(undefined);
     run('init');
     run('remove');
     expect(() => readFileSync(file)).toThrow('ENOENT');
   });
 
-  it('does not come back over a later edit: only our entry goes', () => {
+  it('is not restored over a later edit: only our entry is removed', () => {
     const { file, run } = bench(ODD);
     run('init');
     const edited = readFileSync(file, 'utf8').replace('"other":1', '"other":2');
@@ -69,7 +69,7 @@ describe('the former content of a configuration', () => {
     expect(left).not.toContain('lookfirst');
   });
 
-  it('takes along the folders that init made, once they are empty', () => {
+  it('includes the folders that init created: they are removed if they are empty', () => {
     const { root, home } = scratch();
     const folder = join(root, '.cursor');
     const places = { platform: process.platform, env: {}, home: join(root, 'user'), project: root };
@@ -87,7 +87,7 @@ describe('the former content of a configuration', () => {
     expect(readdirSync(folder)).toEqual(['own.txt']);
   });
 
-  it('leaves a folder that was there before init', () => {
+  it('does not include a folder that existed before init', () => {
     const { root, home } = scratch();
     mkdirSync(join(root, '.cursor'));
     const places = { platform: process.platform, env: {}, home: root, project: root };
@@ -99,7 +99,7 @@ describe('the former content of a configuration', () => {
     expect(readdirSync(join(root, '.cursor'))).toEqual([]);
   });
 
-  it('is kept by no dry run', () => {
+  it('is not kept by a dry run', () => {
     const { home, run } = bench(ODD);
     run('init', { dryRun: true });
     expect(() => readdirSync(join(home, 'clients'))).toThrow('ENOENT');

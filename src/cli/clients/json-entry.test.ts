@@ -60,13 +60,13 @@ describe('putJsonEntry', () => {
     expect(textOf(putJsonEntry(once, PLACE, ENTRY))).toBe(once);
   });
 
-  it('updates its own keys and leaves what the user added to the entry', () => {
+  it('updates its own keys and keeps the keys that the user added', () => {
     const before =
       '{"mcpServers": {"lookfirst": {\n  "command": "npx", // keep\n  "args": ["-y", "lookfirst", "serve", "/old"],\n  "env": {"A": "1"}\n}}}';
     expect(textOf(putJsonEntry(before, PLACE, ENTRY))).toBe(before.replace('/old', '/repo'));
   });
 
-  it('adds keys that are missing from the entry, and replaces an entry that is no object', () => {
+  it('adds missing keys to the entry, and replaces an entry that is not an object', () => {
     for (const entry of ['{"disabled": false}', '{}', 'null']) {
       const text = textOf(putJsonEntry(`{"mcpServers": {"lookfirst": ${entry}}}`, PLACE, ENTRY));
       expect(parse(text)['mcpServers']?.['lookfirst']).toMatchObject(ENTRY);
@@ -129,12 +129,12 @@ describe('removeJsonEntry', () => {
     expect(textOf(removeJsonEntry(before, PLACE))).toBe(after);
   });
 
-  it('takes as long as the text is, however long its blanks are', () => {
+  it('takes linear time, even with long runs of white space', () => {
     const before = `{${' '.repeat(300_000)}"mcpServers": {"lookfirst": {}, "b": 1}}`;
     expect(textOf(removeJsonEntry(before, PLACE))).toBe(before.replace('"lookfirst": {},', ''));
   });
 
-  it('keeps a comment inside the object of servers that was created', () => {
+  it('keeps a comment inside the object of servers that init created', () => {
     const added = textOf(putJsonEntry('{"x": 1}', PLACE, ENTRY)) ?? '';
     const commented = added.replace('"lookfirst"', '// mine\n"lookfirst"');
     expect(textOf(removeJsonEntry(commented, PLACE))).toContain('// mine');
@@ -166,7 +166,7 @@ describe('init and remove', () => {
     fc.tuple(fc.constantFrom('', '\ufeff'), gap).map((parts) => parts.join('')),
   );
 
-  it('remove gives back the former text exactly, whatever it was', () => {
+  it('remove restores the former text exactly, for any text', () => {
     fc.assert(
       fc.property(text, (before) => {
         const added = textOf(putJsonEntry(before, PLACE, ENTRY));
@@ -178,7 +178,7 @@ describe('init and remove', () => {
     );
   });
 
-  it('leaves every other value as it was', () => {
+  it('does not change any other value', () => {
     fc.assert(
       fc.property(document, (before) => {
         const was = parse(before);

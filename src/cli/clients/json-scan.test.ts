@@ -28,12 +28,12 @@ describe('scanJson', () => {
     expect(read(scanJson(text), text)).toEqual(expected);
   });
 
-  it('reads on over any number of comments, and over long blanks', () => {
+  it('scans any number of comments, and long white space', () => {
     const text = `${'// x\n'.repeat(4_000_000)}{${' '.repeat(1_000_000)}"a": 1}`;
     expect(scanJson(text)).toMatchObject({ kind: 'object', members: [{ key: 'a' }] });
   });
 
-  it('knows where things stand', () => {
+  it('reports the position of every value', () => {
     const text = '{ "key" : [ "v" ] }';
     const node = scanJson(text);
     if (node?.kind !== 'object') return expect.unreachable();

@@ -60,7 +60,7 @@ describe('wrapServer', () => {
     expect(textOf(unwrapServer(client, after, 'other'))).toBe(after);
   });
 
-  it('changes nothing the second time, and follows another folder', () => {
+  it('changes nothing the second time, and updates the folder', () => {
     const before = '{"mcpServers": {"fs": {"command": "x", "args": ["a"]}}}';
     const once = textOf(wrapServer(cursor, before, { name: 'fs', prefix: PREFIX }));
     expect(textOf(wrapServer(cursor, once, { name: 'fs', prefix: PREFIX }))).toBe(once);
@@ -92,7 +92,7 @@ describe('wrapServer', () => {
       return `[${body}${comma && words.length > 0 ? ',' : ''}${end}]`;
     });
 
-  it('unwrapping gives back the former text exactly: JSON', () => {
+  it('unwrapping restores the former text exactly: JSON', () => {
     fc.assert(
       fc.property(word, fc.option(list), gap, fc.boolean(), (command, args, space, first) => {
         const [c, a] = [`"command":${space}${command}`, `"args":${space}${args}`];
@@ -108,7 +108,7 @@ describe('wrapServer', () => {
     );
   });
 
-  it('unwrapping gives back the former text exactly: TOML and one list', () => {
+  it('unwrapping restores the former text exactly: TOML and one list', () => {
     fc.assert(
       fc.property(word, fc.option(list), fc.constantFrom('\n', '\r\n'), (command, args, eol) => {
         const lines = [

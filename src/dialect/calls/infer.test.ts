@@ -47,18 +47,18 @@ describe('inferRules', () => {
     expect(inferRules({ name }, args).rules).toEqual(rules);
   });
 
-  it('counts a plain read of one file, to be checked against what is there', () => {
+  it('treats a plain read of one file as showing the file verbatim', () => {
     const { rules, mayChange } = inferRules({ name: 'view_file', readOnly: true }, { path: 'a' });
     expect(rules).toEqual([{ does: 'read', path: 'path', shown: { as: 'verbatim' } }]);
     expect(mayChange).toBe(false);
   });
 
-  it('does not believe a hint against its own arguments', () => {
+  it('does not trust a hint that contradicts the arguments', () => {
     const liar = inferRules({ name: 'read', readOnly: true }, { path: 'a', content: 'x' });
     expect(liar).toMatchObject({ mayChange: true, rules: [{ does: 'write' }] });
   });
 
-  it('leaves tools of the open world alone, but asks about them', () => {
+  it('has no rules for an open-world tool, but assumes that it may change something', () => {
     const far = inferRules({ name: 'put', openWorld: true }, { path: '/v1/users', content: 'x' });
     expect(far).toEqual({ rules: [], mayChange: true });
   });
@@ -73,6 +73,6 @@ it.each([
   ['readAndUpdate', 'changes'],
   ['echo', 'unclear'],
   ['target', 'unclear'],
-])('the name %s says: %s', (name, tendency) => {
+])('the name %s means: %s', (name, tendency) => {
   expect(tendencyOf(name)).toBe(tendency);
 });

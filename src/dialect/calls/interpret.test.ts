@@ -61,7 +61,7 @@ describe('the official server', () => {
   });
 });
 
-describe('the others', () => {
+describe('the other servers', () => {
   it.each([
     ['desktop-commander', 'read_file', { path: 'a' }, [['read', 'a', '1..1000']]],
     ['desktop-commander', 'read_file', { path: 'a', offset: 10, length: 5 }, [['read', 'a', '11..15']]],
@@ -316,12 +316,12 @@ describe('the others', () => {
   });
 });
 
-it('arguments of another type fit no rule', () => {
+it('arguments of another type match no rule', () => {
   expect(does('filesystem', 'write_file', { path: 5, content: 'x' })).toEqual([]);
   expect(does('filesystem', 'read_multiple_files', { paths: 'a' })).toEqual([]);
 });
 
-it('a changing tool without its path is unexplained, unless its own rule says that it touches no file', () => {
+it('a changing tool without a path is unexplained, unless its own rule says that it touches no file', () => {
   const rules: Rule[] = [
     { does: 'nothing', when: { argument: 'isUrl', is: [true] } },
     { does: 'write', path: 'path', content: 'content' },
@@ -336,7 +336,7 @@ it('a changing tool without its path is unexplained, unless its own rule says th
   );
 });
 
-it('every known server says which tools read, write and edit, and has rules for them', () => {
+it('every known server has names for the tools that read, write and edit, and rules for them', () => {
   for (const { id, words, tools, signature } of KNOWN_SERVERS) {
     for (const name of [words.read, words.write, words.edit])
       expect(tools, `${id}: ${name}`).toHaveProperty([name]);

@@ -5,13 +5,13 @@ import { USER_TABLE } from './table.ts';
 import { completeTable, type UserTable } from './user-table.ts';
 
 describe('a user’s tables', () => {
-  it('may be as full as our own, after a trip through JSON', () => {
+  it('may have every field of our own tables, and survive JSON', () => {
     const file: UserTable[] = JSON.parse(JSON.stringify(KNOWN_SERVERS));
     expect(checkShape(listOf(USER_TABLE), file)).toEqual([]);
     expect(file.map(completeTable)).toEqual(KNOWN_SERVERS);
   });
 
-  it('need only a name and tools; the rest is filled in', () => {
+  it('need only a name and tools; the other fields get defaults', () => {
     const tools: UserTable['tools'] = {
       load: [{ does: 'read', path: 'name', shown: { as: 'verbatim' } }],
       store: [{ does: 'write', path: 'name', content: 'text' }],
@@ -93,7 +93,7 @@ describe('a user’s tables', () => {
       [{ id: 'x', tools: {}, words: { read: 'r' } }],
       'the key "servers[0].words.write" is missing',
     ],
-  ])('are refused whole for %s, and told where', (_what, file, problem) => {
+  ])('are refused as a whole for %s, with the place of the error', (_what, file, problem) => {
     const found = checkShape(objectOf({ servers: listOf(USER_TABLE) }), { servers: file });
     const texts = found.map((each) => mismatchText(each, { noun: 'key', whole: 'the tables' }));
     expect(texts.join('\n')).toContain(problem);

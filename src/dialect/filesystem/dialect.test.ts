@@ -34,8 +34,8 @@ describe('read_text_file', () => {
   });
 });
 
-describe('what changes files', () => {
-  it('never makes folders on the way, and moves onto nothing', () => {
+describe('tools that change files', () => {
+  it('create no parent folders, and do not move onto an existing file', () => {
     expect(call('write_file', { path: 'a', content: '' })).toMatchObject({
       operation: { makeParents: false },
     });
@@ -44,7 +44,7 @@ describe('what changes files', () => {
     });
   });
 
-  it('shows a dry run and an edit as the same fenced diff', () => {
+  it('show a dry run and an edit as the same fenced diff', () => {
     const edits = [{ oldText: 'a', newText: 'b' }];
     const edit = call('edit_file', { path: 'f', edits });
     const dry = call('edit_file', { path: 'f', edits, dryRun: true });
@@ -63,12 +63,12 @@ describe('what changes files', () => {
     expect(dry.render({ dryRun: true, results: [change] }, W)).toBe(text);
   });
 
-  it('fences a diff with more backticks than it holds', () => {
+  it('fence a diff with more backticks than it contains', () => {
     expect(diffText('f', '+```js', { roots: ['/w'] })).toMatch(/^````diff\n[\s\S]*\n````\n\n$/);
   });
 });
 
-describe('what it says before our own words', () => {
+describe('the official message before our own', () => {
   const refusal = (more: Partial<Refusal>): Refusal => ({
     code: 'NOT_FOUND',
     action: 'read',

@@ -38,7 +38,7 @@ describe('file_read', () => {
     });
   });
 
-  it('writes numbers flush right, and says if there is more', () => {
+  it('right-aligns the numbers, and says if the file has more lines', () => {
     const result: ReadResult = {
       path: 'a',
       text: 'nine\nten',
@@ -58,7 +58,7 @@ describe('file_read', () => {
 });
 
 describe('file_edit', () => {
-  it('replaces once, or exactly as often as it says', () => {
+  it('replaces one occurrence, or exactly the given number', () => {
     const edits = [
       { old_text: 'a', new_text: 'b' },
       { old_text: 'c', new_text: 'd', occurrences: 1 },
@@ -93,7 +93,7 @@ describe('ripgrep_search', () => {
     });
   });
 
-  it('groups what it found by file', () => {
+  it('groups the matches by file', () => {
     const hits = [
       { path: 'a', line: 9, text: 'x' },
       { path: 'a', line: 10, text: 'xx' },
@@ -128,7 +128,7 @@ describe('file_find', () => {
     );
   });
 
-  it('finds hidden ones and folders if asked to, and says what it cut', () => {
+  it('finds hidden names and folders on request, and says if the result was cut', () => {
     expect(laceFindText({ ...query, includeHidden: true }, result, W)).toMatch(/^d\/\.hidden\/x\.ts/);
     expect(laceFindText({ ...query, path: '.', pattern: 's?c' }, result, W)).toBe('src/');
     expect(laceFindText({ ...query, maxResults: 1 }, result, W)).toMatch(/\nResults limited to 1\./);
@@ -149,7 +149,7 @@ describe('file_find', () => {
     ['?', '😀', true],
     ['*a*a*a*a*a*a*a*a*a*b', 'a'.repeat(255), false],
     ['x'.repeat(70_000), 'x', false],
-  ])('takes all but * and ? literally: %s against %j', (pattern, name, found) => {
+  ])('matches every character except * and ? literally: %s against %j', (pattern, name, found) => {
     expect(wildcardMatcher(pattern)(name)).toBe(found);
   });
 });
@@ -168,7 +168,7 @@ describe('file_list', () => {
   ];
   const options = { name: 'root', includeHidden: false, depth: 3, summaryThreshold: 50, maxResults: 50 };
 
-  it('draws a tree, folders first, and only counts generated ones', () => {
+  it('draws a tree, folders first, and only counts generated folders', () => {
     expect(treeText(entries, options)).toBe(
       [
         'root/',
@@ -182,13 +182,13 @@ describe('file_list', () => {
     );
   });
 
-  it('keeps a folder for what matches below it', () => {
+  it('shows a folder if anything below it matches', () => {
     expect(treeText(entries, { ...options, pattern: 'C.TS' })).toBe(
       ['root/', '└ src/', '  └ deep/', '    └ c.ts (4 bytes)'].join('\n'),
     );
   });
 
-  it('stops at depth and number, and says so', () => {
+  it('stops at the given depth and number, and says so', () => {
     expect(treeText(entries, { ...options, depth: 1 })).toBe(
       'root/\n├ node_modules/\n├ src/\n└ b.txt (3 bytes)',
     );

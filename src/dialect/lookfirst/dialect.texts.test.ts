@@ -58,7 +58,7 @@ describe('a read', () => {
     expect(styledText(result, RECEIPT_STYLE, W)).toBe(text);
   });
 
-  it('shows an image, and describes what it cannot show', () => {
+  it('shows an image, and describes other files that are not text', () => {
     const media = { ...READ, sizeBytes: 7, media: { mimeType: 'image/png', base64: 'AAA=' } };
     expect(RECEIPT_STYLE.other(media, W)).toEqual([
       { type: 'text', text: expect.stringContaining('[read a.txt as image/png, 7 bytes]') },
@@ -106,7 +106,7 @@ describe('a change', () => {
     expect(render(result, W)).toBe(text);
   });
 
-  it('of many files names each, in the order asked for', () => {
+  it('of many files names each, in the requested order', () => {
     const changes = [
       { kind: 'write', path: 'n.txt', content: '' },
       { kind: 'edit', path: 'a.txt', edits: [] },
@@ -134,14 +134,14 @@ describe('a change', () => {
     );
   });
 
-  it('that is only tried shows what it would do', () => {
+  it('in a dry run shows what it would do', () => {
     const results = [{ ...CHANGE, diff: '-a\n+b' }];
     const text = applyText([{ kind: 'write', path: 'a.txt', content: '' }], { dryRun: true, results }, W);
     expect(text).toMatch(/^dry run, nothing was changed; 1 file would be:\n/);
     expect(text).toContain('-a\n+b');
   });
 
-  it('that was undone says what became of each file', () => {
+  it('that was undone says what happened to each file', () => {
     const files = [
       { path: 'a', did: 'restored' },
       { path: 'b', did: 'removed' },

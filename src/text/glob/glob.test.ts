@@ -50,11 +50,11 @@ describe('globMatcher', () => {
     ['#a', []],
     ['!**', []],
     ['!{sub,node_modules}/**', NAMES.filter((name) => !/^(?:sub|node_modules)\//.test(name))],
-  ])('reads %j', (glob, expected) => {
+  ])('matches %j', (glob, expected) => {
     expect(NAMES.filter(globMatcher(glob))).toEqual(expected);
   });
 
-  it('reads patterns as the library of the official server does', () => {
+  it('matches like the library of the official server', () => {
     const official = createRequire(import.meta.url).resolve(
       '@modelcontextprotocol/server-filesystem/dist/lib.js',
     );
@@ -72,7 +72,7 @@ describe('globMatcher', () => {
   });
 
   it.each(['*a*a*a*a*a*a*a*a*b', '+(a|aa)+(a|aa)b', `${'+('.repeat(9)}a${')'.repeat(9)}b`, '**/**/*a/**/*b'])(
-    'is not slow for %j',
+    'is fast for %j',
     (glob) => {
       expect(globMatcher(glob)('a'.repeat(255))).toBe(false);
     },
@@ -90,13 +90,13 @@ describe('policyGlobMatcher', () => {
     ['[a-c]x', ['bx', 'BX'], ['dx']],
     ['!(a)', ['b'], ['a', 'A']],
     ['x (1).txt', ['x (1).txt', 'X (1).TXT'], ['x 1.txt']],
-  ])('reads %j', (glob, yes, no) => {
+  ])('matches %j', (glob, yes, no) => {
     const matches = policyGlobMatcher(glob);
     expect(yes.filter((path) => !matches(path))).toEqual([]);
     expect(no.filter((path) => matches(path))).toEqual([]);
   });
 
-  it('protects what picomatch does, with either case and dot files', () => {
+  it('protects what picomatch matches, ignoring case and including dot files', () => {
     // Without `+` and `|`, which picomatch treats as regular expression syntax, and without empty names between two
     // slashes.
     const pieces = [
@@ -133,7 +133,7 @@ describe('globProblem', () => {
     ['too long', 'a'.repeat(70_000), 'longer than 65536 characters'],
     ['too many choices', '{1..200}{1..200}', 'more than 10000 patterns'],
     ['too deep', '+('.repeat(60), 'nested more than 10 deep'],
-  ])('tells of what is %s', (_what, glob, problem) => {
+  ])('reports a pattern that is %s', (_what, glob, problem) => {
     expect(globProblem(glob)).toContain(problem);
     expect(globProblem('{a,b}/+(*.ts)')).toBeUndefined();
   });

@@ -94,7 +94,7 @@ describe('straightenContent in mode code', () => {
     ['Dockerfile', 'ENV A=“x”\nCMD [“node”, “a.js”]', 'ENV A="x"\nCMD ["node", "a.js"]'],
     ['a.json', '{“a”: “b”}', '{"a": "b"}'],
     ['tsconfig.json', '{ // “c”\n “a”: "“b”" }', '{ // “c”\n "a": "“b”" }'],
-  ])('straightens what stands as code in %s: %j', (path, text, expected) => {
+  ])('straightens quotes that are code in %s: %j', (path, text, expected) => {
     expect(code(path, dollars(text)).text).toBe(dollars(expected));
   });
 
@@ -127,15 +127,15 @@ describe('straightenContent in mode code', () => {
     ['a.sql', 'do $$ begin raise “x”; end $$'],
     ['a.rb', 'x\n=begin\n“x”\n=end'],
     ['a.ts', 'f(“a "b" c”, “d”)'],
-  ])('leaves what is data or prose in %s: %j', (path, text) => {
+  ])('keeps quotes that are data or prose in %s: %j', (path, text) => {
     expect(code(path, text)).toEqual({ text, count: 0 });
   });
 
-  it('counts what it replaced', () => {
+  it('counts the replaced quotes', () => {
     expect(code('a.ts', 'f(“a”, “b", "“c”")')).toEqual({ text: 'f("a", "b", "“c”")', count: 3 });
   });
 
-  it('changes only what lies wholly in the model’s own text', () => {
+  it("changes only literals that are entirely within the model's text", () => {
     const text = 'a = “x”; b = “y”; c = “z”;';
     const within = [{ start: text.indexOf('b'), end: text.indexOf('b') + 9 }];
     expect(straightenContent('a.ts', text, { mode: 'code', within })).toEqual({
@@ -153,7 +153,7 @@ describe('straightenContent in mode code', () => {
     );
   });
 
-  it('never touches valid JSON', () => {
+  it('never changes valid JSON', () => {
     const string = fc.string({
       unit: fc.constantFrom('“', '”', '‘', '’', '"', '\\', '\n', 'a', ' ', '/', '*', '{', ':'),
     });
@@ -170,7 +170,7 @@ describe('straightenContent in mode code', () => {
     );
   });
 
-  it('makes JSON with curly delimiters valid, and keeps what is in its strings', () => {
+  it('makes JSON with curly delimiters valid, and does not change its strings', () => {
     const word = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '’', '1'), maxLength: 8 });
     fc.assert(
       fc.property(fc.dictionary(word, word), (given) => {
@@ -180,7 +180,7 @@ describe('straightenContent in mode code', () => {
     );
   });
 
-  it('keeps length and everything that is no quote, whatever the text and the language', () => {
+  it('keeps the length and all other characters, for any text and language', () => {
     const part = fc.constantFrom(
       ...'“”‘’"\'`/*\\<>{}()#$-=;:%\n aé'.split(''),
       '//',
@@ -235,7 +235,7 @@ describe('straightenContent in mode code', () => {
     ['a.yaml', `“a”: ${' '.repeat(500_000)}x\n`],
     ['a.yaml', `“a”${'x: > '.repeat(100_000)}\n`],
     ['a.sh', `${'<<A '.repeat(20_000)}“”`],
-  ])('answers on contrived text in %s', (path, text) => {
+  ])('is fast on contrived text in %s', (path, text) => {
     expect(code(path, dollars(text)).text).toHaveLength(text.length);
   });
 });
@@ -258,7 +258,7 @@ describe('straightenContent in the other modes', () => {
     expect(straightenContent(path, text, { mode: 'all' })).toEqual({ text: expected, count });
   });
 
-  it('all: leaves every other character as it is', () => {
+  it('all: does not change any other character', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(0xd7ff)), (units) => {
         const text = String.fromCharCode(...units);
@@ -272,12 +272,12 @@ describe('straightenContent in the other modes', () => {
     expect(straightenContent('a.ts', 'a = “b”', { mode: 'off' })).toEqual({ text: 'a = “b”', count: 0 });
   });
 
-  it('straightenQuotes does not ask for a name', () => {
+  it('straightenQuotes needs no file name', () => {
     expect(straightenQuotes('«a» “b”')).toBe('<<a>> "b"');
   });
 });
 
-describe('the seed’s list of code files', () => {
+describe('the code files of the preset staleness', () => {
   const extensions =
     '.go .py .js .ts .jsx .tsx .java .c .cpp .h .hpp .rs .rb .php .swift .kt .scala .cs .r .m .mm .sh .bash .zsh .fish .sql .json .yaml .yml .toml .xml .html .css .scss .less .lua .pl .pm .ex .exs .erl .hrl .hs .elm .clj .lisp .el .vim .conf .ini .env .dockerfile .tf .hcl .proto .graphql .gql .makefile .cmake .gradle'.split(
       ' ',
@@ -293,14 +293,14 @@ describe('the seed’s list of code files', () => {
     expect(names.filter((name) => !isSeedCode(`/dir/${name.toUpperCase()}`))).toEqual([]);
   });
 
-  it('has a language for each, but for lists of patterns, which have no quotes', () => {
+  it('have a language each, except lists of patterns, which have no quotes', () => {
     const known = [...extensions.map((extension) => `a${extension}`), ...names];
     expect(known.filter((path) => languageOf(path) === undefined)).toEqual(['.gitignore', '.dockerignore']);
   });
 });
 
 describe('detectCurlyQuotes', () => {
-  it('counts the eight and gives their places in bytes', () => {
+  it('counts the eight quotes and returns their byte offsets', () => {
     expect(detectCurlyQuotes('é“a”')).toEqual({ count: 2, offsets: [2, 6] });
     expect(detectCurlyQuotes('‘’′“”″«»').count).toBe(8);
     expect(detectCurlyQuotes('"\'').count).toBe(0);

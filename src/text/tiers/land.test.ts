@@ -7,7 +7,7 @@ function edited(text: string, oldString: string, newString: string): [string, st
   return applied.ok ? [applied.text, applied.tier] : ['', applied.kind];
 }
 
-describe('each mistake is looked past by its own tier', () => {
+describe('each mistake is ignored by its own tier', () => {
   it.each<[string, string, string, string, [string, string]]>([
     [
       'a shift',
@@ -103,7 +103,7 @@ describe('an edit is refused', () => {
     expect(edited(text, oldString, newString)).toEqual(['', kind]);
   });
 
-  it('on a file that changed, at every loose tier', () => {
+  it('on a changed file, at every loose tier', () => {
     const options = { loosest: 'line-endings' } as const;
     expect(applyEdits('  a1\n  b1\n', [{ oldString: 'a1\nb1', newString: 'x' }], options)).toMatchObject({
       ok: false,

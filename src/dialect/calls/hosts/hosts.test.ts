@@ -120,12 +120,12 @@ describe('the tools of a host', () => {
       { from: 2 },
     ],
     ['opencode', 'read', { filePath: 'a', offset: '7' }, { from: 7 }],
-  ])('%s: %s asks for lines %j', (host, tool, args, asked) => {
+  ])('%s: %s requests lines %j', (host, tool, args, asked) => {
     expect(touchesOf(host, tool, args)).toMatchObject([{ does: 'read', asked: [asked] }]);
   });
 });
 
-describe('a call that cannot be understood', () => {
+describe('a call that no rule can interpret', () => {
   const meant = (host: string, name: string, args: object) =>
     interpretFor(
       HOSTS.find(({ id }) => id === host),
@@ -151,7 +151,7 @@ describe('a call that cannot be understood', () => {
   });
 });
 
-it('every host says which tools read, write and edit', () => {
+it('every host has names for the tools that read, write and edit', () => {
   for (const { id, words, tools } of HOSTS)
     for (const name of [words.write, words.edit])
       expect(id === 'anthropic' || Object.hasOwn(tools, name), `${id}: ${name}`).toBe(true);

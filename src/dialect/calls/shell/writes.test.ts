@@ -116,7 +116,7 @@ describe('the names in a command', () => {
     expect(namesOf(command)).toEqual(expect.arrayContaining(expected));
   });
 
-  it('leaves out what the shell expands, and is bounded', () => {
+  it('excludes words that the shell expands, and is bounded', () => {
     expect(namesOf('cat $FILE *.ts ~/x')).toEqual(['cat']);
     expect(namesOf(`cat ${Array.from({ length: 500 }, (_, at) => `f${at}`).join(' ')}`)).toHaveLength(200);
   });

@@ -34,7 +34,7 @@ describe('the lines of a file in an output', () => {
     expect(linesShownIn(output, FILE).map(({ from, to }) => [from, to])).toEqual(expected);
   });
 
-  it('a file of equal lines counts when all of it is there', () => {
+  it('a file of equal lines counts if the output contains all of it', () => {
     const same = Array.from({ length: 5 }, () => 'x');
     expect(linesShownIn(same.join('\n'), same)).toEqual([{ from: 1, to: 5 }]);
     expect(linesShownIn('x\nx', same)).toEqual([]);
@@ -44,7 +44,7 @@ describe('the lines of a file in an output', () => {
 
   const line = fc.constantFrom('a', 'b', 'c', '', '}', 'x = 1', 'y = 2');
 
-  it('credits only lines that were printed', () => {
+  it('counts only lines that were printed', () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 30 }), fc.array(line, { maxLength: 30 }), (file, printed) => {
         for (const { from, to } of linesShownIn(printed.join('\n'), file))
@@ -53,7 +53,7 @@ describe('the lines of a file in an output', () => {
     );
   });
 
-  it('credits all of a piece that holds a line of its own, plain or numbered', () => {
+  it('counts a whole run that contains a unique line, plain or numbered', () => {
     fc.assert(
       fc.property(
         fc.array(line, { minLength: 1, maxLength: 30 }),

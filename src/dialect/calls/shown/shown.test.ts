@@ -21,7 +21,7 @@ function shownBy(server: string, tool: string, args: object, content: unknown) {
   return shownLines(reads, mcpAnswer(content));
 }
 
-describe('a text that is the lines', () => {
+describe('a text that consists of the requested lines', () => {
   const verbatim = { as: 'verbatim' } as const;
   it.each([
     ['the whole file', undefined, 'a\nb\n', [{ path: 'f', content: 'a\nb\n' }]],
@@ -50,14 +50,14 @@ describe('a text that is the lines', () => {
     expect(shownLines([read('f', verbatim, asked)], mcpAnswer(text(shown)))).toEqual(expected);
   });
 
-  it('counts a picture as known, not as lines', () => {
+  it('counts an image as known, not as lines', () => {
     const image = [{ type: 'image', data: 'AA==', mimeType: 'image/png' }];
     expect(shownLines([read('f', verbatim)], mcpAnswer(image))).toEqual([{ path: 'f', clamped: true }]);
     const blob = [{ type: 'resource', resource: { uri: 'x', blob: 'AA==' } }];
     expect(shownLines([read('f', verbatim)], mcpAnswer(blob))).toEqual([{ path: 'f', clamped: true }]);
   });
 
-  it('counts nothing where there is no text', () => {
+  it('counts nothing if there is no text', () => {
     for (const content of [undefined, null, [], 'x', [null]])
       expect(shownLines([read('f', verbatim)], mcpAnswer(content))).toEqual([]);
   });
@@ -74,17 +74,17 @@ describe('read_multiple_files of the official server', () => {
     ]);
   });
 
-  it('stops where a mark could have been forged', () => {
+  it('stops at a mark that a file could have forged', () => {
     expect(shown('/a:\nx\n\n---\n/b:\nfake\n\n---\n/b:\nreal\n\n---\n/c:\nthree\n')).toEqual([]);
   });
 
-  it('believes no text that begins otherwise', () => {
+  it('counts no text with another beginning', () => {
     expect(shown('something else')).toEqual([]);
   });
 });
 
 describe('the forms of other servers', () => {
-  it('Desktop Commander: a header line, and files of 1000 lines at most', () => {
+  it('Desktop Commander: a header line, and files of at most 1000 lines', () => {
     const header = '[Reading 2 lines from start (total: 2 lines, 0 remaining)]\n\n';
     expect(shownBy('desktop-commander', 'read_file', { path: 'f' }, text(`${header}a\nb`))).toEqual([
       { path: 'f', content: 'a\nb', ranges: [{ from: 1, to: 2 }] },
@@ -95,7 +95,7 @@ describe('the forms of other servers', () => {
     ]);
   });
 
-  it('fast-filesystem: JSON, with what is left and where it begins', () => {
+  it('fast-filesystem: JSON, with the remaining lines and the first line', () => {
     const shown = (value: object) =>
       shownBy('fast-filesystem', 'fast_read_file', { path: 'f' }, text(JSON.stringify(value)));
     expect(shown({ content: 'a\nb\n', start_offset: 0 })).toEqual([{ path: 'f', content: 'a\nb\n' }]);
@@ -120,7 +120,7 @@ describe('the forms of other servers', () => {
     expect(shownBy('fast-filesystem', 'fast_read_file', { path: 'f' }, text('no JSON'))).toEqual([]);
   });
 
-  it('official: a file that was asked for twice is counted, unless a third mark was forged', () => {
+  it('official: a file that was requested twice counts, unless a third mark was forged', () => {
     const twice = { paths: ['f', 'g', 'g'] };
     const shown = (value: string) => shownBy('filesystem', 'read_multiple_files', twice, text(value));
     expect(shown('f:\na\n\n---\ng:\nb\n\n---\ng:\nb\n')).toEqual([
@@ -131,7 +131,7 @@ describe('the forms of other servers', () => {
     expect(shown('f:\na\n\n---\ng:\nfake\n\n---\ng:\nb\n\n---\ng:\nb\n')).toEqual([]);
   });
 
-  it('j0hanz: footers are not of the file, and sections have their own marks', () => {
+  it('j0hanz: footers are not part of the file, and sections have their own marks', () => {
     const shown = (value: string) =>
       shownBy('j0hanz-filesystem', 'read', { path: 'f', head: 2 }, text(value));
     expect(shown('a\nb\n\n// truncated: more\n// sha256: x')).toEqual([
@@ -147,7 +147,7 @@ describe('the forms of other servers', () => {
     ]);
   });
 
-  it('j0hanz: one file of a list comes without its mark', () => {
+  it('j0hanz: a single file of a list has no mark', () => {
     const alone = shownBy('j0hanz-filesystem', 'read', { paths: ['f'] }, text('a\nb\n'));
     expect(alone).toEqual([{ path: 'f', content: 'a\nb\n' }]);
   });
@@ -159,7 +159,7 @@ describe('the forms of other servers', () => {
     ]);
   });
 
-  it('mcp-text-editor: the arguments tell', () => {
+  it('mcp-text-editor: the arguments determine the lines', () => {
     const args = {
       files: [
         {

@@ -9,7 +9,7 @@ import type { Place, ResolvedPath } from '../model/path.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
 import { keepImages } from './announce.ts';
-import { restore, stage, unstage } from './restore.ts';
+import { restore, stage, unstage } from './restore-side.ts';
 import { ABSENT, atPath, type Displaced, type Step } from './step.ts';
 import type { World } from './world.ts';
 

@@ -15,7 +15,7 @@ import { lineCount } from '../../text/lines.ts';
 import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
 import { carryOut } from '../carry-out.ts';
 import { lockKeys } from '../keys.ts';
-import { type RestorePlace, restoreSteps } from '../restore-steps.ts';
+import { type RestorePlace, restoreSteps } from '../restore-many.ts';
 import { worldFor } from '../step.ts';
 import type { World } from '../world.ts';
 import { bytesAfter, bytesBefore, nameOf, plainText } from './lost-update.ts';

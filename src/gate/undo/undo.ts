@@ -11,7 +11,7 @@ import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import { carryOut } from '../carry-out.ts';
 import { lockKeys, missingFolder } from '../keys.ts';
-import { areIndependent, type RestorePlace, restoreSteps } from '../restore-steps.ts';
+import { areIndependent, type RestorePlace, restoreSteps } from '../restore-many.ts';
 import { type Step, sideAt, worldFor } from '../step.ts';
 import { listingFingerprint } from '../tree-step.ts';
 import type { World } from '../world.ts';

@@ -2,8 +2,7 @@ import { closeSync, symlinkSync } from 'node:fs';
 import { isTaken } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
 import { openStaged, type Staged, stageLink, stageTemp, writeTemp } from './content.ts';
-import type { DiskContext } from './context.ts';
-import { changeFailed } from './folders.ts';
+import { changeFailed, type DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
 import {
   type Committed,

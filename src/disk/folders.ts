@@ -1,8 +1,7 @@
 import { chmodSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
-import { errnoOf, isMissing, isTaken } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
-import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
-import type { DiskContext } from './context.ts';
+import { isMissing, isTaken } from '../model/errno.ts';
+import type { PinnedDirectory, Place } from '../model/path.ts';
+import { changeFailed, type DiskContext } from './context.ts';
 import { modeOf } from './read.ts';
 import { syncFolder } from './sync.ts';
 
@@ -107,34 +106,3 @@ export async function removeFolder(context: DiskContext, place: Place): Promise<
     throw changeFailed(context, error, place.path);
   }
 }
-
-/**
- * Turns a system error during a change into a fault that names the target, not the temporary file
- * or the handle.
- */
-export function changeFailed(context: DiskContext, error: unknown, path: ResolvedPath): Fault {
-  // The cleanup may have failed as well, so keep the litter log.
-  context.litter.doubt();
-  if (error instanceof Fault) return error;
-  const why = errnoOf(error);
-  const message = why === undefined ? String(error) : (MEANING[why] ?? why);
-  return new Fault('IO_FAILED', `could not change ${path.given}: ${message}`, {
-    cause: error,
-    path: path.given,
-    ...(why === undefined ? {} : { reason: why }),
-  });
-}
-
-const MEANING: Readonly<Record<string, string>> = {
-  ENOSPC: 'no space left on the device (ENOSPC)',
-  EDQUOT: 'the disk quota is used up (EDQUOT)',
-  ENOENT: 'its folder is gone (ENOENT)',
-  EIO: 'the device reported an error (EIO)',
-  EROFS: 'the file system is mounted read-only (EROFS)',
-  EACCES: 'permission denied in its folder (EACCES)',
-  EPERM: 'the operation is not permitted (EPERM)',
-  EMFILE: 'this process has too many open files (EMFILE)',
-  ENFILE: 'the system has too many open files (ENFILE)',
-  EXDEV: 'its new place is on another file system (EXDEV)',
-  ENAMETOOLONG: 'the name is too long (ENAMETOOLONG)',
-};

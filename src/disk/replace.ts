@@ -16,8 +16,7 @@ import {
   type TempFile,
   writeTemp,
 } from './content.ts';
-import type { DiskContext, NativeFiles } from './context.ts';
-import { changeFailed } from './folders.ts';
+import { changeFailed, type DiskContext, type NativeFiles } from './context.ts';
 import { moveIfFree } from './free-name.ts';
 import {
   type Committed,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { bench } from '../../test/support/disk.ts';
 import { Fault } from '../model/fault.ts';
-import { changeFailed } from './folders.ts';
+import { changeFailed } from './context.ts';
 
 it.each<[string, string]>([
   ['ENOSPC', 'no space left on the device (ENOSPC)'],

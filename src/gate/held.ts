@@ -2,8 +2,7 @@ import { listUnsorted } from '../disk/list.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { bypassFacts } from './bypass.ts';
-import { guardOf } from './look.ts';
+import { guardFor } from './look.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
 
@@ -46,7 +45,8 @@ function heldBelow(
   for (const { name, kind } of listUnsorted(dir)) {
     const path = workspace.child(going.path, name);
     const child = { ...going, path, levels, ...(going.to && { to: workspace.child(going.to, name) }) };
-    if (isHeld(world, child) || isGuarded(world, { dir, name, path }, going)) return path;
+    if (isHeld(world, child) || guardFor(world, going.session, { dir, name, path }) !== undefined)
+      return path;
     if (kind !== 'directory' || levels === 0) continue;
     const inner = dir.enter(name);
     try {
@@ -63,12 +63,6 @@ function isHeld({ workspace }: World, { path, to }: Going): boolean {
   if (workspace.isRoot(path)) return true;
   const isProtected = workspace.protects(path) !== undefined;
   return to === undefined ? isProtected : isProtected !== (workspace.protects(to) !== undefined);
-}
-
-function isGuarded(world: World, entry: Parameters<typeof guardOf>[1], { session }: Going): boolean {
-  return (
-    guardOf(world, entry) !== undefined && bypassFacts(world, entry.path, session).bypassedBy === undefined
-  );
 }
 
 /** The refusal to move or delete a folder because of an entry in it. */

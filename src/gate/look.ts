@@ -336,13 +336,31 @@ interface NamedEntry {
  * The reason why only the user may change a file that decides which programs run; undefined if a
  * session may.
  */
-export function guardOf({ policy }: World, { dir, name, path }: NamedEntry): string | undefined {
+function guardOf({ policy }: World, { dir, name, path }: NamedEntry): string | undefined {
   const { relative } = path;
   const guard = toolGuard(relative);
   if (guard === undefined || matchingGlob(policy.commands.trust, relative) !== undefined) return undefined;
   if (guard === 'always') return `${relative}, because it decides which programs run`;
   const isOurs = containsAt({ dir, name }, OWN_NAME, policy.maxEditBytes);
   return isOurs ? `${relative}, because it holds the configuration of Lookfirst` : undefined;
+}
+
+/** The result of `guardOf`; undefined if the user allows the session to change the file. */
+export function guardFor(world: World, session: string, entry: NamedEntry): string | undefined {
+  const isAllowed = bypassFacts(world, entry.path, session).bypassedBy !== undefined;
+  return isAllowed ? undefined : guardOf(world, entry);
+}
+
+/** The result of `guardFor` for a path of the workspace; undefined for every other path. */
+export function guardAt(world: World, session: string, path: string): string | undefined {
+  const outcome = world.workspace.locate(path, 'status');
+  if (!outcome.ok) return undefined;
+  const { place } = outcome.located;
+  try {
+    return guardFor(world, session, place);
+  } finally {
+    place.dir.close();
+  }
 }
 
 /** Decodes the replaced file only if the new text looks suspicious, so that ordinary writes do not pay for it. */

@@ -4,7 +4,7 @@ import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { beforeCommand } from './command.ts';
 import type { HookEvent, HookReply, ToolCall } from './event.ts';
-import { configurationRefusal } from './operator.ts';
+import { guardRefusal } from './operator.ts';
 import { callId, denied, deniedByUser, isOwnTool, meaningOf, noticeText, type Scene } from './scene.ts';
 
 const PASS: HookReply = { verdict: 'pass' };
@@ -70,7 +70,7 @@ async function forbiddenBy(
   outside: Refusal | undefined,
 ): Promise<HookReply | undefined> {
   if (outside !== undefined && scene.policy.hooks.outside === 'refuse') return denied(scene, outside);
-  const ours = await configurationRefusal(scene, inside);
+  const ours = await guardRefusal(scene, inside);
   return ours === undefined ? undefined : deniedByUser(scene, ours);
 }
 

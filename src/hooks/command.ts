@@ -6,7 +6,7 @@ import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { LayerExpectation } from '../model/entry.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { HookEvent, HookReply } from './event.ts';
-import { configurationRefusal, operatorRefusal, tamperRefusal } from './operator.ts';
+import { guardRefusal, operatorRefusal, tamperRefusal } from './operator.ts';
 import { callId, denied, deniedByUser, noticeText, pathOf, type Scene, unjudged } from './scene.ts';
 
 type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
@@ -40,7 +40,7 @@ async function denialOf(
   intents: readonly ForeignIntent[],
   how: 'edit' | 'replace',
 ): Promise<HookReply | undefined> {
-  const ours = await configurationRefusal(scene, intents);
+  const ours = await guardRefusal(scene, intents);
   if (ours !== undefined) return deniedByUser(scene, ours);
   for (const intent of intents) {
     const vetted = await scene.session.vetCommandWrite(intent, how);

@@ -119,18 +119,17 @@ function tampering(path: string): Refusal {
 
 const CLIENT_FOLDERS = /(^|\/)\.(claude|codex|gemini|cursor|vscode)\/?$/;
 
-/** The reason to deny a change to a file that holds our entries: without them the gate is off. */
-export async function configurationRefusal(
+/** The denial of a change to a file that only the user may change: one with our entries, or one that runs programs. */
+export async function guardRefusal(
   { session }: Scene,
   intents: readonly ForeignIntent[],
 ): Promise<Refusal | undefined> {
   for (const intent of intents) {
     const paths = intent.kind === 'move' ? [intent.source, intent.destination] : [intent.path];
-    for (const path of paths.filter((each) => CLIENT_FILES.test(each))) {
-      const found = await session.search('lookfirst', { path, mode: 'files' });
-      if (!found.ok || found.hits.length === 0) continue;
-      const detail = { reason: "the client's configuration of Lookfirst is in it" };
-      return { code: 'PROTECTED', action: 'edit', path, next: 'ask_human', detail };
+    for (const path of paths) {
+      const reason = await session.guardAt(path);
+      if (reason !== undefined)
+        return { code: 'PROTECTED', action: 'edit', path, next: 'ask_human', detail: { reason } };
     }
   }
   return undefined;

@@ -1,5 +1,6 @@
 import { kindOf, modeOf, readSnapshot } from '../disk/read.ts';
 import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
+import { guardAt } from '../gate/look.ts';
 import type { CallSettings } from '../gate/step.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { noteOutsideChanges, outsideChangesOfTurn } from '../gate/witness.ts';
@@ -227,6 +228,11 @@ export class GatedSession extends LookingSession implements Session {
   /** Judges whether a shell command may write this file. Paths outside the workspace are not judged. */
   vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
     return this.during(() => this.gate.announcements.vetCommandWrite(intent, how));
+  }
+
+  /** The reason why only the user may change the file at this path; undefined if there is none. */
+  guardAt(path: string): Promise<string | undefined> {
+    return this.during(async (world) => guardAt(world, this.id, path));
   }
 
   /** The id of the change that was announced for a call and is not settled yet. */

@@ -78,6 +78,14 @@ describe('an agent that tries to switch the gate off', () => {
     expect(tries).toHaveLength(COMMANDS.length + 1);
   });
 
+  it('may change a settings file that the policy trusts', async () => {
+    const trust = JSON.stringify({ commands: { trust: [SETTINGS] } });
+    writeFileSync(join(places.home, 'lookfirst.json'), trust);
+    await agent.read(SETTINGS, OURS);
+    const edit = { path: SETTINGS, old_string: 'lookfirst-hook', new_string: 'true' };
+    expect((await agent.change('edit', edit, () => undefined)).verdict).toBe('pass');
+  });
+
   it.each([
     `cat ${SETTINGS}`,
     `git add ${SETTINGS}`,

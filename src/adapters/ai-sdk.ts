@@ -59,7 +59,8 @@ export function lookfirstTools(
 }
 
 function aiTool(tool: AdapterTool): AiTool {
-  // Version 7 accepts version 6 files only with a warning. It is recognised by the options it passes to a tool.
+  // Version 7 accepts version 6 files only with a warning. Version 7 is recognised by the options it passes to a
+  // tool.
   let version: 6 | 7 = 6;
   return {
     description: tool.description,

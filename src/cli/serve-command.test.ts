@@ -22,7 +22,7 @@ async function said(isTTY: boolean): Promise<string> {
     serveStdio: async (plan) => plan.opened(sessions),
     serveHttp: async () => expect.unreachable(),
   };
-  // Only what a server uses of a process.
+  // The cast is safe: the fake has the parts of a process that a server uses.
   const ended = await runServe({
     args: [],
     process: fake as never,

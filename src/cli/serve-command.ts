@@ -245,13 +245,13 @@ interface ServeRequest {
   /** The read-only folders as typed. */
   readonly readOnlyRoots?: readonly string[];
   readonly allowCommands: boolean;
-  /** With HTTP: undo in the viewer also on a store that several machines share. */
+  /** With HTTP: allow undo in the viewer even if several machines share the store. */
   readonly allowUndo: boolean;
   /** Serve HTTP instead of stdio, on this port or any free one. */
   readonly http?: { readonly port?: number };
   /** With HTTP: print what to paste into each client's configuration. */
   readonly showConfig: boolean;
-  /** When a fault is coloured; absent: on a terminal. */
+  /** When faults are printed in colour; default: on a terminal. */
   readonly color?: (typeof COLOURS)[number];
 }
 

@@ -160,7 +160,7 @@ export async function blindWriteProblem(
   }: { readonly env: NodeJS.ProcessEnv; readonly stage: Stage; readonly cwd?: string },
 ): Promise<string | undefined> {
   const name = 'precious.txt';
-  // Another working folder gives a relative path another meaning.
+  // The server resolves a relative path in its working folder, so use an absolute path if that is another folder.
   const path = cwd === stage.workspace ? name : join(stage.workspace, name);
   stage.put(name, PRECIOUS);
   let server: ServerProcess;
@@ -193,7 +193,7 @@ export async function blindWriteProblem(
 }
 
 const PRECIOUS = 'nobody has read this\n';
-/** A server that may change nothing refuses every write for that reason. */
+/** The codes of a refused blind write. A read-only server refuses every write with READ_ONLY. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set(['NOT_READ', 'READ_ONLY']);
 
 /** The writing tool of each dialect. */

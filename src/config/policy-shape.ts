@@ -204,7 +204,7 @@ export const PRESET: Shape = setting(
 
 export const POLICY: ObjectShape = objectOf(POLICY_FIELDS);
 
-/** The content of a policy file, as people write it. */
+/** The content of a policy file, as users write it. */
 export const POLICY_FILE: ObjectShape = objectOf({
   $schema: TEXT,
   preset: PRESET,

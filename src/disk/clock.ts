@@ -34,9 +34,9 @@ export class FileSystemClock {
   }
 
   /**
-   * True if the stamp does not prove the bytes. Call before reading the bytes, with stats that are
-   * still valid after reading. A later call may see a clock that advanced after a change with the
-   * old time. `path`: any path on the same file system.
+   * True if the stamp does not prove the bytes. Call it before reading the bytes, and check after reading that the
+   * stats are unchanged. A call after reading would be too late: the clock may have advanced after a write that got
+   * the old time. `path`: any path on the same file system.
    */
   isRacy(stats: BigIntStats, path: string): boolean {
     if (this.#isForeign(stats.dev, path)) return true;

@@ -79,8 +79,8 @@ export class Questions {
 }
 
 /**
- * The result a modern client gets instead of an answer: it asks the user, then repeats the call
- * with this state.
+ * The result a modern client gets instead of an answer: the client asks the user, then repeats the call with this
+ * state.
  */
 export interface InputRequired {
   readonly inputRequests: {

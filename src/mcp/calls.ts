@@ -99,7 +99,7 @@ export class Calls {
       call.times.answeredAt = performance.now();
       return toolMessage(id, result, { era: call.era, info: this.#host.info });
     } finally {
-      // A client that reuses an id must not lose the handle of the newer call.
+      // If the client has reused the id, the map holds the newer call, which must stay.
       if (this.#running.get(id) === call) this.#running.delete(id);
       this.#settled();
     }

@@ -13,7 +13,7 @@ import { newToken } from '../wire/http.ts';
 import { ClientRoots } from './client-roots.ts';
 import { type StdioEnd, runStdioLoop as serveStreams } from './stdio-loop.ts';
 
-/** A workspace and how it is served. */
+/** A workspace, and the options for serving it. */
 export interface ServeOptions {
   readonly workspace: WorkspaceOptions;
   /** `client`: over stdio, use the roots that the client names, or those of `workspace` if it names none. */
@@ -39,7 +39,10 @@ export interface ServeOptions {
   readonly called?: () => void;
 }
 
-/** Opens the workspace after this time, even if the client has not listed the tools: some clients never list them. */
+/**
+ * Opens the workspace after this time even if the client has not listed the tools, so that its first call need not
+ * wait.
+ */
 const OPEN_AT_LATEST_MS = 250;
 
 interface ServeStdioOptions extends ServeOptions {
@@ -131,7 +134,7 @@ interface ServeHttpOptions extends ServeOptions {
   }) => void;
 }
 
-/** The viewer for users. */
+/** The viewer: the page on which users see the journal. */
 interface Viewer {
   readonly listener: RequestListener;
   /** The viewer's URL, including its token. */

@@ -340,7 +340,7 @@ function compare(
     let byte = part[at] ?? 0;
     if (escaped) {
       byte = ESCAPES[byte] ?? 0;
-      // A `\u` escape needs the parser.
+      // Only the parser handles `\u` escapes.
       if (byte === 0) return { at: undefined, matched: done, open: false };
       escaped = false;
     } else if (byte === BACKSLASH) {

@@ -34,7 +34,7 @@ export interface GateOptions {
 
 type Choice = (meta: JsonRecord) => ForeignSession | Promise<ForeignSession>;
 
-/** Limit of the cache. A client whose `_meta` differs in every call causes a choice each time. */
+/** Maximum number of cached choices. The cache does not help a client whose `_meta` differs in every call. */
 const KEPT = 100;
 
 /** Builds the pump's options from the caller's options. */

@@ -190,7 +190,7 @@ export class Pump {
     this.#expect(key, { holds: false, take });
   }
 
-  /** Adds the receipts, which are on, to the descriptions in the tool list. */
+  /** Mentions receipts in the descriptions of the tool list. Called only if receipts are on. */
   #rewriteTools(message: JsonRecord): void {
     const { catalogue } = this.#options;
     const take = (received: Received): void => {

@@ -224,7 +224,9 @@ export class HttpUpstream implements Upstream {
     learnParameters(this.#parameters, fieldOf(parseLine(line), 'result.tools'));
   }
 
-  /** Aborts the request itself, which is how the modern era cancels; false in the legacy era. */
+  /**
+   * Cancels a call by aborting its request, as MCP revision 2026-07-28 requires. Returns false for earlier revisions.
+   */
   #aborted(message: JsonRecord): boolean {
     const open = this.#open.get(idKey(paramsOf(message)['requestId']) ?? '');
     if (open?.modern !== true) return false;

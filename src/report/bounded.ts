@@ -33,7 +33,8 @@ export function jsonText(value: unknown): string {
 
 /** Text from outside Lookfirst (a reason, an error) on one line. */
 export function phrase(text: string): string {
-  // Cut first: the text may have any length, and runs of spaces become one.
+  // Cut before replacing, because the text may have any length. Keep more than the limit, because runs of spaces
+  // become one space.
   const start = text.slice(0, 4 * MAX_REASON_CHARS);
   const line = start.replace(ALL_UNPRINTABLE, ' ').replace(/ {2,}/g, ' ').trim();
   return clip(line, MAX_REASON_CHARS);

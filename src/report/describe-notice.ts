@@ -150,8 +150,8 @@ function changedElsewhere(notice: Extract<Notice, { kind: 'changed-elsewhere' }>
 }
 
 /**
- * The warning of the preset `staleness`, in its wording. The default warning says that it happened and that undo has
- * the old bytes.
+ * The warning about a stale file. The preset `staleness` has its own wording; the default says that the change was
+ * made and that the journal keeps the old bytes.
  */
 function staleWarning(text: string, { path, wording }: NoticeOptions): string {
   const reason = phrase(text);

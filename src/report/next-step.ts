@@ -4,7 +4,7 @@ import { hasLineNumbers } from './sentences.ts';
 import { callOf, readCall, type ToolNames } from './tool-names.ts';
 
 const MAX_CALL_PATH_CHARS = 1000;
-/** Depth that covers nearly every tree; the maximum of a listing. */
+/** The greatest depth that a listing accepts. It covers nearly every tree. */
 const ALL_LEVELS = 32;
 /** Short enough to fit into one read under any policy. */
 const FIRST_PAGE = { from: 1, to: 500 } as const;
@@ -81,7 +81,10 @@ function read(refusal: Refusal, tools: ToolNames): string {
   return `Next: ${call}, then repeat the change.`;
 }
 
-/** The next step of a client whose reads are not remembered: a read licenses its change by the revision only. */
+/**
+ * The next step for a client without a name. Its reads are not remembered, so only the revision from a read can
+ * license its change.
+ */
 function namelessRead(refusal: Refusal, tools: ToolNames): string {
   const { revision } = tools.arguments;
   const name = 'name the session in the URL (/mcp/NAME) or in _meta["dev.lookfirst/session"]';
@@ -166,7 +169,7 @@ function otherPath(refusal: Refusal, tools: ToolNames): string {
     return 'Next: use a path inside the workspace; nothing outside of it can be reached.';
   if (code === 'NOT_A_FILE' && detail?.kind === 'directory') return 'Next: name a file in it.';
   if (code === 'NOT_FOUND') {
-    // A missing parent folder is possible only if the tools do not create folders.
+    // A parent folder can be missing only for tools that do not create folders.
     const folder = { [tools.arguments.path]: parentOf(pathOf(refusal)) };
     if (action !== 'create' && action !== 'move') return lookAround(refusal, tools);
     return tools.mkdir === undefined

@@ -249,14 +249,17 @@ export function looksBinary(bytes: Uint8Array): boolean {
   return hasNul(bytes) && !hasUtf16Mark(bytes) && guessUtf16(bytes) === undefined;
 }
 
-/** True if a diff of these bytes could not be read: they are binary, or compressed without any NUL, as objects of git. */
+/**
+ * True if users could not read a diff of these bytes: they are binary, or compressed data without a NUL, such as git
+ * objects.
+ */
 export function hasNoLines(bytes: Uint8Array): boolean {
   if (looksBinary(bytes)) return true;
   const start = viewOf(bytes.subarray(0, SNIFFED_BYTES));
   return !hasUtf16Mark(bytes) && UNUSED_CONTROLS.test(start.toString('latin1')) && !isUtf8(start);
 }
 
-/** A character may be cut at the end. */
+/** True if the bytes are UTF-8. The last character may be cut off. */
 function isUtf8(start: Uint8Array): boolean {
   return [0, 1, 2, 3].some(
     (cut) => decodeStrict(start.subarray(0, start.length - cut), 'utf-8') !== undefined,

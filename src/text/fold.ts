@@ -160,7 +160,7 @@ class Folding {
   }
 }
 
-/** Where the content of a line ends for a tier. `line.end` is the position of its newline, or the end of the text. */
+/** The end of a line's content for a tier. `line.end` is the position of its newline, or the end of the text. */
 function contentEnd(text: string, line: Span, tier: TolerantTier): number {
   let end = line.end;
   if (end > line.start && text[end] === '\n' && text[end - 1] === '\r') end -= 1;

@@ -88,7 +88,10 @@ function findNearest(text: string, anchor: string): FoundNearest | undefined {
 interface Probe {
   readonly index: number;
   readonly pieces: number;
-  /** 0: the line has no such trigram. Otherwise the last file line in which it was found, or -1. */
+  /**
+   * Indexed by the hash of a trigram. 0: the anchor line does not contain it. Otherwise the last line of the file in
+   * which it was found, or -1 if there was none so far.
+   */
   readonly table: Int32Array;
 }
 
@@ -125,7 +128,7 @@ function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
   const isKnown = knownPieces(probes);
   let line = 1;
   const count = (hash: number): void => {
-    // Nearly always false: this runs for every character of the file.
+    // Test the table first: this runs for every character of the file, and most trigrams are not in it.
     if (isKnown[hash] === 1) countPiece(probes, found, { hash, line });
   };
   for (let start = 0; start < text.length; line += 1) {

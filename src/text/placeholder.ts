@@ -107,7 +107,10 @@ function numberedIn(
   return firstNumbered(suspects, existing, shown);
 }
 
-/** True if every line of a content begins with its own future line number, in a file whose lines have no numbers. */
+/**
+ * True if every line of a content begins with the number that the line would get, in a file whose lines have no
+ * numbers.
+ */
 function isNumberedFrom(
   at: number,
   suspects: readonly SuspectLine[],

@@ -54,7 +54,7 @@ interface SpliceOptions {
   /** The loosest tier allowed; default `punctuation`. */
   readonly loosest?: FoldTier;
   /**
-   * `exact`: deletes no line endings with whole lines, and does not tolerate a final newline that the file lacks.
+   * `exact`: deletes whole lines without their last ending, and does not ignore a final newline that the file lacks.
    * Default `safe`.
    */
   readonly matching?: 'exact' | 'safe';

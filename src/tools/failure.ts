@@ -89,7 +89,7 @@ const STORE_CAUSES: Readonly<Record<string, string>> = {
   lost: 'the state database was removed, replaced or truncated while in use, and Lookfirst must be started again',
 };
 
-/** Why the state failed, for a model or user who must not see paths of other sessions; undefined if unknown. */
+/** The cause of a store failure, for a model or user who must not see paths of other sessions; undefined if unknown. */
 export function storeCause({ code, reason = '' }: Fault): string | undefined {
   return code === 'STORE_FAILED' && Object.hasOwn(STORE_CAUSES, reason) ? STORE_CAUSES[reason] : undefined;
 }

@@ -264,8 +264,8 @@ function untilCut({ truncated }: { readonly truncated: boolean }): SuccessOutcom
 }
 
 /**
- * The outcome for a single file. Includes the revision only while the sighting is fresh, because it
- * serves as proof.
+ * The outcome for a single file. Includes the revision only while the sighting is fresh, because a caller may use it
+ * as proof of what it saw.
  */
 function statusOutcome({ files }: { readonly files: readonly FileStatus[] }): SuccessOutcome {
   const [file, another] = files;

@@ -264,8 +264,8 @@ export class Workspace {
   }
 
   /**
-   * True if a root is still where it was when it was opened, and if the system cannot report where it is. A moved or
-   * deleted root is still the same directory, but the journal's paths no longer lead to it.
+   * True if a root is still where it was when it was opened, and also if the system cannot report where it is. A
+   * moved or deleted root is still the same directory, but the journal's paths no longer lead to it.
    */
   stands(root: string): boolean {
     const found = this.#roots.find(({ canonical }) => canonical === root);

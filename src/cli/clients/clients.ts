@@ -182,7 +182,7 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
   },
 };
 
-/** Text that a person can paste into a client's configuration. */
+/** Text that a user can paste into a client's configuration. */
 interface ReadyConfiguration {
   readonly title: string;
   /** The file, with `~` or `%APPDATA%` for the user's own folders. */

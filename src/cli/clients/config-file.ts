@@ -67,7 +67,7 @@ export function writeConfig(
   }
 }
 
-/** The folders that must be created before this file can be, innermost first. */
+/** The folders that must be created before this file can be created, innermost first. */
 export function missingFolders(path: string): readonly string[] {
   const folder = dirname(path);
   if (folder === path || ifThere(() => lstatSync(folder)) !== undefined) return [];

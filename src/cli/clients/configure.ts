@@ -40,7 +40,10 @@ interface HookRequest {
   readonly gate: boolean;
   /** Also deny the client's own edit tools. */
   readonly only: boolean;
-  /** `layer`: the client's shell runs on a layer, if the client has a place for it. */
+  /**
+   * `layer`: run the client's shell on a layer (a copy-on-write view of the workspace), if the client has a setting
+   * for it.
+   */
   readonly shell: 'layer' | 'images';
 }
 

@@ -37,7 +37,7 @@ export interface ClientHooks {
 
 const TIMEOUT_S = 10;
 
-/** Events of Claude Code without a matcher. */
+/** Events of Claude Code whose hooks take no tool matcher. */
 const CLAUDE_EVENTS = [
   'UserPromptSubmit',
   'SessionStart',

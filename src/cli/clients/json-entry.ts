@@ -120,7 +120,7 @@ function changeEntry(
   return reason === undefined ? edited(updated(text, place, entry)) : cannotEdit(reason, text, there.from);
 }
 
-/** The entry of our name, unless it starts another program. */
+/** The entry with our name, unless it starts another program. */
 function ownEntry(text: string, servers: ObjectNode, name: string): MemberNode | undefined {
   const entry = memberOf(servers, name);
   return entry === undefined || startsAnother(valueText(text, entry)) ? undefined : entry;

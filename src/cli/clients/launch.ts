@@ -17,7 +17,8 @@ const SHELL = ['cmd', '/c'];
 const RUN = ['npx', '-y', PACKAGE];
 
 /**
- * The start of this program: npx with the published package, or an executable and its first arguments, all absolute.
+ * The command that starts this program: npx with the published package, or an executable and its first arguments, all
+ * absolute.
  */
 export type Starter = 'npx' | readonly string[];
 
@@ -137,7 +138,7 @@ export function needsNoProxy(name: string): string {
   return `"${name}" is Lookfirst itself, which needs no gate in front of it`;
 }
 
-/** For an unknown server: names the one that was probably meant, or those that are there. */
+/** A hint for an unknown server name: the name that was probably meant, or the existing names. */
 export function similarServer(name: string, names: readonly string[]): string {
   const others = names.filter((each) => each !== PACKAGE);
   if (others.length === 0) return '';

@@ -75,7 +75,7 @@ function tellFault(cli: Cli, error: unknown): ExitCode {
   return EXIT.fault;
 }
 
-/** The undos to do; `beyond` if an agent started the command and they concern another session. */
+/** The undo jobs for a request; `beyond` if an agent started the command and the changes belong to another session. */
 async function jobsFor(
   cli: Cli,
   change: string | undefined,

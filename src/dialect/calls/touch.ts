@@ -3,7 +3,7 @@ import type { ShownForm } from './table.ts';
 
 /** One effect of a tool call. Paths are as the caller wrote them. */
 export type Touch =
-  /** Must be inside the workspace; its result does not count as seen. */
+  /** A path that must be inside the workspace. The answer does not count as seen. */
   | { readonly does: 'look'; readonly path: string }
   /** Shows every entry of a folder. */
   | { readonly does: 'list'; readonly path: string }

@@ -43,7 +43,7 @@ const DEVICE = /^\/dev\//;
 function targetOf(redirect: Redirect, folder: string | undefined): string | undefined {
   const target = redirect.target === undefined ? undefined : literalOf(redirect.target);
   if (target === undefined || target === '' || !WRITING.has(redirect.operator)) return undefined;
-  // `2>&1` and `>&-` name descriptors.
+  // `2>&1` and `>&-` name descriptors, not files.
   if (redirect.operator === '>&' && /^(?:\d+|-|\d+-)$/.test(target)) return undefined;
   return fileAt(folder, target);
 }
@@ -132,7 +132,7 @@ function perlFiles(args: Args): Args {
 
 function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args): readonly ShellWrite[] {
   const { options, operands } = split(args, /^-[tS]$/);
-  // These options never replace a file, or name the folder differently.
+  // With these options, `cp` and `mv` never replace a file, or take the folder from another argument.
   if (options.some((option) => /^(?:-\w*[nt]|--(?:no-clobber|target-directory|update))/.test(option)))
     return [];
   const destination = operands.at(-1);

@@ -85,7 +85,7 @@ describe('the lines of a file in an output', () => {
   });
 });
 
-/** True if these lines are printed, in one or more consecutive pieces. Merged runs may touch. */
+/** True if these lines are printed, in one or more consecutive pieces, because adjacent runs are merged. */
 function contains(printed: readonly string[], lines: readonly string[]): boolean {
   let rest = lines;
   while (rest.length > 0) {

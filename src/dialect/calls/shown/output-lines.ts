@@ -84,8 +84,8 @@ function wholeFile(printed: readonly string[], file: readonly string[]): readonl
   if (file.length === 0 || file.every((line) => line.trim() === '')) return [];
   let matched = 0;
   for (const line of printed) {
-    // After a mismatch, a new match may begin at this line. Overlapping matches can be missed; the file then only
-    // does not count as seen.
+    // After a mismatch, a new match may begin at this line. Overlapping matches can be missed; the only consequence
+    // is that the file does not count as seen.
     matched = line === file[matched] ? matched + 1 : line === file[0] ? 1 : 0;
     if (matched === file.length) return [{ from: 1, to: file.length }];
   }

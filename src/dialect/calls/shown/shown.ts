@@ -129,7 +129,7 @@ function endOf(
   return found === place.times ? first : undefined;
 }
 
-/** The beginning of a section, whether it failed or not. */
+/** The beginning that the sections of readable and of failed files have in common. */
 function opening(marks: SectionMarks): string {
   let length = 0;
   while (length < marks.open.length && marks.open[length] === marks.failed[length]) length++;

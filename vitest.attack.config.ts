@@ -1,6 +1,6 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
-/** The long runs: the same attacks as in the short tests, at the sizes the README quotes. */
+/** The long runs: the attacks of the short tests, at the sizes that docs/trust.md quotes. */
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ['test/attack/**/*.test.ts'],

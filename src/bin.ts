@@ -28,7 +28,7 @@ function restoreCertificates(env: NodeJS.ProcessEnv): void {
   delete env['LOOKFIRST_EXTRA_CA_CERTS'];
 }
 
-/** Starts without a cache if the state folder cannot be found; what is wrong with it is reported where it is used. */
+/** Starts without a cache if the state folder cannot be found. The code that uses the folder reports the problem. */
 function keepCompiled(): () => void {
   const { env, platform } = process;
   const nothing = (): void => undefined;
@@ -39,12 +39,12 @@ function keepCompiled(): () => void {
     const folders = chosen ? [chosen] : [home, join(home, 'compiled')];
     return keepCompiledCode({ folders, sources, name: `${kindOfStart()}-${BUILD}` }) ?? nothing;
   } catch {
-    // Only the time of a start depends on it.
+    // Without the cache, only the start takes longer.
     return nothing;
   }
 }
 
-/** Starts of one kind run much the same code, and share what was compiled. */
+/** The name of the set of compiled code: starts of one kind run mostly the same code and share it. */
 function kindOfStart(): string {
   const [word = 'serve', ...rest] = process.argv.slice(2);
   if (word === 'hook') return rest.includes('--resident') ? 'resident' : 'hook';

@@ -27,8 +27,8 @@ const EVENTS = [
 const CLAUDE_CODE = HOOK_HOSTS['claude-code'];
 
 /**
- * The `hooks` of an agent, in this process: its own file tools and its shell are judged before and recorded after, prompts begin
- * turns, compaction clears what was seen, and each sub-agent has a session of its own. No configuration and no process is needed.
+ * The `hooks` of an agent, in this process. Calls of its own file tools and its shell are judged before and recorded after. Prompts
+ * begin turns, a compaction clears sightings, and each sub-agent has its own session. No configuration and no process is needed.
  * A failure before a change denies the change.
  */
 export function lookfirstHooks(
@@ -67,7 +67,7 @@ function denial(reason: string): Awaited<ReturnType<HookCallback>> {
   };
 }
 
-/** Events name a sub-agent after a slash: it starts empty, and what it sees never unlocks its parent. */
+/** The sessions of sub-agents, which events name after a slash. Each starts without sightings and never licenses its parent. */
 class SubAgents {
   readonly #main: () => GatedSession;
   readonly #children = new Map<string, Promise<Session>>();

@@ -61,7 +61,7 @@ async function hook(args: readonly string[]): Promise<number> {
   return runHook({
     args,
     env,
-    // An event names its folder, so a hook is answered also where the current folder is gone.
+    // An event names its folder, so a hook works even if the current folder was deleted.
     cwd: isSomewhere() ? process.cwd() : '/',
     platform,
     self: [execPath, argv[1] ?? ''],
@@ -78,7 +78,7 @@ async function hook(args: readonly string[]): Promise<number> {
 }
 
 /**
- * A first argument that is no command is a folder to serve, as in `npx lookfirst DIR`. A plain word
+ * A first argument that is not a command is a folder to serve, as in `npx lookfirst DIR`. A plain word
  * counts as a folder only if that folder exists.
  */
 async function isCommand(name: string): Promise<boolean> {

@@ -92,8 +92,8 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
 }
 
 /**
- * The error of an announcement that did not confirm its basis. The change must not go on without that, but the store may
- * still say what to judge by.
+ * The error to throw if an announcement did not confirm its basis. With `OutdatedBasis` the caller judges the change
+ * again, by the stored sightings; with any other error the change fails.
  */
 function unconfirmed({ policy }: World, error: unknown): unknown {
   if (!(error instanceof Fault) || error.reason === 'unsent' || error.reason === 'unanswered')

@@ -19,7 +19,7 @@ interface Work {
   readonly steps: readonly Step[];
   /** Keys whose locks the caller holds. */
   readonly locked: readonly string[];
-  /** The facts by which the steps were judged, if the store must confirm it. */
+  /** The remembered state by which the steps were judged, if the store must confirm it. */
   readonly basis?: Basis | undefined;
   /** Further journal entries, written together with the entry of the change. */
   readonly entries?: readonly NewEntry[];

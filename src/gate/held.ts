@@ -6,7 +6,7 @@ import { guardFor } from './look.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
 
-/** `packages/one/.claude/settings.json` is found when `packages` moves. */
+/** The depth to which a folder that moves is searched: finds `packages/one/.claude/settings.json` if `packages` moves. */
 const PROJECT_LEVELS = 4;
 
 /** A folder that is deleted, or moved to `to`, by a session. */

@@ -184,7 +184,7 @@ export async function lockKeys(
   return release && lookUnder(world, keys, { release, ledger });
 }
 
-/** The release of locks, and what the change judged under them must confirm when it is announced. */
+/** Held locks, and the basis that the announcement of a change under them must confirm. */
 export interface Held {
   readonly basis?: Basis;
   release(): void;

@@ -111,7 +111,7 @@ export class ClaimBoard {
   #take(entry: NewEntry): void {
     switch (entry.kind) {
       case 'change':
-        // An undo returns a file to others; it is no sign of work on it.
+        // An undo does not show that the session works on the file, so it makes no claim.
         if (entry.undoes !== undefined || entry.undoesPart !== undefined) break;
         for (const effect of entry.effects ?? []) this.#changes(entry, effect);
         break;

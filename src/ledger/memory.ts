@@ -199,7 +199,7 @@ export class RecentViews {
   add(key: string, view: RecentView): void {
     const [oldest, ...later] = [...(this.#views.get(key) ?? []), view];
     this.#views.delete(key);
-    // The oldest view stays: it has the sighting from before all of them.
+    // Keep the oldest view, because it holds the sighting from before all recent views.
     if (oldest !== undefined) this.#views.set(key, [oldest, ...later.slice(1 - MAX_VIEWS)]);
     if (this.#views.size > MAX_FILES) this.#dropOldest();
   }

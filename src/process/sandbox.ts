@@ -50,7 +50,7 @@ export interface SandboxPlan {
   readonly layer: string;
   /** Folders with a copy-on-write layer over them; the Nth uses `low-N`. A folder inside another comes after it. */
   readonly layered: readonly string[];
-  /** Folders below a layered one that are not layered. The Nth is bound through `through-N`. */
+  /** Folders inside a layered one that the command uses directly. The Nth is bind-mounted by way of `through-N`. */
   readonly boundThrough: readonly string[];
   readonly hidden: readonly HiddenPath[];
   readonly cwd: string;

@@ -22,7 +22,7 @@ import { transcriptTail } from '../store/transcript-file.ts';
 import { withoutSecrets } from '../text/secrets.ts';
 import { claim, endTurn, othersAtWork, release, releaseWithin } from './claim.ts';
 
-/** The parent of a new session, which is its sub-agent or, if forked, its copy. */
+/** The relation of a new session to its parent: a sub-agent or, if `forked`, a copy. */
 export type Kinship = Pick<SessionRecord, 'forked' | 'client'> & { readonly parent: string };
 
 /** The fields that identify a session. */

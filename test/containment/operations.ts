@@ -45,7 +45,7 @@ export interface Operation {
   ours(victim: Victim, located: Located): Promise<Done> | Done;
   /** Plain code that follows a link as the last name. */
   readonly plainFollowsLeaf: boolean;
-  /** Returns the text, if it reads. */
+  /** Does the same on a path, without Lookfirst. Returns the text of a read. */
   plain(path: string, victim: { readonly spare: string }): string | undefined;
 }
 

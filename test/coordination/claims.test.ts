@@ -128,22 +128,25 @@ function suite(storeUrl: () => string | undefined): void {
       ['a glob', 'src/**/*.ts', true],
       ['another path', 'src/b.ts', false],
       ['another glob', 'docs/**', false],
-    ])('another session that reads a file covered by %s is notified', async (_what, target, told) => {
-      const t = await desk({ session: 'one' });
-      await t.put('src/a.ts', TEXT);
-      const other = await t.open({ session: 'two' });
-      const made = await ok(t.session.claim(target, { reason: 'renaming things' }));
-      await caughtUp(other, t.session);
-      const notices = claimed(await noticesOfRead(other, 'src/a.ts'));
-      expect(notices).toHaveLength(told ? 1 : 0);
-      if (told) expect(notices.map((each) => describeNotice(each)).join()).toContain('renaming things');
-      expect(await ok(other.claim(target))).toMatchObject({ others: [{ id: made.claim, session: 'one' }] });
-      expect(await ok(t.session.release(target))).toMatchObject({ released: 1 });
-      await vi.waitFor(async () => expect(await other.claims()).toHaveLength(1), 100_000);
-      await ok(other.release());
-      await other.beginTurn({ turn: 'next' });
-      expect(claimed(await noticesOfRead(other, 'src/a.ts'))).toEqual([]);
-    });
+    ])(
+      'a claim on %s (%s) is reported to a session that reads src/a.ts only if it covers the file',
+      async (_what, target, told) => {
+        const t = await desk({ session: 'one' });
+        await t.put('src/a.ts', TEXT);
+        const other = await t.open({ session: 'two' });
+        const made = await ok(t.session.claim(target, { reason: 'renaming things' }));
+        await caughtUp(other, t.session);
+        const notices = claimed(await noticesOfRead(other, 'src/a.ts'));
+        expect(notices).toHaveLength(told ? 1 : 0);
+        if (told) expect(notices.map((each) => describeNotice(each)).join()).toContain('renaming things');
+        expect(await ok(other.claim(target))).toMatchObject({ others: [{ id: made.claim, session: 'one' }] });
+        expect(await ok(t.session.release(target))).toMatchObject({ released: 1 });
+        await vi.waitFor(async () => expect(await other.claims()).toHaveLength(1), 100_000);
+        await ok(other.release());
+        await other.beginTurn({ turn: 'next' });
+        expect(claimed(await noticesOfRead(other, 'src/a.ts'))).toEqual([]);
+      },
+    );
 
     it('outlive the turn, expire, and cannot name a path outside the workspace', async () => {
       let now = Date.now();

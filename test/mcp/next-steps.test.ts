@@ -379,14 +379,14 @@ describe('the next step of a refused undo_change', () => {
     return await t.call(named.at(-1) ?? ['', {}]);
   }
 
-  it('of an unknown id undoes the last change', async () => {
+  it('for an unknown id undoes the last change', async () => {
     const t = await changed();
     expect(t.unknown.code).toBe('NOT_FOUND');
     expect((await follow(t, t.unknown.text)).code).toBeUndefined();
     expect(t.now()).toBe(LINES);
   });
 
-  it('of a change that was already undone redoes it', async () => {
+  it('for a change that was already undone redoes it', async () => {
     const t = await changed();
     await t.call(['undo_change', { change: t.change }]);
     const again = await t.call(['undo_change', { change: t.change }]);
@@ -395,7 +395,7 @@ describe('the next step of a refused undo_change', () => {
     expect(t.now()).toContain('ONE');
   });
 
-  it('of a file whose other lines changed since merges', async () => {
+  it('for a file whose other lines changed since merges both', async () => {
     const t = await changed();
     t.put('a.txt', t.now().replace('seven', 'SEVEN'));
     const stale = await t.call(['undo_change', { change: t.change }]);
@@ -404,7 +404,7 @@ describe('the next step of a refused undo_change', () => {
     expect(t.now()).toBe(LINES.replace('seven', 'SEVEN'));
   });
 
-  it('of lines that changed since reads the file and edits it', async () => {
+  it('for lines that changed since reads the file and edits it', async () => {
     const t = await changed();
     t.put('a.txt', t.now().replace('ONE', 'Uno'));
     const stale = await t.call(['undo_change', { change: t.change, merge: true }]);
@@ -414,7 +414,7 @@ describe('the next step of a refused undo_change', () => {
     expect(stale.text).toContain('edit_file');
   });
 
-  it('of a change with a later change of the same file names the later one', async () => {
+  it('for a change with a later change of the same file undoes the later one', async () => {
     const t = await changed();
     const { text } = await t.call(t.say.edit('a.txt', 'two', 'TWO'));
     const stale = await t.call(['undo_change', { change: t.change }]);
@@ -425,7 +425,7 @@ describe('the next step of a refused undo_change', () => {
     expect(t.now()).toBe(LINES);
   });
 
-  it('of a deleted file creates it, and of a folder in use lists it', async () => {
+  it('for a deleted file creates it, and for a folder in use lists it', async () => {
     const t = await changed();
     rmSync(join(t.root, 'a.txt'));
     const gone = await t.call(['undo_change', { change: t.change }]);

@@ -153,8 +153,8 @@ function itemsOf({ written }: Vetted, { sightings }: ShownWrites): readonly Rest
 }
 
 /**
- * Keeps the bytes that a command left as baselines, so that the session can see later changes to them as a diff. Of
- * many files, only those that the session knows: each baseline becomes a file of its own, which takes as long as the
+ * Keeps the results of a command as baselines, so that later changes to them can be shown as a diff. If there are many
+ * files, keeps only those that the session knows: each baseline becomes a separate file, which takes as long as the
  * commit.
  */
 async function rememberResults(world: World, ledger: Ledger, { written }: Vetted): Promise<void> {

@@ -100,7 +100,7 @@ export class ImageFolder {
     return `${this.image(sha256)}.told-${randomUUID()}`;
   }
 
-  /** A path for a file whose name another file with the same bytes takes. Few names, used in rotation. */
+  /** A second path for an image, before another file with the same bytes takes its name. Few names, used in rotation. */
   twin(sha256: string): string {
     this.#twins = (this.#twins + 1) % MAX_TWINS;
     return `${this.image(sha256)}.twin-${this.#owner.replace(':', '-')}-${this.#twins}`;

@@ -86,7 +86,7 @@ class SqliteStore implements Store {
   readonly #recent: RecentRows;
   /** The change that was announced last: the files of the database were in place then. */
   #announced: string | undefined;
-  /** The entry that was last read alone. Weak, because the entry of a large command takes megabytes. */
+  /** The result of the last query for a single entry. Weak, because the entry of a large command takes megabytes. */
   #lastRead: WeakRef<Entry> | undefined;
 
   constructor(db: Connection, durability: Durability = 'none') {

@@ -325,7 +325,7 @@ export async function siblingOf(
 /** The word that every entry written by `lookfirst init` contains. */
 const OWN_NAME = 'lookfirst';
 
-/** A name in a folder, which may be free. */
+/** A name in a folder, with or without a file of that name. */
 interface NamedEntry {
   readonly dir: PinnedDirectory;
   readonly name: string;

@@ -207,8 +207,8 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /**
-   * Keeps the bytes that a shell command may destroy, which a host is about to run without a layer. `settle` records
-   * its changes.
+   * Keeps the bytes that a shell command may destroy, before a host runs it without a layer. `settle` records its
+   * changes.
    */
   announceCommand(command: string, options: CommandOptions = {}): Promise<string> {
     return this.during(() => this.gate.announcements.announceCommand(command, options));

@@ -1,5 +1,5 @@
 // A hand-written MCP server with odd habits, for tests of the proxy: `odd-server.mjs [SERVER-NAME]`.
-// Its file tools are named like the official ones; their contents choose what goes wrong.
+// Its file tools are named like the official ones. The `content` of a write chooses what goes wrong.
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';

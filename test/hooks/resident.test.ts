@@ -255,7 +255,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     expect(residents()).toHaveLength(1);
   });
 
-  it('is not needed: a call with settings of its own is answered by Node, which denies if it cannot', async () => {
+  it('is not used for a call with its own settings: Node answers, and denies if it fails', async () => {
     const program = copyOfProgram();
     await callNode(program, blindWrite());
     await expect.poll(sockets).toHaveLength(2);

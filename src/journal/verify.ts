@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { CHAIN_START, follows } from '../store/chain.ts';
-import { type ChainLink, type ChainState, type Store, walkEntries } from '../store/store.ts';
+import { type ChainLink, type ChainState, type Store, type StoreState, walkEntries } from '../store/store.ts';
 
 /** The result of a chain check: success, or the first entry that is not as written. */
 export type ChainReport =
@@ -28,20 +28,25 @@ const PROGRESS_STEP = 1000;
  */
 export async function verifyChain(store: Store, options: VerifyOptions = {}): Promise<ChainReport> {
   for (;;) {
-    const report = await walk(store, options);
-    if (report.ok) return report;
-    // A clean-up may have cut off the beginning during the check; then start again.
-    const { checkpoint } = await beginningOf(store, report.chain);
-    if (checkpoint.seq < report.seq) return report;
+    const state = await store.state();
+    const report = await walk(store, state, options);
+    if (report.ok || !(await wasCleanedUp(store, state, report))) return report;
   }
 }
 
-async function beginningOf(
+/** True if a clean-up explains the report: during the check it cut off the beginning of the chain, or removed it. */
+async function wasCleanedUp(
   store: Store,
-  chain: string | undefined,
-): Promise<{ readonly checkpoint: ChainLink }> {
-  const state = await store.state();
-  return state.chains?.find((each) => each.chain === chain) ?? state;
+  before: StoreState,
+  { chain, seq }: Extract<ChainReport, { readonly ok: false }>,
+): Promise<boolean> {
+  const now = await store.state();
+  const beginningIn = (state: StoreState): ChainLink | undefined =>
+    chain === undefined ? state.checkpoint : state.chains?.find((each) => each.chain === chain)?.checkpoint;
+  const [then, since] = [beginningIn(before), beginningIn(now)];
+  // A chain that was missing from the start was not removed during the check.
+  if (then === undefined) return false;
+  return since === undefined || (since.seq > then.seq && since.seq >= seq);
 }
 
 interface Chains {
@@ -132,8 +137,8 @@ function missedEnd(chains: readonly ChainState[], ends: ReadonlyMap<string, Ends
   return undefined;
 }
 
-async function walk(store: Store, options: VerifyOptions): Promise<ChainReport> {
-  const { checkpoint, head, witness, chains } = await store.state();
+async function walk(store: Store, state: StoreState, options: VerifyOptions): Promise<ChainReport> {
+  const { checkpoint, head, witness, chains } = state;
   if (chains !== undefined) return walkChains(store, chains, { head, checkpoint, options });
   if (witness !== undefined && witness.seq > head.seq)
     return { ok: false, seq: head.seq + 1, problem: 'removed' };

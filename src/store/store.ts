@@ -122,6 +122,8 @@ export interface StoreState {
   readonly witness: ChainLink | undefined;
   /** Size on disk; 0 for a store in memory. */
   readonly bytes: number;
+  /** Present if the user of a shared store has no right to remove entries. */
+  readonly mayPrune?: false;
 }
 
 /**

@@ -3,6 +3,8 @@ import { loadPostgres, type PgClient, type PgQuery, type PgValue, type Row } fro
 
 /** Every call ends within this time, whatever the network does. */
 const DEADLINE_MS = 5000;
+/** Deadline for statements that work on whole tables. */
+const MAINTENANCE_MS = 60_000;
 /** An unreachable server is not tried again for this long, so that callers do not queue up behind it. */
 const RETRY_MS = 500;
 /** An unused connection is closed after this time: a fleet has more processes than a server has connections. */
@@ -82,9 +84,14 @@ export class PostgresConnection {
     return this.#run({ name, text, values });
   }
 
+  /** Like `query`, with a longer deadline: for clean-ups and updates of the schema. */
+  maintain(text: string, values: readonly PgValue[] = []): Promise<readonly Row[]> {
+    return this.#run({ text, values, query_timeout: Math.max(MAINTENANCE_MS, this.#deadlineMs) });
+  }
+
   async #run(query: PgQuery): Promise<readonly Row[]> {
     if (this.#closed) throw closedFault();
-    const deadline = Date.now() + this.#deadlineMs;
+    const deadline = Date.now() + (query.query_timeout ?? this.#deadlineMs);
     try {
       return await this.#send(query);
     } catch (error) {
@@ -113,14 +120,14 @@ export class PostgresConnection {
     return this.#away;
   }
 
-  async #send({ name, text, values }: PgQuery): Promise<readonly Row[]> {
+  async #send({ name, ...query }: PgQuery): Promise<readonly Row[]> {
     const client = await this.#connected();
     clearTimeout(this.#idle);
     this.#running += 1;
-    this.#onQuery(text);
+    this.#onQuery(query.text);
     try {
       const isNamed = name !== undefined && this.#direct === client;
-      const { rows } = await client.query(isNamed ? { name, text, values } : { text, values });
+      const { rows } = await client.query(isNamed ? { name, ...query } : query);
       this.#away = false;
       return rows;
     } catch (error) {

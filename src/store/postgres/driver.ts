@@ -10,6 +10,8 @@ export interface PgQuery {
   readonly values: readonly PgValue[];
   /** The server parses and plans a named statement once per connection. */
   readonly name?: string;
+  /** Deadline of this query, instead of the connection's. */
+  readonly query_timeout?: number;
 }
 
 /** The part of the `pg` client that we use. */

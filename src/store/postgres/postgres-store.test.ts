@@ -233,6 +233,46 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 3 });
   });
 
+  it('loses the chain of an ended writer with its last entry, and stays verifiable', async () => {
+    const url = server.url();
+    const db = await connect(url);
+    for (const n of [1, 2, 3]) {
+      const writer = await openPostgresStore(url);
+      await writer.record({ entries: [changeEntry(`c${n}`, [])] });
+      await writer.close();
+    }
+    const last = await openPostgresStore(url);
+    onTestFinished(() => last.close());
+    await last.record({ entries: [changeEntry('c4', [])] });
+    const chains = async (): Promise<unknown> =>
+      (await db.query(`select n - checkpoint_n as kept from ${db.schema}.chains order by seq`)).map(
+        (row) => row['kept'],
+      );
+    // The third and the fourth chain name the first two.
+    expect(await last.prune(2)).toBe(2);
+    expect(await chains()).toEqual([0, 0, 1, 1]);
+    expect(await verifyChain(last)).toMatchObject({ ok: true, entries: 2 });
+    // The fourth writer still runs.
+    expect(await last.prune(4)).toBe(2);
+    expect(await chains()).toEqual([0]);
+    expect(await verifyChain(last)).toMatchObject({ ok: true, entries: 0 });
+    await last.record({ entries: [changeEntry('c5', [])] });
+    expect(await verifyChain(last)).toMatchObject({ ok: true, entries: 1 });
+  });
+
+  it('notices a removed chain also after a clean-up', async () => {
+    const url = server.url();
+    const db = await connect(url);
+    const [one, other] = await two(url);
+    await one.record({ entries: [changeEntry('c1', [])] });
+    const [removed] = (await one.state()).chains ?? [];
+    for (const n of [2, 3, 4]) await other.record({ entries: [changeEntry(`c${n}`, [])] });
+    // The second chain keeps an entry, and began with the end of the first one.
+    await other.prune(3);
+    await db.query(`delete from ${db.schema}.chains where chain = $1`, [removed?.chain ?? '']);
+    expect(await verifyChain(other)).toMatchObject({ ok: false, problem: 'removed', seq: 1 });
+  });
+
   it('rejects a change if another process changed its basis or announced a change of the same file', async () => {
     const [one, other] = await two(server.url());
     const key = '/w/src/a.ts';

@@ -21,7 +21,7 @@ import type {
 import { closedFault, type PostgresConnection } from './connection.ts';
 import type { Row } from './driver.ts';
 import type { Names } from './names.ts';
-import { postgresEntriesQuery, RecordWriter, type StoreContext } from './record-writer.ts';
+import { CHAIN_IDLE_MS, postgresEntriesQuery, RecordWriter, type StoreContext } from './record-writer.ts';
 import { dayOf, makePartitions } from './schema.ts';
 import { RecentFollower, SeenCache, TRUSTED_MS } from './seen-cache.ts';
 
@@ -192,7 +192,8 @@ export class PostgresStore implements Store {
   async state(): Promise<StoreState> {
     const [[size], rows] = await Promise.all([
       this.#query(
-        `select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint as bytes from pg_class
+        `select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint as bytes,
+           has_table_privilege('${this.#s}.entries', 'delete') as prunes from pg_class
          where relnamespace = $1::text::regnamespace and relkind = 'r'`,
         [this.#s],
       ),
@@ -208,6 +209,7 @@ export class PostgresStore implements Store {
       head: last === undefined ? CHAIN_START : { seq: Number(last['seq']), hash: String(last['hash']) },
       witness: undefined,
       bytes: Number(size?.['bytes']),
+      ...(size?.['prunes'] === true ? {} : { mayPrune: false }),
     };
   }
 
@@ -218,21 +220,33 @@ export class PostgresStore implements Store {
 
   async prune(throughSeq: number): Promise<number> {
     for (let pruned = 0; ; ) {
-      const [row] = await this.#query(`select ${this.#s}.lf_prune($1, $2, $3) as gone`, [
-        throughSeq,
-        dayOf(Date.now()),
-        PRUNE_STEP,
-      ]);
+      const values = [throughSeq, dayOf(Date.now()), PRUNE_STEP];
+      const [row] = await this.#maintain(`select ${this.#s}.lf_prune($1, $2, $3) as gone`, values);
       const gone = Number(row?.['gone']);
       pruned += gone;
-      if (gone < PRUNE_STEP) return pruned;
+      if (gone >= PRUNE_STEP) continue;
+      await this.#dropChains();
+      return pruned;
     }
   }
 
   readonly pruneReads = async (beforeMs: number): Promise<number> => {
-    const [row] = await this.#query(`select ${this.#s}.lf_prune_reads($1) as gone`, [beforeMs]);
-    return Number(row?.['gone']);
+    let after: unknown = '';
+    for (let pruned = 0; ; ) {
+      const values = [beforeMs, PRUNE_STEP, String(after)];
+      const [row] = await this.#maintain(`select * from ${this.#s}.lf_prune_reads($1, $2, $3)`, values);
+      pruned += Number(row?.['gone']);
+      after = row?.['last'];
+      if (after !== null) continue;
+      await this.#dropChains();
+      return pruned;
+    }
   };
+
+  /** Removes chains that have neither entries nor, for all we know, a writer. */
+  async #dropChains(): Promise<void> {
+    await this.#maintain(`select ${this.#s}.lf_drop_chains($1)`, [Date.now() - 2 * CHAIN_IDLE_MS]);
+  }
 
   async close(): Promise<void> {
     if (this.#closed) return;
@@ -255,6 +269,11 @@ export class PostgresStore implements Store {
   #query(...query: Parameters<PostgresConnection['query']>): Promise<readonly Row[]> {
     if (this.#closed) return Promise.reject(closedFault());
     return this.#db.query(...query);
+  }
+
+  #maintain(...query: Parameters<PostgresConnection['maintain']>): Promise<readonly Row[]> {
+    if (this.#closed) return Promise.reject(closedFault());
+    return this.#db.maintain(...query);
   }
 
   #repeat(...query: Parameters<PostgresConnection['repeat']>): Promise<readonly Row[]> {

@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
-import { pendingChange } from '../../../test/store/samples.ts';
+import { expect, it, vi } from 'vitest';
+import { changeEntry, pendingChange } from '../../../test/store/samples.ts';
 import { Names } from './names.ts';
-import { RecordWriter } from './record-writer.ts';
+import { CHAIN_IDLE_MS, RecordWriter } from './record-writer.ts';
 
 it('sends the owner with a change until the server has confirmed it, not with every change', () => {
   const writer = new RecordWriter({ names: new Names('m'), owner: 'me', sharedRoots: [] });
@@ -11,4 +11,19 @@ it('sends the owner with a change until the server has confirmed it, not with ev
   expect([first, second].map(ownerIn)).toEqual(['me', 'me']);
   writer.done(first, 0);
   expect(ownerIn(announced('c3'))).toBeUndefined();
+});
+
+it('expects no longer to find its chain after a pause in which a clean-up may have removed it', () => {
+  vi.useFakeTimers({ now: 1_000_000_000_000 });
+  const writer = new RecordWriter({ names: new Names('m'), owner: 'me', sharedRoots: [] });
+  const prepared = () => writer.prepare({ entries: [changeEntry('c1', [])] });
+  const acknowledgedIn = (record: { readonly text: string }): unknown => JSON.parse(record.text).acknowledged;
+  writer.done(prepared(), 5);
+  vi.advanceTimersByTime(CHAIN_IDLE_MS);
+  expect(acknowledgedIn(prepared())).toBe(5);
+  vi.advanceTimersByTime(1);
+  expect(acknowledgedIn(prepared())).toBe(0);
+  writer.done(prepared(), 1);
+  expect(acknowledgedIn(prepared())).toBe(1);
+  vi.useRealTimers();
 });

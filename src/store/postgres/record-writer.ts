@@ -19,6 +19,11 @@ import type { Names } from './names.ts';
 
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
+/**
+ * After this time without a durable record, a clean-up may soon remove the writer's chain with its last entries. It waits
+ * twice as long, because clocks of machines differ.
+ */
+export const CHAIN_IDLE_MS: number = 7 * 86_400_000;
 /** An owner's entry is valid for 20 seconds in the store. The heart renews it every 5 seconds during changes. */
 const OWNER_MS = 5000;
 
@@ -63,6 +68,7 @@ export class RecordWriter {
   readonly #summarised = new Map<string, number>();
   #records = 0;
   #acknowledged = 0;
+  #acknowledgedMs = 0;
   #ownerMs = 0;
 
   constructor(context: StoreContext) {
@@ -79,8 +85,10 @@ export class RecordWriter {
   done({ writes, ownerMs }: PreparedRecord, number: number): void {
     const { announce, settle = [] } = writes;
     // Records that are not durable may be lost with the server, so their loss does not indicate a restored backup.
-    if (isDurable(writes, this.#context.durability))
-      this.#acknowledged = Math.max(this.#acknowledged, number);
+    if (isDurable(writes, this.#context.durability) && number > this.#acknowledged) {
+      this.#acknowledged = number;
+      this.#acknowledgedMs = Date.now();
+    }
     if (ownerMs !== undefined) this.#ownerMs = ownerMs;
     if (announce !== undefined) this.#context.heart?.announced(announce.change);
     for (const change of settle) {
@@ -94,6 +102,7 @@ export class RecordWriter {
     const now = Date.now();
     // Between announcements the heart renews the entry, so that a change need not write it each time.
     const ownerMs = writes.announce !== undefined && now - this.#ownerMs > OWNER_MS ? now : undefined;
+    if (now - this.#acknowledgedMs > CHAIN_IDLE_MS) this.#acknowledged = 0;
     const { entries, reads } = this.#entriesOf(writes.entries ?? []);
     const record: Record<string, unknown> = {
       chain: this.chain,

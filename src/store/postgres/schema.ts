@@ -98,7 +98,8 @@ create index on ${s}.chains (hour);`;
 function plainHour(s: string): string {
   return `
 alter table ${s}.chains alter column hour drop expression;
-drop function if exists ${s}.lf_append(${s}.chains, jsonb, jsonb), ${s}.lf_chain_start(text, text);`;
+drop function if exists ${s}.lf_append(${s}.chains, jsonb, jsonb), ${s}.lf_chain_start(text, text),
+  ${s}.lf_checkpoint(text, bigint), ${s}.lf_prune_reads(bigint);`;
 }
 
 /** Updates the schema to the newest version. A newer schema, or missing rights to create one, is a Fault. */

@@ -4,6 +4,10 @@ import { leaseFunctions } from './heart.ts';
 /** An arbitrary lock number. Two processes that start simultaneously must not both migrate. */
 export const MIGRATION_LOCK = 7_710_231;
 export const DAY_MS = 86_400_000;
+/** Two clean-ups must not remove the same entries: the second waits for the first. */
+const CLEAN_UP_LOCK = 7_710_233;
+/** A chain that begins names other chains; those must not be removed at that moment. */
+const CHAINS_LOCK = 7_710_234;
 
 /**
  * The functions that run in the server. Writers may only call those with `security definer`. `lf_prune` runs with the
@@ -14,8 +18,9 @@ export function serverFunctions(s: string): string {
 create or replace function ${s}.lf_chain_start(this text, at_machine text) returns void language plpgsql as $f$
 declare ends text; start text;
 begin
+  perform pg_advisory_xact_lock_shared(${CHAINS_LOCK});
   select coalesce(json_agg(json_build_array(x.chain, x.n, x.hash))::text, '[]') into ends
-    from (select chain, n, hash from chains where n > 0 order by hour desc, seq desc limit 64) x;
+    from (select chain, n, hash from chains where n > checkpoint_n order by hour desc, seq desc limit 64) x;
   start := case when ends = '[]' then '${CHAIN_START.hash}' else encode(sha256(convert_to(ends, 'UTF8')), 'hex') end;
   insert into chains (chain, machine, n, hash, record, seq, checkpoint_n, checkpoint_hash, checkpoint_seq, known, last_ms, hour)
     values (this, at_machine, 0, start, 0, 0, 0, start, 0, ends, 0, 0) on conflict (chain) do nothing;
@@ -192,53 +197,95 @@ begin
   end loop;
 end $f$;
 
-create or replace function ${s}.lf_checkpoint(from_table text, through bigint) returns void language plpgsql
+-- Clean-ups lock chains in the order of their names, as writers do.
+create or replace function ${s}.lf_drop_day(d bigint) returns bigint language plpgsql
   set search_path = ${s}, pg_temp as $f$
+declare gone bigint;
 begin
-  execute format('update chains c set checkpoint_n = x.n, checkpoint_hash = x.hash, checkpoint_seq = x.seq
-    from (select distinct on (chain) chain, n, hash, seq from %I where seq <= %s order by chain, n desc) x
-    where c.chain = x.chain and c.checkpoint_n < x.n', from_table, through);
+  execute format('with last as materialized (
+      select c.chain, c.checkpoint_n, x.n, x.hash, x.seq from chains c cross join lateral (
+        select e.n, e.hash, e.seq from %I e where e.chain = c.chain order by e.n desc limit 1) x
+      where x.n > c.checkpoint_n order by c.chain for update of c),
+    marked as (
+      update chains c set checkpoint_n = last.n, checkpoint_hash = last.hash, checkpoint_seq = last.seq
+      from last where c.chain = last.chain)
+    select coalesce(sum(n - checkpoint_n), 0) from last', 'entries_' || d) into gone;
+  -- Writers wait while this waits for readers of the table.
+  perform set_config('lock_timeout', '2s', true);
+  execute format('drop table %I', 'entries_' || d);
+  execute format('drop table if exists %I', 'touches_' || d);
+  return gone;
+exception when lock_not_available then
+  -- Its entries are deleted row by row.
+  return 0;
 end $f$;
 
 create or replace function ${s}.lf_prune(through bigint, today bigint, step int) returns bigint language plpgsql
   set search_path = ${s}, pg_temp as $f$
-declare part record; gone bigint := 0; newest bigint; d text; cut bigint;
+declare d bigint; gone bigint := 0; newest bigint; cut bigint;
 begin
-  for part in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = '${s}.entries'::regclass and c.relname ~ '^entries_[0-9]+$' order by c.relname loop
-    d := substr(part.relname, 9);
-    continue when d::bigint >= today;
-    execute format('select max(seq) from %I', part.relname) into newest;
+  perform pg_advisory_xact_lock(${CLEAN_UP_LOCK});
+  for d in select substr(c.relname, 9)::bigint from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = '${s}.entries'::regclass and c.relname ~ '^entries_[0-9]+$' order by 1 loop
+    exit when d >= today;
+    execute format('select max(seq) from %I', 'entries_' || d) into newest;
     continue when newest > through;
-    perform lf_checkpoint(part.relname, through);
-    execute format('select count(*) + %s from %I', gone, part.relname) into gone;
-    execute format('drop table %I', part.relname);
-    execute format('drop table if exists %I', 'touches_' || d);
+    gone := gone + lf_drop_day(d);
   end loop;
   select max(x.seq) into cut from (select seq from entries where seq <= through order by seq limit step) x;
   if cut is null then return gone; end if;
-  perform lf_checkpoint('entries', cut);
+  with last as materialized (
+    select c.chain, x.n, x.hash, x.seq from chains c join (
+      select distinct on (chain) chain, n, hash, seq from entries where seq <= cut order by chain, n desc) x on x.chain = c.chain
+    where x.n > c.checkpoint_n order by c.chain for update of c)
+  update chains c set checkpoint_n = last.n, checkpoint_hash = last.hash, checkpoint_seq = last.seq
+    from last where c.chain = last.chain;
   delete from touches where seq <= cut;
   delete from entries where seq <= cut;
   get diagnostics newest = row_count;
   return gone + newest;
 end $f$;
 
-create or replace function ${s}.lf_prune_reads(before_ms bigint) returns bigint language plpgsql
+-- Goes on after a chain, because one call deletes at most so many entries. \`last\` is null at the end.
+create or replace function ${s}.lf_prune_reads(before_ms bigint, step int, after text, out gone bigint, out last text) language plpgsql
+  set search_path = ${s}, pg_temp as $f$
+declare c record; cut bigint; end_hash text; part bigint;
+begin
+  perform pg_advisory_xact_lock(${CLEAN_UP_LOCK});
+  gone := 0;
+  last := after;
+  for c in select chain, n, checkpoint_n from chains
+      where chain > after and chain like '%/reads' and n > checkpoint_n order by chain loop
+    select coalesce(min(e.n) - 1, c.n) into cut from entries e where e.chain = c.chain and e.at_ms >= before_ms;
+    select e.n, e.hash into cut, end_hash from entries e
+      where e.chain = c.chain and e.n > c.checkpoint_n and e.n <= least(cut, c.checkpoint_n + step - gone) order by e.n desc limit 1;
+    if found then
+      update chains set checkpoint_n = cut, checkpoint_hash = end_hash where chain = c.chain;
+      delete from entries where chain = c.chain and n <= cut;
+      get diagnostics part = row_count;
+      gone := gone + part;
+      if gone >= step then return; end if;
+    end if;
+    last := c.chain;
+  end loop;
+  last := null;
+end $f$;
+
+-- Removes ended chains without entries. A chain that another one names stays, because a check would miss it; a chain
+-- without entries names none, because no hash covers its beginning any more. The newest numbers stay known.
+create or replace function ${s}.lf_drop_chains(idle_ms bigint) returns bigint language plpgsql
   set search_path = ${s}, pg_temp as $f$
 declare gone bigint;
 begin
-  with cut as (
-    select c.chain, coalesce((select min(e.n) from entries e where e.chain = c.chain and e.at_ms >= before_ms), c.n + 1) as n
-      from chains c where c.chain like '%/reads' and c.n > c.checkpoint_n),
-  last as (
-    select distinct on (e.chain) e.chain, e.n, e.hash from entries e join cut on cut.chain = e.chain and e.n < cut.n
-      order by e.chain, e.n desc),
-  marked as (
-    update chains c set checkpoint_n = last.n, checkpoint_hash = last.hash from last where c.chain = last.chain returning 1),
-  deleted as (
-    delete from entries e using last where e.chain = last.chain and e.n <= last.n returning 1)
-  select count(*) into gone from deleted;
+  perform pg_advisory_xact_lock(${CHAINS_LOCK});
+  with empty as materialized (
+    select chain from chains where checkpoint_n = n and known <> '[]' order by chain for update)
+  update chains c set known = '[]' from empty where c.chain = empty.chain;
+  delete from chains c where c.checkpoint_n = c.n and (c.closed or c.last_ms < idle_ms)
+    and c.seq < (select max(seq) from chains)
+    and (c.checkpoint_seq = 0 or c.checkpoint_seq < (select max(checkpoint_seq) from chains))
+    and c.chain not in (select m->>0 from chains o, json_array_elements(o.known::json) m where o.known <> '[]');
+  get diagnostics gone = row_count;
   return gone;
 end $f$;
 

@@ -100,13 +100,17 @@ const GRACE_MS = 10 * 60_000;
  * pending changes.
  */
 export async function planGc({ store, images }: GcSetting, limits: GcLimits, nowMs: number): Promise<GcPlan> {
-  const { head, checkpoint } = await store.state();
-  const uses = new Uses(await lastUses(store, {}), imagesOfPending(await store.pending()));
+  const { head, checkpoint, mayPrune } = await store.state();
+  // Query pending changes first: numbers of a fleet become visible out of order, so a change that settles between the
+  // two queries may have a number before the end known here.
+  const pending = imagesOfPending(await store.pending());
+  const uses = new Uses(await lastUses(store, {}), pending);
   const seen = await imagesSeen(store);
   const sorted = await sortImages(images, { uses, seen, nowMs });
-  const expired =
-    limits.retentionMs === 0 ? 0 : await lastBefore(store, nowMs - limits.retentionMs, head.seq);
-  const room = limits.quotaBytes === 0 ? Infinity : limits.quotaBytes;
+  // Images of entries that stay must stay too.
+  const { retentionMs, quotaBytes } = mayPrune === false ? { retentionMs: 0, quotaBytes: 0 } : limits;
+  const expired = retentionMs === 0 ? 0 : await lastBefore(store, nowMs - retentionMs, head.seq);
+  const room = quotaBytes === 0 ? Infinity : quotaBytes;
   const throughSeq = Math.max(checkpoint.seq, expired, cutForQuota(sorted, { expired, room, uses }));
 
   const going = [...sorted.loose];

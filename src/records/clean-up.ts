@@ -34,6 +34,8 @@ export interface CleanUpReport {
   readonly packed?: ImageUsage;
   /** Late writes found by this run: other programs wrote into files after these were replaced. */
   readonly late: readonly LateWrite[];
+  /** Present if only the owner of the fleet store may remove its entries: they were kept. */
+  readonly entriesKept?: true;
   readonly before: StateSize;
   readonly after?: StateSize;
 }
@@ -48,6 +50,7 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   const { dryRun, nowMs } = request;
   const limits = limitsOf(world.policy, request);
   const before = await stateSize(world);
+  const kept = (await world.store.state()).mayPrune === false ? ({ entriesKept: true } as const) : {};
   // Do this first, while the entries that name the files still exist.
   const late = dryRun ? [] : await noteLateWrites(world, {});
   const plan = await planGc(world, limits, nowMs);
@@ -57,9 +60,9 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   if (dryRun) {
     const { entries, sessions, frees } = plan;
     const removed = { entries, sessions: sessions.length, images: frees, leftovers: usage, commands };
-    return { dryRun, removed, late, before };
+    return { dryRun, removed, late, before, ...kept };
   }
-  const reads = await pruneReads(world, nowMs);
+  const reads = 'entriesKept' in kept ? 0 : await pruneReads(world, nowMs);
   const collected = await collectGarbage(world, plan, request.onProgress);
   const { sessions, images } = collected;
   const entries = collected.entries + reads;
@@ -74,6 +77,7 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
     late,
     before,
     after: await stateSize(world),
+    ...kept,
   };
 }
 

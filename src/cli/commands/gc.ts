@@ -121,12 +121,15 @@ async function purgePaths(
   return EXIT.done;
 }
 
-function reportText({ dryRun, removed, packed, before, after, late }: CleanUpReport): string {
+function reportText({ dryRun, removed, packed, before, after, late, entriesKept }: CleanUpReport): string {
   const { entries, images, leftovers, sessions, commands } = removed;
   return [
     `${dryRun ? 'would remove' : 'removed'} ${countOf(entries, 'entry')}, ` +
       `${countOf(images.count, 'kept image')} (${byteSize(images.bytes)}), ` +
       `${countOf(leftovers.count, 'leftover')} (${byteSize(leftovers.bytes)}), ${countOf(sessions, 'session')}`,
+    ...(entriesKept === true
+      ? ['entries of the fleet store were kept: only the owner of its schema can remove them']
+      : []),
     ...commandLines(commands),
     ...(packed === undefined || packed.count === 0
       ? []

@@ -1,0 +1,114 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { verifyChain } from '../../src/journal/verify.ts';
+import { cleanUp } from '../../src/records/clean-up.ts';
+import { PostgresConnection } from '../../src/store/postgres/connection.ts';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { makePartitions } from '../../src/store/postgres/schema.ts';
+import type { Store } from '../../src/store/store.ts';
+import { changeEntry, effect, file } from '../store/samples.ts';
+import { ok } from '../support/desk.ts';
+import { describePostgres } from '../support/postgres.ts';
+import { scratch } from '../support/tree.ts';
+import { opened } from './killed.ts';
+
+const DAY_MS = 86_400_000;
+
+async function connected(url: string): Promise<PostgresConnection> {
+  const db = await PostgresConnection.open(url);
+  onTestFinished(() => db.close());
+  return db;
+}
+
+async function storeAt(url: string): Promise<Store> {
+  const store = await openPostgresStore(url);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** Fills two days: the entries of the first can be dropped as a table. */
+async function fillDays(url: string, perDay: number): Promise<void> {
+  const store = await storeAt(url);
+  const db = await connected(url);
+  const effects = [effect('a.ts', file('x'), file('y'))];
+  for (const atMs of [Date.now() - 3 * DAY_MS, Date.now()]) {
+    await makePartitions(db, atMs);
+    const entries = Array.from({ length: perDay }, (_, n) => changeEntry(`c${atMs}-${n}`, effects, { atMs }));
+    await store.record({ entries });
+  }
+}
+
+await describePostgres('a clean-up of a fleet', (server) => {
+  it('by two machines at the same time, while others write, removes each entry once', async () => {
+    const url = server.url();
+    await fillDays(url, 300);
+    const cleaners = [await storeAt(url), await storeAt(url)];
+    const writers = [await storeAt(url), await storeAt(url), await storeAt(url)];
+    let stopped = false;
+    const written = writers.map(async (store, writer) => {
+      let n = 0;
+      for (; !stopped; n++) await store.record({ entries: [changeEntry(`w${writer}-${n}`, [])] });
+      return n;
+    });
+    const pruned = await Promise.all(cleaners.map((store) => store.prune(400)));
+    stopped = true;
+    const added = (await Promise.all(written)).reduce((sum, n) => sum + n, 0);
+    expect(pruned.reduce((sum, n) => sum + n, 0)).toBe(400);
+    expect(added).toBeGreaterThan(0);
+    expect(await verifyChain(cleaners[0] as Store)).toMatchObject({ ok: true, entries: 200 + added });
+  });
+
+  it('deletes rows if a reader holds the table of a day, and lets writers go on', async () => {
+    const url = server.url();
+    await fillDays(url, 10);
+    const [cleaner, writer] = [await storeAt(url), await storeAt(url)];
+    const [reader, watcher] = [await connected(url), await connected(url)];
+    // The transaction of a statement block lasts as long as the statement.
+    const reading = reader
+      .maintain(`do $$ begin perform 1 from ${reader.schema}.entries; perform pg_sleep(50); end $$`)
+      .catch((error: Error) => error.message);
+    await expect
+      .poll(
+        async () =>
+          (await watcher.query(`select 1 from pg_stat_activity where wait_event = 'PgSleep'`)).length,
+        { timeout: 10_000 },
+      )
+      .toBe(1);
+    const pruning = cleaner.prune(10);
+    await writer.record({ entries: [changeEntry('meanwhile', [])] });
+    expect(await pruning).toBe(10);
+    await watcher.query(`select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'PgSleep'`);
+    expect(await reading).toContain('canceling statement');
+    expect(await verifyChain(writer)).toMatchObject({ ok: true, entries: 11 });
+  });
+
+  it('by a writer cleans up its own machine and keeps entries with their images', async () => {
+    const url = server.url();
+    const places = scratch();
+    const owner = await opened(url, scratch());
+    await owner.close();
+    const db = await connected(url);
+    const role = `cleaner_${process.pid}`;
+    for (const statement of [
+      `create role ${role} login`,
+      `grant usage on schema S to ${role}`,
+      `grant select on all tables in schema S to ${role}`,
+      `grant execute on all functions in schema S to ${role}`,
+    ])
+      await db.query(statement.replace('S', db.schema));
+    const before = 'large\n'.repeat(300_000);
+    writeFileSync(join(places.root, 'large.txt'), before);
+    const sessions = await opened(url.replace('lookfirst@', `${role}@`), places);
+    const session = await sessions.session('agent');
+    await ok(session.read('large.txt', { limit: 5 }));
+    await ok(session.append('large.txt', 'more\n'));
+    const nowMs = Date.now() + 400 * DAY_MS;
+    const report = await cleanUp(sessions, { dryRun: false, nowMs });
+    expect(report).toMatchObject({ entriesKept: true, removed: { entries: 0 } });
+    expect(await sessions.world.store.entries({ kinds: ['change'] })).toHaveLength(1);
+    await ok(session.undo());
+    expect(existsSync(join(places.root, 'large.txt'))).toBe(true);
+    expect(readdirSync(places.root)).toEqual(['large.txt']);
+  });
+});

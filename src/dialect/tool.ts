@@ -108,11 +108,11 @@ export function given<T extends object>(members: T): { [K in keyof T]?: Exclude<
 }
 
 /** The new name of each tool, by its name in the dialect. Other tools keep their names. */
-export type Renaming = Readonly<Record<string, string>> | ((name: string) => string);
+export type ToolRenames = Readonly<Record<string, string>> | ((name: string) => string);
 
 /** Renames the tools of a dialect, also in descriptions, instructions and sentences. */
-export function renameTools(dialect: Dialect, renaming: Renaming): Dialect {
-  const renamed = new Map(dialect.tools.map(({ name }) => [name, newName(renaming, name)]));
+export function renameTools(dialect: Dialect, renames: ToolRenames): Dialect {
+  const renamed = new Map(dialect.tools.map(({ name }) => [name, newName(renames, name)]));
   const inText = (text: string): string => withNames(text, renamed);
   return {
     ...dialect,
@@ -126,8 +126,8 @@ export function renameTools(dialect: Dialect, renaming: Renaming): Dialect {
   };
 }
 
-function newName(renaming: Renaming, name: string): string {
-  return typeof renaming === 'function' ? renaming(name) : (renaming[name] ?? name);
+function newName(renames: ToolRenames, name: string): string {
+  return typeof renames === 'function' ? renames(name) : (renames[name] ?? name);
 }
 
 /**

@@ -21,7 +21,7 @@ export interface RipgrepRun {
   /** Receives output as it arrives; returning `enough` stops the run. */
   readonly onOutput: (chunk: Buffer) => 'more' | 'enough';
   /** Called a few times per second during the run, with or without output. */
-  readonly onLook?: (() => void) | undefined;
+  readonly onTick?: (() => void) | undefined;
 }
 
 export interface RipgrepEnd {
@@ -58,7 +58,7 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
     const onAbort = (): void => stop('enough');
     const unwatch = watch(child.pid ?? 0, run.limits ?? DEFAULT_LIMITS, {
       onOverrun: () => stop('overrun'),
-      onLook: () => run.onLook?.(),
+      onTick: () => run.onTick?.(),
     });
     run.signal?.addEventListener('abort', onAbort, { once: true });
     child.stdout?.on('data', (chunk: Buffer) => {
@@ -127,7 +127,7 @@ export interface RunLimits {
  */
 export const DEFAULT_LIMITS: RunLimits = { timeMs: 45_000, memoryBytes: 1 << 30 };
 
-const LOOK_MS = 100;
+const TICK_MS = 100;
 const PAGE_BYTES = 4096;
 
 /** Callbacks of a watch. */
@@ -135,19 +135,19 @@ interface Watcher {
   /** The process exceeds a limit. */
   onOverrun(): void;
   /** The process is still running; called a few times per second. */
-  onLook(): void;
+  onTick(): void;
 }
 
 /** Watches a process. Returns a function that stops watching. */
 function watch(pid: number, limits: RunLimits, watcher: Watcher): () => void {
   const deadline = setTimeout(() => watcher.onOverrun(), limits.timeMs);
-  const looks = setInterval(() => {
+  const ticks = setInterval(() => {
     if (residentBytes(pid) > limits.memoryBytes) watcher.onOverrun();
-    else watcher.onLook();
-  }, LOOK_MS);
+    else watcher.onTick();
+  }, TICK_MS);
   return () => {
     clearTimeout(deadline);
-    clearInterval(looks);
+    clearInterval(ticks);
   };
 }
 

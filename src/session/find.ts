@@ -73,7 +73,7 @@ async function newestIn(world: SearchWorld, folder: Folder, wanted: Wanted): Pro
     where: { folder: folder.dir.prefix },
     signal,
     limits: runLimits(world),
-    onLook: () => onProgress?.(files.found),
+    onTick: () => onProgress?.(files.found),
     onOutput: (chunk) => {
       files.add(records.take(chunk).filter((path) => wanted.glob.matches(base + path)));
       return 'more';

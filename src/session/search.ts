@@ -173,7 +173,7 @@ async function listCandidates(search: Search, folder: Folder): Promise<RipgrepEn
     where: { folder: folder.dir.prefix },
     signal: search.options.signal,
     limits: search.limits(),
-    onLook: () => search.options.onProgress?.(candidates.length),
+    onTick: () => search.options.onProgress?.(candidates.length),
     onOutput: (chunk) => {
       const paths = records.take(chunk).map((path) => path.slice('./'.length));
       const wanted = (path: string): boolean => glob.matches(base + path) && kept.matches(base + path);
@@ -216,7 +216,7 @@ async function readHits(search: Search, files: OpenedFiles, reader: HitReader): 
     where: { files: files.descriptors },
     signal: options.signal,
     limits: search.limits(),
-    onLook: () => options.onProgress?.(search.candidates.length),
+    onTick: () => options.onProgress?.(search.candidates.length),
     onOutput: (chunk) => reader.take(chunk),
   });
 }

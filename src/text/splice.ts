@@ -17,7 +17,7 @@ import {
 } from './lines.ts';
 import { type FoldTier, type FoundAnchor, findAnchor } from './match.ts';
 import { type Nearest, nearest } from './nearest.ts';
-import type { Landing, Rivals } from './tiers/block.ts';
+import type { PlacedEdit, Rivals } from './tiers/block.ts';
 import { landLoosely, landOnFound } from './tiers/land.ts';
 
 export interface EditsApplied {
@@ -173,7 +173,7 @@ function applyLoosely(text: string, edit: Edit, options: SpliceOptions): Step | 
   return { kind: 'no-match', ...(like === undefined ? {} : { nearest: like }) };
 }
 
-function landOrRefuse(text: string, landed: Landing | Rivals): Step | Failure {
+function landOrRefuse(text: string, landed: PlacedEdit | Rivals): Step | Failure {
   if ('spans' in landed)
     return { kind: 'ambiguous', count: landed.spans.length, places: anchorPlaces(text, landed.spans) };
   const { span, replacement, tier } = landed;

@@ -10,10 +10,10 @@ import {
   DIALECT_NAMES,
   type Dialect,
   type DialectName,
-  type Renaming,
   renamedNames,
   renameTools,
   type Tool,
+  type ToolRenames,
 } from '../dialect/tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
@@ -51,7 +51,7 @@ export interface ToolsetOptions {
   /** Offer the tools that claim and release paths; default false. */
   readonly claims?: boolean | undefined;
   /** New names for tools, by their names in the dialect. Descriptions and refusals use them too. */
-  readonly rename?: Renaming | undefined;
+  readonly rename?: ToolRenames | undefined;
   /**
    * An absolute path such as `/` or `/memories` that represents the session's root. The model uses
    * it in calls and sees it in receipts, refusals and notices. Only for sessions with one root. The

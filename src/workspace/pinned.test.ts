@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDescriptors } from '../../test/support/descriptors.ts';
 import { makeTree, scratch } from '../../test/support/tree.ts';
-import { HeldDirectory, StandingFolders, strongestGuarantee } from './pinned.ts';
+import { HeldDirectory, RecentFolders, strongestGuarantee } from './pinned.ts';
 import { Workspace } from './workspace.ts';
 
 interface Places {
@@ -51,12 +51,12 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a folder that was walked to a 
   it.each(ROWS)('%s: still has its path %s', (_, stands, happens) => {
     const places = scratch();
     makeTree(places, ['a/b/f: inside']);
-    const standing = new StandingFolders();
-    onTestFinished(() => standing.close());
+    const recent = new RecentFolders();
+    onTestFinished(() => recent.close());
     const path = join(places.root, 'a/b');
-    standing.keep(path, HeldDirectory.open(path)).close();
+    recent.keep(path, HeldDirectory.open(path)).close();
     happens(places);
-    const dir = standing.at(path);
+    const dir = recent.at(path);
     expect(dir !== undefined).toBe(stands);
     if (dir !== undefined) expect(readFileSync(`${dir.prefix}/f`, 'utf8')).toBe('inside');
     dir?.close();
@@ -66,22 +66,22 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a folder that was walked to a 
     const places = scratch();
     const path = join(places.root, 'd');
     mkdirSync(path);
-    const standing = new StandingFolders();
-    standing.keep(path, HeldDirectory.open(path)).close();
+    const recent = new RecentFolders();
+    recent.keep(path, HeldDirectory.open(path)).close();
     rmdirSync(path);
     mkdirSync(path);
-    expect(standing.at(path)).toBeUndefined();
+    expect(recent.at(path)).toBeUndefined();
   });
 
   it('stays open until its last reference is closed', () => {
     const places = scratch();
     makeTree(places, ['a/b/f: inside']);
     const before = openDescriptors();
-    const standing = new StandingFolders();
+    const recent = new RecentFolders();
     const path = join(places.root, 'a/b');
-    const first = standing.keep(path, HeldDirectory.open(path));
-    const second = standing.at(path);
-    standing.close();
+    const first = recent.keep(path, HeldDirectory.open(path));
+    const second = recent.at(path);
+    recent.close();
     first.close();
     first.close();
     expect(readFileSync(`${second?.prefix}/f`, 'utf8')).toBe('inside');

@@ -113,7 +113,7 @@ const MAX_HELD = 64;
  * Folders that were walked a moment ago, held open. The kernel reports the current real path of an open directory,
  * with all links resolved. One such query replaces another walk through all folders on the path.
  */
-export class StandingFolders {
+export class RecentFolders {
   readonly #held = new Map<string, HeldDirectory>();
   #release: NodeJS.Timeout | undefined;
 

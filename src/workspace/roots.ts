@@ -106,7 +106,7 @@ interface NamedInside {
  * Turns strings into paths below the roots, and those into keys. Never reads the file system, so
  * results cannot go stale.
  */
-export class Naming {
+export class WorkspacePaths {
   readonly #roots: readonly Root[];
   readonly #folding: Folding;
   readonly #protection: Protection;

@@ -3,7 +3,7 @@ import { dirname, join, parse, resolve, sep } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import { type Folding, partsBelow } from './lexical.ts';
-import { SharedDirectory, type StandingFolders } from './pinned.ts';
+import { type RecentFolders, SharedDirectory } from './pinned.ts';
 
 /** The number of links that the kernel follows. */
 const MAX_LINKS = 40;
@@ -43,7 +43,7 @@ export type Walked =
 interface Walk {
   readonly roots: readonly Root[];
   readonly folding: Folding;
-  readonly standing: StandingFolders;
+  readonly recent: RecentFolders;
   readonly root: Root;
   readonly parts: readonly string[];
   /** Canonical path of the folder that contains the last part. */
@@ -80,12 +80,12 @@ function walkPlain(request: Walk): Walked | undefined {
 }
 
 /** The folder of the last part; undefined if the path to it is not made of plain folders. */
-function folderOf({ root, parts, folder, standing }: Walk): PinnedDirectory | undefined {
+function folderOf({ root, parts, folder, recent }: Walk): PinnedDirectory | undefined {
   if (parts.length === 1) return new SharedDirectory(root.dir);
-  const stood = standing.at(folder);
-  if (stood !== undefined) return stood;
+  const known = recent.at(folder);
+  if (known !== undefined) return known;
   const dir = enterAll(root.dir, parts);
-  return dir === undefined ? undefined : standing.keep(folder, dir);
+  return dir === undefined ? undefined : recent.keep(folder, dir);
 }
 
 function enterAll(root: PinnedDirectory, parts: readonly string[]): PinnedDirectory | undefined {

@@ -10,8 +10,8 @@ import {
   refused,
 } from '../model/verdict.ts';
 import { type Folding, foldPath, platformFolding } from './lexical.ts';
-import { atLeast, type Guarantee, StandingFolders, strongestGuarantee } from './pinned.ts';
-import { Naming, type OpenedRoots, openRoots, Protection } from './roots.ts';
+import { atLeast, type Guarantee, RecentFolders, strongestGuarantee } from './pinned.ts';
+import { type OpenedRoots, openRoots, Protection, WorkspacePaths } from './roots.ts';
 import { type Root, type Walked, walk } from './walk.ts';
 
 export interface WorkspaceSettings {
@@ -109,11 +109,11 @@ export class Workspace {
   readonly #roots: readonly Root[];
   readonly #protection: Protection;
   readonly #folding: Folding;
-  readonly #naming: Naming;
+  readonly #paths: WorkspacePaths;
   readonly #sealed: readonly string[];
   readonly #released: Protection;
   readonly #readOnly: ReadOnlyFolders;
-  readonly #standing = new StandingFolders();
+  readonly #recent = new RecentFolders();
 
   readonly #opensOwn: boolean;
 
@@ -128,7 +128,7 @@ export class Workspace {
     this.#sealed = folders;
     this.#readOnly = new ReadOnlyFolders(readOnly.map((folder) => foldPath(folder, this.#folding)));
     this.#released = new Protection(options.releaseForCommands ?? [], []);
-    this.#naming = new Naming(roots, this.#folding, this.#protection);
+    this.#paths = new WorkspacePaths(roots, this.#folding, this.#protection);
   }
 
   /** Opens and pins the roots: they stay the same directories even if their names are reused. */
@@ -162,13 +162,13 @@ export class Workspace {
 
   /** Resolves a path through links and pins the directory that contains it. */
   locate(input: string, action: Action, links: 'all' | 'parents' = 'all'): Outcome<{ located: Located }> {
-    const named = this.#naming.read(input);
+    const named = this.#paths.read(input);
     if (named.kind !== 'inside') return refused(refusalOf(named, { path: printable(input), action }));
     const { root, parts, folder } = named;
     const walked = walk({
       roots: this.#roots,
       folding: this.#folding,
-      standing: this.#standing,
+      recent: this.#recent,
       root,
       parts,
       folder,
@@ -186,7 +186,7 @@ export class Workspace {
       return refused(refusalOf({ kind: 'escapes' }, { path: input, action }));
     }
     const plain = walked.parts === parts && walked.root === root;
-    const path = plain ? named.path : this.#naming.resolved(walked.root, walked.parts, input);
+    const path = plain ? named.path : this.#paths.resolved(walked.root, walked.parts, input);
     const glob = this.protectsFrom(path, action);
     if (glob !== undefined) {
       walked.dir.close();
@@ -223,7 +223,7 @@ export class Workspace {
 
   /** The resolved path, by its text alone, assuming no links; undefined if it is not inside the workspace. */
   pathOf(input: string): ResolvedPath | undefined {
-    const named = this.#naming.read(input);
+    const named = this.#paths.read(input);
     return named.kind === 'inside' ? named.path : undefined;
   }
 
@@ -232,17 +232,17 @@ export class Workspace {
     const root = this.#roots.find((candidate) => candidate.canonical === parent.root);
     if (root === undefined) throw new Fault('MISUSE', `not a path of this workspace: ${parent.given}`);
     const parts = parent.relative === '' ? [name] : [...parent.relative.split('/'), name];
-    return this.#naming.resolved(root, parts, parent.given === '.' ? name : `${parent.given}/${name}`);
+    return this.#paths.resolved(root, parts, parent.given === '.' ? name : `${parent.given}/${name}`);
   }
 
   /** The path of a file that a journal records by its key. Does not read the file system. */
   named(key: string, relative: string): ResolvedPath {
-    return this.#naming.known(key, relative);
+    return this.#paths.known(key, relative);
   }
 
   /** The glob or folder that protects this path from every session; undefined if none. */
   protects(path: ResolvedPath): string | undefined {
-    return this.#naming.protects(path);
+    return this.#paths.protects(path);
   }
 
   /** Like `protects`, for one action: some globs do not apply to commands or to undoing them. */
@@ -255,7 +255,7 @@ export class Workspace {
 
   /** The number of levels below a folder at which protection depends on the folder's path. See `globReach`. */
   protectionReach(path: ResolvedPath): number {
-    return this.#naming.reach(path);
+    return this.#paths.reach(path);
   }
 
   /** True if the path is a root. With nested roots, one root may have a name below another. */
@@ -273,7 +273,7 @@ export class Workspace {
   }
 
   close(): void {
-    this.#standing.close();
+    this.#recent.close();
     for (const root of this.#roots) root.dir.close();
   }
 }

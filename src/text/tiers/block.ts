@@ -200,7 +200,7 @@ export interface Texts {
 }
 
 /** The only place of an edit that does not match exactly, and the new text adapted to that place. */
-export interface Landing {
+export interface PlacedEdit {
   readonly tier: MatchTier;
   readonly span: Span;
   readonly replacement: string;

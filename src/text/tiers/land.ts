@@ -1,6 +1,6 @@
 import { endingUsed, lineAt, type Span, splitLines, withEnding } from '../lines.ts';
 import { type FoundAnchor, findAnchor } from '../match.ts';
-import { type Block, blocksLike, type Landing, type Rivals, type Texts } from './block.ts';
+import { type Block, blocksLike, type PlacedEdit, type Rivals, type Texts } from './block.ts';
 import { landOnBlock } from './lines.ts';
 
 /**
@@ -8,7 +8,7 @@ import { landOnBlock } from './lines.ts';
  * order, each alone: copied line numbers, indentation, a blank line, spaces inside lines, escaping. It never takes the
  * first of several places and never measures similarity. Returns {@link Rivals} if more than one place is similar.
  */
-export function landLoosely(text: string, texts: Texts): Landing | Rivals | undefined {
+export function landLoosely(text: string, texts: Texts): PlacedEdit | Rivals | undefined {
   const numbered = landNumbered(text, texts);
   if (numbered !== undefined) return numbered;
   const blocks = blocksLike(text, texts.oldString.split(/\r?\n/));
@@ -26,7 +26,7 @@ export function landOnFound(
   text: string,
   texts: Texts,
   found: Pick<FoundAnchor, 'spans'>,
-): Landing | undefined {
+): PlacedEdit | undefined {
   const [span] = found.spans;
   const block = blocksLike(text, texts.oldString.split(/\r?\n/)).find(({ lines: [first] }) => {
     return first !== undefined && span !== undefined && first.start >= span.start && first.start < span.end;
@@ -74,7 +74,7 @@ const WAYS: readonly Escapes[] = [
  * once. The new text is unescaped the same way, but only by escapes that the anchor contains too. If the new text
  * contains others, of any way, their meaning is unknown and the edit is refused. HTML escapes every character or none.
  */
-function landEscaped(text: string, { oldString, newString }: Texts): Landing | Rivals | undefined {
+function landEscaped(text: string, { oldString, newString }: Texts): PlacedEdit | Rivals | undefined {
   for (const way of WAYS) {
     const anchor = undone(oldString, way);
     if (anchor.used.size === 0) continue;
@@ -126,7 +126,7 @@ const FORMS: readonly RegExp[] = [/^ *(\d{1,7})\t/, /^ *(\d{1,7})→/, /^(\d{1,7
  * Matches an anchor that was copied with the line numbers of a read. Every line must have a number in one format, and
  * the numbers must be correct for the only place of the remaining text. The numbers never choose between two places.
  */
-function landNumbered(text: string, { oldString, newString }: Texts): Landing | Rivals | undefined {
+function landNumbered(text: string, { oldString, newString }: Texts): PlacedEdit | Rivals | undefined {
   for (const form of FORMS) {
     const anchor = unnumbered(oldString, form);
     if (anchor === undefined) continue;

@@ -1,7 +1,7 @@
 import type { MatchTier } from '../../model/results.ts';
 import { equalRuns } from '../diff.ts';
 import { endingUsed } from '../lines.ts';
-import { type Block, type FileLine, type Landing, type Paired, pairUp, type Texts } from './block.ts';
+import { type Block, type FileLine, type Paired, type PlacedEdit, pairUp, type Texts } from './block.ts';
 
 const MAX_EDGE_BLANKS = 2;
 const BLANK_END = /\n[ \t]*$/;
@@ -11,7 +11,7 @@ const BLANK_END = /\n[ \t]*$/;
  * one indentation rule, one blank line, or the width of spaces inside lines. White space at line ends may differ too.
  * Kept lines stay as in the file; new lines are corrected by the same rule.
  */
-export function landOnBlock(text: string, texts: Texts, block: Block): Landing | undefined {
+export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdit | undefined {
   const { oldString, newString } = withoutBlankEnds(texts);
   const anchor = linesOf(oldString);
   const wanted = linesOf(newString);
@@ -222,7 +222,7 @@ function withEnds(
   text: string,
   span: { readonly start: number; readonly end: number },
   { lines, anchor, wanted }: { lines: readonly string[]; anchor: Lines; wanted: Lines },
-): Pick<Landing, 'span' | 'replacement'> {
+): Pick<PlacedEdit, 'span' | 'replacement'> {
   const used = endingUsed(text.slice(span.start, span.end)) ?? endingUsed(text);
   const ending = used === '\r\n' ? '\r\n' : '\n';
   const next = /\r?\n/y;

@@ -5,6 +5,7 @@ import {
   objectIn,
   objectsIn,
   parseJson,
+  stringIn,
   timeIn,
 } from '../model/record.ts';
 
@@ -80,6 +81,39 @@ function codexCut(records: readonly JsonRecord[]): CutOff | undefined {
     turns = turns.slice(0, kept);
   }
   return cut;
+}
+
+/**
+ * Codex, since it stores histories in parts: after a rewind it continues in a new file, whose first record names the end
+ * of the kept part of the former file.
+ */
+interface KeptPart {
+  readonly thread: string;
+  /** The number of records in the kept part. */
+  readonly records: number;
+  readonly endByte: number;
+  /** When the conversation continued from there. */
+  readonly untilMs: number;
+}
+
+/** The kept part that the head of a transcript continues. Undefined if this is not a Codex file after a rewind. */
+export function keptPart(head: string): KeptPart | undefined {
+  const [record] = recordOf(head.slice(0, Math.max(0, head.indexOf('\n'))));
+  const payload = record?.['type'] === 'session_meta' ? objectIn(record, 'payload') : undefined;
+  const base = payload === undefined ? undefined : objectIn(payload, 'history_base');
+  const untilMs = timeOf(record);
+  if (payload === undefined || base === undefined || untilMs === undefined) return undefined;
+  const thread = stringIn(base, 'thread_id');
+  // A fork continues the history of another thread, and is another session.
+  if (thread === undefined || thread !== payload['id']) return undefined;
+  const records = integerIn(base, 'end_ordinal_exclusive') ?? 0;
+  return { thread, records, endByte: integerIn(base, 'end_byte_offset') ?? 0, untilMs };
+}
+
+/** When the kept part ended, if it is the end of this text. Undefined if the text is of another part. */
+export function endOfKeptPart({ records }: KeptPart, tail: string): number | undefined {
+  const last = recordOf(tail.trimEnd().split('\n').at(-1) ?? '')[0];
+  return last?.['ordinal'] === records - 1 ? timeOf(last) : undefined;
 }
 
 /** Gemini CLI: `$rewindTo` names the first removed message. */

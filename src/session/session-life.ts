@@ -3,7 +3,7 @@ import { readSnapshot } from '../disk/read.ts';
 import type { Counterpart } from '../gate/claims.ts';
 import { Gate } from '../gate/gate.ts';
 import type { World } from '../gate/world.ts';
-import { newestCut } from '../history/client-rewind.ts';
+import { endOfKeptPart, keptPart, newestCut } from '../history/client-rewind.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import type { Claim, ClaimOptions } from '../model/claim.ts';
@@ -18,7 +18,7 @@ import { checkedTurn, type TurnMark } from '../model/turn.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { gitPosition } from '../process/git-position.ts';
 import { walkEntries } from '../store/store.ts';
-import { transcriptTail } from '../store/transcript-file.ts';
+import { transcriptsBeside, transcriptTail } from '../store/transcript-file.ts';
 import { withoutSecrets } from '../text/secrets.ts';
 import { claim, endTurn, othersAtWork, release, releaseWithin } from './claim.ts';
 
@@ -41,6 +41,8 @@ export interface SessionHost {
 
 /** Size of the transcript's end that is read. It holds the last two prompts, unless a turn was very long. */
 const MAX_TAIL_BYTES = 4 << 20;
+/** The first record of a transcript holds the instructions of its client. */
+const MAX_HEAD_BYTES = 1 << 20;
 
 /** Number of a session's earlier turns that are searched for an id. */
 const MAX_SEARCHED = 1000;
@@ -317,7 +319,7 @@ class Conversation {
   }
 
   async follow(path: string): Promise<void> {
-    const cut = newestCut(transcriptTail(path, MAX_TAIL_BYTES));
+    const cut = newestCut(transcriptTail(path, MAX_TAIL_BYTES)) ?? cutBetweenFiles(path);
     if (cut === undefined) return;
     const dropped = await this.#ledger.rewound(cut.afterMs, cut.untilMs);
     if (dropped > 0) await this.#note('rewound');
@@ -347,6 +349,17 @@ class Conversation {
     const entry = { kind: 'session', atMs: this.#world.now(), ...this.#ledger.author, root, text } as const;
     await this.#world.store.record({ entries: [entry] });
   }
+}
+
+/** The cut before the first record of this file, if its client continues a rewound conversation in a new file. */
+function cutBetweenFiles(path: string): { readonly afterMs: number; readonly untilMs: number } | undefined {
+  const kept = keptPart(transcriptTail(path, MAX_HEAD_BYTES, MAX_HEAD_BYTES));
+  if (kept === undefined) return undefined;
+  const ends = transcriptsBeside(path, kept.thread).flatMap(
+    (other) => endOfKeptPart(kept, transcriptTail(other, MAX_TAIL_BYTES, kept.endByte)) ?? [],
+  );
+  // Without the former file, nothing is known to be in the kept part.
+  return { afterMs: Math.min(...(ends.length === 0 ? [0] : ends)), untilMs: kept.untilMs };
 }
 
 /** Masks tokens before texts are cut: the journal must not hold even the beginning of one. */

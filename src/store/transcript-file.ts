@@ -37,20 +37,39 @@ export function openTranscript(path: string): TranscriptFile {
   }
 }
 
-/** The end of a transcript as text. Its first line may be cut. '' if the file does not exist yet. */
-export function transcriptTail(path: string, maxBytes: number): string {
+/**
+ * The end of a transcript as text, or the text before the byte `end`. Its first line may be cut. '' if the file does not
+ * exist yet.
+ */
+export function transcriptTail(
+  path: string,
+  maxBytes: number,
+  end: number = Number.POSITIVE_INFINITY,
+): string {
   try {
     const descriptor = openSync(path, 'r');
     try {
-      const { size } = fstatSync(descriptor);
-      const bytes = Buffer.alloc(Math.min(size, maxBytes));
-      const read = readSync(descriptor, bytes, 0, bytes.length, size - bytes.length);
+      const to = Math.min(end, fstatSync(descriptor).size);
+      const bytes = Buffer.alloc(Math.min(to, maxBytes));
+      const read = readSync(descriptor, bytes, 0, bytes.length, to - bytes.length);
       return bytes.subarray(0, read).toString('utf8');
     } finally {
       closeSync(descriptor);
     }
   } catch (error) {
     if (isMissing(error)) return '';
+    throw unreadable(path, error);
+  }
+}
+
+/** The other transcripts (`.jsonl`) in the same folder whose names contain a word. */
+export function transcriptsBeside(path: string, word: string): readonly string[] {
+  try {
+    const names = readdirSync(dirname(path)).filter(
+      (name) => name.includes(word) && name.endsWith('.jsonl') && name !== basename(path),
+    );
+    return names.map((name) => join(dirname(path), name));
+  } catch (error) {
     throw unreadable(path, error);
   }
 }

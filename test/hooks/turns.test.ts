@@ -178,6 +178,78 @@ describe("the client's own rewind", () => {
   });
 });
 
+describe('a rewind of Codex, which continues in a new file', () => {
+  /** The first record of the new file as Codex 0.166.0 wrote it, with short instructions. */
+  const head = (thread: string, base: { readonly records: number; readonly endByte: number }) => ({
+    timestamp: new Date().toISOString(),
+    ordinal: base.records,
+    type: 'session_meta',
+    payload: {
+      ...{
+        session_id: 's',
+        id: 's',
+        cwd: '/repo',
+        runtime_workspace_roots: ['/repo'],
+        cli_version: '0.166.0',
+      },
+      ...{ source: 'vscode', base_instructions: { text: '…' }, history_mode: 'paginated' },
+      history_base: {
+        thread_id: thread,
+        end_ordinal_exclusive: base.records,
+        end_byte_offset: base.endByte,
+      },
+      multi_agent_version: 'v1',
+    },
+  });
+  const tick = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+  /** Reads a.txt, then b.txt in a turn that is cut off. Returns the verdicts of writes to a.txt and b.txt. */
+  async function verdicts(thread: string, folder = places.base): Promise<readonly unknown[]> {
+    const first = join(places.base, 'rollout-1-s.jsonl');
+    let records = 0;
+    const note = () => {
+      const record = {
+        timestamp: new Date().toISOString(),
+        ordinal: records,
+        type: 'event_msg',
+        payload: {},
+      };
+      appendFileSync(first, `${JSON.stringify(record)}\n`);
+      records += 1;
+    };
+    const read = async (path: string, output: string) => {
+      await agent.prompt(path, { transcript: first });
+      note();
+      await agent.send({ event: 'after', action: 'read', input: { path }, output, transcript: first });
+      await tick();
+      note();
+      await tick();
+    };
+    await read('a.txt', 'one\n');
+    const kept = { records, endByte: readFileSync(first).length };
+    await read('b.txt', 'bee\n');
+    mkdirSync(folder, { recursive: true });
+    const transcript = join(folder, 'rollout-2-s_x.jsonl');
+    writeFileSync(transcript, `${JSON.stringify(head(thread, kept))}\n`);
+    await agent.prompt('again', { transcript });
+    const tried = async (path: string, call: string) =>
+      (await agent.send({ ...write(path), transcript, call })).verdict;
+    return [await tried('a.txt', '1'), await tried('b.txt', '2')];
+  }
+
+  it('takes away what was read in the part that was cut off', async () => {
+    expect(await verdicts('s')).toEqual(['pass', 'deny']);
+  });
+
+  it('takes away everything if the former file is in another folder', async () => {
+    expect(await verdicts('s', join(places.base, 'next-day'))).toEqual(['deny', 'deny']);
+  });
+
+  it('is not a fork, whose history is that of another thread', async () => {
+    expect(await verdicts('other')).toEqual(['pass', 'pass']);
+  });
+});
+
 describe('searches', () => {
   it('credit the lines they show, and no others', async () => {
     mkdirSync(join(places.root, 'src'));

@@ -24,7 +24,16 @@ export interface PluginHooks {
   'tool.execute.before'(input: ToolInput, output: { args: unknown }): Promise<void>;
   'tool.execute.after'(input: ToolInput, output: { output: string; metadata?: unknown }): Promise<void>;
   'chat.message'(input: unknown, output: unknown): Promise<void>;
-  event(input: { readonly event: { readonly type: string } }): Promise<void>;
+  event(input: { readonly event: SessionEvent }): Promise<void>;
+}
+
+/** The part of opencode's events that is used here. */
+interface SessionEvent {
+  readonly type: string;
+  readonly properties?: {
+    readonly sessionID?: string;
+    readonly info?: { readonly revert?: { readonly messageID?: string } };
+  };
 }
 
 interface Answer {
@@ -36,8 +45,13 @@ interface Answer {
 export async function LookfirstPlugin({ directory }: PluginInput): Promise<PluginHooks> {
   const ask = (hook: string, input: unknown, output: unknown) =>
     callHook(directory, { hook, directory, input, output });
+  /** The message to which each session is reverted. */
+  const reverted = new Map<string | undefined, string>();
+  /** opencode does not wait for the answer to an event, but the next call depends on it. */
+  let events: Promise<unknown> = Promise.resolve();
   return {
     async 'tool.execute.before'(input, output) {
+      await events;
       const { deny } = await ask('tool.execute.before', input, output);
       if (deny !== undefined) throw new Error(deny);
     },
@@ -50,9 +64,22 @@ export async function LookfirstPlugin({ directory }: PluginInput): Promise<Plugi
     },
     async event({ event }) {
       // All other events are frequent, and the gate ignores them.
-      if (event.type === 'session.compacted') await ask('event', event, undefined);
+      if (event.type !== 'session.compacted' && !isNewRevert(event, reverted)) return;
+      events = Promise.all([events, ask('event', event, undefined)]);
+      await events;
     },
   };
+}
+
+/** True for the first event with a revert. Later events of the session repeat it until the next prompt. */
+function isNewRevert({ type, properties }: SessionEvent, reverted: Map<string | undefined, string>): boolean {
+  if (type !== 'session.updated') return false;
+  const session = properties?.sessionID;
+  const message = properties?.info?.revert?.messageID;
+  const known = reverted.get(session);
+  if (message === undefined) reverted.delete(session);
+  else reverted.set(session, message);
+  return message !== undefined && message !== known;
 }
 
 /** Runs the hook script of the state folder this file was copied to, or the package it is part of. */

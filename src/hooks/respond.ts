@@ -36,6 +36,9 @@ export async function respond(scene: Scene, event: HookEvent): Promise<HookReply
     case 'compacted':
       await session.compacted();
       break;
+    case 'rewound':
+      await session.rewoundBefore(event.before);
+      break;
     case 'turn-end':
     case 'agent-stop':
       await session.settleLeft();

@@ -145,6 +145,11 @@ export class SessionLife {
     return this.#unlessAborted({ signal }, () => this.#conversation.resumeFrom(transcript, options));
   }
 
+  /** Like `rewound`, to the beginning of the turn that has the message. For clients whose ids ascend. */
+  rewoundBefore(message: string): Promise<void> {
+    return this.during(() => this.#conversation.rewoundBefore(message));
+  }
+
   rewound(toMs: number, options: SignalOption = {}): Promise<void> {
     return this.#unlessAborted(options, () => this.#conversation.rewound(toMs));
   }
@@ -316,6 +321,13 @@ class Conversation {
     if (!Number.isFinite(toMs)) throw new Fault('MISUSE', 'a moment to rewind to must be a number');
     await this.#ledger.rewound(toMs);
     await this.#note('rewound');
+  }
+
+  async rewoundBefore(message: string): Promise<void> {
+    const filter = { session: this.#ledger.session, kinds: ['turn'], limit: MAX_SEARCHED } as const;
+    for await (const { turn = '', atMs } of walkEntries(this.#world.store, filter))
+      if (turn <= message) return this.rewound(atMs - 1);
+    return this.rewound(0);
   }
 
   async follow(path: string): Promise<void> {

@@ -30,6 +30,7 @@ function expectedKind(name: string): HookEvent['kind'] {
   if (event === 'PostToolUseFailure' || /^AfterTool-.*-error/.test(name)) return 'failed';
   if (/^(PostToolUse|AfterTool|tool\.execute\.after)$/.test(event)) return 'after';
   if (/^(UserPromptSubmit|BeforeAgent|chat\.message)$/.test(event)) return 'prompt';
+  if (name === 'event-session.updated-revert.json') return 'rewound';
   if (event === 'PostCompact' || name === 'SessionStart-compact.json') return 'compacted';
   if (event === 'SessionStart') return 'start';
   if (event === 'SessionEnd') return 'end';

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newestCut } from '../../src/history/client-rewind.ts';
@@ -6,6 +6,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 import { subAgentChoice } from '../../src/tools/session-choice.ts';
 import { lookfirst } from '../support/command-line.ts';
 import { Hooked, outputOf } from '../support/hooked.ts';
+import { ReplayedClient } from '../support/replayed-client.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 let places: Scratch;
@@ -247,6 +248,58 @@ describe('a rewind of Codex, which continues in a new file', () => {
 
   it('is not a fork, whose history is that of another thread', async () => {
     expect(await verdicts('other')).toEqual(['pass', 'pass']);
+  });
+});
+
+describe('a revert in opencode', () => {
+  const fixture = join(import.meta.dirname, '../fixtures/hooks/opencode/event-session.updated-revert.json');
+  const reverted = JSON.parse(readFileSync(fixture, 'utf8'));
+  const cut = String(reverted.properties.info.revert.messageID);
+
+  it.each([
+    ['the prompt of a turn', cut],
+    ['a later message of that turn', `${cut.slice(0, 12)}b54001JpY5FgQZy23EG8`],
+  ])('to %s takes away what was read since that prompt', async (_what, messageID) => {
+    const client = new ReplayedClient(places, 'opencode');
+    client.session = reverted.properties.sessionID;
+    const prompt = (id: string) =>
+      client.send({
+        hook: 'chat.message',
+        directory: places.root,
+        input: { sessionID: client.session },
+        output: { message: { id }, parts: [{ type: 'text', text: 'go' }] },
+      });
+    const tick = () => new Promise((resolve) => setTimeout(resolve, 5));
+    await prompt('msg_1e48bd2e4001JpY5FgQZy23EG8');
+    await client.read('a.txt');
+    await tick();
+    await prompt(cut);
+    await client.read('b.txt');
+    const info = { ...reverted.properties.info, revert: { ...reverted.properties.info.revert, messageID } };
+    const input = { ...reverted, properties: { ...reverted.properties, info } };
+    await client.send({ hook: 'event', directory: places.root, input });
+    await prompt('msg_1e48c41cc001sZ8tgKveyoiDDt');
+    expect((await client.write('b.txt', 'x')).denied).toBe(true);
+    expect((await client.write('a.txt', 'x')).denied).toBe(false);
+  });
+
+  it('is sent by the plugin once, before the next call', async () => {
+    const sent = join(places.base, 'sent');
+    const bin = join(places.base, 'bin');
+    mkdirSync(bin);
+    copyFileSync(join(import.meta.dirname, '../../dist/opencode.js'), join(bin, 'lookfirst-opencode.mjs'));
+    const script = `#!/bin/sh\nsleep 0.1\ncat >> ${sent}\necho >> ${sent}\n`;
+    writeFileSync(join(bin, 'lookfirst-hook'), script, { mode: 0o755 });
+    const { LookfirstPlugin } = await import(join(bin, 'lookfirst-opencode.mjs'));
+    const plugin = await LookfirstPlugin({ directory: places.root });
+    void plugin.event({ event: reverted });
+    void plugin.event({ event: reverted });
+    await plugin['tool.execute.before']({ tool: 'write', sessionID: 's', callID: 'c' }, { args: {} });
+    const hooks = readFileSync(sent, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).hook);
+    expect(hooks).toEqual(['event', 'tool.execute.before']);
   });
 });
 

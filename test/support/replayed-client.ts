@@ -271,16 +271,16 @@ export class ReplayedClient {
     const cwd = this.#places.root;
     switch (this.#client) {
       case 'cursor':
-        await this.#send({ conversation_id: session, workspace_roots: [cwd], hook_event_name: 'preCompact' });
+        await this.send({ conversation_id: session, workspace_roots: [cwd], hook_event_name: 'preCompact' });
         return;
       case 'opencode': {
         const input = { type: 'session.compacted', properties: { sessionID: session } };
-        await this.#send({ hook: 'event', directory: cwd, input });
+        await this.send({ hook: 'event', directory: cwd, input });
         return;
       }
       default: {
         const name = this.#client === 'vscode' ? 'PreCompact' : 'PostCompact';
-        await this.#send({ session_id: session, cwd, hook_event_name: name });
+        await this.send({ session_id: session, cwd, hook_event_name: name });
       }
     }
   }
@@ -299,10 +299,11 @@ export class ReplayedClient {
     rest: { readonly use: ToolUse; readonly call: string; readonly response?: unknown },
   ): Promise<Replied> {
     const event = { kind, session: this.session, cwd: this.#places.root, mode: this.#mode, ...rest };
-    return this.#send(payloadOf(this.#client, { ...event, response: rest.response }));
+    return this.send(payloadOf(this.#client, { ...event, response: rest.response }));
   }
 
-  async #send(payload: JsonRecord): Promise<Replied> {
+  /** Sends a payload exactly as the client would. */
+  async send(payload: JsonRecord): Promise<Replied> {
     const host = HOOK_HOSTS[this.#client];
     const settings = { host, cwd: this.#places.root, roots: [], state: {} };
     const call = { host, text: JSON.stringify(payload), onFailure: 'deny' } as const;

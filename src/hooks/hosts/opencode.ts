@@ -49,10 +49,23 @@ function understand(payload: JsonRecord): HookEvent | Malformed {
       };
     }
     case 'event':
-      return { ...context, kind: payloadText(input['type']) === 'session.compacted' ? 'compacted' : 'other' };
+      return { ...context, ...sessionEvent(input) };
     default:
       return { ...context, kind: 'other' };
   }
+}
+
+/** A compaction, or a revert, which names the first message that is taken back. */
+function sessionEvent(
+  input: JsonRecord,
+): { readonly kind: 'compacted' | 'other' } | { readonly kind: 'rewound'; readonly before: string } {
+  const type = payloadText(input['type']);
+  if (type === 'session.compacted') return { kind: 'compacted' };
+  const properties = isRecord(input['properties']) ? input['properties'] : {};
+  const info = isRecord(properties['info']) ? properties['info'] : {};
+  const revert = isRecord(info['revert']) ? info['revert'] : {};
+  const before = type === 'session.updated' ? payloadText(revert['messageID']) : undefined;
+  return before === undefined ? { kind: 'other' } : { kind: 'rewound', before };
 }
 
 /** `event` carries the session among the properties. */

@@ -15,19 +15,24 @@ export function chainOn(previous: ChainLink, entries: readonly NewEntry[]): Entr
 }
 
 /** The number and hash of an entry that follows `previous`. */
-export function linkAfter(previous: ChainLink, entry: NewEntry): ChainLink {
+function linkAfter(previous: ChainLink, entry: NewEntry): ChainLink {
+  return linkText(previous, canonicalJson(entry));
+}
+
+/** Like `linkAfter`, for an entry that the caller has serialised as canonical JSON. */
+export function linkText(previous: ChainLink, text: string): ChainLink {
   const seq = previous.seq + 1;
-  return { seq, hash: chainHash(previous.hash, entry, seq) };
+  return { seq, hash: chainHash(previous.hash, text, seq) };
 }
 
 /** True if the entry is exactly the one that was written after `previous`. */
 export function follows(previous: ChainLink, entry: Entry): boolean {
   const { seq, hash: claimed, ...content } = entry;
-  return seq === previous.seq + 1 && claimed === chainHash(previous.hash, content, seq);
+  return seq === previous.seq + 1 && claimed === chainHash(previous.hash, canonicalJson(content), seq);
 }
 
-function chainHash(previousHash: string, entry: NewEntry, seq: number): string {
-  return hash('sha256', `${previousHash}${canonicalJson(entry)}${seq}`);
+function chainHash(previousHash: string, text: string, seq: number): string {
+  return hash('sha256', `${previousHash}${text}${seq}`);
 }
 
 /**
@@ -35,7 +40,13 @@ function chainHash(previousHash: string, entry: NewEntry, seq: number): string {
  * serialising the result again gives the same text. Throws a TypeError for values that JSON cannot hold.
  */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(isFlatAndSorted(value) ? value : sorted(value)) ?? 'null';
+  return JSON.stringify(inCanonicalOrder(value)) ?? 'null';
+}
+
+/** The value with sorted keys: serialising it, or a part of it, gives canonical JSON. Sorting costs more than that. */
+export function inCanonicalOrder<T>(value: T): T {
+  // The cast is safe: the copy differs only in the order of keys.
+  return isFlatAndSorted(value) ? value : (sorted(value) as T);
 }
 
 /** True if the value needs no sorting, as with entries of reads, which are built with sorted keys. */

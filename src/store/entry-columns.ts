@@ -2,7 +2,6 @@ import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { type How, NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
-import { canonicalJson } from './chain.ts';
 import type { ChainLink, EntryFilter, PendingFilter } from './store.ts';
 
 const NONE: readonly string[] = [];
@@ -24,7 +23,7 @@ interface EntryRow {
   readonly hash: string;
 }
 
-/** The values of one row, in the order of {@link EntryRow}. */
+/** The values of one row, in the order of {@link EntryRow}. The entry must be in canonical order. */
 export function entryValues(entry: NewEntry, { seq, hash }: ChainLink): (string | number | null)[] {
   const { atMs, kind, session, root, path, change, ...rest } = entry;
   return [
@@ -36,7 +35,7 @@ export function entryValues(entry: NewEntry, { seq, hash }: ChainLink): (string 
     path === undefined ? null : column(path),
     change === undefined ? null : column(change),
     // The text is canonical, so that a check of the chain needs no parsing.
-    canonicalJson(rest),
+    JSON.stringify(rest),
     hash,
   ];
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
-import { CHAIN_START, canonicalJson } from '../chain.ts';
+import { CHAIN_START, inCanonicalOrder } from '../chain.ts';
 import {
   ancestorsOf,
   column,
@@ -199,10 +199,10 @@ export class RecordWriter {
   }
 
   #entryOf(entry: NewEntry): object {
-    const stored = this.#storedEntry(entry);
+    const stored = inCanonicalOrder(this.#storedEntry(entry));
     const [, a, k, s, r, p, c, t] = entryValues(stored, CHAIN_START);
     const o = touchedKeys(stored);
-    return { a, k, s, r, p, c, t, j: canonicalJson(stored), ...(o.length === 0 ? {} : { o }) };
+    return { a, k, s, r, p, c, t, j: JSON.stringify(stored), ...(o.length === 0 ? {} : { o }) };
   }
 
   #announceOf(announce: PendingChange): object {

@@ -2,7 +2,7 @@ import type { Entry, PendingChange } from '../../model/entry.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { linkAfter } from '../chain.ts';
+import { inCanonicalOrder, linkText } from '../chain.ts';
 import {
   column,
   entryFrom,
@@ -311,8 +311,9 @@ class SqliteStore implements Store {
     const after = head.seq;
     const recent: Entry[] = [];
     for (const entry of entries) {
-      head = linkAfter(head, entry);
-      insert.run(...entryValues(entry, head));
+      const ordered = inCanonicalOrder(entry);
+      head = linkText(head, JSON.stringify(ordered));
+      insert.run(...entryValues(ordered, head));
       for (const key of touchedKeys(entry))
         this.#db.sql('insert into touches values (?, ?)').run(key, head.seq);
       if (CLAIM_KINDS.includes(entry.kind)) recent.push({ ...entry, ...head });

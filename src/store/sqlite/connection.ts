@@ -159,9 +159,9 @@ export class Connection {
     this.#guard.check();
   }
 
-  /** Records the size of the log after a commit, for later checks. */
-  noteInPlace(): void {
-    this.#guard.note();
+  /** Records the size of the log after a commit, for later checks. `first`: only if none is recorded yet. */
+  noteInPlace(when: 'always' | 'first'): void {
+    this.#guard.note(when);
   }
 
   /** A number that changes when another connection has written. */
@@ -245,7 +245,8 @@ class FileGuard {
   }
 
   /** Remembers the size of the log after a commit. */
-  note(): void {
+  note(when: 'always' | 'first'): void {
+    if (when === 'first' && this.#log !== undefined) return;
     const stats = statsOf(`${this.#file}-wal`);
     if (stats !== undefined) this.#log = { identity: identityOf(stats), bytes: stats.size };
   }

@@ -1,6 +1,15 @@
 import { hash } from 'node:crypto';
-import type { Entry } from '../../model/entry.ts';
-import { ancestorsOf, column, entryFrom, fromColumn, INDEXED } from '../entry-columns.ts';
+import type { Entry, NewEntry } from '../../model/entry.ts';
+import { inCanonicalOrder, linkText } from '../chain.ts';
+import {
+  ancestorsOf,
+  column,
+  entryFrom,
+  entryValues,
+  fromColumn,
+  INDEXED,
+  touchedKeys,
+} from '../entry-columns.ts';
 import {
   type ChainLink,
   CLAIM_KINDS,
@@ -11,7 +20,7 @@ import {
 import type { Connection } from './connection.ts';
 import type { SqlValue } from './driver.ts';
 
-export const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)';
+const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)';
 export const SELECT_ENTRY = 'select seq, at_ms, kind, session, root, path, change, rest, hash from entries';
 
 export const SELECT_SEQ = 'select seq from entries';
@@ -114,6 +123,71 @@ export interface Appended {
   readonly head: ChainLink;
   /** Those of {@link CLAIM_KINDS}. */
   readonly recent: readonly Entry[];
+}
+
+const MOVE_HEAD = 'update chain set head_seq = ?, head_hash = ? where head_seq = ? and head_hash = ?';
+
+/** New links of the chain, and the link before them. */
+interface Extension {
+  readonly after: ChainLink;
+  readonly links: readonly ChainLink[];
+}
+
+/** Appends entries to the journal. Nearly always the newest entry is its own: then the head need not be read. */
+export class ChainRows {
+  readonly #db: Connection;
+  #head: ChainLink | undefined;
+
+  constructor(db: Connection) {
+    this.#db = db;
+  }
+
+  /** Call it in a transaction. */
+  append(entries: readonly NewEntry[]): Appended | undefined {
+    if (entries.length === 0) return undefined;
+    const ordered = entries.map((entry) => inCanonicalOrder(entry));
+    const { after, links } = (this.#head && this.#extend(this.#head, ordered)) ?? this.#extendStored(ordered);
+    const recent: Entry[] = [];
+    for (const [index, link] of links.entries()) {
+      const entry = ordered[index];
+      if (entry === undefined) continue;
+      this.#db.sql(INSERT_ENTRY).run(...entryValues(entry, link));
+      for (const key of touchedKeys(entry))
+        this.#db.sql('insert into touches values (?, ?)').run(key, link.seq);
+      if (CLAIM_KINDS.includes(entry.kind)) recent.push({ ...entry, ...link });
+    }
+    return { after: after.seq, head: links.at(-1) ?? after, recent };
+  }
+
+  /** Call it after the commit. */
+  committed({ head }: Appended): void {
+    this.#head = head;
+  }
+
+  /** Moves the head past these entries. Undefined if `after` is not the newest entry. */
+  #extend(after: ChainLink, ordered: readonly NewEntry[]): Extension | undefined {
+    const links: ChainLink[] = [];
+    let head = after;
+    for (const entry of ordered) {
+      head = linkText(head, JSON.stringify(entry));
+      links.push(head);
+    }
+    const moved = this.#db.sql(MOVE_HEAD).run(head.seq, head.hash, after.seq, after.hash);
+    // The cast is safe: every driver returns the number of changed rows.
+    return Number((moved as { changes: number | bigint }).changes) === 1 ? { after, links } : undefined;
+  }
+
+  #extendStored(ordered: readonly NewEntry[]): Extension {
+    const extension = this.#extend(linkIn(this.#db, SELECT_HEAD), ordered);
+    if (extension === undefined) throw new Error('the newest entry changed during a transaction');
+    return extension;
+  }
+}
+
+/** The link in the one row of the table `chain`. */
+export function linkIn(db: Connection, select: string): ChainLink {
+  const { seq, hash: digest } = db.sql(select).get() as ChainLink;
+  return { seq, hash: digest };
 }
 
 /**

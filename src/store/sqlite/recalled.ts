@@ -1,4 +1,5 @@
 import type { Sighting } from '../../model/sighting.ts';
+import type { Writes } from '../store.ts';
 
 /** Number of cached sightings. */
 const MAX_RECALLED = 1000;
@@ -36,7 +37,11 @@ export class Recalled {
 
   /** The version number, read once for calls that arrive together. */
   version(): number {
-    if (this.#asked) return this.#latest;
+    return this.#asked ? this.#latest : this.versionNow();
+  }
+
+  /** The version number, read now. Lookups of the same moment use it, too. */
+  versionNow(): number {
     this.#latest = this.#versionNow();
     this.#asked = true;
     setImmediate(() => {
@@ -51,6 +56,38 @@ export class Recalled {
     if (version === this.#version) return;
     this.#version = version;
     this.#known.clear();
+  }
+}
+
+/**
+ * Knows without a query that no change is pending: the table was seen without changes of other connections, none of
+ * them has written since, and this connection has settled all of its own.
+ */
+export class PendingRows {
+  readonly #own = new Set<string>();
+  /** The version at which the table held changes of this connection only. */
+  #onlyOwn: number | undefined;
+
+  isEmpty(version: number): boolean {
+    return this.#own.size === 0 && this.#onlyOwn === version;
+  }
+
+  /** Called with the whole table. */
+  read(version: number, changes: readonly string[]): void {
+    this.#onlyOwn = changes.every((change) => this.#own.has(change)) ? version : undefined;
+    const found = new Set(changes);
+    for (const change of this.#own) if (!found.has(change)) this.#own.delete(change);
+  }
+
+  /** Called after a commit. */
+  recorded({ announce, settle }: Pick<Writes, 'announce' | 'settle'>): void {
+    for (const change of settle ?? []) this.#own.delete(change);
+    if (announce !== undefined) this.#own.add(announce.change);
+  }
+
+  /** Called when it is not known what was stored. */
+  forget(): void {
+    this.#onlyOwn = undefined;
   }
 }
 

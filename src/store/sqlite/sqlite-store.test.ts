@@ -2,7 +2,15 @@ import { chmodSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSy
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { storeConformance } from '../../../test/store/conformance.ts';
-import { BARE_SIGHTING, changeEntry, effect, file, ROOT, readEntry } from '../../../test/store/samples.ts';
+import {
+  BARE_SIGHTING,
+  changeEntry,
+  effect,
+  file,
+  pendingChange,
+  ROOT,
+  readEntry,
+} from '../../../test/store/samples.ts';
 import { startChild } from '../../../test/support/child.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { loadSqlite, migrate } from './driver.ts';
@@ -60,6 +68,40 @@ describe('recent entries', () => {
     follow();
     expect(followed.map(({ turns }) => turns)).toEqual([written, written]);
     for (const store of stores) await store.close();
+  });
+});
+
+describe('pending changes', () => {
+  it('are found at once, whichever connection announced and settled them', async () => {
+    const path = join(scratch().home, 'state.db');
+    const stores = [await openSqliteStore(path), await openSqliteStore(path)];
+    const open = new Set<string>();
+    // All orders of announcing and settling by the two connections in five steps.
+    for (let order = 0; order < 4 ** 5; order += 7) {
+      for (let step = 0; step < 5; step += 1) {
+        const what = Math.floor(order / 4 ** step) % 4;
+        const [first] = open;
+        const change = what > 1 && first !== undefined ? first : `c${order}-${step}`;
+        const settles = change === first;
+        await stores[what % 2]?.record(settles ? { settle: [change] } : { announce: pendingChange(change) });
+        if (settles) open.delete(change);
+        else open.add(change);
+        for (const store of stores)
+          expect(new Set((await store.pending()).map((pending) => pending.change))).toEqual(open);
+      }
+    }
+    for (const store of stores) await store.close();
+  });
+
+  it('are looked for in the table after a record that failed', async () => {
+    const store = await openSqliteStore(join(scratch().home, 'state.db'));
+    await store.pending();
+    await store.record({ announce: pendingChange('kept') });
+    // Not JSON: the whole record fails, also its settlement.
+    const entries = [changeEntry('kept', [], { atMs: 1n as unknown as number })];
+    await expect(store.record({ settle: ['kept'], entries })).rejects.toThrow();
+    expect((await store.pending()).map(({ change }) => change)).toEqual(['kept']);
+    await store.close();
   });
 });
 

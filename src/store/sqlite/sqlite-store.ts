@@ -2,11 +2,9 @@ import type { Entry, PendingChange } from '../../model/entry.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { inCanonicalOrder, linkText } from '../chain.ts';
 import {
   column,
   entryFrom,
-  entryValues,
   fromColumn,
   matchesPending,
   sightingFrom,
@@ -16,7 +14,6 @@ import {
 import { LateNotes } from '../late-notes.ts';
 import {
   type ChainLink,
-  CLAIM_KINDS,
   type EntryFilter,
   lastChangesOf,
   type Notes,
@@ -31,16 +28,17 @@ import { type Connection, type OpenOptions, openConnection } from './connection.
 import { storeFault } from './driver.ts';
 import {
   type Appended,
+  ChainRows,
   confirmPage,
   entriesQuery,
-  INSERT_ENTRY,
+  linkIn,
   RecentRows,
   SELECT_CHECKPOINT,
   SELECT_ENTRY,
   SELECT_HEAD,
   SELECT_SEQ,
 } from './entry-rows.ts';
-import { Recalled } from './recalled.ts';
+import { PendingRows, Recalled } from './recalled.ts';
 
 /** Number of entries pruned per transaction: few enough that other processes do not wait long for the lock. */
 const PRUNE_STEP = 2000;
@@ -84,6 +82,8 @@ class SqliteStore implements Store {
   readonly #durability: Durability;
   readonly #recalled: Recalled;
   readonly #recent: RecentRows;
+  readonly #pending = new PendingRows();
+  readonly #chain: ChainRows;
   /** The change that was announced last: the files of the database were in place then. */
   #announced: string | undefined;
   /** The result of the last query for a single entry. Weak, because the entry of a large command takes megabytes. */
@@ -96,6 +96,7 @@ class SqliteStore implements Store {
     this.warnings = db.aside === undefined ? [] : [damageWarning(db.aside)];
     this.#recalled = new Recalled(() => db.dataVersion());
     this.#recent = new RecentRows(db, () => this.#recalled.version());
+    this.#chain = new ChainRows(db);
   }
 
   /** Journals the warnings from opening the database. */
@@ -143,25 +144,41 @@ class SqliteStore implements Store {
   async record(writes: Writes): Promise<void> {
     if (changesSightings(writes)) this.#recalled.forget();
     const { announce, settle } = writes;
-    const isNew = announce !== undefined || settle?.some((change) => change !== this.#announced) === true;
-    const appended = this.#db.transaction(() => {
-      if (isNew) this.#db.mustBeInPlace();
-      if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending)) return 'not pending';
-      this.#drop(writes);
-      this.#note(writes);
-      return this.#append(writes);
-    });
-    if (announce !== undefined || settle !== undefined) this.#db.noteInPlace();
+    const appended = this.#write(writes);
+    if (settle !== undefined) this.#db.noteInPlace('always');
+    // The settlement that follows an announcement notes the size after both.
+    else if (announce !== undefined) this.#db.noteInPlace('first');
     if (appended === 'not pending') return;
+    this.#pending.recorded(writes);
     this.#announced = announce?.change;
     for (const { session, sighting } of writes.sightings ?? []) this.#recalled.set(session, sighting);
     if (appended !== undefined) {
+      this.#chain.committed(appended);
       this.#db.head.write(appended.head);
       this.#recent.appended(appended);
     }
     // Sync only announcements: with them and the before-images, a change made before a power cut can be settled after
     // it.
     if (announce !== undefined && this.#durability === 'full') await this.#syncLog();
+  }
+
+  /** Stores all of it or nothing. */
+  #write(writes: Writes): Appended | 'not pending' | undefined {
+    const { announce, settle } = writes;
+    const isNew = announce !== undefined || settle?.some((change) => change !== this.#announced) === true;
+    const work = (): Appended | 'not pending' | undefined => {
+      if (isNew) this.#db.mustBeInPlace();
+      if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending)) return 'not pending';
+      this.#drop(writes);
+      this.#note(writes);
+      return writes.entries === undefined ? undefined : this.#chain.append(writes.entries);
+    };
+    try {
+      return isOneStatement(writes) ? this.#db.attempt(work) : this.#db.transaction(work);
+    } catch (error) {
+      this.#pending.forget();
+      throw error;
+    }
   }
 
   note(notes: Notes): Promise<void> {
@@ -212,8 +229,15 @@ class SqliteStore implements Store {
    */
   async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
     return this.#db.attempt(() => {
+      // Read the version before the table: a change that is announced in between is then found by the next call.
+      const version = this.#recalled.versionNow();
+      if (this.#pending.isEmpty(version)) return [];
       const rows = this.#db.sql('select announced from pending').all() as { announced: string }[];
       const all = rows.map((row) => JSON.parse(row.announced) as PendingChange);
+      this.#pending.read(
+        version,
+        all.map(({ change }) => change),
+      );
       return all.filter((pending) => matchesPending(pending, filter));
     });
   }
@@ -242,8 +266,8 @@ class SqliteStore implements Store {
       // Read the witness first: a concurrent write then makes it older than the head, never newer.
       const witness = this.#db.head.read();
       return {
-        head: this.#link(SELECT_HEAD),
-        checkpoint: this.#link(SELECT_CHECKPOINT),
+        head: linkIn(this.#db, SELECT_HEAD),
+        checkpoint: linkIn(this.#db, SELECT_CHECKPOINT),
         witness,
         bytes: this.#db.bytes(),
       };
@@ -304,29 +328,6 @@ class SqliteStore implements Store {
         .run(column(session.id), JSON.stringify(session));
   }
 
-  #append({ entries = [] }: Writes): Appended | undefined {
-    if (entries.length === 0) return undefined;
-    const insert = this.#db.sql(INSERT_ENTRY);
-    let head = this.#link(SELECT_HEAD);
-    const after = head.seq;
-    const recent: Entry[] = [];
-    for (const entry of entries) {
-      const ordered = inCanonicalOrder(entry);
-      head = linkText(head, JSON.stringify(ordered));
-      insert.run(...entryValues(ordered, head));
-      for (const key of touchedKeys(entry))
-        this.#db.sql('insert into touches values (?, ?)').run(key, head.seq);
-      if (CLAIM_KINDS.includes(entry.kind)) recent.push({ ...entry, ...head });
-    }
-    this.#db.sql('update chain set head_seq = ?, head_hash = ?').run(head.seq, head.hash);
-    return { after, head, recent };
-  }
-
-  #link(select: string): ChainLink {
-    const { seq, hash } = this.#db.sql(select).get() as ChainLink;
-    return { seq, hash };
-  }
-
   #isPending(change: string): boolean {
     return this.#db.sql('select 1 from pending where change = ?').get(column(change)) !== undefined;
   }
@@ -359,4 +360,9 @@ function damageWarning(aside: string): string {
 
 function changesSightings({ sightings = [], forget = [], dropSession }: Writes): boolean {
   return sightings.length > 0 || forget.length > 0 || dropSession !== undefined;
+}
+
+/** True for an announcement alone. It is one row, which SQLite stores as a whole without an explicit transaction. */
+function isOneStatement({ announce, ...others }: Writes): boolean {
+  return announce !== undefined && Object.keys(others).length === 0;
 }

@@ -49,6 +49,8 @@ const MODULES = ['langchain', 'opencode'];
 const PARTS = 'langchain-parts';
 /** Modules that every command of the command line loads. */
 const COMMAND_LINE = ['cli/run-cli.js', 'cli/commands/version.js'];
+/** Modules of Node whose functions are called in nearly every operation. */
+const HOT = ['node:fs', 'node:path', 'node:crypto'];
 /** Packages that are loaded at their first use, because few starts need them. */
 const LATE = [
   'node:child_process',
@@ -123,9 +125,56 @@ async function bundleChunks() {
     },
     ...SMALL,
   });
-  for (const { fileName, code } of made) writeFileSync(`dist/chunks/${fileName}`, inAscii(late(code)));
+  mustNotBeCyclic(made);
+  for (const { fileName, code } of made)
+    writeFileSync(`dist/chunks/${fileName}`, inAscii(late(withPlainExports(withLocalNames(code)))));
   for (const { name, exports } of made.filter(({ isEntry }) => isEntry))
     if (entries.includes(name)) writeFileSync(`dist/${name}.js`, moduleOver(name, exports));
+}
+
+/**
+ * Gives everything that a chunk uses of other chunks and of HOT a constant of its own. A write makes hundreds of these
+ * calls. As a property each needs a lookup, and for another chunk also a call of a getter.
+ */
+function withLocalNames(code) {
+  const header =
+    /^(?:(?:const|let) .*\brequire\(".*\);\n|\w+ = require_rolldown_runtime.*\n)+/.exec(code)?.[0] ?? '';
+  const body = code.slice(header.length);
+  const modules = [...header.matchAll(/(\w+) = require\("([^"]+)"\)/g)].filter(
+    ([, , from]) => HOT.includes(from) || (from.startsWith('./') && !from.includes('rolldown-runtime')),
+  );
+  const names = modules.map(([, name]) => name).join('|');
+  if (names === '') return code;
+  const locals = new Map();
+  const local = (_, name, property) => {
+    locals.set(`${name}$${property}`, `${name}.${property}`);
+    return `${name}$${property}`;
+  };
+  const renamed = body
+    .replace(new RegExp(`\\(0, (${names})\\.([\\w$]+)\\)(?=\\()`, 'g'), local)
+    .replace(/(?<![\w$]|[^.]\.)(require_\w+)\.([\w$]+)/g, (whole, name, property) =>
+      modules.some(([, known]) => known === name) ? local(whole, name, property) : whole,
+    );
+  const constants = [...locals].map(([name, value]) => `${name} = ${value}`);
+  return constants.length === 0 ? code : `${header}const ${constants.join(', ')};\n${renamed}`;
+}
+
+/** Exports values instead of getters: no module changes what it exports, and a chunk is loaded after those it needs. */
+function withPlainExports(code) {
+  return code.replace(
+    /Object\.defineProperty\(exports, "([\w$]+)", \{\s*enumerable: !0,\s*get: function\(\) \{\s*return ([\w$.]+);\s*\}\s*\}\)/g,
+    'exports.$1 = $2',
+  );
+}
+
+/** Throws if chunks need each other while they are loaded: the constants of one would be undefined. */
+function mustNotBeCyclic(made) {
+  const needs = new Map(made.map(({ fileName, imports = [] }) => [fileName, imports]));
+  const visit = (file, path) => {
+    if (path.includes(file)) throw new Error(`chunks need each other: ${[...path, file].join(', ')}`);
+    for (const next of needs.get(file) ?? []) visit(next, [...path, file]);
+  };
+  for (const file of needs.keys()) visit(file, []);
 }
 
 /** Replaces the packages in LATE by objects that load them when a property is read. */

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 
 /** V8 optimises sooner after this many calls. Before that, compiling would cost more than it saves. */
-const CALLS_BEFORE_COMPILING = 100;
+const CALLS_BEFORE_COMPILING = 200;
 /** V8's flag for the amount of code that a function runs before it is optimised: our value, and the default. */
 const [SOON, DEFAULT] = ['--interrupt-budget=10000', '--interrupt-budget=67584'];
 

@@ -120,7 +120,13 @@ export class LateNotes implements Store {
     return noted.size === 0 ? stored : andThen(stored, (found) => new Map([...found, ...noted]));
   }
 
-  async record(writes: Writes): Promise<void> {
+  record(writes: Writes): Promise<void> {
+    // Nearly always nothing waits: a change then needs no further promises.
+    const isIdle = [...this.#peers].every((peer) => peer.#waiting.size === 0 && peer.#leaving === undefined);
+    return isIdle ? this.#store.record(writes) : this.#recordInTurn(writes);
+  }
+
+  async #recordInTurn(writes: Writes): Promise<void> {
     const written = this.#allWritten();
     if (this.#mustWait()) {
       await written;

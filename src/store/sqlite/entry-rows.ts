@@ -229,8 +229,9 @@ export class RecentRows {
     this.#version = version;
     if (cursor === this.#newest) return { entries: [], cursor };
     const { after: known, through, entries: own } = this.#own;
+    // They are in the order of their numbers, and callers ask for the newest.
     if (cursor >= known && through === this.#newest)
-      return { entries: own.filter(({ seq }) => seq > cursor), cursor: through };
+      return { entries: own.slice(own.findLastIndex(({ seq }) => seq <= cursor) + 1), cursor: through };
     const after = cursor === 0 ? Math.max(0, this.#newest - RECENT_ENTRIES) : cursor;
     const older = cursor === 0 && after > 0 ? this.#db.sql(SELECT_CLAIMS).all(after) : [];
     const entries = [...older, ...this.#db.sql(SELECT_RECENT).all(after)].map(entryFrom);

@@ -251,7 +251,7 @@ async function lookUnder(
   if (again === undefined) return undefined;
   return () => {
     again();
-    // A program announced without a lock may overwrite the bytes just written: store them immediately.
+    // A program that announced its change without a lock may overwrite the bytes just written: store them immediately.
     if (left.some(({ foreign }) => foreign?.hold === 'none')) void world.baselines.settled();
   };
 }

@@ -76,7 +76,7 @@ async function displacedBy(
   { sinceMs = 0, ...filter }: EntryFilter,
 ): Promise<ReadonlyMap<string, DisplacedFile>> {
   const displaced = new Map<string, DisplacedFile>();
-  // Compared here: the store would search the whole journal for more entries of that time.
+  // Times are compared here, because the store would search the whole journal for more entries of that time.
   for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] }))
     if (entry.atMs >= sinceMs) addDisplaced(displaced, entry);
   return displaced;

@@ -122,10 +122,10 @@ async function viewOf(world: World, session: string, looking: Looking<Located>):
   if (request.depth === 'glance' && facts.freshness === 'same' && request.expectedRevision === undefined)
     return view;
   const known = countingSighting(sighting);
-  // Only a glance trusts the stamp, so drop the freshness that came from it.
+  // Only a `glance` may rely on the stamp, so drop the freshness derived from it.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
   const read = await readBytes(world, session, { located, known, request });
-  // Other bytes than the session had seen before it deleted the file: it has seen nothing of them.
+  // The file has other bytes than the session saw before it deleted the file, so nothing of them counts as seen.
   if (read.isUnseen && !mayRead(world, facts, undefined))
     return { ...view, facts: { ...facts, freshness: undefined } };
   const seen = { ...facts, freshness: undefined, ...read.facts };

@@ -199,7 +199,7 @@ function stepOf(world: World, { change, content, arrival }: Relocating): Step {
 function modeAfter(change: Relocation, { stats }: Snapshot): number {
   const mode = modeOf(stats) & 0o777;
   if (change.kind === 'move' || change.executable === undefined) return mode;
-  // Like git: those who may read the file may execute it.
+  // As git does: users who may read the file may execute it.
   return change.executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 

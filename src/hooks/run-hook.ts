@@ -172,7 +172,7 @@ function isForResident({ env, platform }: HookProcess, { roots, session }: HookS
   );
 }
 
-/** The text to print, by a living resident of this program; undefined without one. */
+/** The answer of a running resident of this program, as text to print; undefined if there is none. */
 async function askCurrentResident(
   around: HookProcess,
   { host, text, declaredEvent, onFailure }: HookCall,

@@ -55,7 +55,7 @@ class Door {
       const waiting = { sharing, enter };
       const giveUp = (): void => {
         this.#waiting = this.#waiting.filter((other) => other !== waiting);
-        // Others may have waited only for this request.
+        // Later requests may have waited only because of this one.
         this.#admitNext();
         resolve(false);
       };

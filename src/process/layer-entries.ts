@@ -135,7 +135,7 @@ function takeFileMarks(
     remove();
   } catch (error) {
     if (errnoOf(error) !== 'EACCES') throw error;
-    // The file may not be written to, like git's objects. That fails at the first attribute.
+    // The file has no write permission, like git's objects, so removing the first attribute has failed.
     fchmodSync(fd, mode | 0o200);
     remove();
     fchmodSync(fd, mode);

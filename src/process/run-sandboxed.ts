@@ -59,7 +59,7 @@ export async function runSandboxed(
     // messages.
     env: { ...options.env, LC_ALL: 'C' },
     stdio: [stream === 'inherit' ? 'inherit' : 'ignore', stream, stream, 'pipe', 'pipe'],
-    // A group of its own, so that `end` reaches every process. A command at a terminal needs the terminal's group.
+    // The command gets its own process group, so that `end` reaches every process. At a terminal it needs the terminal's group.
     detached: stream === 'pipe',
   });
   let why: 'timeout' | 'cancelled' | undefined;
@@ -95,7 +95,7 @@ export async function runSandboxed(
     });
   }
   try {
-    // Meanwhile the sandbox is built.
+    // The sandbox is built while this waits.
     clockTicked(layer);
     const start = child.stdio[START_FD] as Writable;
     start.once('error', () => {});

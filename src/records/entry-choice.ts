@@ -45,7 +45,7 @@ export class EntryChoice {
   /** The chosen entries, newest first unless `more` asks for another order. */
   async *of(store: Store, more: EntryFilter = {}): AsyncGenerator<Entry> {
     let left = this.#limit;
-    // The store applies its limit before entries are left out here, so it can be used only if none are.
+    // The store applies its limit before entries are dropped here, so its limit is usable only if none are dropped.
     const isExact = this.#folder === undefined && this.#continued === undefined;
     const limit = isExact && left < Infinity ? { limit: left } : {};
     for await (const entry of walkEntries(store, { ...this.#filter, ...more, ...limit })) {

@@ -127,7 +127,7 @@ async function viewersOf(
   key: string,
 ): Promise<string[]> {
   if (session) return [session];
-  // All at once: each is a small query, and one after the other they would be as many round trips.
+  // Query all sessions at the same time: one after the other, each query would cost a round trip.
   const seen = await Promise.all(sessions.map(({ id }) => world.store.recallMany(id, [key])));
   return sessions.map(({ id }) => id).filter((_, index) => seen[index]?.has(key) === true);
 }

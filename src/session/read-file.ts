@@ -85,7 +85,7 @@ function readLocated(
   const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = options;
   if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
   return andThen(recallIfPossible(ledger, located.place.path.key), (earlier) => {
-    // Written out, because spreading the request takes longer than locating the file.
+    // The fields are named one by one, because spreading the request takes longer than locating the file.
     const { watching, from, pageEnds, maxAnswerBytes = world.policy.maxAnswerBytes } = request;
     const reading: Reading = {
       world,
@@ -294,7 +294,7 @@ function* shownSizes(text: FileText, range: LineRange, maxLineChars: number): Ge
     const found = body.indexOf(NEWLINE, at);
     const newline = found === -1 ? body.length : found;
     const end = newline > at && body[newline - 1] === RETURN && found !== -1 ? newline - 1 : newline;
-    // A line of few bytes has at most as many characters.
+    // A line has at most as many characters as bytes, so a short line need not be decoded.
     yield end - at <= maxLineChars ? end - at : cutSize(body.toString('utf8', at, end));
     at = newline + 1;
   }

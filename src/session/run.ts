@@ -121,7 +121,7 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
     committed = await commitCommand(world, ledger, { ...commit, times: ended.times });
   } catch (error) {
     const isKept = keepLayer(layer, record);
-    // On a full disk the layer may be what fills it.
+    // If the disk is full, the layer may be the reason.
     if (!isKept) removeLayer(layer);
     throw notCommitted(error, isKept ? layer.id : undefined);
   }

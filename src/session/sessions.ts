@@ -60,7 +60,8 @@ export class Sessions implements SessionHost {
    * `client` is the program that it belongs to.
    */
   async session(id?: string, client?: string): Promise<GatedSession> {
-    // A policy for one session alone would be a second set of rules for the same files.
+    // The second argument may be mistaken for options with a policy. A policy per session would mean two sets of rules
+    // for the same files.
     if (client !== undefined && typeof client !== 'string')
       throw new Fault(
         'MISUSE',
@@ -148,7 +149,7 @@ export class Sessions implements SessionHost {
       ...(forked === undefined ? {} : { forked }),
       ...program,
     };
-    // An open session goes on in this process: hooks run one process per call while there is no resident.
+    // An open session continues in this process: hooks run one process per call while there is no resident.
     const known = kept?.closedMs === undefined ? SESSION_CONTINUED : 'resumed';
     const text = kept === undefined ? 'opened' : known;
     const entry = {

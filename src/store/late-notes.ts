@@ -164,7 +164,7 @@ export class LateNotes implements Store {
     return this.#store.lastChanges(keys);
   }
 
-  /** Leaves out waiting notes: they are this process's own. */
+  /** Does not include waiting notes, which are only reads: they matter for no claim. */
   recent(cursor: number): RecentEntries {
     return this.#store.recent(cursor);
   }

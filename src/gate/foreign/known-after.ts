@@ -82,7 +82,7 @@ async function coverageAfter(
 ): Promise<Coverage> {
   const { effect, write, snapshot } = written;
   const expected = write.text === 'whole' || write.text === 'parts' ? fileOf(effect.after) : undefined;
-  // If the bytes are as expected, lines need no comparison; a file may be too large for one.
+  // If the bytes are as expected, comparing lines is unnecessary; for a large file it may be impossible.
   if (write.text === 'whole' && expected !== undefined && sameFingerprint(expected, snapshot.fingerprint))
     return WHOLE;
   const given = expected === undefined ? undefined : await world.baselines.recall(expected);

@@ -137,7 +137,7 @@ function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
     return { sighting: seen, bytes, current: true };
   }
   if (ranges !== undefined) {
-    // Some lines of a file that has changed since. The rest of the bytes they came from is unknown.
+    // These lines come from a file that has changed since. The rest of its earlier bytes is unknown.
     const coverage: Coverage = { kind: 'none' };
     return {
       sighting: { fingerprint, stamp, racy, coverage, totalLines, flags },

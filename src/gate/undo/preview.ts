@@ -70,7 +70,7 @@ function isTooLarge({ policy }: World, side: Side): boolean {
 export function foldersInUse(world: World, steps: readonly UndoStep[]): ReadonlySet<string> {
   const going = new Set(steps.flatMap(leavingOf));
   const inUse = new Set<string>();
-  // Innermost first, in the order of removal.
+  // Steps come in the order of removal, innermost first.
   for (const step of steps) {
     if (!isFolderToGo(step) || step.lookAt !== step.key) continue;
     const names = namesAt(world, step.key);

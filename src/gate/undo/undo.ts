@@ -68,7 +68,7 @@ export async function undo(
       return refused({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
     const fetched = ledger.earlier.prefetch();
     try {
-      // Under the locks: another process may have changed these files meanwhile, or undone the same change.
+      // Plan again under the locks if the journal has grown: another process may have undone the same change.
       const end = await journalEnd(world);
       const isCurrent = end !== undefined && end === journal;
       const again = isCurrent ? planned : await plan(world, ledger, selection);

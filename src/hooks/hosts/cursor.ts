@@ -81,7 +81,7 @@ function understand(payload: JsonRecord): HookEvent | Malformed {
     case 'sessionEnd':
       return { ...context, kind: 'end' };
     default:
-      // preToolUse and postToolUse also fire for what afterFileEdit, beforeShellExecution and afterShellExecution report.
+      // preToolUse and postToolUse fire too for calls that afterFileEdit, beforeShellExecution and afterShellExecution report.
       return { ...context, kind: 'other' };
   }
 }

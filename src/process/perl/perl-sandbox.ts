@@ -111,7 +111,7 @@ export function perlArgv(tools: SandboxTools, perl: PerlTools, plan: SandboxPlan
   const lists = [plan.boundThrough, plan.layered, hidden('folder'), hidden('file')];
   return [
     perl.program,
-    // The administrator's own start-up code would run in every sandbox.
+    // `-f` skips the administrator's start-up code, which would otherwise run in every sandbox.
     '-f',
     '-e',
     PERL_SANDBOX,

@@ -147,7 +147,7 @@ function removePlain(
   sha256: string,
   { ino, mtimeMs }: { readonly ino: number; readonly mtimeMs: number },
 ): boolean {
-  // A temporary name, removed if this process dies: the compressed bytes are stored already.
+  // The image first gets a temporary name, which is cleaned up if this process dies: its compressed form is stored already.
   const [image, aside] = [folder.image(sha256), folder.ready(folder.temp())];
   if (!setAside(image, aside)) return false;
   const stats = statsOf(aside);

@@ -38,7 +38,7 @@ async function prepare(db: PostgresConnection): Promise<void> {
   try {
     await makePartitions(db, Date.now());
   } catch (error) {
-    // A reader may not make them, and needs none.
+    // A role that may only read cannot create partitions, and needs none.
     if (!(error instanceof Fault && error.reason === 'read-only')) throw error;
   }
 }

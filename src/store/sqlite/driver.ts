@@ -43,7 +43,7 @@ function builtInDriver(): SqliteDriver | undefined {
       Reflect.apply(emitWarning, process, [warning, ...rest]);
   };
   try {
-    // The types of Node 20 lack it. The interface above matches Node's documentation since 22.13.
+    // The types of Node 20 lack this module. The interface above matches Node's documentation since 22.13.
     return process.getBuiltinModule('node:sqlite') as SqliteDriver | undefined;
   } finally {
     process.emitWarning = emitWarning;

@@ -90,7 +90,7 @@ async function run(): Promise<void> {
     return;
   }
   await begin();
-  // The frame after the one with the data. The mark is for the benchmark.
+  // Waits for the frame after the one that shows the data. The benchmark reads the mark.
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
       performance.mark('first-picture');

@@ -211,7 +211,7 @@ export async function lockRemembered(
   return { basis: remembered.basis, release };
 }
 
-/** Like `lockRemembered`, always by what the store says. */
+/** Like `lockRemembered`, but always queries the store. */
 export async function lockLooked(
   world: World,
   keys: readonly string[],

@@ -66,8 +66,8 @@ export async function runSandboxed(
   let again: NodeJS.Timeout | undefined;
   const end = (reason: 'timeout' | 'cancelled'): void => {
     why ??= reason;
-    // The death of bubblewrap ends the namespace's first process and all others in it. While bubblewrap is still
-    // starting, that process does not notice, and would wait for ever.
+    // Killing bubblewrap ends all processes of its namespace. While bubblewrap is still starting, the first process of the
+    // namespace would not notice its death and would wait for ever, so the whole process group is killed.
     if (stream === 'inherit' || !isGroupKilled(child.pid)) child.kill('SIGKILL');
     // A confined command may have left the group a moment before, while bubblewrap did not yet watch it.
     const { id } = options;

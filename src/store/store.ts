@@ -22,7 +22,7 @@ export interface Store {
   recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>>;
   /**
    * The result of `recallMany`, from memory and without waiting. Undefined if this process does not know all
-   * sightings of the session. It may be outdated, so a change that is judged by it announces itself with the basis.
+   * sightings of the session. It may be outdated, so the announcement of a change judged by it must include the basis.
    * Present if a round trip is slow.
    */
   readonly remembered?: (session: string, keys: readonly string[]) => Remembered | undefined;

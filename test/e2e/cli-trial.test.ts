@@ -270,7 +270,7 @@ describe('lookfirst init and remove', () => {
   describe('a gate that init put before another server', () => {
     const official = new URL(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
 
-    /** The file of VS Code with the official server behind our proxy, and the check of doctor about that proxy. */
+    /** Configures VS Code with the official server behind our proxy. Returns what `doctor` reports about that proxy. */
     async function proxied(change: (text: string) => string = (text) => text) {
       const places = scratch();
       const file = join(places.root, '.vscode/mcp.json');

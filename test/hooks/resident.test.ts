@@ -242,7 +242,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     await expect.poll(residents).toEqual([]);
   });
 
-  it('is not needed: Node itself asks the resident of its program, also when npm has linked it', async () => {
+  it('is not needed if a resident runs: Node queries the resident of its own program, even through a link', async () => {
     const program = copyOfProgram();
     const link = join(base, 'linked');
     symlinkSync(program, link);

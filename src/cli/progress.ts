@@ -45,6 +45,11 @@ export class Progress {
   }
 }
 
+/** Shows that the store is being opened. The first start of a fleet makes its tables, and other processes wait for that. */
+export function opening<T>({ terminal }: { readonly terminal: Terminal }, work: Promise<T>): Promise<T> {
+  return new Progress(terminal).during('opening the store', work);
+}
+
 /** Formats the bar: `[########----------------] 33 %`. */
 export function bar(done: number, total: number): string {
   const part = total <= 0 ? 1 : Math.min(1, Math.max(0, done / total));

@@ -9,6 +9,7 @@ import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
+import { opening } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { missing } from '../words.ts';
 
@@ -58,7 +59,7 @@ Examples:
 async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Promise<ExitCode> {
   const places = placesOf(cli, flags);
   const isChange = path !== undefined && flags.revoke !== true;
-  const records = await (isChange ? Records.openOrCreate(places) : Records.open(places));
+  const records = await opening(cli, isChange ? Records.openOrCreate(places) : Records.open(places));
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
   try {
     if (path === undefined) return await list(cli, await grantViews(records, scope), flags);

@@ -6,6 +6,7 @@ import { phrase } from '../../report/bounded.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode, version } from '../cli.ts';
 import { addCommonFlags } from '../flags.ts';
+import { opening } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import type { Times } from '../words.ts';
 
@@ -34,7 +35,7 @@ Examples:
   lookfirst blame src/*.ts --agent-trace     for programs that read agent-trace.dev records`;
 
 async function print(cli: Cli, files: readonly string[], flags: BlameFlags): Promise<ExitCode> {
-  const records = await Records.open(placesOf(cli, flags));
+  const records = await opening(cli, Records.open(placesOf(cli, flags)));
   try {
     const blamed: Blame[] = [];
     for (const path of files) {

@@ -10,6 +10,7 @@ import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, parseDuration, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
+import { opening } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { missing } from '../words.ts';
 
@@ -83,7 +84,7 @@ async function run(cli: Cli, request: ClaimsRequest): Promise<ExitCode> {
     const refused = await refuseAgent(cli, 'claims release', flags);
     if (refused !== undefined) return refused;
   }
-  const records = await Records.open(placesOf(cli, flags));
+  const records = await opening(cli, Records.open(placesOf(cli, flags)));
   try {
     if (request.action === 'list') return await list(cli, await claimViews(records, which), flags);
     const target = request.target === '' ? undefined : request.target;

@@ -15,6 +15,7 @@ import {
   type FilterFlags,
   linesOption,
 } from '../flags.ts';
+import { opening } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
 
 interface DiffFlags extends FilterFlags, StateFlags {
@@ -46,7 +47,7 @@ Examples:
   lookfirst diff --since 2h --json`;
 
 async function diff(cli: Cli, change: string | undefined, flags: DiffFlags): Promise<ExitCode> {
-  const records = await Records.open(placesOf(cli, flags));
+  const records = await opening(cli, Records.open(placesOf(cli, flags)));
   try {
     const changes = await chosen(cli, records, { change, flags });
     if (changes.length === 0) return await nothing(cli, change, flags);

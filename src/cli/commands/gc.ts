@@ -8,7 +8,7 @@ import type { Sessions } from '../../session/sessions.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, durationParser, unusedSessionOption } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
-import { Progress } from '../progress.ts';
+import { opening, Progress } from '../progress.ts';
 
 interface GcFlags extends StateFlags {
   readonly json?: boolean;
@@ -81,7 +81,7 @@ async function refuseOwnLimits(cli: Cli, flags: GcFlags): Promise<ExitCode | und
 
 async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
   // Fails if the database is damaged, as in every other command. Only a server sets a damaged database aside.
-  await (await Records.open(placesOf(cli, flags))).close();
+  await (await opening(cli, Records.open(placesOf(cli, flags)))).close();
   const sessions = await openWorkspace(cli, flags, [cli.cwd]);
   const progress = new Progress(cli.terminal);
   try {

@@ -17,7 +17,7 @@ import {
   kindOption,
   limitOption,
 } from '../flags.ts';
-import { Progress } from '../progress.ts';
+import { opening, Progress } from '../progress.ts';
 
 interface LogFlags extends FilterFlags, StateFlags {
   readonly json?: boolean;
@@ -60,7 +60,7 @@ Examples:
 async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
   const isFollowing = flags.follow === true;
   const places = placesOf(cli, flags);
-  const records = await (isFollowing ? Records.openOrCreate(places) : Records.open(places));
+  const records = await opening(cli, isFollowing ? Records.openOrCreate(places) : Records.open(places));
   try {
     if (flags.verify === true) return await verify(cli, records, flags);
     const chosen = entryRequest(cli, flags);

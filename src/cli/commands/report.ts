@@ -9,6 +9,7 @@ import { placesOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
+import { opening } from '../progress.ts';
 
 interface Flags extends ScopeFlags, StateFlags {
   readonly json?: boolean;
@@ -47,7 +48,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 async function report(cli: Cli, { json, session, limit, ...flags }: Flags): Promise<ExitCode> {
-  const records = await Records.open(placesOf(cli, flags));
+  const records = await opening(cli, Records.open(placesOf(cli, flags)));
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
   try {
     const found: ObservedRefusal[] = [];

@@ -10,6 +10,7 @@ import { placesOf } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, gather, limitOption } from '../flags.ts';
 import { reachOf, refuseBeyond } from '../operator.ts';
+import { opening } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { runUndoJob, type UndoFlags } from '../undo-job.ts';
 import { rewoundText } from '../undo-text.ts';
@@ -117,7 +118,7 @@ async function withRecords<T>(
   flags: Flags,
   use: (records: Records, scope: Scope) => Promise<T>,
 ): Promise<T> {
-  const records = await Records.open(placesOf(cli, flags));
+  const records = await opening(cli, Records.open(placesOf(cli, flags)));
   try {
     return await use(records, new Scope({ cwd: cli.cwd, root: flags.root }));
   } finally {

@@ -14,6 +14,7 @@ import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { sessionTable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
+import { opening } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { missing } from '../words.ts';
 
@@ -44,7 +45,7 @@ export function defineSessions(cli: Cli): Command {
       if (action === 'list' && id !== undefined) command.error(`error: unexpected argument '${id}'`);
       const refused = action === 'forget' ? await refuseAgent(cli, 'sessions forget', flags) : undefined;
       if (refused !== undefined) return cli.end(refused);
-      const records = await Records.open(placesOf(cli, flags));
+      const records = await opening(cli, Records.open(placesOf(cli, flags)));
       try {
         cli.end(
           action === 'list' || id === undefined

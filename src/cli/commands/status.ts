@@ -27,6 +27,7 @@ import type { Sessions } from '../../session/sessions.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath, sessionTable, writerWords } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
+import { opening } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import type { Times } from '../words.ts';
 
@@ -100,7 +101,7 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
 }
 
 async function lookAround(cli: Cli, scope: Scope, flags: StatusFlags): Promise<StatusPlaces> {
-  const records = await Records.open(placesOf(cli, flags));
+  const records = await opening(cli, Records.open(placesOf(cli, flags)));
   try {
     return await surroundings(records, scope);
   } finally {

@@ -10,6 +10,7 @@ import { placesOf } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, addScopeFlags, entryRequest, type FilterFlags, sinceOption } from '../flags.ts';
 import { type Reach, reachOf, refuseBeyond } from '../operator.ts';
+import { opening } from '../progress.ts';
 import { refuseUndo, runUndoJob, type UndoFlags } from '../undo-job.ts';
 import { undoneText } from '../undo-text.ts';
 
@@ -83,7 +84,7 @@ async function jobsFor(
 ): Promise<UndoJob[] | 'beyond'> {
   const newestOf = reach.session ?? (cli.env['LOOKFIRST_SESSION'] || undefined);
   const session = flags.session ?? (flags.since === undefined ? undefined : reach.session);
-  const records = await Records.open(placesOf(cli, flags));
+  const records = await opening(cli, Records.open(placesOf(cli, flags)));
   try {
     const named = change === undefined ? undefined : await records.change(change);
     if (!reach.includes(named?.session ?? session ?? newestOf ?? '')) return 'beyond';

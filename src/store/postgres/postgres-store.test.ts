@@ -28,6 +28,7 @@ import { openPostgresStore } from './open.ts';
 import { PostgresImages } from './postgres-images.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { makePartitions, migratePostgres, schemaVersions } from './schema.ts';
+import { MIGRATION_LOCK } from './server-functions.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -110,6 +111,25 @@ function schemaTests(server: PostgresServer, connect: Connect): void {
     const db = await connect(url);
     await db.query(`update ${db.schema}.meta set version = 99`);
     await expect(openPostgresStore(url)).rejects.toMatchObject({ code: 'STORE_FAILED', reason: 'newer' });
+  });
+
+  it('is waited for longer than other calls while another process makes it', async () => {
+    const url = server.url();
+    const other = await PostgresConnection.open(url);
+    onTestFinished(() => other.close());
+    const done: string[] = [];
+    const making = other
+      .maintain(`do $$ begin perform pg_advisory_xact_lock(${MIGRATION_LOCK}); perform pg_sleep(6); end $$`)
+      .then(() => done.push('made'));
+    const watcher = await PostgresConnection.open(url);
+    onTestFinished(() => watcher.close());
+    const held = `select 1 from pg_locks where locktype = 'advisory' and objid = ${MIGRATION_LOCK} and granted`;
+    await expect.poll(async () => (await watcher.query(held)).length, { timeout: 10_000 }).toBe(1);
+    const store = await openPostgresStore(url);
+    done.push('opened');
+    await store.close();
+    await making;
+    expect(done).toEqual(['made', 'opened']);
   });
 
   it('of an older version is updated, however many processes start at the same time', async () => {

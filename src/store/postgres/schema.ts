@@ -102,6 +102,9 @@ drop function if exists ${s}.lf_append(${s}.chains, jsonb, jsonb), ${s}.lf_chain
   ${s}.lf_checkpoint(text, bigint), ${s}.lf_prune_reads(bigint);`;
 }
 
+/** Seconds for which a starting process waits while another one updates the schema. Less than its deadline. */
+const LOCK_S = 50;
+
 /** Updates the schema to the newest version. A newer schema, or missing rights to create one, is a Fault. */
 export async function migratePostgres(db: PostgresConnection): Promise<void> {
   const version = await versionOf(db);
@@ -112,6 +115,7 @@ export async function migratePostgres(db: PostgresConnection): Promise<void> {
   // One statement block is one transaction. It checks the version again under the lock, because another process may
   // have migrated first.
   const script = `do $migration$ declare at int := 0; had int; begin
+    perform set_config('lock_timeout', '${LOCK_S}s', true);
     perform pg_advisory_xact_lock(${MIGRATION_LOCK});
     create schema if not exists ${s};
     if to_regclass('${s}.meta') is not null then select version into at from ${s}.meta; end if;
@@ -122,7 +126,7 @@ export async function migratePostgres(db: PostgresConnection): Promise<void> {
     if at > had then ${executed(serverFunctions(s))} end if;
     update ${s}.meta set version = at;
   end $migration$`;
-  await db.query(script);
+  await db.maintain(script);
 }
 
 /** Makes the missing partitions of today and the next days. */

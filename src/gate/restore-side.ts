@@ -36,6 +36,8 @@ export interface RestoreHow {
   readonly staged?: Staged | undefined;
   /** The stamp of a file that moves back, if an equal stamp proves that it still holds its bytes. */
   readonly stamp?: Stamp | undefined;
+  /** Set if later steps may change the contents of a restored folder; see `closeFolder`. */
+  readonly open?: true;
 }
 type Taking = UndoStep & RestoreHow;
 
@@ -54,7 +56,7 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
     // A link has replaced a parent folder: the file behind it is another file.
     if (located.place.path.key !== step.key) return conflict('changed');
     if (step.from !== undefined) return moveBack(world, { ...step, ...how }, located);
-    if (sameContent(step.expect, step.restore)) return changeMode(located, step);
+    if (sameContent(step.expect, step.restore)) return changeMode(located, { ...step, ...how });
     if (isFolderAsMeant(located, step)) return { ...RESTORED, idle: true };
     const taken = await takeAway(world, located, { ...step, ...how });
     if (!taken.ok || step.restore.kind === 'absent') return taken;
@@ -102,16 +104,35 @@ function isFolderAsMeant(located: Located, { expect, restore: after }: UndoStep)
 }
 
 /** Changes only the permissions. */
-function changeMode({ place }: Located, { expect, restore: after }: UndoStep): Restored {
+function changeMode({ place }: Located, { expect, restore: after, open }: Taking): Restored {
   if (after.kind === 'file' && expect.kind === 'file') {
     const changed = setFileMode(place, after.mode, { fingerprint: expect.fingerprint });
     return changed.ok ? RESTORED : changed;
   }
   if (after.kind !== 'directory') return RESTORED;
   const folder = place.dir.enter(place.name);
-  setFolderMode(folder, after.mode);
+  setFolderMode(folder, open ? after.mode | OWNER : after.mode);
   folder.close();
   return RESTORED;
+}
+
+/** Permissions that an ordinary user needs to change the contents of a folder. */
+const OWNER = 0o700;
+
+/** Gives a folder that was restored with `open` its own mode, after its contents are complete. */
+export function closeFolder(world: World, { key, restore: after }: UndoStep): void {
+  if (after.kind !== 'directory' || (after.mode & OWNER) === OWNER) return;
+  const outcome = world.workspace.locate(key, 'undo', 'parents');
+  if (!outcome.ok) return;
+  const { located } = outcome;
+  try {
+    if (located.place.path.key !== key || !located.exists || !located.stats.isDirectory()) return;
+    const folder = located.place.dir.enter(located.place.name);
+    setFolderMode(folder, after.mode);
+    folder.close();
+  } finally {
+    located.place.dir.close();
+  }
 }
 
 /** Removes the present content if it is in the way. A file that is replaced by a file stays until the rename. */
@@ -188,7 +209,7 @@ async function put(world: World, located: Located, step: Taking): Promise<Restor
   try {
     await folders.sync();
     if (step.restore.kind === 'directory') {
-      setFolderMode(folders.dir, step.restore.mode);
+      setFolderMode(folders.dir, step.open ? step.restore.mode | OWNER : step.restore.mode);
       return { ...RESTORED, made: madeEffects(located, { made: made - 1, mode }) };
     }
     if (made > 0 && step.folderMode !== undefined) setFolderMode(folders.dir, step.folderMode);

@@ -9,7 +9,7 @@ import type { Place, ResolvedPath } from '../model/path.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
 import { keepImages } from './announce.ts';
-import { restore, stage, unstage } from './restore-side.ts';
+import { closeFolder, restore, stage, unstage } from './restore-side.ts';
 import { ABSENT, atPath, type Displaced, type Step } from './step.ts';
 import type { World } from './world.ts';
 
@@ -50,7 +50,7 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
       if (staged !== undefined) unstage(world, step, staged);
     },
     run: async () => {
-      const outcome = await restore(world, step, { bytes, staged, stamp });
+      const outcome = await restore(world, step, { bytes, staged, stamp, open: true });
       if (!outcome.ok) return outcome;
       staged = undefined;
       displaced = outcome.displaced;
@@ -68,6 +68,7 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
       const done = { ok: true, effects, result, sightings, displaced } as const;
       return stayed ? { ...done, stayed: step.key, tombstones: [] } : { ...done, tombstones };
     },
+    finish: () => closeFolder(world, step),
     revert: () => takeBack(world, step, displaced[0]),
     close: () => {},
   };

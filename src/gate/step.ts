@@ -42,6 +42,8 @@ export interface Step {
   unstage?(): void | Promise<void>;
   /** Changes the disk. After a conflict or a Fault nothing of this step remains, unless `isLeft` returns true. */
   run(): Promise<Done | Conflict>;
+  /** Called after all steps have run, last step first. */
+  finish?(): void;
   /** After a conflict or a Fault: whether something could not be reverted, so that the change stays pending. */
   isLeft?(): boolean;
   /**
@@ -141,6 +143,7 @@ async function runAll(
     if (!outcome.ok) return conflictRefusal(step, outcome);
     done.push({ step, outcome });
   }
+  for (const step of steps.toReversed()) step.finish?.();
   return undefined;
 }
 

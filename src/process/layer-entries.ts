@@ -48,8 +48,13 @@ export type LayerEntry =
     }
   | { readonly kind: 'link'; readonly relative: string; readonly target: string }
   | { readonly kind: 'special'; readonly relative: string; readonly special: FileKind }
-  /** Its name is not valid UTF-8, so no path leads to it. */
-  | { readonly kind: 'unnameable'; readonly relative: string };
+  /** Its name is not valid UTF-8 or its path is too long for the system, so no path leads to it. */
+  | { readonly kind: 'unnameable'; readonly relative: string; readonly reason: string };
+
+/** The longest path that Linux accepts, with the byte that ends it. */
+const PATH_MAX = 4096;
+const TOO_LONG = 'its path is too long';
+const NOT_UTF8 = 'its name is not valid UTF-8';
 
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
@@ -89,9 +94,11 @@ function* entriesIn(
 
 function entryAt({ upper, attributes }: Reading, relative: string): LayerEntry {
   const path = join(upper, relative);
+  // A path of this length may exist, but programs that are not inside the folder cannot reach it.
+  if (Buffer.byteLength(path) >= PATH_MAX) return { kind: 'unnameable', relative, reason: TOO_LONG };
   const stats = lstatSync(path, { throwIfNoEntry: false });
   // No other process changes a layer, so a listed name that does not exist was decoded incorrectly.
-  if (stats === undefined) return { kind: 'unnameable', relative };
+  if (stats === undefined) return { kind: 'unnameable', relative, reason: NOT_UTF8 };
   const mode = stats.mode & 0o7777;
   if (stats.isDirectory()) {
     const marks = withOpen({ path, mode, flags: OPEN_FOLDER }, (fd) => folderMarks(attributes, fd));

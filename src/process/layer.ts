@@ -259,12 +259,15 @@ function removeFile(path: string, left: number): number {
   return isShared || left === 0 ? 0 : 1;
 }
 
-/** Undefined if another process removes the same layer and was faster. */
+/**
+ * Undefined if another process removes the same layer and was faster, or if the path is too long: the other program that
+ * removes the rest walks from folder to folder.
+ */
 function unlessGone<T>(remove: () => T): T | undefined {
   try {
     return remove();
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (isMissing(error) || errnoOf(error) === 'ENAMETOOLONG') return undefined;
     throw error;
   }
 }

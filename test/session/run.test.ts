@@ -85,6 +85,34 @@ function runBeside(command: string, write: () => void): ReturnType<GatedSession[
 }
 
 describe.skipIf(here === undefined)('a command', () => {
+  it('may leave folders without write permission, new and existing, with changed contents', async () => {
+    put('old/a.txt', 'one\n');
+    const result = await ran(
+      'umask 022; mkdir -p new/sub; echo x > new/sub/x.txt; chmod 500 new/sub; chmod 0 new; echo two > old/a.txt; echo b > old/b.txt; chmod 555 old',
+    );
+    expect(result).toMatchObject({ exitCode: 0, committed: true });
+    expect(lstatSync(join(root, 'new')).mode & 0o777).toBe(0);
+    expect(lstatSync(join(root, 'old')).mode & 0o777).toBe(0o555);
+    chmodSync(join(root, 'new'), 0o700);
+    expect(lstatSync(join(root, 'new/sub')).mode & 0o777).toBe(0o500);
+    expect([text('new/sub/x.txt'), text('old/a.txt'), text('old/b.txt')]).toEqual(['x\n', 'two\n', 'b\n']);
+    expect(readdirSync(join(base, 'state', 'layers'))).toEqual([]);
+    for (const folder of ['new/sub', 'old']) chmodSync(join(root, folder), 0o700);
+  });
+
+  it('is refused if it leaves a path that is too long', async () => {
+    put('a.txt', 'one\n');
+    const refusal = await refusedRun(
+      'echo two > a.txt; n=$(printf %0200d 0); for i in $(seq 30); do mkdir $n && cd $n || exit 1; done; echo x > f',
+    );
+    expect(refusal).toMatchObject({ code: 'UNVERIFIABLE', detail: { reason: 'its path is too long' } });
+    expect([readdirSync(root), text('a.txt')]).toEqual([['a.txt'], 'one\n']);
+    const layer = sessions.world.processes.kept(refusal.detail?.layer ?? '');
+    if (layer === undefined) throw new Error('not kept');
+    removeLayer({ folder: layer.folder });
+    await expect.poll(() => existsSync(layer.folder), { timeout: 20_000 }).toBe(false);
+  });
+
   it('is one change, which one undo takes back', async () => {
     put('a.txt', 'one\n');
     put('gone.txt', 'gone\n');

@@ -96,6 +96,8 @@ function absolute(root: string, relative: string): string {
   return `${root === '/' ? '' : root}/${relative}`;
 }
 
+type Nameable = Exclude<LayerEntry, { kind: 'unnameable' }>;
+
 class Reading {
   readonly #world: World;
   readonly #beganNs: bigint;
@@ -113,6 +115,7 @@ class Reading {
   }
 
   async add(root: string, entry: LayerEntry): Promise<Refused | undefined> {
+    if (entry.kind === 'unnameable') return refused(unreadable(entry, entry.reason));
     const path = this.#world.workspace.pathOf(absolute(root, entry.relative));
     if (path === undefined) return refused(notInside(entry.relative));
     if (this.#fresh.has(parentKey(path))) return this.#compare(path, entry, NOTHING_THERE);
@@ -141,8 +144,7 @@ class Reading {
     return entry.opaque ? this.#removeAllBut(folder, entry.names) : Promise.resolve(undefined);
   }
 
-  async #compare(path: ResolvedPath, entry: LayerEntry, there: There): Promise<Refused | undefined> {
-    if (entry.kind === 'unnameable') return refused(unreadable(path, 'its name is not valid UTF-8'));
+  async #compare(path: ResolvedPath, entry: Nameable, there: There): Promise<Refused | undefined> {
     if (entry.kind === 'special') return this.#special(path, entry.special, there);
     const isFolder = there.side.kind === 'directory';
     if (entry.kind === 'folder' && !isFolder) this.#fresh.add(path.key);
@@ -162,7 +164,7 @@ class Reading {
     return undefined;
   }
 
-  #after(path: ResolvedPath, entry: Exclude<LayerEntry, { kind: 'special' | 'unnameable' }>): After {
+  #after(path: ResolvedPath, entry: Exclude<Nameable, { kind: 'special' }>): After {
     switch (entry.kind) {
       case 'gone':
         return { side: ABSENT };
@@ -299,7 +301,7 @@ function tooLarge({ relative }: ResolvedPath, sizeBytes: number, limitBytes: num
   return { code: 'TOO_LARGE', action: 'commit', path: relative, next: 'ask_human', detail };
 }
 
-function unreadable({ relative }: ResolvedPath, reason: string): Refusal {
+function unreadable({ relative }: Pick<ResolvedPath, 'relative'>, reason: string): Refusal {
   return { code: 'UNVERIFIABLE', action: 'commit', path: relative, next: 'ask_human', detail: { reason } };
 }
 

@@ -62,7 +62,7 @@ export {
 export { type ExplainOptions, explain } from './report/explain.ts';
 export type { ToolNames } from './report/tool-names.ts';
 export { currentSession, runInSession } from './session/ambient.ts';
-export type { WorkspaceOptions } from './session/opening.ts';
+export type { WorkspaceOptions } from './session/sessions.ts';
 export { openSession, type SessionOptions, Sessions } from './session/sessions.ts';
 export type { EntryFilter } from './store/store.ts';
 export { detectCurlyQuotes, hasSuspiciousUnicode, straightenQuotes } from './text/quotes/quotes.ts';

@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { version } from './cli/cli.ts';
 import type { DialectName } from './dialect/tool.ts';
 import { type ServeOptions, serveHttp as serveOverHttp, serveStdio as serveOverStdio } from './mcp/serve.ts';
-import type { WorkspaceOptions } from './session/opening.ts';
+import type { WorkspaceOptions } from './session/sessions.ts';
 
 export { DIALECT_NAMES, type DialectName } from './dialect/tool.ts';
 

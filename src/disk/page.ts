@@ -1,13 +1,15 @@
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, fstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { type Stamp, sameStamp } from '../model/fingerprint.ts';
+import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
 import type { FileSystemClock } from './clock.ts';
 import { openRegular, stampOf, type Unreadable } from './read.ts';
 
 const readAsync = promisify(read);
 const CHUNK_BYTES = 1 << 18;
+/** Size of a read that is only hashed. */
+const HASHED_BYTES = 1 << 20;
 /**
  * Size of the first, synchronous read. Many pages fit into it, and it takes less time than a trip to the thread pool.
  */
@@ -216,4 +218,30 @@ function charsIn(bytes: Uint8Array): number {
   let count = 0;
   for (const byte of bytes) if ((byte & 0xc0) !== 0x80 && byte !== NEWLINE) count += byte >= 0xf0 ? 2 : 1;
   return count;
+}
+
+/** Hashes a file in bounded memory. Undefined if its stamp differs from `stamp` before or after reading. */
+export async function fingerprintIfStill(
+  place: Place,
+  stamp: Stamp,
+  signal?: AbortSignal,
+): Promise<Fingerprint | undefined> {
+  const opened = openRegular(place);
+  if ('problem' in opened) return undefined;
+  try {
+    if (!sameStamp(stampOf(opened.stats), stamp)) return undefined;
+    const digest = createHash('sha256');
+    const chunk = Buffer.allocUnsafeSlow(HASHED_BYTES);
+    for (let size = 0; ; ) {
+      signal?.throwIfAborted();
+      const { bytesRead } = await readAsync(opened.fd, chunk, 0, HASHED_BYTES, size);
+      digest.update(chunk.subarray(0, bytesRead));
+      size += bytesRead;
+      if (bytesRead > 0) continue;
+      const unchanged = sameStamp(stampOf(fstatSync(opened.fd, { bigint: true })), stamp);
+      return unchanged ? { sha256: digest.digest('hex'), size } : undefined;
+    }
+  } finally {
+    closeSync(opened.fd);
+  }
 }

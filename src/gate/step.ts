@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { BATCH_FILES, batchContext, severalContext } from '../disk/context.ts';
-import { fingerprintIfStill } from '../disk/hash-file.ts';
 import { inspect, linkTarget } from '../disk/list.ts';
+import { fingerprintIfStill } from '../disk/page.ts';
 import { modeOf, readSnapshot, type Snapshot, stampOf, type Unreadable } from '../disk/read.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
 import type { Awaitable } from '../model/awaitable.ts';

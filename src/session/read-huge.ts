@@ -1,5 +1,4 @@
-import { fingerprintIfStill } from '../disk/hash-file.ts';
-import { type LineStart, type Page, type PageRequest, readPage } from '../disk/page.ts';
+import { fingerprintIfStill, type LineStart, type Page, type PageRequest, readPage } from '../disk/page.ts';
 import { maskFor } from '../gate/masking.ts';
 import { type Coverage, linesCoverage, NOTHING, unionCoverage } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';

@@ -1,16 +1,47 @@
 import { randomUUID } from 'node:crypto';
-import { parsePolicyFile } from '../config/policy-file.ts';
+import { type PolicyOverrides, parsePolicyFile } from '../config/policy-file.ts';
 import { resolvePolicy } from '../config/resolve-policy.ts';
 import type { World } from '../gate/world.ts';
 import { idleSessions } from '../journal/gc.ts';
 import { SESSION_CONTINUED } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
+import type { PresetName } from '../model/policy.ts';
 import type { SessionRecord } from '../model/session-record.ts';
+import { ANY, checkShape, mismatchText, type ObjectShape, objectOf, type Shape } from '../model/shape.ts';
 import { openSessions, runInSession } from './ambient.ts';
 import { GatedSession } from './gated-session.ts';
-import { type OpenWorld, openWorld } from './open-world.ts';
-import { checkOpening, SESSION_OPTIONS, WORKSPACE_OPTIONS, type WorkspaceOptions } from './opening.ts';
+import { type OpenWorld, openWorld, type WorldOptions } from './open-world.ts';
 import type { Kinship, SessionHost } from './session-life.ts';
+
+/** Options for opening a workspace. */
+export interface WorkspaceOptions extends Omit<WorldOptions, 'policy'> {
+  /** The folder inside a root where the sessions' relative paths start. Default: the first root. */
+  readonly cwd?: string | undefined;
+  readonly preset?: PresetName | undefined;
+  /** Settings that override those of the preset. */
+  readonly policy?: PolicyOverrides | undefined;
+  /** Text of a policy file (`lookfirst.json`). Its settings override the preset, and `policy` overrides them. */
+  readonly policyFile?: string | undefined;
+}
+
+const OPTIONS: Readonly<Record<keyof WorkspaceOptions, Shape>> = {
+  roots: ANY,
+  readOnlyRoots: ANY,
+  store: ANY,
+  workspace: ANY,
+  sharedWorkspace: ANY,
+  home: ANY,
+  cwd: ANY,
+  preset: ANY,
+  policy: ANY,
+  policyFile: ANY,
+  require: ANY,
+  now: ANY,
+};
+/** The options of `openWorkspace`. The code that uses a value checks it. */
+const WORKSPACE_OPTIONS: ObjectShape = objectOf(OPTIONS);
+/** The options of `openSession`. */
+const SESSION_OPTIONS: ObjectShape = objectOf({ ...OPTIONS, session: ANY, client: ANY });
 
 interface Ending {
   /** True if the workspace closes with its last session. */
@@ -243,4 +274,11 @@ export async function openSession(options: SessionOptions): Promise<GatedSession
     await sessions.close();
     throw error;
   }
+}
+
+/** Throws a Fault MISUSE for unknown options: a misspelt option that is ignored would silently switch a guard off. */
+function checkOpening(shape: ObjectShape, options: unknown): void {
+  const [mismatch] = checkShape(shape, options);
+  if (mismatch === undefined) return;
+  throw new Fault('MISUSE', mismatchText(mismatch, { noun: 'option', whole: 'the options for opening' }));
 }

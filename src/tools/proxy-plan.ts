@@ -1,6 +1,5 @@
 import type { ServerTable } from '../dialect/calls/table.ts';
-import type { WorkspaceOptions } from '../session/opening.ts';
-import type { Sessions } from '../session/sessions.ts';
+import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 
 /** The workspace, the server behind the proxy, and how clients connect. The command line makes it, and the proxy runs it. */
 export interface ProxyPlan {

@@ -1,5 +1,5 @@
 // Locks a file as a change would, and never releases it.
-import type { WorkspaceOptions } from '../../src/session/opening.ts';
+import type { WorkspaceOptions } from '../../src/session/sessions.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 
 const { key, ...options } = JSON.parse(process.argv[2] ?? '') as WorkspaceOptions & { readonly key: string };

@@ -1,7 +1,7 @@
 import type { ForeignSession } from '../../src/model/foreign-session.ts';
 import type { Session } from '../../src/model/session.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
-import type { WorkspaceOptions } from '../../src/session/opening.ts';
+import type { WorkspaceOptions } from '../../src/session/sessions.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 
 /** A real gate on a folder, with its own state, for a proxy under test. */

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { type ProxyOptions, runProxy } from '../../src/proxy/open-proxy.ts';
-import type { WorkspaceOptions } from '../../src/session/opening.ts';
+import type { WorkspaceOptions } from '../../src/session/sessions.ts';
 import { TestGate } from './gate.ts';
 import { LineClient } from './line-client.ts';
 

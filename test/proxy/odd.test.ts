@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { ProxyOptions } from '../../src/proxy/open-proxy.ts';
-import type { WorkspaceOptions } from '../../src/session/opening.ts';
+import type { WorkspaceOptions } from '../../src/session/sessions.ts';
 import { scratch, startProxy } from './harness.ts';
 
 const ODD = fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url));

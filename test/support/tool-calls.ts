@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import type { DialectName } from '../../src/dialect/tool.ts';
 import { loadDialect } from '../../src/mcp/serve.ts';
 import type { JsonRecord } from '../../src/model/record.ts';
-import type { WorkspaceOptions } from '../../src/session/opening.ts';
+import type { WorkspaceOptions } from '../../src/session/sessions.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import type { ChoiceOptions } from '../../src/tools/session-choice.ts';
 import type { ToolContext } from '../../src/tools/tool-answer.ts';

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ForeignIntent } from '../../model/intent.ts';
-import type { WorkspaceOptions } from '../../session/opening.ts';
+import type { WorkspaceOptions } from '../../session/sessions.ts';
 import { Sessions } from '../../session/sessions.ts';
 
 const TEXT = 'one\ntwo\nthree\nfour\nfive\n';

@@ -19,7 +19,6 @@ import {
   type LateImage,
   missingImage,
 } from '../images.ts';
-import { RecentList } from '../recent-list.ts';
 import {
   type ChainLink,
   type EntryFilter,
@@ -27,6 +26,7 @@ import {
   type Notes,
   type PendingFilter,
   type RecentEntries,
+  RecentList,
   type SessionFilter,
   type Store,
   type StoreState,

@@ -2,8 +2,7 @@ import type { Entry, NewEntry } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { entryFrom } from '../entry-columns.ts';
-import { RecentList } from '../recent-list.ts';
-import { CLAIM_KINDS, type RecentEntries, type Writes } from '../store.ts';
+import { CLAIM_KINDS, type RecentEntries, RecentList, type Writes } from '../store.ts';
 import type { PgValue, Row } from './driver.ts';
 
 /** Other processes' writes are seen at most this much later, and only by reads: changes always query the server. */

@@ -155,8 +155,6 @@ export async function readOutput(
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const NEWLINE = 10;
-/** Up to this size, making a text costs less than deferring it. */
-export const EAGER_BYTES: number = 8 << 10;
 const NONE: readonly number[] = [];
 const ALL: LineRange = { from: 1, to: Number.MAX_SAFE_INTEGER };
 
@@ -197,41 +195,32 @@ export interface Showing {
   readonly range: LineRange | 'all';
   readonly raw: boolean;
   readonly maxLineChars: number;
-  /** `bytes`: the caller sends the bytes on. The text is decoded only when its property is read. */
-  readonly uses: 'text' | 'bytes';
 }
 
 /** Some or all lines of a file, as a read shows them. */
-export function shownPage(file: FileText, { range, raw, maxLineChars, uses }: Showing): PageText {
+export function shownPage(file: FileText, { range, raw, maxLineChars }: Showing): PageText {
   const lines = range === 'all' ? ALL : range;
   if (raw) return shownRaw(file, range);
-  const clamp = (): ReturnType<typeof clampLines> => clampLines(file.slice(lines), lines.from, maxLineChars);
   const bytes = file.body && (range === 'all' ? file.body : sliceLineBytes(file.body, range));
-  if (bytes === undefined || hasLongLine(bytes, maxLineChars)) return clamp();
-  if (uses === 'bytes') return new UndecodedPage(bytes);
-  if (bytes.byteLength <= EAGER_BYTES) return { text: withoutEndings(bytes), clamped: NONE, bytes };
-  const text = lazily(() => withoutEndings(bytes));
-  return {
-    get text() {
-      return text();
-    },
-    clamped: NONE,
-    bytes,
-  };
+  if (bytes === undefined || hasLongLine(bytes, maxLineChars))
+    return clampLines(file.slice(lines), lines.from, maxLineChars);
+  return new UndecodedPage(bytes, withoutEndings);
 }
 
 /** A page that is decoded on first use. Making one costs less than a getter in an object literal. */
 class UndecodedPage implements PageText {
   readonly bytes: Uint8Array;
   readonly clamped = NONE;
+  readonly #decode: (bytes: Uint8Array) => string;
   #text: string | undefined;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, decode: (bytes: Uint8Array) => string) {
     this.bytes = bytes;
+    this.#decode = decode;
   }
 
   get text(): string {
-    this.#text ??= withoutEndings(this.bytes);
+    this.#text ??= this.#decode(this.bytes);
     return this.#text;
   }
 }
@@ -245,15 +234,7 @@ function withoutEndings(bytes: Uint8Array): string {
 function shownRaw(file: FileText, range: LineRange | 'all'): PageText {
   const lines = range === 'all' ? ALL : range;
   const bytes = range === 'all' || file.body === undefined ? file.whole : sliceLineBytes(file.whole, range);
-  if (bytes.byteLength <= EAGER_BYTES) return { text: file.slice(lines), clamped: NONE, bytes };
-  const text = lazily(() => file.slice(lines));
-  return {
-    get text() {
-      return text();
-    },
-    clamped: NONE,
-    bytes,
-  };
+  return new UndecodedPage(bytes, () => file.slice(lines));
 }
 
 /** Returns a function that computes a value on first use. */

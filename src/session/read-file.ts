@@ -16,7 +16,6 @@ import { clampLine, countLines, offsetOfLine, splitLines, withoutEnding } from '
 import { sniffMedia } from '../text/sniff-media.ts';
 import type { Located } from '../workspace/workspace.ts';
 import {
-  EAGER_BYTES,
   type FileText,
   lazily,
   type PageText,
@@ -40,6 +39,8 @@ import {
   withClaims,
 } from './reading.ts';
 
+/** Up to this size, making a text costs less than deferring it. */
+const EAGER_BYTES = 8 << 10;
 /** Media files up to this size are returned; larger ones are only described. */
 const MAX_MEDIA_BYTES = 5 << 20;
 const [NEWLINE, RETURN] = [10, 13];
@@ -259,9 +260,8 @@ function flagsOf({
   return clamped.length > 0 || redacted ? { ...NO_FLAGS, clamped: clamped.length > 0, redacted } : NO_FLAGS;
 }
 
-function showing({ options, world, from }: Reading, range: LineRange | 'all'): Showing {
-  const uses = from === 'memory' ? 'bytes' : 'text';
-  return { range, raw: options.raw === true, maxLineChars: world.policy.maxLineChars, uses };
+function showing({ options, world }: Reading, range: LineRange | 'all'): Showing {
+  return { range, raw: options.raw === true, maxLineChars: world.policy.maxLineChars };
 }
 
 /** The lines that fit into one answer, at least one. */

@@ -17,7 +17,7 @@ import type { JudgeRule } from './ruling.ts';
 /** The reason why a change is allowed. `carry`: the gate must still find the anchor unchanged, or refuse as STALE. */
 type Licence = 'new' | 'empty' | 'append' | 'revision' | 'seen' | 'carry' | 'bypass' | 'not-required';
 
-export type Verdict =
+type Verdict =
   | { readonly outcome: 'allow'; readonly licence: Licence; readonly notices: readonly Notice[] }
   | { readonly outcome: 'refuse'; readonly refusal: Refusal };
 

@@ -51,7 +51,7 @@ export interface StoreContext {
 }
 
 /** A record ready to be sent. */
-export interface PreparedRecord {
+interface PreparedRecord {
   readonly writes: Writes;
   readonly text: string;
   /** The time at which the record was built, if it renews the owner. */

@@ -16,9 +16,9 @@ export interface TerminalStreams {
 
 /** Lines between the rows of a table. */
 interface TableLines {
-  /** Above the row with the same index. */
+  /** Lines above the row with the same index. */
   readonly headings?: readonly (string | undefined)[];
-  /** Below that row: details about it. */
+  /** Lines below the row with the same index, with details about it. */
   readonly details?: readonly (string | undefined)[];
 }
 

@@ -130,7 +130,7 @@ export const DEFAULT_LIMITS: RunLimits = { timeMs: 45_000, memoryBytes: 1 << 30 
 const TICK_MS = 100;
 const PAGE_BYTES = 4096;
 
-/** Callbacks of a watch. */
+/** Callbacks for `watch`. */
 interface Watcher {
   /** The process exceeds a limit. */
   onOverrun(): void;

@@ -243,7 +243,7 @@ function putNumber(out: DataView, at: number, number: number, width: number): nu
   return putDigits(out, start, number);
 }
 
-/** Divides by multiplying and shifting, which is exact for these numbers. */
+/** Writes digits and a tab. Divides by 10 and 100 with a multiplication and a shift, which is exact below 1000. */
 function putDigits(out: DataView, at: number, number: number): number {
   if (number >= 1000) {
     const thousands = (number / 1000) | 0;

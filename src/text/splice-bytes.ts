@@ -13,7 +13,7 @@ interface BytesSpliced {
 interface SpliceBytesOptions {
   /** Encoding of the file, if known. Only with `utf-8` may edits contain non-ASCII characters. */
   readonly encoding?: string;
-  /** Like `EditOptions.matching` in splice.ts. */
+  /** See `SpliceOptions.matching` in splice.ts. */
   readonly matching?: 'exact' | 'safe';
 }
 

@@ -194,7 +194,7 @@ interface ReadyConfiguration {
 /** The text to paste into each client's configuration, to connect to a running server or to start one. */
 export function readyConfigurations({ dir, http }: { readonly dir: string; readonly http: Remote }): string {
   const connect = CLIENT_NAMES.map((name) => {
-    // Each client gets its own name in the URL, because calls of unnamed clients share no memory.
+    // Give each client a name in the URL, because nothing is remembered between the calls of a client without a name.
     const named = { ...http, url: `${http.url}/${name}` };
     const text = block(configurationFor(name, { dir, platform: process.platform, http: named }));
     return name === 'codex' ? `${text}\n    # and start Codex with LOOKFIRST_TOKEN=${http.token}` : text;

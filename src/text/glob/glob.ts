@@ -143,7 +143,7 @@ export function expandBraces(pattern: string, most: number): readonly string[] |
       if (done.length + open.length + choices.length > most) return undefined;
       const before = next.head + next.rest.slice(0, from);
       const after = next.rest.slice(to);
-      // A choice may contain nested braces; `before` has none left.
+      // Expand further: a choice may contain nested braces. `before` contains no more braces.
       for (const choice of choices.toReversed()) open.push({ head: before, rest: choice + after });
     }
   }

@@ -23,7 +23,7 @@ export interface Syntax {
   readonly prefixes?: RegExp;
   /** A character that escapes the next one outside strings. */
   readonly charEscape?: string;
-  /** `'` begins a character literal, a lifetime or a quote operator, not a string. */
+  /** `'` begins a character literal, a lifetime (Rust) or a quote operator (Lisp), not a string. */
   readonly loneQuote?: true;
   readonly regexLiterals?: true;
   /** Matches the start of a here-document, which ends at a line with its mark; group 2 is the mark. */

@@ -307,7 +307,7 @@ function isAfterPlainWord(text: string, at: number, syntax: Syntax): boolean {
   return /^[\p{L}\p{N}_$]/u.test(before) && !syntax.wordsBefore.has(before);
 }
 
-/** The character literal `‘x’`, or a lone quote before a word, as in lifetimes and quote operators. */
+/** The character literal `‘x’`, or a lone quote before a word: a lifetime in Rust, a quote operator in Lisp. */
 function loneQuote(text: string, at: number): CurlyUse | undefined {
   const literal = /^.(?:\\.|[^\\\n])[\u2018\u2019\u2032']/u.exec(text.slice(at, at + 8))?.[0];
   if (literal !== undefined) return closedAt(text, at, at + literal.length - 1);

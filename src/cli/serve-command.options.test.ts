@@ -61,7 +61,7 @@ describe('parseServe', () => {
 
   it('accepts every flag of the help', () => {
     const shown = defineServe().options.map(({ long }) => long);
-    // The parser of the other commands adds these to every help.
+    // The argument parser adds `--help` and `--version` to the help of every command.
     expect([...SERVE_FLAGS].sort()).toEqual([...shown, '--help', '--version'].sort());
   });
 });

@@ -221,7 +221,10 @@ function expandHome(folder: string, homeFolder: string): string {
   return folder === '~' || folder.startsWith('~/') ? homeFolder + folder.slice(1) : folder;
 }
 
-/** The message of a ready server: the official server's own where programs may wait for it. */
+/**
+ * The message of a ready server. The dialect `filesystem` uses the official server's, because programs may wait for
+ * it.
+ */
 function readyText(dialect: ServeRequest['dialect'], roots: readonly string[]): string {
   const ready = `serving ${roots.join(', ')} over stdio`;
   return dialect === 'filesystem' ? `Secure MCP Filesystem Server running on stdio (${ready})` : ready;
@@ -250,7 +253,7 @@ interface ServeRequest {
   readonly http?: { readonly port?: number };
   /** With HTTP: print what to paste into each client's configuration. */
   readonly showConfig: boolean;
-  /** When faults are printed in colour; default: on a terminal. */
+  /** Tells when faults are printed in colour; default: on a terminal. */
   readonly color?: (typeof COLOURS)[number];
 }
 

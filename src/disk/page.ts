@@ -33,7 +33,7 @@ export interface PageRequest {
   readonly start?: LineStart;
   /** Stop before the next line once this many bytes are kept. */
   readonly maxBytes?: number;
-  /** When to stop reading, as a `performance.now()` time. The page then holds the lines completed so far. */
+  /** The time at which to stop reading, as `performance.now()`. The page then holds the lines completed so far. */
   readonly deadline?: number;
   readonly signal?: AbortSignal;
   readonly onProgress?: (done: number, total: number) => void;

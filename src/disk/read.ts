@@ -33,7 +33,7 @@ const O_PATH = 0o10000000;
 /** Smaller files are read synchronously, which takes less time than a trip to the thread pool. */
 const SYNC_BYTES = 1 << 20;
 
-/** The most that one read call accepts, on every Node version. */
+/** The most bytes that one read call accepts, on every Node version. */
 const MAX_BYTES = 2 ** 31 - 1;
 
 /** After this many reads during which the file changed, the last read is returned and marked racy. */
@@ -72,7 +72,7 @@ export type Unreadable =
 export interface ReadLimits {
   /** Undefined if no caller relies on the stamp alone; the snapshot is then marked racy without a check. */
   readonly clock: FileSystemClock | undefined;
-  /** Default: the most that one read call accepts. */
+  /** Default: the most bytes that one read call accepts. */
   readonly maxBytes?: number;
   /** The caller's lstat result. Saves two stat calls for small unchanged files. */
   readonly seen?: BigIntStats;

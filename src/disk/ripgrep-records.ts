@@ -141,7 +141,7 @@ function wholeFrom(text: string, at: number): number {
   return unit >= 0xdc00 && unit <= 0xdfff ? at - 1 : at;
 }
 
-/** Files kept beyond those wanted, because some of them may turn out not to be shown. */
+/** Number of files kept in addition to the requested ones, because some of them may turn out not to be shown. */
 const SPARE = 1000;
 
 /**

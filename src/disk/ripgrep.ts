@@ -161,7 +161,7 @@ function residentBytes(pid: number): number {
   }
 }
 
-/** Where to find ripgrep; defaults to the npm package, then PATH. */
+/** The places in which to look for ripgrep; default: the npm package, then PATH. */
 export interface RipgrepSource {
   /** Returns the path of the packaged binary; throws if the package for this platform is not installed. */
   readonly packaged?: () => Promise<string>;

@@ -45,7 +45,7 @@ export class Calls {
   readonly #log: (line: string) => void;
   readonly #inputRead: (() => Promise<void>) | undefined;
   readonly #running = new Map<RequestId, RunningCall>();
-  /** When the bytes of the current messages arrived, as a `performance.now()` time; undefined: now. */
+  /** The arrival time of the current messages, as `performance.now()`; undefined: now. */
   arrivedAt: number | undefined;
   #tools: ReadonlyMap<string, ToolDefinition> | undefined;
   readonly #questions: Questions;

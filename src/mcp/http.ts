@@ -131,7 +131,7 @@ class Endpoint {
   readonly #hostOk = localhostHostValidation();
   readonly #originOk = localhostOriginValidation();
   readonly #held = new HeldCalls();
-  /** When the request of the current asynchronous context arrived. The SDK does not pass it on. */
+  /** The arrival time of the request in the current asynchronous context. The SDK does not pass it on. */
   readonly #arrivals = new AsyncLocalStorage<number>();
   readonly #sessions: HttpSessions;
   readonly #modern: ReturnType<typeof createMcpHandler>;

@@ -36,7 +36,7 @@ export interface SdkServerOptions {
   readonly log: (line: string) => void;
   /** The modern calls that wait for their user, shared by all requests. */
   readonly held: HeldCalls;
-  /** When the request that is being served arrived, as a `performance.now()` time. Default: now. */
+  /** The arrival time of the request that is being served, as `performance.now()`. Default: now. */
   readonly arrivedAt?: () => number;
 }
 

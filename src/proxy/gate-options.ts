@@ -28,7 +28,7 @@ export interface GateOptions {
   readonly receipts?: boolean;
   /** The canonical first root of the session's workspace, where its relative paths start. */
   readonly root: string;
-  /** Other names of that folder, such as the path the user gave. */
+  /** Other names of the folder `root`, such as the path the user gave. */
   readonly rootNames?: readonly string[];
 }
 

@@ -47,7 +47,7 @@ interface Side {
   readonly lines: readonly string[];
   readonly hunks: readonly Hunk[];
   next: number;
-  /** Its line number minus the base's line number, after the hunks processed so far. */
+  /** The side's line number minus the base's line number, after the hunks processed so far. */
   shift: number;
 }
 

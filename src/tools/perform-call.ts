@@ -345,7 +345,7 @@ export function showRead(
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (style.lines !== 'numbered')
     return escaped(style.lines === 'raw' ? lines : joined(lines), style.foot(result, context));
-  // Use text for CRLF, because the return is not part of the line, and for an empty file, which has no line to number.
+  // Use text for CRLF, because the `\r` is not part of the line, and for an empty file, which has no line to number.
   if (lines.length === 0 || lines.includes('\r\n')) return styledText(result, style, context);
   return numbered(lines, result.from, style.foot(result, context));
 }

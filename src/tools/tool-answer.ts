@@ -93,7 +93,7 @@ export interface ToolContext {
   readonly clientInfo: { readonly name: string; readonly version: string } | undefined;
   /** The id of a legacy HTTP session; undefined elsewhere. It selects a session, but grants no rights. */
   readonly sessionHint: string | undefined;
-  /** When the call arrived and was answered; absent if calls never overlap. */
+  /** The times of the call's arrival and answer; absent if calls never overlap. */
   readonly times?: CallTimes | undefined;
   /** Asks the user to approve a change; absent if the client cannot ask. */
   readonly approve?: Approver | undefined;

@@ -27,7 +27,7 @@ function whyInvalid(input: unknown): string | undefined {
   if (typeof input !== 'string') return 'the path is not a string';
   if (input === '') return 'the path is empty';
   if (input.includes('\0')) return 'the path contains a NUL character';
-  // Node would pass U+FFFD to the system instead, which names another file.
+  // Node would pass U+FFFD to the system instead of the half pair, which names another file.
   if (!input.isWellFormed()) return 'the path contains half of a surrogate pair';
   // Opening one component at a time could get around the limit, but no other program could then open the file.
   if (input.length * 3 > MAX_PATH_BYTES && Buffer.byteLength(input) > MAX_PATH_BYTES)

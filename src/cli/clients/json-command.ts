@@ -2,7 +2,7 @@ import { scanJson } from './json-scan.ts';
 import { type ConfigNode, type MemberNode, memberOf, type ObjectNode } from './node.ts';
 import type { CommandNodes } from './wrap.ts';
 
-/** The command of the entry of that name, if it is there and has one. */
+/** The command of the entry `place.name`; undefined if the entry is missing or has no command. */
 export function jsonCommand(
   text: string,
   place: { readonly servers: string; readonly name: string },

@@ -6,7 +6,7 @@ import type { MemberNode, ObjectNode } from './node.ts';
 /** A member to be added. */
 interface NewMember {
   readonly key: string;
-  /** Its value as text. `indent` is that of its line; undefined if everything is on one line. */
+  /** The member's value as text. `indent` is the indentation of its line; undefined if everything is on one line. */
   readonly write: (indent: string | undefined) => string;
 }
 

@@ -116,8 +116,8 @@ export function startsAnother(entryText: string): boolean {
 }
 
 /**
- * The reason why an entry of that name cannot be updated; undefined if it can. `words`: its command
- * line, if it has one. Arguments that the user added to it would be lost.
+ * The reason why an entry with this name cannot be updated; undefined if it can. `words`: its command line, if it has
+ * one. Arguments that the user added to it would be lost.
  */
 export function whyLeftAlone(
   name: string,

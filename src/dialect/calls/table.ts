@@ -24,7 +24,7 @@ export interface ServerTable {
   readonly signature: readonly string[];
   /** The base of relative paths on this server. */
   readonly relativeTo: 'root' | 'cwd';
-  /** The part of the server's command line that names that folder; absent if the folder cannot be determined. */
+  /** The part of the command line that names the base folder; absent if that folder cannot be determined. */
   readonly folder?: FolderOnCommandLine;
   /** Folders that a client names as MCP roots replace those of the command line. */
   readonly followsRoots?: true;

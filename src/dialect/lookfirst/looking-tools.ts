@@ -14,7 +14,7 @@ import {
 import { given, problem, READS, type Tool, tool } from '../tool.ts';
 import { findAnswer, listAnswer, searchAnswer, statusText } from './looking-text.ts';
 
-/** As many entries as a read shows lines; a longer list would only fill the context. */
+/** Maximum number of entries, as many as a read shows lines. A longer list would only fill the context. */
 const MAX_ENTRIES = 2000;
 const ALL_LINES = Number.MAX_SAFE_INTEGER;
 /** Maximum total bytes of several files in one answer. */

@@ -66,7 +66,7 @@ export async function respond(scene: Scene, event: HookEvent): Promise<HookReply
  * others, another process may have received the prompt.
  */
 async function continueTurn({ session }: Scene, { turn }: HookEvent): Promise<void> {
-  if (turn !== undefined) await session.beginTurn({ turn });
+  if (turn !== undefined && continued.get(session) !== turn) await session.beginTurn({ turn });
   else await session.continueTurn();
 }
 
@@ -121,10 +121,12 @@ async function noteHits(
   for (const touch of touches) {
     if (touch.does !== 'search' || text === '') continue;
     for (const [path, lines] of searchedLines(text, touch.path)) {
-      await foreign.witnessOutput(pathOf(scene, path), lines);
       // Some programs print paths relative to the folder that was searched.
-      if (touch.path !== undefined && touch.path !== path && !path.startsWith('/'))
-        await foreign.witnessOutput(pathOf(scene, `${touch.path}/${path}`), lines);
+      const isRelative = touch.path !== undefined && touch.path !== path && !path.startsWith('/');
+      const names = [path, ...(isRelative ? [`${touch.path}/${path}`] : [])];
+      // Both names are of one file if the folder is the one in which the program runs.
+      const files = new Set(names.map((name) => resolve(scene.cwd, pathOf(scene, name))));
+      for (const file of files) await foreign.witnessOutput(file, lines);
     }
   }
 }
@@ -174,6 +176,11 @@ async function promptSubmitted(
   event: Extract<HookEvent, { kind: 'prompt' }>,
 ): Promise<HookReply> {
   const { session } = scene;
+  if (AUTOMATIC.test(event.prompt) && event.turn !== undefined) {
+    continued.set(session, event.turn);
+    await session.continueTurn();
+    return { verdict: 'pass' };
+  }
   // No call is under way while the user types.
   await session.settleLeft();
   await session.noteOutsideChanges();
@@ -208,6 +215,11 @@ const MAX_FOLLOWED = 3;
 
 /** The number of calls of this turn that have read the transcript. */
 const followed = new WeakMap<object, number>();
+
+/** Matches a prompt that Claude Code itself submits when a background task ends. It begins no turn of the user. */
+const AUTOMATIC = /^\s*<task-notification>/;
+/** The host's id for the part of a turn that follows such a prompt. */
+const continued = new WeakMap<object, string>();
 
 /**
  * Checks at the first calls after a prompt whether the client has cut off a part of the

@@ -10,6 +10,7 @@ import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { noticeTexts } from '../report/describe-notice.ts';
 import { explain } from '../report/explain.ts';
+import { inTermsOf } from '../report/tool-names.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import type { HookReply, Host, ToolCall } from './event.ts';
 
@@ -112,8 +113,12 @@ export function denied(scene: Scene, refusal: Refusal): Denial | undefined {
  */
 function refusalText(scene: Scene, refusal: Refusal): string {
   const { policy } = scene;
-  const words = { nowMs: Date.now(), tools: tableOf(scene).words, wording: policy.wording };
-  const [first = '', ...rest] = explain(refusal, words).split('\n');
+  const tools = tableOf(scene).words;
+  const words = { nowMs: Date.now(), tools, wording: policy.wording };
+  const old = tools.arguments.oldText;
+  const terms: Readonly<Record<string, string>> =
+    old === undefined ? {} : { old_string: old, new_string: old.replace('old', 'new') };
+  const [first = '', ...rest] = explain(inTermsOf(terms, refusal), words).split('\n');
   const last = rest.at(-1);
   return last?.startsWith('Next: ') === true
     ? [`${first} ${last}`, ...rest.slice(0, -1)].join('\n')

@@ -303,7 +303,54 @@ describe('a revert in opencode', () => {
   });
 });
 
+it('a notice of Claude Code about a background task begins no turn; what follows belongs to the turn before', async () => {
+  const fixture = join(
+    import.meta.dirname,
+    '../fixtures/hooks/claude-code/UserPromptSubmit-task-notification.json',
+  );
+  const notification = JSON.parse(readFileSync(fixture, 'utf8'));
+  const client = new ReplayedClient(places, 'claude-code');
+  client.session = 'main';
+  const { root: cwd } = places;
+  const rest = { session_id: 'main', cwd, hook_event_name: 'UserPromptSubmit' };
+  await client.send({ ...notification, ...rest, prompt_id: 'p1', prompt: 'the task' });
+  await client.send({ ...notification, ...rest });
+  const write = { tool_name: 'Write', tool_input: { file_path: join(cwd, 'c.txt'), content: 'c\n' } };
+  const call = { ...rest, ...write, tool_use_id: 'toolu_1', prompt_id: notification.prompt_id };
+  await client.send({ ...call, hook_event_name: 'PreToolUse' });
+  put('c.txt', 'c\n');
+  await client.send({ ...call, hook_event_name: 'PostToolUse', tool_response: {} });
+  const sessions = await Sessions.open({ roots: [cwd], home: places.home });
+  const entries = await sessions.world.store.entries({ session: 'main', kinds: ['turn', 'change'] });
+  await sessions.close();
+  expect(entries).toMatchObject([
+    { kind: 'change', path: 'c.txt', turn: 'p1' },
+    { kind: 'turn', turn: 'p1', prompt: 'the task' },
+  ]);
+});
+
+it.each([
+  ['vscode', 'replace_string_in_file'],
+  ['opencode', 'edit'],
+] as const)('a refusal names the argument as %s does', async (name, _tool) => {
+  const client = new ReplayedClient(places, name);
+  await client.read('a.txt');
+  const { denied, text } = await client.edit('a.txt', 'one', 'one');
+  expect([denied, text]).toEqual([true, expect.stringContaining('oldString and newString are the same')]);
+  expect(text).not.toContain('old_string');
+});
+
 describe('searches', () => {
+  it.each(['.', 'ROOT'])('of the folder in which the program runs (%s) are recorded once', async (folder) => {
+    const path = folder === 'ROOT' ? places.root : folder;
+    const input = { pattern: 'o', path };
+    await agent.send({ event: 'after', action: 'search', input, output: 'a.txt:1:one' });
+    const sessions = await Sessions.open({ roots: [places.root], home: places.home });
+    const reads = await sessions.world.store.entries({ session: 's', kinds: ['read'] });
+    await sessions.close();
+    expect(reads).toHaveLength(1);
+  });
+
   it('credit the lines they show, and no others', async () => {
     mkdirSync(join(places.root, 'src'));
     put('src/x.ts', 'alpha\nbeta\n');

@@ -113,7 +113,10 @@ const OPENCODE: HostTable = {
     read: 'read',
     write: 'write',
     edit: 'edit',
-    arguments: { path: 'filePath', from: 'offset', count: 'limit', replaceAll: 'replaceAll' },
+    arguments: {
+      ...{ path: 'filePath', from: 'offset', count: 'limit', replaceAll: 'replaceAll' },
+      oldText: 'oldString',
+    },
   },
   tools: {
     read: READ_NUMBERED,
@@ -171,7 +174,7 @@ const VSCODE: HostTable = {
     write: 'create_file',
     edit: 'replace_string_in_file',
     list: 'list_dir',
-    arguments: { path: 'filePath', from: 'startLine', to: 'endLine' },
+    arguments: { path: 'filePath', from: 'startLine', to: 'endLine', oldText: 'oldString' },
   },
   tools: {
     read_file: READ,

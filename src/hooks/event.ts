@@ -41,7 +41,7 @@ export type HookEvent = EventContext &
     | { readonly kind: 'start'; readonly source: 'new' | 'resumed' | 'cleared' }
     /** The model's context was summarised, or is about to be if the host has no later event. */
     | { readonly kind: 'compacted' }
-    /** The host has taken back its conversation to before this message. Ids of messages and turns ascend. */
+    /** The host has cut its conversation back to before this message. Ids of messages and turns ascend. */
     | { readonly kind: 'rewound'; readonly before: string }
     | { readonly kind: 'agent-start' | 'agent-stop' | 'turn-end' | 'end' }
     /** The host has removed a worktree. Worktrees that it creates are found through git. */

@@ -44,7 +44,7 @@ async function wasCleanedUp(
   const beginningIn = (state: StoreState): ChainLink | undefined =>
     chain === undefined ? state.checkpoint : state.chains?.find((each) => each.chain === chain)?.checkpoint;
   const [then, since] = [beginningIn(before), beginningIn(now)];
-  // A chain that was missing from the start was not removed during the check.
+  // If the chain was missing before the check, gc did not remove it during the check.
   if (then === undefined) return false;
   return since === undefined || (since.seq > then.seq && since.seq >= seq);
 }

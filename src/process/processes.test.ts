@@ -38,7 +38,7 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
     expect(output.head).toContain(program);
   });
 
-  it('reports a program that may not be run as a shell does', async () => {
+  it('reports a program without execute permission as a shell does', async () => {
     at.put('script');
     const { end, output } = await at.run('', { ...kind, command: [join(at.workspace, 'script')] });
     expect(end).toEqual({ kind: 'exited', code: 126 });

@@ -121,7 +121,7 @@ export class LateNotes implements Store {
   }
 
   record(writes: Writes): Promise<void> {
-    // Nearly always nothing waits: a change then needs no further promises.
+    // Nearly always no note waits. The change then needs no further promises.
     const isIdle = [...this.#peers].every((peer) => peer.#waiting.size === 0 && peer.#leaving === undefined);
     return isIdle ? this.#store.record(writes) : this.#recordInTurn(writes);
   }

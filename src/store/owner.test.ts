@@ -27,7 +27,7 @@ describe('the owner of a change', () => {
       onTestFinished(() => void parent.kill('SIGKILL'));
       const [line] = await once(parent.stdout, 'data');
       const pid = String(line).trim();
-      // Until then the shell itself could collect it.
+      // Waits until the shell has replaced itself; before that, it could collect the exit status.
       await vi.waitUntil(() => readFileSync(`/proc/${parent.pid}/comm`, 'latin1') === 'sleep\n', 100_000);
       const stat = (): string[] =>
         readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? [];

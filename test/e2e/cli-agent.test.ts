@@ -86,7 +86,7 @@ describe('a command that an agent starts', () => {
     expect(has(t, 'b.txt')).toBe(true);
   });
 
-  it('undo reaches the session that the user named for the host', async () => {
+  it('undo uses LOOKFIRST_SESSION if the session of the host is unknown', async () => {
     const t = await twoSessions();
     const env = { CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 'unknown', LOOKFIRST_SESSION: 'agent-7' };
     expect((await lookfirst(t, ['undo'], { env })).code).toBe(0);

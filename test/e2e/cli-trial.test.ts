@@ -267,7 +267,7 @@ describe('lookfirst init and remove', () => {
     expect(readdirSync(places.root)).toEqual(['.vscode']);
   });
 
-  describe('a gate that init put before another server', () => {
+  describe('doctor on a proxy that init put in front of another server', () => {
     const official = new URL(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
 
     /** Configures VS Code with the official server behind our proxy. Returns what `doctor` reports about that proxy. */
@@ -288,7 +288,7 @@ describe('lookfirst init and remove', () => {
       return { places, file, code: ran.code, check };
     }
 
-    it('is proved by a refused blind write through the configured server', async () => {
+    it('tries a blind write through the configured server, which is refused', async () => {
       const { file, code, check } = await proxied();
       expect([code, check]).toEqual([
         0,
@@ -296,7 +296,7 @@ describe('lookfirst init and remove', () => {
       ]);
     });
 
-    it('that lets the blind write pass fails, and doctor ends with 1', async () => {
+    it('ends with 1 if the blind write passes', async () => {
       const { code, check } = await proxied((text) => {
         const policy = join(scratch().base, 'open.json');
         writeFileSync(policy, '{"bypass": [{"paths": ["**"]}]}');
@@ -306,7 +306,7 @@ describe('lookfirst init and remove', () => {
       expect(check).toMatchObject({ status: 'fail', message: expect.stringContaining('was overwritten') });
     });
 
-    it('before a server that cannot start fails', async () => {
+    it('fails if the server cannot start', async () => {
       const { code, check } = await proxied((text) => text.replace(official.pathname, '/no/server.js'));
       expect(code).toBe(1);
       expect(check).toMatchObject({ status: 'fail', message: expect.stringContaining('it cannot start') });

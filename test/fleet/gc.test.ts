@@ -59,7 +59,7 @@ await describePostgres('a clean-up of a fleet', (server) => {
     expect(await verifyChain(cleaners[0] as Store)).toMatchObject({ ok: true, entries: 200 + added });
   });
 
-  it('deletes rows if a reader holds the table of a day, and lets writers go on', async () => {
+  it('deletes rows if a reader locks the table of a day, and does not block writers', async () => {
     const url = server.url();
     await fillDays(url, 10);
     const [cleaner, writer] = [await storeAt(url), await storeAt(url)];
@@ -83,7 +83,7 @@ await describePostgres('a clean-up of a fleet', (server) => {
     expect(await verifyChain(writer)).toMatchObject({ ok: true, entries: 11 });
   });
 
-  it('by a writer cleans up its own machine and keeps entries with their images', async () => {
+  it('by a role that may only write cleans up its own machine and keeps the entries and their images', async () => {
     const url = server.url();
     const places = scratch();
     const owner = await opened(url, scratch());

@@ -53,7 +53,7 @@ const COMMANDS = [
 ];
 
 describe('an agent that tries to switch the gate off', () => {
-  it('cannot delete a settings file with our entries whose name is in other upper and lower case', async () => {
+  it('cannot delete a settings file with our entries by a name with other upper and lower case letters', async () => {
     mkdirSync(join(places.root, '.Claude'));
     writeFileSync(join(places.root, '.Claude/Settings.json'), OURS);
     const input = { command: 'rm .Claude/Settings.json' };

@@ -238,15 +238,15 @@ describe('a rewind of Codex, which continues in a new file', () => {
     return [await tried('a.txt', '1'), await tried('b.txt', '2')];
   }
 
-  it('takes away what was read in the part that was cut off', async () => {
+  it('forgets what was read in the removed part', async () => {
     expect(await verdicts('s')).toEqual(['pass', 'deny']);
   });
 
-  it('takes away everything if the former file is in another folder', async () => {
+  it('forgets everything if the former transcript is in another folder', async () => {
     expect(await verdicts('s', join(places.base, 'next-day'))).toEqual(['deny', 'deny']);
   });
 
-  it('is not a fork, whose history is that of another thread', async () => {
+  it('is not assumed for a fork, whose transcript belongs to another thread', async () => {
     expect(await verdicts('other')).toEqual(['pass', 'pass']);
   });
 });
@@ -259,7 +259,7 @@ describe('a revert in opencode', () => {
   it.each([
     ['the prompt of a turn', cut],
     ['a later message of that turn', `${cut.slice(0, 12)}b54001JpY5FgQZy23EG8`],
-  ])('to %s takes away what was read since that prompt', async (_what, messageID) => {
+  ])('to %s forgets what was read since that prompt', async (_what, messageID) => {
     const client = new ReplayedClient(places, 'opencode');
     client.session = reverted.properties.sessionID;
     const prompt = (id: string) =>
@@ -283,7 +283,7 @@ describe('a revert in opencode', () => {
     expect((await client.write('a.txt', 'x')).denied).toBe(false);
   });
 
-  it('is sent by the plugin once, before the next call', async () => {
+  it('is reported by the plugin once, before the next call', async () => {
     const sent = join(places.base, 'sent');
     const bin = join(places.base, 'bin');
     mkdirSync(bin);

@@ -253,7 +253,7 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 3 });
   });
 
-  it('loses the chain of an ended writer with its last entry, and stays verifiable', async () => {
+  it('drops the chain of an ended writer together with its last entry, and can still be verified', async () => {
     const url = server.url();
     const db = await connect(url);
     for (const n of [1, 2, 3]) {
@@ -280,7 +280,7 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     expect(await verifyChain(last)).toMatchObject({ ok: true, entries: 1 });
   });
 
-  it('notices a removed chain also after a clean-up', async () => {
+  it('is reported as broken if a chain was removed, even after gc', async () => {
     const url = server.url();
     const db = await connect(url);
     const [one, other] = await two(url);

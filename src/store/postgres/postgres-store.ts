@@ -243,7 +243,7 @@ export class PostgresStore implements Store {
     }
   };
 
-  /** Removes chains that have neither entries nor, for all we know, a writer. */
+  /** Removes chains without entries whose writer has probably ended. */
   async #dropChains(): Promise<void> {
     await this.#maintain(`select ${this.#s}.lf_drop_chains($1)`, [Date.now() - 2 * CHAIN_IDLE_MS]);
   }

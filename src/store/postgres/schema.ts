@@ -94,7 +94,7 @@ alter table ${s}.chains add column hour bigint not null generated always as (las
 create index on ${s}.chains (hour);`;
 }
 
-/** Every record paid for computing the generated hour: the server prepares the expression for each statement. */
+/** A generated column slowed down every record, because the server prepares its expression for each statement. */
 function plainHour(s: string): string {
   return `
 alter table ${s}.chains alter column hour drop expression;

@@ -85,7 +85,7 @@ export class PendingRows {
     if (announce !== undefined) this.#own.add(announce.change);
   }
 
-  /** Called when it is not known what was stored. */
+  /** Called if it is unknown what was stored, for example after a failed commit. */
   forget(): void {
     this.#onlyOwn = undefined;
   }

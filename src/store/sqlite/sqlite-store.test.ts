@@ -93,11 +93,11 @@ describe('pending changes', () => {
     for (const store of stores) await store.close();
   });
 
-  it('are looked for in the table after a record that failed', async () => {
+  it('are read from the table again after a failed record', async () => {
     const store = await openSqliteStore(join(scratch().home, 'state.db'));
     await store.pending();
     await store.record({ announce: pendingChange('kept') });
-    // Not JSON: the whole record fails, also its settlement.
+    // The entry is not JSON, so the whole record fails, including the settlement.
     const entries = [changeEntry('kept', [], { atMs: 1n as unknown as number })];
     await expect(store.record({ settle: ['kept'], entries })).rejects.toThrow();
     expect((await store.pending()).map(({ change }) => change)).toEqual(['kept']);

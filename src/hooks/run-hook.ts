@@ -192,17 +192,22 @@ async function askCurrentResident(
 /** Starts a resident for the next calls, unless one answers. A failure costs only speed, so it is reported and ignored. */
 async function startResident(around: HookProcess): Promise<void> {
   if (around.platform === 'win32') return;
-  const { isResidentAlive, realProgram } = await import('./resident/ask-resident.ts');
-  if (await withPlace(around, isResidentAlive)) return;
+  const { isResidentAlive, realProgram, startOnce } = await import('./resident/ask-resident.ts');
   const [node, program] = around.self;
-  const child = spawn(node, [realProgram(program), 'hook', '--resident'], {
-    cwd: '/',
-    detached: true,
-    env: { ...around.env, LOOKFIRST_SESSION: '', LOOKFIRST_RESIDENT_ASKED: '' },
-    stdio: 'ignore',
+  await withPlace(around, async (place) => {
+    if (await isResidentAlive(place)) return;
+    startOnce(place, () => {
+      const child = spawn(node, [realProgram(program), 'hook', '--resident'], {
+        cwd: '/',
+        detached: true,
+        env: { ...around.env, LOOKFIRST_SESSION: '', LOOKFIRST_RESIDENT_ASKED: '' },
+        stdio: 'ignore',
+      });
+      child.on('error', (error) => around.tell(`lookfirst: no resident process: ${error.message}`));
+      child.unref();
+      return child.pid;
+    });
   });
-  child.on('error', (error) => around.tell(`lookfirst: no resident process: ${error.message}`));
-  child.unref();
 }
 
 /** Undefined if no resident can be asked: then the call is answered here. */

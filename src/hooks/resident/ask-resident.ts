@@ -1,6 +1,8 @@
-import { lstatSync, realpathSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import type { ResidentPlace } from '../../config/resident-place.ts';
+import { isMissing, isTaken } from '../../model/errno.ts';
 
 /** The resident to ask. */
 export interface Asked extends ResidentPlace {
@@ -54,6 +56,48 @@ export async function isAliveHere(pointer: string, program: string): Promise<boo
   const headers = { 'x-lookfirst-program': program };
   const answer = await send(pointer, { path: '/', headers, timeoutMs: PROBE_MS });
   return answer?.status === 200;
+}
+
+/** A resident that has not answered after this time does not come. */
+const START_MS = 10_000;
+/** Exists while a resident starts. Contains its process id. */
+const STARTING = 'starting';
+
+/** Starts a resident, unless another caller is doing so. `start` returns the new process's id. */
+export function startOnce({ folder }: ResidentPlace, start: () => number | undefined): void {
+  const path = join(folder, STARTING);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(path, '', { flag: 'wx' });
+  } catch (error) {
+    if (!isTaken(error)) throw error;
+    if (isStarting(path)) return;
+  }
+  writeFileSync(path, String(start() ?? ''));
+}
+
+function isStarting(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || Math.abs(Date.now() - stats.mtimeMs) > START_MS) return false;
+  const pid = readFileSync(path, 'utf8');
+  // Without a number the other caller has not started it yet.
+  return pid === '' || isRunning(pid);
+}
+
+/** False also for a killed process whose exit status nobody has collected. */
+function isRunning(pid: string): boolean {
+  try {
+    process.kill(Number(pid), 0);
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch (error) {
+    // Only Linux has that file.
+    return isMissing(error);
+  }
+}
+
+/** Says in the folder of the residents that one answers, or will not. */
+export function endStart(): void {
+  rmSync(STARTING, { force: true });
 }
 
 /** The path by which the script and the resident know a program. npm links it under other names. */

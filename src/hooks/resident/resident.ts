@@ -15,7 +15,7 @@ import type { ResidentPlace } from '../../config/resident-place.ts';
 import { errnoOf } from '../../model/errno.ts';
 import { readBody } from '../../wire/http.ts';
 import type { HookAnswer } from '../event.ts';
-import { isAliveHere } from './ask-resident.ts';
+import { endStart, isAliveHere } from './ask-resident.ts';
 
 interface ResidentOptions {
   readonly place: ResidentPlace;
@@ -60,9 +60,11 @@ export async function runResident(options: ResidentOptions): Promise<'yielded' |
   chmodSync(socket, 0o600);
   if (await isAliveHere(place.pointer, program)) {
     await close(server, socket);
+    endStart();
     return 'yielded';
   }
   publish(place.pointer, socket);
+  endStart();
   await removeDeadSockets();
   await untilOver(options, { calls, socket, version });
   retract(place.pointer, socket);

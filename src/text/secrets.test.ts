@@ -41,6 +41,7 @@ const TOKENS = {
   'npm token': `npm_${A.slice(0, 36)}`,
   'SendGrid key': `SG.${A.slice(0, 22)}.${A}`,
   'Hugging Face token': `hf_${A.slice(0, 34)}`,
+  'DigitalOcean token': `dop_v1_${A}${A.slice(0, 24)}`,
   JWT: `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0abc.${A}`,
 };
 
@@ -71,6 +72,44 @@ describe('mayHoldSecret', () => {
     'x'.repeat(5000),
     '',
   ])('finds nothing in %.40s', (text) => expect(mayHoldSecret(Buffer.from(text))).toBe(false));
+});
+
+/** The text around a value, in which X stands for it, and a value that must be masked there. */
+const PHRASES: Readonly<Record<string, readonly [around: string, value: string]>> = {
+  'Slack webhook': ['"https://hooks.slack.com/services/X"', `T0123ABCD/B0123ABCD/${A.slice(0, 24)}`],
+  'AWS secret key': ['aws_secret_access_key = X', `${A.slice(0, 38)}/+`],
+  'AWS secret key in JSON': ['"SecretAccessKey": "X",', `${A.slice(0, 38)}/+`],
+  'Azure connection': ['c=https;AccountKey=X;EndpointSuffix=core', `${A}${A}${A.slice(0, 6)}==`],
+  'bearer token': ["{ Authorization: 'Bearer X' }", `Ab3${A}`],
+  'PostgreSQL address': ['postgres://app:X@db.example.com:5432/x', 'k3yForThisBase'],
+  'address without a user': ['redis://:X@cache:6379', 'k3yForThisCache'],
+  'git address': ['git clone https://joe:X@github.com/x/y', 'k3yForThisHost'],
+  'service account': [
+    '"private_key": "-----BEGIN PRIVATE KEY-----\\nX-----END PRIVATE KEY-----\\n"',
+    `${A}\\n${A}\\n`,
+  ],
+};
+
+describe('values that the text before them makes secret', () => {
+  it.each(Object.entries(PHRASES))('%s is masked, also in a long text', (_name, [around, value]) => {
+    const long = `${'// nothing of interest\n'.repeat(300)}${around}\n`;
+    for (const text of [`${around}\n`, long]) {
+      const shown = masked(text.replace('X', value), { secretFile: false });
+      expect(shown).toBe(text.replace('X', '[masked]'));
+      expect(mayHoldSecret(Buffer.from(text.replace('X', value)))).toBe(true);
+    }
+  });
+
+  it.each([
+    'postgres://user:password@localhost/db',
+    `https://user:$\{PASSWORD1}@example.com/`,
+    'http://localhost:8080/@scope/a1b2c3d4',
+    'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+    'Authorization: Bearer your-token-goes-here-and-is-quite-long-too',
+    "'-----BEGIN PRIVATE KEY-----\\n' + body",
+  ])('nothing is masked in %s', (text) => {
+    expect(masked(text, { secretFile: false })).toBe(text);
+  });
 });
 
 describe('tokens in any file', () => {

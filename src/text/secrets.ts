@@ -40,11 +40,45 @@ const TOKENS: readonly string[] = [
   'pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}',
   'SG\\.[A-Za-z0-9_-]{20,}\\.[A-Za-z0-9_-]{20,}',
   'hf_[A-Za-z0-9]{34,}',
+  'do[por]_v1_[a-f0-9]{64}',
   'eyJ[A-Za-z0-9_-]{17,}\\.(?!eyJzdWIiOiIxMjM0NTY3ODkw)eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}',
 ];
 const TOKEN = new RegExp(`(?<![A-Za-z0-9_])(?:${TOKENS.join('|')})(?![A-Za-z0-9_-])`, 'g');
 /** The lines of a private key between its first and last line, or up to the end of a text that was cut. */
 const KEY_BODY = /(-----BEGIN [A-Z ]*PRIVATE KEY-----\r?\n)([\s\S]*?)(?=-----END [A-Z ]*PRIVATE KEY-----|$)/g;
+
+/** A private key on one line, as in the JSON file of a service account. */
+const KEY_LINE =
+  /(-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\\r)?\\n)([A-Za-z0-9+/=\\]{32,})(?=-----END [A-Z ]*PRIVATE KEY-----)/g;
+
+/**
+ * Values that the text before them makes secret, in any file. Every match contains one of the `hints`. The published
+ * keys of the documentation of AWS and of Azure's emulator are excluded.
+ */
+const PHRASES: readonly { readonly hints: readonly string[]; readonly pattern: RegExp }[] = [
+  {
+    hints: ['hooks.slack.com/services/'],
+    pattern: /(hooks\.slack\.com\/services\/)(T[A-Z0-9]+\/B[A-Z0-9]+\/[A-Za-z0-9]{20,})/g,
+  },
+  {
+    hints: ['ecret_access_key', 'ECRET_ACCESS_KEY', 'ecretAccessKey'],
+    pattern:
+      /(secret_?access_?key["']?[ \t]*[:=][ \t]*["']?)((?![A-Za-z0-9/+]*EXAMPLEKEY)[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])/gi,
+  },
+  {
+    hints: ['AccountKey='],
+    pattern: /(AccountKey=)((?!Eby8vdM02xNOcqFl)[A-Za-z0-9+/]{86}==)/g,
+  },
+  {
+    hints: ['earer '],
+    pattern: new RegExp(`(\\b[Bb]earer )(${MIXED}[A-Za-z0-9._~+/-]{32,}=*)`, 'g'),
+  },
+  {
+    hints: ['://'],
+    pattern:
+      /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/"'`<>(){}$]*:)((?=[^\s:@/"'`]*[0-9])(?=[^\s:@/"'`]*[A-Za-z])[^\s:@/"'`<>(){}$\\]{8,})(?=@)/gi,
+  },
+];
 
 /** `KEY=value`, with or without `export`. The quotes around a value are not masked. */
 const ASSIGNMENT =
@@ -65,9 +99,13 @@ export function secretSpans(text: string, { secretFile }: { readonly secretFile:
     return spans;
   for (const match of text.matchAll(TOKEN))
     spans.push({ start: match.index, end: match.index + match[0].length });
-  if (text.includes('PRIVATE KEY-----'))
+  if (text.includes('PRIVATE KEY-----')) {
     for (const match of text.matchAll(KEY_BODY))
       spans.push(...lineSpans(match[2] ?? '', match.index + (match[1] ?? '').length));
+    spans.push(...valueSpans(text, KEY_LINE));
+  }
+  for (const { hints, pattern } of PHRASES)
+    if (hints.some((hint) => text.includes(hint))) spans.push(...valueSpans(text, pattern));
   if (secretFile)
     for (const pattern of [ASSIGNMENT, MEMBER, WORD_PAIR]) spans.push(...valueSpans(text, pattern));
   return merged(spans);
@@ -93,6 +131,7 @@ const BEGINNINGS = [
   'npm_',
   'pypi',
   'hf_?',
+  'do?_',
   'eyJ?',
 ].map((four) => ({
   mask: codeOf([...four].map((char) => (char === '?' ? 0 : 0xff))),
@@ -136,7 +175,33 @@ export function mayHoldSecret(bytes: Uint8Array): boolean {
       at = ((end - skipped) >> 2) + 4;
     }
   }
-  return mayHoldKey(bytes);
+  return mayHoldKey(bytes) || mayHoldPhrase(bytes);
+}
+
+function mayHoldPhrase(bytes: Uint8Array): boolean {
+  const buffer = viewOf(bytes);
+  return (
+    PHRASES.some(({ hints }) => hints.some((hint) => hint !== '://' && buffer.includes(hint))) ||
+    mayHoldPassword(buffer)
+  );
+}
+
+/** The maximum length of the name and the password in an address. */
+const MAX_USER_BYTES = 400;
+
+/** True if an address may have a password: `://`, then `:` and `@` before its first `/`, quote or space. */
+function mayHoldPassword(buffer: Buffer): boolean {
+  for (let at = buffer.indexOf('://'); at !== -1; at = buffer.indexOf('://', at)) {
+    at += 3;
+    let hasColon = false;
+    for (const end = at + MAX_USER_BYTES; at < end; at += 1) {
+      const byte = buffer[at] ?? 0;
+      if (byte === 0x40 && hasColon) return true;
+      if (byte === 0x3a) hasColon = true;
+      else if (byte <= 0x20 || byte === 0x2f || byte === 0x22 || byte === 0x27 || byte === 0x60) break;
+    }
+  }
+  return false;
 }
 
 /**

@@ -65,7 +65,7 @@ function isFolderAsExpected(
   }
 }
 
-/** Moves a taken folder back to its place; false if its name is taken. */
+/** Moves a folder back that `takeFolder` moved out; false if its name now belongs to another entry. */
 export async function returnFolder(context: DiskContext, kept: string, place: Place): Promise<boolean> {
   if (!moveFolderIfFree(kept, at(place))) return false;
   await syncFolder(context, place.dir);

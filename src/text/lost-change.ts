@@ -32,8 +32,8 @@ interface Texts<T> {
 }
 
 /**
- * True if `later` (a hunk from the live text) overlaps or touches `change` (a hunk to the live text). Removed lines
- * leave an empty range, which adjacent hunks touch.
+ * True if `later` overlaps or touches `change` in the live text: `change` led to that text, `later` starts from it. If
+ * `change` only removed lines, its range there is empty, and a hunk that ends or begins at that point touches it.
  */
 function touches(change: Hunk, later: Hunk): boolean {
   if (change.afterStart === change.afterEnd)

@@ -292,7 +292,7 @@ function mayHoldKey(bytes: Uint8Array): boolean {
   return at >= 0 && buffer.includes('PRIVATE KEY-----', at);
 }
 
-/** The spans of the values that a pattern captures after its first group, without the quote between them. */
+/** The spans of the values in a text, without their quotes. Group 1 of `pattern` is the text before the value. */
 function valueSpans(text: string, pattern: RegExp): Span[] {
   return [...text.matchAll(pattern)].flatMap((match) => {
     const value = match.slice(2).find((group) => group !== undefined) ?? '';

@@ -252,8 +252,9 @@ const UNTRUSTED: Readonly<Partial<Record<ClientName, (places: ClientPlaces) => s
 const SERVER = 'lookfirst';
 
 /**
- * Claude Code keeps the user's answer per project, or takes it from its settings. Only the user's own settings count in a
- * folder that is not trusted. A run without a terminal (`-p`) asks for neither.
+ * The reason why Claude Code does not use our entry in a project; undefined if it does. The user must have approved the
+ * server, in a dialogue or in the settings. In a folder that is not trusted, only the user's own settings count. A run
+ * without a terminal (`-p`) asks the user for neither approval nor trust.
  */
 function claudePending({ home, project, env }: ClientPlaces): string | undefined {
   const folder = env['CLAUDE_CONFIG_DIR'];

@@ -115,7 +115,7 @@ function fileTouch(rule: FileRule, path: string, scope: Arguments): Touch {
   }
 }
 
-/** An edit that does not give its text exactly changes unknown lines. */
+/** The change that an edit makes. If its old text is not given exactly, the changed lines are unknown. */
 function editTouch(names: EditArguments, path: string, scope: Arguments): Touch {
   const edits = editsOf(names, scope);
   const [first] = edits;

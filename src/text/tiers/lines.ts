@@ -217,7 +217,7 @@ function blanks(file: readonly FileLine[], above: number | undefined, below: num
   return file.slice(above + 1, below).map((line) => line.text);
 }
 
-/** The lines joined with the file's endings, and the span they replace; both with or without the last ending. */
+/** Joins the lines with the file's line ending. Decides whether span and replacement include the last line's ending. */
 function withEnds(
   text: string,
   span: { readonly start: number; readonly end: number },

@@ -88,6 +88,7 @@ const PHRASES: Readonly<Record<string, readonly [around: string, value: string]>
     '"private_key": "-----BEGIN PRIVATE KEY-----\\nX-----END PRIVATE KEY-----\\n"',
     `${A}\\n${A}\\n`,
   ],
+  'service account in a line that was cut': ['"-----BEGIN RSA PRIVATE KEY-----\\nX', A],
 };
 
 describe('values that the text before them makes secret', () => {

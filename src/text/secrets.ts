@@ -47,9 +47,8 @@ const TOKEN = new RegExp(`(?<![A-Za-z0-9_])(?:${TOKENS.join('|')})(?![A-Za-z0-9_
 /** The lines of a private key between its first and last line, or up to the end of a text that was cut. */
 const KEY_BODY = /(-----BEGIN [A-Z ]*PRIVATE KEY-----\r?\n)([\s\S]*?)(?=-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 
-/** A private key on one line, as in the JSON file of a service account. */
-const KEY_LINE =
-  /(-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\\r)?\\n)([A-Za-z0-9+/=\\]{32,})(?=-----END [A-Z ]*PRIVATE KEY-----)/g;
+/** The beginning of a private key on one line, as in the JSON file of a service account. The line may be cut. */
+const KEY_LINE = /(-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\\r)?\\n)([A-Za-z0-9+/=\\]{32,})/g;
 
 /**
  * Values that the text before them makes secret, in any file. Every match contains one of the `hints`. The published

@@ -27,7 +27,7 @@ interface CutOff {
 export function newestCut(tail: string): CutOff | undefined {
   const records = tail.split('\n').flatMap((line) => recordOf(line));
   if (records.some((record) => 'parentUuid' in record)) return claudeCut(records);
-  if (records.some((record) => '$rewindTo' in record)) return geminiCut(records);
+  if (records.some(isGeminiMark)) return geminiCut(records);
   return codexCut(records);
 }
 
@@ -116,13 +116,78 @@ export function endOfKeptPart({ records }: KeptPart, tail: string): number | und
   return last?.['ordinal'] === records - 1 ? timeOf(last) : undefined;
 }
 
-/** Gemini CLI: `$rewindTo` names the first removed message. */
+/**
+ * Gemini CLI: `$rewindTo` names the first removed message. After a compression or a restored checkpoint, `$set` replaces all
+ * messages. A resumed conversation does so as well, with the same messages at new times.
+ */
 function geminiCut(records: readonly JsonRecord[]): CutOff | undefined {
-  const at = records.findLastIndex((record) => '$rewindTo' in record);
-  const first = records.find((record) => record['id'] === records[at]?.['$rewindTo']);
-  const next = records
-    .slice(at)
-    .map(timeOf)
-    .find((ms) => ms !== undefined);
-  return { afterMs: (timeOf(first) ?? 1) - 1, untilMs: next ?? Number.POSITIVE_INFINITY };
+  const messages = new GeminiMessages();
+  for (const [at, record] of records.entries()) {
+    const all = newMessages(record);
+    if (all !== undefined) messages.replace(all);
+    else if ('$rewindTo' in record) messages.rewind(record['$rewindTo'], records.slice(at));
+    else if (record['type'] === 'user' || record['type'] === 'gemini') messages.add(record);
+  }
+  messages.settle();
+  return messages.cut;
+}
+
+function isGeminiMark(record: JsonRecord): boolean {
+  return '$rewindTo' in record || newMessages(record) !== undefined;
+}
+
+/** The messages that replace all earlier ones; undefined for a record that replaces none. */
+function newMessages(record: JsonRecord): readonly JsonRecord[] | undefined {
+  const set = objectIn(record, '$set');
+  return set !== undefined && Array.isArray(set['messages']) ? objectsIn(set, 'messages') : undefined;
+}
+
+/** The messages of a conversation while its records are read in order. */
+class GeminiMessages {
+  cut: CutOff | undefined;
+  #live: unknown[] = [];
+  /** The first time of each message, by its id. */
+  readonly #times = new Map<unknown, number>();
+  /** Messages that replace the live ones. A resumed conversation replaces them twice before it continues. */
+  #next: readonly JsonRecord[] | undefined;
+
+  add(message: JsonRecord): void {
+    this.settle();
+    this.#live.push(message['id']);
+    this.#note(message);
+  }
+
+  replace(messages: readonly JsonRecord[]): void {
+    this.#next = messages;
+  }
+
+  /** `rest`: the records from the rewind on. */
+  rewind(first: unknown, rest: readonly JsonRecord[]): void {
+    this.settle();
+    const next = rest.map(timeOf).find((ms) => ms !== undefined);
+    this.#cutFrom(first, next ?? Number.POSITIVE_INFINITY);
+    this.#live = this.#live.slice(0, Math.max(0, this.#live.indexOf(first)));
+  }
+
+  /** Puts the replacing messages in place. */
+  settle(): void {
+    if (this.#next === undefined) return;
+    const ids = this.#next.map((message) => message['id']);
+    const kept = new Set(ids);
+    const first = this.#live.find((id) => !kept.has(id));
+    for (const message of this.#next) this.#note(message);
+    const untilMs = Math.max(...this.#next.map((message) => timeOf(message) ?? 0));
+    if (first !== undefined) this.#cutFrom(first, untilMs);
+    this.#live = ids;
+    this.#next = undefined;
+  }
+
+  #cutFrom(first: unknown, untilMs: number): void {
+    this.cut = { afterMs: (this.#times.get(first) ?? 1) - 1, untilMs };
+  }
+
+  #note(message: JsonRecord): void {
+    const ms = timeOf(message);
+    if (ms !== undefined && !this.#times.has(message['id'])) this.#times.set(message['id'], ms);
+  }
 }

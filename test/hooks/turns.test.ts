@@ -143,6 +143,34 @@ describe("the client's own rewind", () => {
     expect(newestCut(lines.join('\n'))).toEqual({ afterMs: ms(5) - 1, untilMs: ms(9) });
   });
 
+  it('Gemini CLI: a compression replaces all messages, a resumed conversation keeps them', () => {
+    // The records that Gemini CLI 0.61.0 wrote for /compress and for --resume, with short texts.
+    const message = (id: string, type: string, second: number) => ({
+      ...{ id, timestamp: at(second), type, content: [] },
+    });
+    const lines = (...records: readonly unknown[]) =>
+      records.map((record) => JSON.stringify(record)).join('\n');
+    const header = { sessionId: 's', kind: 'main' };
+    const set = (...messages: readonly unknown[]) => ({ $set: { messages } });
+    const context = message('d049', 'user', 1);
+    const begin = [
+      ...[header, set(context), message('m1', 'user', 5), { $set: { lastUpdated: at(5) } }],
+      ...[message('m2', 'gemini', 6), message('m3', 'user', 7)],
+    ];
+    const resumedAt = (second: number, ...ids: readonly string[]) => [
+      ...[header, set(message('d049', 'user', second))],
+      set(message('d049', 'user', second), ...ids.map((id) => message(id, 'user', second))),
+    ];
+    const resumed = [...begin, ...resumedAt(10, 'm1', 'm2', 'm3'), message('m4', 'user', 12)];
+    expect(newestCut(lines(...resumed))).toBeUndefined();
+    const summary = [message('s1', 'user', 20), message('s2', 'gemini', 20)];
+    const compressed = [...resumed, set(context, ...summary), message('m5', 'user', 30)];
+    const cut = { afterMs: ms(5) - 1, untilMs: ms(20) };
+    expect(newestCut(lines(...compressed))).toEqual(cut);
+    const later = [...compressed, ...resumedAt(40, 's1', 's2', 'm5'), message('m6', 'user', 41)];
+    expect(newestCut(lines(...later))).toEqual(cut);
+  });
+
   it('a read in the removed part no longer licenses a change, an earlier read does', async () => {
     const transcript = join(places.base, 'transcript.jsonl');
     const now = () => new Date().toISOString();

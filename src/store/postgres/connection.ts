@@ -246,6 +246,7 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
   },
   LF003: { reason: 'outdated', text: 'another process has written for this session' },
   '55P03': { reason: 'busy', text: 'another process holds a lock in the fleet store for too long' },
+  '42P01': { reason: 'missing', text: 'a table of the fleet store does not exist' },
   '28': { reason: 'refused', text: 'the fleet store refused the user name or password' },
   '3D': { reason: 'unopenable', text: 'the database of the fleet store does not exist' },
   '42501': { reason: 'read-only', text: 'the user of the fleet store has no permission for this' },

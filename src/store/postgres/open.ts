@@ -110,7 +110,7 @@ export async function openPostgresRecords(
   const machine = existingMachineOf(home);
   const db = await PostgresConnection.open(url);
   try {
-    await prepare(db);
+    await migratePostgres(db);
     const names = new Names(machine);
     names.places = await readPlaces(db, machine);
     const owner = `records@${machine}`;

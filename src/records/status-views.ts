@@ -64,14 +64,17 @@ export async function fileView(
   const outcome = world.workspace.resolve(absolute);
   if (!outcome.ok) return { ok: false, refusal: { ...outcome.refusal, path: request.path } };
   const { key, root, relative } = outcome.path;
-  const seenBy: SeenFile[] = [];
-  for (const session of await viewersOf(world, request, key)) {
-    const [file] = await filesSeenBy(sessions, session, absolute);
-    if (file === undefined) continue;
+  const viewers = await viewersOf(world, request, key);
+  // Queries sent together cost a fleet store one round trip.
+  const [lastChange, ...views] = await Promise.all([
+    world.store.lastChange(key),
+    ...viewers.map((session) => filesSeenBy(sessions, session, absolute)),
+  ]);
+  const seenBy = viewers.flatMap((session, index): SeenFile[] => {
+    const [file] = views[index] ?? [];
     const client = request.sessions.find(({ id }) => id === session)?.client;
-    seenBy.push({ session, ...(client === undefined ? {} : { client }), file });
-  }
-  const lastChange = await world.store.lastChange(key);
+    return file === undefined ? [] : [{ session, ...(client === undefined ? {} : { client }), file }];
+  });
   const lastClient = await clientOf(sessions, lastChange);
   return { ok: true, view: { root, relative, exists: outcome.exists, lastChange, lastClient, seenBy } };
 }

@@ -121,7 +121,12 @@ export async function findBytes(
     if (await images.has(wanted.sha256)) return { bytes: await images.read(wanted) };
     const live = await readLive(at, wanted.size);
     const isSame = 'bytes' in live && sameFingerprint(live.fingerprint, wanted);
-    return isSame ? { bytes: live.bytes } : { missing: 'its bytes are no longer kept' };
+    if (isSame) return { bytes: live.bytes };
+    const keeper = await images.keeper?.(wanted.sha256);
+    return {
+      missing:
+        keeper === undefined ? 'its bytes are no longer kept' : `its bytes are only on the machine ${keeper}`,
+    };
   } catch (error) {
     if (error instanceof Fault) return { missing: error.message };
     throw error;

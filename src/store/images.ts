@@ -54,6 +54,8 @@ export interface Images {
    */
   makePrivate(hashes: readonly string[]): void;
   has(sha256: string): Promise<boolean>;
+  /** The other machine that stores an image in its own state folder, for images that `has` does not find. */
+  keeper?(sha256: string): Promise<string | undefined>;
   /**
    * Exactly the stored bytes, verified by their hash, or a Fault. Bytes appended by a late writer are left out. Bytes
    * that it overwrote are lost, and the Fault says so.

@@ -50,7 +50,8 @@ export async function checkSteps(
   }
   const found = moveLargeFiles(joinSteps(checked), world.policy.maxEditBytes);
   const present = presentBytes(found);
-  for (const { step } of found) if (!(await canRestore(world, step, present))) return refused(notKept(step));
+  for (const { step } of found)
+    if (!(await canRestore(world, step, present))) return refused(await notKept(world, step));
   return { ok: true, found };
 }
 
@@ -89,10 +90,7 @@ async function check(
     : { ok: true, ...merged };
 }
 
-/**
- * True for a git index that stages the same as the change left: a mere `git status` renews the times in it, and most
- * editors and prompts run one all the time.
- */
+/** True for a git index that stages the same as the change left: editors run `git status`, which renews its times. */
 async function isRenewedIndex(world: World, { expect, relative }: UndoStep, state: State): Promise<boolean> {
   if (!/(^|\/)\.git\/(worktrees\/[^/]+\/)?index$/.test(relative) || expect.kind !== 'file') return false;
   const [left, now] = [await world.baselines.recall(expect.fingerprint), await bytesOf(world, state)];
@@ -109,9 +107,12 @@ async function canRestore(
   return present.has(restore.fingerprint.sha256) || world.images.has(restore.fingerprint.sha256);
 }
 
-function notKept({ relative }: UndoStep): Refusal {
-  const detail = { reason: 'its earlier bytes are no longer kept' };
-  return { code: 'NOT_FOUND', action: 'undo', path: relative, next: 'use_edit', detail };
+async function notKept(world: World, { relative, restore }: UndoStep): Promise<Refusal> {
+  const keeper = restore.kind === 'file' && (await world.images.keeper?.(restore.fingerprint.sha256));
+  const reason = keeper
+    ? `its earlier bytes are only on the machine ${keeper}, as secret or over 1 MB: undo the change there`
+    : 'its earlier bytes are no longer kept';
+  return { code: 'NOT_FOUND', action: 'undo', path: relative, next: 'use_edit', detail: { reason } };
 }
 
 /** Three-way merge: base is the state after the change, theirs the present state, ours the state before the change. */

@@ -116,6 +116,12 @@ export class PostgresImages implements Images {
     return (await this.#local.has(sha256)) || this.#isShared(sha256);
   }
 
+  async keeper(sha256: string): Promise<string | undefined> {
+    const text = `select machine from ${this.#db.schema}.images where sha256 = $1 and body is null and machine <> $2`;
+    const [row] = await this.#db.query(text, [sha256, this.#machine]);
+    return row === undefined ? undefined : String(row['machine']);
+  }
+
   async read(fingerprint: Fingerprint): Promise<Uint8Array> {
     const isHere = await this.#local.has(fingerprint.sha256);
     if (!isHere) return this.#fetch(fingerprint);

@@ -1,0 +1,154 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+import { verifyChain } from '../../src/journal/verify.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { PostgresConnection } from '../../src/store/postgres/connection.ts';
+import type { Writes } from '../../src/store/store.ts';
+import { startRelay } from '../postgres/relay.mjs';
+import { ok } from '../support/desk.ts';
+import { describePostgres, type PostgresServer } from '../support/postgres.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+import { agrees, opened } from './killed.ts';
+
+const run = promisify(execFile);
+const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
+const EDIT = [{ oldString: 'two', newString: 'zwei' }];
+
+/** Runs the command line on a machine of the fleet and returns all it prints. */
+async function lookfirst({ root, home }: Scratch, store: string, ...args: string[]): Promise<string> {
+  const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
+  const ended = run(process.execPath, [COMMAND, ...args], { cwd: root, env });
+  const { stdout, stderr } = await ended.catch((error: { stdout: string; stderr: string }) => error);
+  return stdout + stderr;
+}
+
+async function machine(store: string, { root, home }: Scratch, shared = {}): Promise<Sessions> {
+  const sessions = await Sessions.open({ roots: [root], home, store, workspace: 'project', ...shared });
+  onTestFinished(() => sessions.close().catch(() => undefined));
+  return sessions;
+}
+
+/** Calls `then` as soon as a change is announced, before any of its files is touched. */
+function afterAnnouncing({ world: { store } }: Sessions, then: () => Promise<void> | void): void {
+  const record = store.record.bind(store);
+  store.record = async (writes: Writes) => {
+    await record(writes);
+    if (writes.announce === undefined) return;
+    store.record = record;
+    await then();
+  };
+}
+
+async function relayed(server: PostgresServer, url: string) {
+  const relay = await startRelay(server.socket);
+  onTestFinished(() => relay.close());
+  const schema = new URL(url).searchParams.get('schema');
+  return { relay, url: `postgres://lookfirst@127.0.0.1:${relay.port}/postgres?schema=${schema}` };
+}
+
+await describePostgres('attacks on a fleet', (server) => {
+  it('server killed while a batch of 200 files is written: all files are old or all are new', async () => {
+    const places = scratch();
+    const names = Array.from({ length: 200 }, (_, n) => `f${n}.txt`);
+    for (const name of names) writeFileSync(join(places.root, name), `${name} two\n`);
+    const url = server.url();
+    const sessions = await opened(url, places);
+    const session = await sessions.session('agent');
+    for (const name of names) await ok(session.read(name));
+    afterAnnouncing(sessions, () => server.kill());
+    const batch = session.apply(names.map((path) => ({ kind: 'edit', path, edits: EDIT })));
+    await expect(batch).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    await server.start();
+    await sessions.close().catch(() => undefined);
+    const later = await opened(url, places);
+    for (const name of names.slice(0, 5)) await agrees(later, places, name);
+    const kinds = new Set(
+      names.map((name) => readFileSync(join(places.root, name), 'utf8').includes('zwei')),
+    );
+    expect(kinds.size).toBe(1);
+    expect(await verifyChain(later.world.store)).toMatchObject({ ok: true });
+    expect(await later.world.store.pending()).toEqual([]);
+  });
+
+  it('network frozen between announcement and settlement: the next process settles the change', async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\ntwo\n');
+    const direct = server.url();
+    const { relay, url } = await relayed(server, direct);
+    const sessions = await opened(url, places);
+    const session = await sessions.session('agent');
+    await ok(session.read('a.txt'));
+    afterAnnouncing(sessions, () => {
+      relay.frozen = true;
+    });
+    await expect(session.edit('a.txt', EDIT)).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    await sessions.close().catch(() => undefined);
+    const later = await opened(direct, places);
+    await agrees(later, places, 'a.txt');
+    expect(await later.world.store.pending()).toEqual([]);
+  });
+
+  it('lease lost while a change is written: the change is not recorded and its file is as before', async () => {
+    const url = server.url();
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\ntwo\n');
+    const sessions = await machine(url, places, { sharedWorkspace: true });
+    const session = await sessions.session('agent');
+    await ok(session.read('a.txt'));
+    const db = await PostgresConnection.open(url);
+    onTestFinished(() => db.close());
+    afterAnnouncing(sessions, async () => {
+      await db.query(`delete from ${db.schema}.leases`);
+    });
+    await expect(session.edit('a.txt', EDIT)).rejects.toMatchObject({ reason: 'lease' });
+    expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
+    expect(await sessions.world.store.entries({ kinds: ['change'] })).toEqual([]);
+    await ok(session.edit('a.txt', EDIT));
+  });
+
+  it('two folders with one workspace name and different files: an undo of the other folder destroys nothing', async () => {
+    const store = server.url();
+    const [one, two] = [scratch(), scratch()];
+    writeFileSync(join(one.root, 'a.txt'), 'one\ntwo\n');
+    writeFileSync(join(two.root, 'a.txt'), 'quite another file\n');
+    const session = await (await machine(store, one)).session('agent');
+    await ok(session.read('a.txt'));
+    const { change = '' } = await ok(session.edit('a.txt', EDIT));
+    const other = await (await machine(store, two)).session('agent');
+    expect(await other.edit('a.txt', [{ oldString: 'file', newString: 'text' }])).toMatchObject({
+      ok: false,
+    });
+    expect(await other.write('a.txt', 'new\n')).toMatchObject({ ok: false });
+    expect(await other.undo({ change })).toMatchObject({ ok: false });
+    expect(await lookfirst(two, store, 'undo', change)).toContain('refusing');
+    expect(readFileSync(join(two.root, 'a.txt'), 'utf8')).toBe('quite another file\n');
+  });
+
+  it.each([
+    ['large', 'large.txt', `${'x'.repeat(99)}\n`.repeat(20_000)],
+    ['secret', '.env', 'KEY=1\n'],
+  ])(
+    'image of a %s file: undo and diff on another machine name the machine that has it',
+    async (_, path, text) => {
+      const store = server.url();
+      const [one, two] = [scratch(), scratch()];
+      for (const { root } of [one, two]) writeFileSync(join(root, path), text);
+      const sessions = await machine(store, one);
+      const session = await sessions.session('agent');
+      await ok(session.read(path, { limit: 3 }));
+      const { change = '' } = await ok(session.append(path, 'MORE=2\n'));
+      await (await machine(store, two)).close();
+      writeFileSync(join(two.root, path), `${text}MORE=2\n`);
+      const name = readFileSync(join(one.home, 'lookfirst.machine'), 'utf8').trim();
+      const undone = await lookfirst(two, store, 'undo', change);
+      expect(undone).toContain(name);
+      expect(readFileSync(join(two.root, path), 'utf8')).toBe(`${text}MORE=2\n`);
+      expect(await lookfirst(two, store, 'diff', change)).toContain(name);
+      expect(await lookfirst(one, store, 'undo', change)).not.toContain('refusing');
+      expect(readFileSync(join(one.root, path), 'utf8')).toBe(text);
+    },
+  );
+});

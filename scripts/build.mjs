@@ -177,6 +177,11 @@ function mustNotBeCyclic(made) {
   for (const file of needs.keys()) visit(file, []);
 }
 
+/** Removes the lines that name the file of the code below: a function's name finds it too, and the package is smaller. */
+function withoutPaths(code) {
+  return code.replace(/^\/\/ build\/.*\n/gm, '');
+}
+
 /** Replaces the packages in LATE by objects that load them when a property is read. */
 function late(code) {
   return LATE.reduce(

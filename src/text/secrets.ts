@@ -50,30 +50,33 @@ const KEY_BODY = /(-----BEGIN [A-Z ]*PRIVATE KEY-----\r?\n)([\s\S]*?)(?=-----END
 /** The beginning of a private key on one line, as in the JSON file of a service account. The line may be cut. */
 const KEY_LINE = /(-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\\r)?\\n)([A-Za-z0-9+/=\\]{32,})/g;
 
+const ADDRESS = '@';
+
 /**
- * Values that the text before them makes secret, in any file. Every match contains one of the `hints`. The published
+ * Values that the text before them makes secret, in any file. Every match, or the `@` after it, contains one of the `hints`.
+ * Searching for a hint is fast if it has at most 7 characters. The published
  * keys of the documentation of AWS and of Azure's emulator are excluded.
  */
 const PHRASES: readonly { readonly hints: readonly string[]; readonly pattern: RegExp }[] = [
   {
-    hints: ['hooks.slack.com/services/'],
+    hints: ['/B'],
     pattern: /(hooks\.slack\.com\/services\/)(T[A-Z0-9]+\/B[A-Z0-9]+\/[A-Za-z0-9]{20,})/g,
   },
   {
-    hints: ['ecret_access_key', 'ECRET_ACCESS_KEY', 'ecretAccessKey'],
+    hints: ['_access', '_ACCESS', 'Access'],
     pattern:
       /(secret_?access_?key["']?[ \t]*[:=][ \t]*["']?)((?![A-Za-z0-9/+]*EXAMPLEKEY)[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])/gi,
   },
   {
-    hints: ['AccountKey='],
+    hints: ['Key='],
     pattern: /(AccountKey=)((?!Eby8vdM02xNOcqFl)[A-Za-z0-9+/]{86}==)/g,
   },
   {
-    hints: ['earer '],
-    pattern: new RegExp(`(\\b[Bb]earer )(${MIXED}[A-Za-z0-9._~+/-]{32,}=*)`, 'g'),
+    hints: ['Bearer '],
+    pattern: new RegExp(`(\\bBearer )(${MIXED}[A-Za-z0-9._~+/-]{32,}=*)`, 'g'),
   },
   {
-    hints: ['://'],
+    hints: [ADDRESS],
     pattern:
       /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/"'`<>(){}$]*:)((?=[^\s:@/"'`]*[0-9])(?=[^\s:@/"'`]*[A-Za-z])[^\s:@/"'`<>(){}$\\]{8,})(?=@)/gi,
   },
@@ -177,28 +180,33 @@ export function mayHoldSecret(bytes: Uint8Array): boolean {
   return mayHoldKey(bytes) || mayHoldPhrase(bytes);
 }
 
+/** Bytes around a hint in which its value is looked for. */
+const BYTES_BEFORE = 400;
+const BYTES_AFTER = 600;
+
+/** Tries the patterns only around their hints: many texts contain a hint, and few of those a secret. */
 function mayHoldPhrase(bytes: Uint8Array): boolean {
   const buffer = viewOf(bytes);
-  return (
-    PHRASES.some(({ hints }) => hints.some((hint) => hint !== '://' && buffer.includes(hint))) ||
-    mayHoldPassword(buffer)
+  return PHRASES.some(({ hints, pattern }) =>
+    hints.some((hint) => {
+      for (let at = buffer.indexOf(hint); at !== -1; at = buffer.indexOf(hint, at + hint.length)) {
+        if (hint === ADDRESS && !mayHavePassword(buffer, at)) continue;
+        const around = buffer.subarray(Math.max(0, at - BYTES_BEFORE), at + BYTES_AFTER);
+        if (around.toString('latin1').search(pattern) !== -1) return true;
+      }
+      return false;
+    }),
   );
 }
 
-/** The maximum length of the name and the password in an address. */
-const MAX_USER_BYTES = 400;
-
-/** True if an address may have a password: `://`, then `:` and `@` before its first `/`, quote or space. */
-function mayHoldPassword(buffer: Buffer): boolean {
-  for (let at = buffer.indexOf('://'); at !== -1; at = buffer.indexOf('://', at)) {
-    at += 3;
-    let hasColon = false;
-    for (const end = at + MAX_USER_BYTES; at < end; at += 1) {
-      const byte = buffer[at] ?? 0;
-      if (byte === 0x40 && hasColon) return true;
-      if (byte === 0x3a) hasColon = true;
-      else if (byte <= 0x20 || byte === 0x2f || byte === 0x22 || byte === 0x27 || byte === 0x60) break;
-    }
+/** True if an address with a password may end at this `@`: before it are `:` and, without a quote or space, `/`. */
+function mayHavePassword(buffer: Buffer, end: number): boolean {
+  let hasColon = false;
+  for (let at = end - 1; at > end - BYTES_BEFORE; at -= 1) {
+    const byte = buffer[at] ?? 0;
+    if (byte === 0x2f) return hasColon;
+    if (byte === 0x3a) hasColon = true;
+    else if (byte <= 0x20 || byte === 0x22 || byte === 0x27 || byte === 0x60) return false;
   }
   return false;
 }

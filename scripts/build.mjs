@@ -127,7 +127,10 @@ async function bundleChunks() {
   });
   mustNotBeCyclic(made);
   for (const { fileName, code } of made)
-    writeFileSync(`dist/chunks/${fileName}`, inAscii(late(withPlainExports(withLocalNames(code)))));
+    writeFileSync(
+      `dist/chunks/${fileName}`,
+      inAscii(late(withPlainExports(withLocalNames(withoutPaths(code))))),
+    );
   for (const { name, exports } of made.filter(({ isEntry }) => isEntry))
     if (entries.includes(name)) writeFileSync(`dist/${name}.js`, moduleOver(name, exports));
 }

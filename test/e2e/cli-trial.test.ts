@@ -193,6 +193,16 @@ describe('lookfirst doctor', () => {
   });
 });
 
+it('doctor denies the blind write of every hooked client, also after the shell of another', async () => {
+  const places = scratch();
+  const clients = ['claude-code', 'codex', 'opencode'];
+  for (const client of clients) expect((await lookfirst(places, ['init', client, '--hooks'])).code).toBe(0);
+  const checks = objects(await lookfirst(places, ['doctor', '--json']));
+  expect(checks.filter(({ name }) => String(name).endsWith(' hooks'))).toMatchObject(
+    clients.map((client) => ({ name: `${client} hooks`, status: 'ok' })),
+  );
+});
+
 describe('lookfirst init and remove', () => {
   /** Runs a command on its own terminal. */
   const TERMINAL = 'script';

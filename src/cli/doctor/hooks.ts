@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { Records } from '../../records/records.ts';
 import { unjudgedCalls } from '../../records/status-views.ts';
 import { placesOf } from '../../session/configured.ts';
@@ -35,7 +36,7 @@ const BLIND_WRITES: Readonly<Partial<Record<ClientName, (path: string, cwd: stri
       hook_event_name: 'preToolUse',
       tool_name: 'Write',
       tool_input: { file_path: path, content: '' },
-      tool_use_id: 'doctor',
+      tool_use_id: newCall(),
     },
   }),
   vscode: (path, cwd) => before(cwd, 'create_file', { filePath: path, content: '' }),
@@ -44,11 +45,16 @@ const BLIND_WRITES: Readonly<Partial<Record<ClientName, (path: string, cwd: stri
     payload: {
       hook: 'tool.execute.before',
       directory: cwd,
-      input: { tool: 'write', sessionID: SESSION, callID: 'doctor' },
+      input: { tool: 'write', sessionID: SESSION, callID: newCall() },
       output: { args: { filePath: path, content: '' } },
     },
   }),
 };
+
+/** A new id for each call: the second announcement of one id counts as a repetition of the first. */
+function newCall(): string {
+  return `doctor-${randomBytes(5).toString('hex')}`;
+}
 
 interface BlindWrite {
   readonly event: string;
@@ -63,7 +69,7 @@ function before(cwd: string, tool_name: string, tool_input: object): BlindWrite 
     hook_event_name: event,
     tool_name,
     tool_input,
-    tool_use_id: 'doctor',
+    tool_use_id: newCall(),
   };
   return { event, payload };
 }

@@ -27,9 +27,8 @@ const FS_EXCEPTIONS = new Set<string>([
   'cli/stage.ts',
   // Writes the hook script into the state folder.
   'cli/clients/hook-files.ts',
+  // Find and create sockets in the state folder.
   'hooks/resident/ask-resident.ts',
-  // Creates sockets in the state folder.
-  // Sockets in the state folder.
   'hooks/resident/resident.ts',
   // Reads the page that the build has bundled.
   'viewer/page-files.ts',

@@ -78,13 +78,11 @@ async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): P
   const { entry } = work;
   const { change } = entry;
   const { locked, basis } = work;
-  const early = stagedEarly(world, work.steps);
-  const announcing = announce(world, { change, entry, owner: world.owner, locked }, { basis });
-  const announced = await (early === undefined ? announcing : stageWhile(announcing, early));
+  const announced = await announce(world, { change, entry, owner: world.owner, locked }, { basis });
   const done: DoneStep[] = [];
   let refusal: Refusal | undefined;
   try {
-    refusal = await runSteps(world, work.steps, done).finally(() => early?.unstage?.());
+    refusal = await runSteps(world, work.steps, done);
     if (refusal === undefined) {
       const settled = { ...entry, ...whatWasDone(work, done), ...noticesOf(done) };
       const entries = work.entries ?? [];
@@ -101,30 +99,6 @@ async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): P
   const left = await takeBack(world, { work, done, change: announced ? change : undefined });
   if (left.length === 0) return { ok: false, refusal };
   throw notTakenBack(refusal, left);
-}
-
-/**
- * The step whose temporary file is written and synced while the announcement is. Both must be on the disk before the
- * file is replaced; together they take about as long as one.
- */
-function stagedEarly({ disk }: World, [step, ...others]: readonly Step[]): Step | undefined {
-  if (disk.durability !== 'full' || disk.batch !== undefined || others.length > 0) return undefined;
-  return step?.stagesOnlyTemp === true ? step : undefined;
-}
-
-/** Stages a step while its change is announced. Removes the staged file if the announcement fails. */
-async function stageWhile(announcing: Promise<boolean>, step: Step): Promise<boolean> {
-  // A failure to stage is left to `run`, which then writes the file itself and reports why it cannot.
-  const staging = step.stage?.().catch(() => undefined);
-  try {
-    return await announcing;
-  } catch (error) {
-    await staging;
-    await step.unstage?.();
-    throw error;
-  } finally {
-    await staging;
-  }
 }
 
 /** Removes duplicate effects: several steps may need the same folder, but it is made once. */

@@ -38,8 +38,6 @@ export interface Step {
    * In a batch: writes new bytes to temporary files, so that the files of all steps are synced together before `run`.
    */
   stage?(): Promise<void>;
-  /** True if `stage` makes only a temporary file: it need not wait until the announcement is on the disk. */
-  readonly stagesOnlyTemp?: boolean;
   /** Removes staged files that were not published. */
   unstage?(): void | Promise<void>;
   /** Changes the disk. After a conflict or a Fault nothing of this step remains, unless `isLeft` returns true. */

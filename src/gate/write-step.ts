@@ -82,7 +82,6 @@ export function writeStep(world: World, change: NewBytes): Step {
           path: path.relative,
         }).text,
     }),
-    stagesOnlyTemp: before !== undefined,
     stage: async () => {
       if (!unchanged) staged = await stage(world, change, place());
     },

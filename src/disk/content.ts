@@ -234,6 +234,12 @@ export async function stageTemp(context: DiskContext, place: Place, temp: NewTem
   return { name, stats, notices };
 }
 
+/** True if the owner of a file with this mode can open it again, as `openStaged` does. */
+export function canBeStaged(mode: number): boolean {
+  const both = constants.S_IRUSR | constants.S_IWUSR;
+  return (mode & both) === both;
+}
+
 /** A file of our own with the new bytes and mode, without extended attributes, that no process writes to any more. */
 export interface OwnFile {
   readonly path: string;

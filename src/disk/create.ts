@@ -1,7 +1,7 @@
 import { closeSync, symlinkSync } from 'node:fs';
 import { isTaken } from '../model/errno.ts';
 import { at, type Place } from '../model/path.ts';
-import { openStaged, type Staged, stageLink, stageTemp, writeTemp } from './content.ts';
+import { canBeStaged, openStaged, type Staged, stageLink, stageTemp, writeTemp } from './content.ts';
 import { changeFailed, type DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
 import {
@@ -52,12 +52,16 @@ export async function create(
   }
 }
 
-/** Makes the temporary file for a later `create`. `file`: see `stageLink`. */
+/**
+ * Makes the temporary file for a later `create`; undefined if it could not be opened again: `create` then makes it
+ * itself. `file`: see `stageLink`.
+ */
 export async function stageNew(
   context: DiskContext,
   place: Place,
   { content, file, mode }: NewStaged,
-): Promise<Staged> {
+): Promise<Staged | undefined> {
+  if (mode !== undefined && !canBeStaged(mode)) return undefined;
   const like = { kind: 'new', ...(mode === undefined ? {} : { mode }) } as const;
   try {
     const linked = file && stageLink(context, place, { file, like });

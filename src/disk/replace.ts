@@ -5,6 +5,7 @@ import type { Notice } from '../model/results.ts';
 import { publishByClaim } from './claim.ts';
 import {
   type Content,
+  canBeStaged,
   discard,
   type Expected,
   holds,
@@ -32,7 +33,15 @@ import {
   retainBytes,
   retainOrDrop,
 } from './publication.ts';
-import { isReadOnly, type Opened, openLooked, openRegular, readAllSync, type Unreadable } from './read.ts';
+import {
+  isReadOnly,
+  modeOf,
+  type Opened,
+  openLooked,
+  openRegular,
+  readAllSync,
+  type Unreadable,
+} from './read.ts';
 import { syncFolder } from './sync.ts';
 
 /**
@@ -128,8 +137,9 @@ export interface NewStaged {
 }
 
 /**
- * Makes the temporary file for a later `replace`; undefined if the old file cannot be read. `file`: see `stageLink`;
- * the content is then read only if linking is impossible.
+ * Makes the temporary file for a later `replace`; undefined if the old file cannot be read, or if the new one could not
+ * be opened again: `replace` then makes it itself. `file`: see `stageLink`; the content is then read only if linking is
+ * impossible.
  */
 export async function stageReplacement(
   context: DiskContext,
@@ -139,6 +149,7 @@ export async function stageReplacement(
   const old = openRegular(place);
   if ('problem' in old) return undefined;
   try {
+    if (!canBeStaged(mode ?? modeOf(old.stats))) return undefined;
     const like = { kind: 'replaces', ...old, ...(mode === undefined ? {} : { mode }) } as const;
     const linked = file && stageLink(context, place, { file, like });
     return linked ?? (await stageTemp(context, place, { content: await content(), like }));

@@ -1,6 +1,7 @@
 import { chmodSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { BATCH_FILES } from '../../src/disk/context.ts';
 import { explain } from '../../src/report/explain.ts';
 import { currentSession, runInSession } from '../../src/session/ambient.ts';
 import { Sessions } from '../../src/session/sessions.ts';
@@ -108,6 +109,26 @@ describe('001 File safety tools', () => {
       await allowed(t.call('undo_change', {}));
       chmodSync(join(t.root, 'a.txt'), 0o600);
       expect(t.text('a.txt')).toBe('one\n');
+    },
+  );
+
+  through(
+    '1.9 Testing: permissions; a batch replaces a file that may be written and not read, and its undo does too',
+    { ...B, user: 'ordinary', doors: ['server'] },
+    async (t) => {
+      // Enough files to be synced together.
+      const names = Array.from({ length: BATCH_FILES }, (_, n) => `${n}.txt`);
+      for (const name of names) {
+        t.put(name, 'one\n');
+        await allowed(t.read(name));
+      }
+      chmodSync(join(t.root, '0.txt'), 0o200);
+      const changes = names.map((path) => ({ path, content: 'two\n' }));
+      await allowed(t.call('apply_changes', { changes }));
+      expect(statSync(join(t.root, '0.txt')).mode & 0o777).toBe(0o200);
+      await allowed(t.call('undo_change', {}));
+      chmodSync(join(t.root, '0.txt'), 0o600);
+      expect(names.map((name) => t.text(name))).toEqual(names.map(() => 'one\n'));
     },
   );
 

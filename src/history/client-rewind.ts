@@ -176,7 +176,7 @@ class GeminiMessages {
     const kept = new Set(ids);
     const first = this.#live.find((id) => !kept.has(id));
     for (const message of this.#next) this.#note(message);
-    const untilMs = Math.max(...this.#next.map((message) => timeOf(message) ?? 0));
+    const untilMs = this.#next.reduce((latest, message) => Math.max(latest, timeOf(message) ?? 0), 0);
     if (first !== undefined) this.#cutFrom(first, untilMs);
     this.#live = ids;
     this.#next = undefined;

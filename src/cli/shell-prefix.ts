@@ -53,8 +53,8 @@ const NO_CONVERSATION = 'command-line';
 /**
  * Runs one line of Claude Code's shell on a layer, for the session that announced its command. A background command
  * runs without a layer, which would hide its writes, and its changes are recorded when it ends. Inside Claude Code's
- * own sandbox there is neither a layer nor our state. The line then runs without a layer, the user is told so, and
- * the images of the hook record its changes.
+ * own sandbox, no layer can be made and our state cannot be read. The line then runs without a layer, with a message
+ * for the user, and the hook records its changes from the images it kept.
  */
 export async function runShellLine(cli: Cli, line: string, flags: StateFlags): Promise<number> {
   let prepared: Prepared | AnnouncedShell | undefined;

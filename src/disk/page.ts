@@ -168,7 +168,7 @@ class LineCollector {
 
   /**
    * The result after the deadline. The running hash includes part of the dropped line, so it is
-   * computed anew. That is impossible if a line was cut; then no lines are returned.
+   * computed again. That is impossible if a line was cut; then no lines are returned.
    */
   #withoutRest(): Omit<Page, 'sizeBytes' | 'stamp' | 'racy'> {
     const lines = this.#cut.length === 0 ? this.#lines : [];

@@ -143,7 +143,7 @@ export class Fold {
     this.#seen.replace(kept.map((entry) => ({ ...entry, place: this.place })));
   }
 
-  /** The conversation begins anew, so waiting calls are dropped too. */
+  /** The conversation starts over, so waiting calls are dropped too. */
   reset(): void {
     this.#waiting.clear();
     this.#calls = 0;

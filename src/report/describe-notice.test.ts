@@ -48,7 +48,7 @@ describe('describeNotice', () => {
       { kind: 'overtaken', path: 'a', change: 'c1', session: 's2' },
       'While this change was under way, session s2 changed a (change c1): check that its change is still there.',
     ],
-    [{ kind: 'recreated' }, 'The file had been deleted since it was read; it was created anew.'],
+    [{ kind: 'recreated' }, 'The file had been deleted since it was read; it was created again.'],
   ])('$kind', (notice, expected) => {
     expect(describeNotice(notice)).toBe(expected);
   });

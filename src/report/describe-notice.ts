@@ -78,7 +78,7 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
     case 'other-worktree':
       return `This writes ${pathText(notice.path)}, but you work in the worktree ${pathText(notice.own)}. You probably meant ${pathText(notice.meant)}.`;
     case 'recreated':
-      return 'The file had been deleted since it was read; it was created anew.';
+      return 'The file had been deleted since it was read; it was created again.';
     default:
       return notice satisfies never;
   }

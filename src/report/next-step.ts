@@ -180,7 +180,7 @@ function otherPath(refusal: Refusal, tools: ToolNames): string {
 }
 
 function otherTool({ code }: Refusal, tools: ToolNames): string {
-  if (code === 'DELETED') return `Next: ${tools.write} creates it anew.`;
+  if (code === 'DELETED') return `Next: ${tools.write} creates it again.`;
   if (code === 'NOT_TEXT' && tools.delete !== undefined)
     return `Next: to replace it with text, ${tools.delete} it first, then ${tools.write} it; parts of it cannot be edited.`;
   return 'There is no way to do this with these tools: ask the user.';
@@ -212,7 +212,7 @@ function useEdit(refusal: Refusal, tools: ToolNames): string {
 
 function fixArgument(refusal: Refusal, tools: ToolNames): string {
   if (refusal.code === 'REVISION_MISMATCH')
-    return 'Next: repeat the call without a revision to create it anew.';
+    return 'Next: repeat the call without a revision to create it again.';
   const { recursive, path } = tools.arguments;
   const isFolder = refusal.action === 'delete' && refusal.detail?.kind === 'directory';
   if (!isFolder || recursive === undefined || tools.delete === undefined)

@@ -74,7 +74,7 @@ describe('mayHoldSecret', () => {
   ])('finds nothing in %.40s', (text) => expect(mayHoldSecret(Buffer.from(text))).toBe(false));
 });
 
-/** The text around a value, in which X stands for it, and a value that must be masked there. */
+/** A text with X in place of a value, and the value that must be masked there. */
 const PHRASES: Readonly<Record<string, readonly [around: string, value: string]>> = {
   'Slack webhook': ['"https://hooks.slack.com/services/X"', `T0123ABCD/B0123ABCD/${A.slice(0, 24)}`],
   'AWS secret key': ['aws_secret_access_key = X', `${A.slice(0, 38)}/+`],

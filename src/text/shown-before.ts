@@ -3,7 +3,7 @@ import { CLAMP_MARK } from './lines.ts';
 import { MASK } from './secrets.ts';
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@/;
-/** The character that stands for a carriage return in our unified diffs if line endings differ. */
+/** Our unified diffs show this character instead of a carriage return if line endings differ. */
 const CARRIAGE_RETURN = '␍';
 
 /** Lines that a diff shows of the text before the change. */

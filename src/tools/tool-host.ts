@@ -61,7 +61,7 @@ export interface ToolHost {
   call(name: string, args: JsonRecord, context: ToolContext): Awaitable<ToolAnswer>;
   /** Applies the session events in the `_meta` of a notification, or of a request that is not a tool call. */
   report?(context: Pick<ToolContext, 'meta' | 'sessionHint'>): Awaitable<void>;
-  /** Makes later calls use the workspace that was opened anew. */
+  /** Makes later calls use the workspace that was opened again. */
   renew?(): void;
   /** Call when a transport session has ended or expired: no more calls use this `sessionHint`. */
   sessionEnded?(sessionHint: string): void;

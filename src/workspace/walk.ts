@@ -236,7 +236,7 @@ function splice(state: State, target: string): boolean {
   return true;
 }
 
-/** Restarts at a root and walks all names anew, because a directory we passed may have been moved meanwhile. */
+/** Restarts at a root and walks all names again, because a directory we passed may have been moved meanwhile. */
 function restart(state: State, root: Root, todo: string[]): void {
   state.dir?.close();
   state.dir = undefined;

@@ -17,7 +17,7 @@ beforeEach(() => {
   writeFileSync(join(places.root, SETTINGS), OURS);
 });
 
-/** In these commands, HOME stands for the state folder. */
+/** The test replaces HOME in these commands by the state folder. */
 const COMMANDS = [
   `echo {} > ${SETTINGS}`,
   `sed -i s/lookfirst// ${SETTINGS}`,

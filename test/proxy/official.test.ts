@@ -263,7 +263,7 @@ describe('the official server behind the gate', () => {
     expect(existsSync(join(root, 'sub'))).toBe(false);
   });
 
-  it('explains the third refusal in a row, and counts anew after a read', async () => {
+  it('explains the third refusal in a row, and starts counting again after a read', async () => {
     const { client, path } = open();
     const write = () => client.call('write_file', { path, content: 'x' });
     const [first, , third] = [await write(), await write(), await write()];

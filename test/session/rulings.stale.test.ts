@@ -45,7 +45,7 @@ describe('staleness', () => {
     await refusal(t.session.write('a', 'y\n'), 'PARTIALLY_READ');
   });
 
-  it('counts refusals in a row anew after a successful change', async () => {
+  it('starts counting refusals in a row again after a successful change', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await ok(t.session.read('a'));

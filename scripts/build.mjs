@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
+import { minifySync, parseSync, Visitor } from 'rolldown/utils';
 import { dts } from 'rolldown-plugin-dts';
 import { manualPage } from './man.mjs';
 
@@ -33,8 +34,8 @@ execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconf
   stdio: 'inherit',
 });
 
-// Keep the names of functions and classes, so that a stack trace is readable. Keep the lines too, because Node prints
-// the whole line that throws.
+// Keep the names of functions and classes, so that a stack trace is readable. Functions below that change the text of
+// chunks expect its white space; `dense` removes it afterwards.
 const SMALL = {
   minify: {
     compress: { target: 'node20', keepNames: { function: true, class: true } },
@@ -129,7 +130,7 @@ async function bundleChunks() {
   for (const { fileName, code } of made)
     writeFileSync(
       `dist/chunks/${fileName}`,
-      inAscii(late(withPlainExports(withLocalNames(withoutPaths(code))))),
+      inAscii(dense(late(withPlainExports(withLocalNames(withoutPaths(code)))))),
     );
   for (const { name, exports } of made.filter(({ isEntry }) => isEntry))
     if (entries.includes(name)) writeFileSync(`dist/${name}.js`, moduleOver(name, exports));
@@ -192,6 +193,30 @@ function late(code) {
       text.replace(`require("${name}")`, `new Proxy({}, { get: (_, key) => require("${name}")[key] })`),
     code,
   );
+}
+
+/**
+ * Removes white space, but begins each statement and each member of a class on a line of its own, because Node prints
+ * the whole line that throws.
+ */
+function dense(code) {
+  const options = { module: false, compress: false, mangle: false, codegen: { removeWhitespace: true } };
+  const { code: text, errors } = minifySync('chunk.cjs', code, options);
+  if (errors.length > 0) throw new Error(errors[0].message);
+  const starts = new Set([0]);
+  const add = ({ body }) => {
+    for (const { start } of body) starts.add(start);
+  };
+  const { program } = parseSync('chunk.cjs', text, { sourceType: 'script', astType: 'js' });
+  const switchCase = ({ consequent }) => add({ body: consequent });
+  new Visitor({
+    Program: add,
+    BlockStatement: add,
+    ClassBody: add,
+    SwitchCase: switchCase,
+  }).visit(program);
+  const cuts = [...starts].sort((a, b) => a - b);
+  return `${cuts.map((start, at) => text.slice(start, cuts[at + 1])).join('\n')}\n`;
 }
 
 /** Escapes characters outside ASCII: V8 then keeps the text in half the memory, and Node decodes it faster. */

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/command-list.ts';
@@ -46,6 +46,15 @@ describe('the package', () => {
     const groff = spawnSync('groff', ['-man', '-Tutf8', '-ww'], { input: page, encoding: 'utf8' });
     // Machines without groff cannot check the manual page.
     if (groff.error === undefined) expect(groff.stderr).toBe('');
+  });
+
+  it('has short lines, because Node prints the whole line that throws', () => {
+    const folder = join(project, 'dist/chunks');
+    const longest = readdirSync(folder).map((name) => {
+      const lines = readFileSync(join(folder, name), 'utf8').split('\n');
+      return Math.max(...lines.map(({ length }) => length));
+    });
+    expect(Math.max(...longest)).toBeLessThan(10_000);
   });
 
   it('has chunks that can be loaded in any order', () => {

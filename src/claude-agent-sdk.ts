@@ -2,7 +2,7 @@ import type { HookCallback, HookCallbackMatcher, HookEvent } from '@anthropic-ai
 import { answerHook } from './hooks/answer-hook.ts';
 import type { HookReply } from './hooks/event.ts';
 import { HOOK_HOSTS } from './hooks/hosts/hook-hosts.ts';
-import { respondIn } from './hooks/respond.ts';
+import { hooksInProcess } from './hooks/respond.ts';
 import { isRecord, stringIn } from './model/record.ts';
 import type { Session } from './model/session.ts';
 import type { GatedSession } from './session/gated-session.ts';
@@ -35,6 +35,7 @@ export function lookfirstHooks(
   session: Session | (() => Session),
 ): Partial<Record<HookEvent, HookCallbackMatcher[]>> {
   const agents = new SubAgents(() => gatedSession(session));
+  const respond = hooksInProcess('claude-code');
   const hook: HookCallback = async (input) => {
     const declaredEvent = (isRecord(input) ? stringIn(input, 'hook_event_name') : undefined) ?? '';
     const call = {
@@ -46,7 +47,7 @@ export function lookfirstHooks(
     const { stdout, stderr, exitCode } = await answerHook(call, async (_host, event): Promise<HookReply> => {
       // The session belongs to the program, which closes it.
       const kind = event.kind === 'end' ? 'turn-end' : event.kind;
-      return respondIn(await agents.of(event.session), 'claude-code')({ ...event, kind } as typeof event);
+      return respond(await agents.of(event.session), { ...event, kind } as typeof event);
     });
     if (exitCode !== 0) return denial(stderr);
     // Our own answer in the form that Claude Code reads from a hook's output.

@@ -8,7 +8,7 @@ import {
   sandboxEditor,
 } from './adapters/openai.ts';
 import type { HookEvent } from './hooks/event.ts';
-import { respondIn } from './hooks/respond.ts';
+import { hooksInProcess } from './hooks/respond.ts';
 import type { Session } from './model/session.ts';
 import { gatedSession } from './tools/toolset.ts';
 
@@ -79,7 +79,8 @@ function judgeOf(session: Session | (() => Session)): CommandJudge {
     call,
     ...(folder === undefined ? {} : { cwd: folder }),
   });
-  const reply = (event: HookEvent) => respondIn(gatedSession(session), HOST)(event);
+  const respond = hooksInProcess(HOST);
+  const reply = (event: HookEvent) => respond(gatedSession(session), event);
   return {
     async before(command) {
       const answer = await reply({ ...eventOf(command), kind: 'before' });

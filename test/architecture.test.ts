@@ -224,8 +224,6 @@ interface Node {
  */
 const STATE_EXCEPTIONS: Readonly<Record<string, string>> = {
   'text/decode.ts': 'the loader of packages that this pure folder cannot load itself; set once',
-  'lock/locks.ts': 'a bounded cache of a pure function',
-  'hooks/respond.ts': 'weak notes about session objects',
   'session/ambient.ts': 'runInSession finds a session of this process by its id',
   'store/sqlite/sqlite-store.ts': 'stores that this process has open on one database file see each other',
   'viewer/page/state.ts': 'the state of the page',

@@ -11,6 +11,7 @@ import {
 } from '../session/configured.ts';
 import type { HookEvent, HookReply, Host } from './event.ts';
 import { respond } from './respond.ts';
+import { TurnNotes } from './scene.ts';
 
 /** The settings of one hook call, from its command line and environment. */
 export interface HookSettings {
@@ -36,6 +37,7 @@ export class HookDoor {
   readonly #around: ConfigSources;
   readonly #state: StateFlags;
   readonly #open = new Map<string, Promise<UsableRoots>>();
+  readonly #turns = new TurnNotes();
 
   readonly #trees: 'warm' | 'cold';
 
@@ -57,7 +59,17 @@ export class HookDoor {
     const cwd = resolve(settings.cwd, event.cwd ?? roots[0] ?? '.');
     const { policy, workspace, home } = sessions.world;
     const shell = policy.hooks.shell === 'layer' && isOurPrefix(settings) ? 'layered' : 'plain';
-    const scene = { host: settings.host, session, policy, roots: workspace.roots, cwd, home, shell } as const;
+    const { host } = settings;
+    const scene = {
+      host,
+      session,
+      policy,
+      roots: workspace.roots,
+      cwd,
+      home,
+      shell,
+      turns: this.#turns,
+    } as const;
     return withNotice(await respond(scene, event), notice);
   }
 

@@ -12,7 +12,16 @@ import { before, strayWrites } from './before.ts';
 import { afterCommand } from './command.ts';
 import type { HookEvent, HookReply, HostName } from './event.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
-import { callId, isOwnTool, meaningOf, noticeText, pathOf, type Scene, unjudged } from './scene.ts';
+import {
+  callId,
+  isOwnTool,
+  meaningOf,
+  noticeText,
+  pathOf,
+  type Scene,
+  TurnNotes,
+  unjudged,
+} from './scene.ts';
 
 export async function respond(scene: Scene, event: HookEvent): Promise<HookReply> {
   const { session } = scene;
@@ -65,8 +74,8 @@ export async function respond(scene: Scene, event: HookEvent): Promise<HookReply
  * Most hosts name the turn in every event, and a prompt may have been submitted before the hooks were configured. Of the
  * others, another process may have received the prompt.
  */
-async function continueTurn({ session }: Scene, { turn }: HookEvent): Promise<void> {
-  if (turn !== undefined && continued.get(session) !== turn) await session.beginTurn({ turn });
+async function continueTurn({ session, turns }: Scene, { turn }: HookEvent): Promise<void> {
+  if (turn !== undefined && !turns.continuesAs(session, turn)) await session.beginTurn({ turn });
   else await session.continueTurn();
 }
 
@@ -175,9 +184,9 @@ async function promptSubmitted(
   scene: Scene,
   event: Extract<HookEvent, { kind: 'prompt' }>,
 ): Promise<HookReply> {
-  const { session } = scene;
+  const { session, turns } = scene;
   if (AUTOMATIC.test(event.prompt) && event.turn !== undefined) {
-    continued.set(session, event.turn);
+    turns.continueAs(session, event.turn);
     await session.continueTurn();
     return { verdict: 'pass' };
   }
@@ -187,7 +196,7 @@ async function promptSubmitted(
   const changed = await session.outsideChangesOfTurn();
   const turn = event.turn ?? `t${randomBytes(5).toString('hex')}`;
   await session.beginTurn({ turn, prompt: event.prompt });
-  followed.delete(session);
+  turns.begin(session);
   const atWork = await session.othersAtWork();
   const lines = [
     ...(changed.length === 0 ? [] : [`changed by others since you read it: ${namesOf(changed)}.`]),
@@ -207,37 +216,28 @@ function namesOf(changed: readonly string[]): string {
 /** The number of names in one line of context; the rest is only counted. */
 const MAX_NAMED = 20;
 
-/**
- * The number of calls at the beginning of a turn that read the transcript: the client may write the
- * prompt a little later.
- */
-const MAX_FOLLOWED = 3;
-
-/** The number of calls of this turn that have read the transcript. */
-const followed = new WeakMap<object, number>();
-
 /** Matches a prompt that Claude Code itself submits when a background task ends. It begins no turn of the user. */
 const AUTOMATIC = /^\s*<task-notification>/;
-/** The host's id for the part of a turn that follows such a prompt. */
-const continued = new WeakMap<object, string>();
 
 /**
  * Checks at the first calls after a prompt whether the client has cut off a part of the
  * conversation; that part no longer counts as seen. A sub-agent's events name the transcript of the
  * main conversation, which does not concern the sub-agent.
  */
-async function followTranscript({ session }: Scene, event: HookEvent): Promise<void> {
-  const calls = followed.get(session) ?? 0;
-  if (event.transcript === undefined || event.session.includes('/') || calls >= MAX_FOLLOWED) return;
-  followed.set(session, calls + 1);
-  await session.followTranscript(event.transcript);
+async function followTranscript({ session, turns }: Scene, event: HookEvent): Promise<void> {
+  if (event.transcript === undefined || event.session.includes('/')) return;
+  if (turns.mayFollow(session)) await session.followTranscript(event.transcript);
 }
 
-/** The hooks of a program that holds the session itself. They need no process, socket or configuration. */
-export function respondIn(session: GatedSession, host: HostName): (event: HookEvent) => Promise<HookReply> {
-  return (event) => {
+/** The hooks of a program that holds the sessions itself. They need no process, socket or configuration. */
+export function hooksInProcess(
+  name: HostName,
+): (session: GatedSession, event: HookEvent) => Promise<HookReply> {
+  const turns = new TurnNotes();
+  const host = HOOK_HOSTS[name];
+  return (session, event) => {
     const { policy, roots, home } = session;
     const cwd = resolve(roots[0] ?? '/', event.cwd ?? '.');
-    return respond({ host: HOOK_HOSTS[host], session, policy, roots, cwd, home, shell: 'plain' }, event);
+    return respond({ host, session, policy, roots, cwd, home, shell: 'plain', turns }, event);
   };
 }

@@ -26,6 +26,40 @@ export interface Scene {
   readonly home: string;
   /** `layered`: our prefix runs the host's shell commands on a layer. */
   readonly shell: 'layered' | 'plain';
+  readonly turns: TurnNotes;
+}
+
+/**
+ * The number of calls at the beginning of a turn that read the transcript: the client may write the
+ * prompt a little later.
+ */
+const MAX_FOLLOWED = 3;
+
+/** Facts about the running turns of sessions that the hooks of one process remember from event to event. */
+export class TurnNotes {
+  readonly #followed = new WeakMap<GatedSession, number>();
+  readonly #continued = new WeakMap<GatedSession, string>();
+
+  begin(session: GatedSession): void {
+    this.#followed.delete(session);
+  }
+
+  /** Counts a call that wants to read the transcript. False if enough calls of this turn have read it. */
+  mayFollow(session: GatedSession): boolean {
+    const calls = this.#followed.get(session) ?? 0;
+    if (calls >= MAX_FOLLOWED) return false;
+    this.#followed.set(session, calls + 1);
+    return true;
+  }
+
+  /** The host names a part of the running turn with an id of its own. */
+  continueAs(session: GatedSession, turn: string): void {
+    this.#continued.set(session, turn);
+  }
+
+  continuesAs(session: GatedSession, turn: string): boolean {
+    return this.#continued.get(session) === turn;
+  }
 }
 
 /** The effects of a host's call on files, with paths that the session understands. */

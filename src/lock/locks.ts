@@ -18,6 +18,8 @@ const FIRST_WAIT_MS = 1;
 
 const LONGEST_WAIT_MS = 25;
 
+const MAX_KNOWN = 10_000;
+
 /**
  * One writer per file. A change to a file also takes shared locks on the folders above it. A move
  * or removal of a folder locks it exclusively, so that nothing in it changes meanwhile.
@@ -39,6 +41,8 @@ export class LocalLocks implements Locks {
   readonly #processes: ProcessLock;
   /** The number of shared holders per slot in this process; the process locks the slot once for all of them. */
   readonly #shared = new Map<number, number>();
+  /** The slots of single keys: most changes concern one file, and the same file again. */
+  readonly #known = new Map<string, Slots>();
 
   constructor(options: LockOptions) {
     mkdirSync(options.home, { recursive: true, mode: 0o700 });
@@ -58,7 +62,7 @@ export class LocalLocks implements Locks {
     };
     try {
       const deadline = Date.now() + timeoutMs;
-      for (const [slot, sharing] of slotsOf(keys)) {
+      for (const [slot, sharing] of this.#slotsOf(keys)) {
         const leave =
           this.#mutex.tryAcquire(slot, sharing) ??
           (await this.#mutex.acquire(slot, sharing, deadline - Date.now()));
@@ -82,6 +86,18 @@ export class LocalLocks implements Locks {
 
   close(): void {
     this.#processes.close();
+  }
+
+  #slotsOf(keys: readonly string[]): Slots {
+    const [only] = keys;
+    if (only === undefined || keys.length > 1) return slotsOf(keys);
+    let slots = this.#known.get(only);
+    if (slots === undefined) {
+      slots = slotsOf(keys);
+      if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+      this.#known.set(only, slots);
+    }
+    return slots;
   }
 
   async #waitFor(slot: number, sharing: Sharing, deadline: number): Promise<boolean> {
@@ -111,26 +127,10 @@ export class LocalLocks implements Locks {
   }
 }
 
-const MAX_KNOWN = 10_000;
-
-const known = new Map<string, Slots>();
+type Slots = readonly (readonly [number, Sharing])[];
 
 /** The slots of the keys and of the folders above them, in the order in which all processes acquire them. */
 export function slotsOf(keys: readonly string[]): Slots {
-  const [only] = keys;
-  if (only === undefined || keys.length > 1) return computeSlots(keys);
-  let slots = known.get(only);
-  if (slots === undefined) {
-    slots = computeSlots(keys);
-    if (known.size >= MAX_KNOWN) known.clear();
-    known.set(only, slots);
-  }
-  return slots;
-}
-
-type Slots = readonly (readonly [number, Sharing])[];
-
-function computeSlots(keys: readonly string[]): Slots {
   const wanted = new Map<number, Sharing>();
   for (const key of keys)
     for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1))

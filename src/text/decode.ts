@@ -30,6 +30,7 @@ export interface LegacyCodecs {
   readonly iconv: typeof iconv;
 }
 
+/** Module state, set once: a pure folder cannot load packages, and every folder calls `decodeText`. */
 let codecs: (() => LegacyCodecs) | undefined;
 
 /**

@@ -59,6 +59,7 @@ export async function openSqliteStore(
   return new LateNotes(store, { peers: peersOn(file) });
 }
 
+/** Module state: callers open a store by its URL, so only the process as a whole knows the others on that file. */
 const openHere = new Map<string, Set<LateNotes>>();
 
 /**

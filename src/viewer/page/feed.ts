@@ -79,6 +79,7 @@ function moveFocus(event: KeyboardEvent): void {
   next.focus();
 }
 
+/** The timer of the search field: one page has one such field. */
 let timer = 0;
 
 function Filters(): VNode {

@@ -18,7 +18,7 @@ export interface PolicySources {
  */
 export function resolvePolicy(sources: PolicySources = {}): Policy {
   const preset = presetOf(sources.preset ?? sources.file?.preset ?? 'default');
-  const flags = sources.flags === undefined ? undefined : checkOverrides(sources.flags, 'policy');
+  const flags = sources.flags === undefined ? undefined : checkOverrides(sources.flags);
   return override(override(preset, sources.file?.overrides), flags);
 }
 

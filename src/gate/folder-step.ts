@@ -52,11 +52,11 @@ async function syncOrUndo(folders: MadeFolders): Promise<void> {
 }
 
 /** A step that changes nothing: the requested folder exists already. */
-export function nothingStep(located: Found, action: Step['action']): Step {
+export function nothingStep(located: Found): Step {
   const { place } = located;
   const result = { path: place.path.given, changed: false, created: false, sizeBytes: 0, notices: [] };
   return {
-    action,
+    action: 'mkdir',
     path: place.path,
     effects: [],
     run: async () => ({ ok: true, result, sightings: [], tombstones: [], displaced: [] }),

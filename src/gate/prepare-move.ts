@@ -183,7 +183,7 @@ export async function prepareMkdir(world: World, ledger: Ledger, intent: MkdirIn
   }
   return {
     ok: true,
-    step: view.located.exists ? nothingStep(view.located, 'mkdir') : makeFolderStep(world, view.located),
+    step: view.located.exists ? nothingStep(view.located) : makeFolderStep(world, view.located),
   };
 }
 

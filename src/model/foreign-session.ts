@@ -54,7 +54,7 @@ export interface ForeignSession {
   /** Present if the session lasts for one call only; called when that call is over. */
   readonly ended?: (() => void) | undefined;
   /** Writes one sentence into the journal. */
-  note(text: string, path?: string): Promise<void>;
+  note(text: string): Promise<void>;
   status(path?: string): Promise<Outcome<StatusResult>>;
 }
 

@@ -2,9 +2,10 @@ import { diffLines, type Hunk } from './diff.ts';
 import { endingUsed, splitLines } from './lines.ts';
 
 /** A merge result: clean, or with conflicts between markers that show both sides and the base. */
-export type Merged =
-  | { readonly clean: true; readonly text: string }
-  | { readonly clean: false; readonly text: string; readonly conflicts: number };
+export interface Merged {
+  readonly clean: boolean;
+  readonly text: string;
+}
 
 interface MergeOptions {
   /**
@@ -24,7 +25,7 @@ export function merge3(base: string, ours: string, theirs: string, options: Merg
   const right = sideOf(base, theirs, options);
   const newline = endingUsed(base) === '\r\n' ? '\r\n' : '\n';
   const out: string[] = [];
-  let conflicts = 0;
+  let clean = true;
   let done = 0;
   for (let start = nextStart(left, right); start !== undefined; start = nextStart(left, right)) {
     out.push(...lines.slice(done, start));
@@ -34,12 +35,11 @@ export function merge3(base: string, ours: string, theirs: string, options: Merg
     if (a === undefined || b === undefined || a === b) out.push(a ?? b ?? '');
     else {
       out.push(conflictText({ ours: a, base: lines.slice(start, done).join(''), theirs: b }, newline));
-      conflicts += 1;
+      clean = false;
     }
   }
   out.push(...lines.slice(done));
-  const text = out.join('');
-  return conflicts === 0 ? { clean: true, text } : { clean: false, text, conflicts };
+  return { clean, text: out.join('') };
 }
 
 /** One of the two changed texts, and how far it has been processed. */

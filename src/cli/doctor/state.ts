@@ -22,7 +22,8 @@ const LEAST_BYTES = 1 << 20;
 const HOME = 'state folder';
 const OLDEST_NODE = [20, 19] as const;
 
-export function checkNode(running: string = process.versions.node): DoctorCheck {
+export function checkNode(): DoctorCheck {
+  const running = process.versions.node;
   const [major = 0, minor = 0] = running.split('.').map(Number);
   const [wantMajor, wantMinor] = OLDEST_NODE;
   const isNew = major > wantMajor || (major === wantMajor && minor >= wantMinor);

@@ -138,7 +138,7 @@ export class GatedForeign implements ForeignSession {
     return this.#session.beginTurn(mark);
   }
 
-  async note(text: string, path?: string): Promise<void> {
+  async note(text: string): Promise<void> {
     const root = this.#scene.world.workspace.roots[0] ?? '';
     const entry = {
       kind: 'notice' as const,
@@ -147,7 +147,7 @@ export class GatedForeign implements ForeignSession {
       root,
       text,
     };
-    await this.#scene.world.store.record({ entries: [path === undefined ? entry : { ...entry, path }] });
+    await this.#scene.world.store.record({ entries: [entry] });
   }
 
   status(path?: string): Promise<Outcome<StatusResult>> {

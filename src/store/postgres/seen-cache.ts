@@ -32,11 +32,6 @@ export class SeenCache {
   readonly #sessions = new Map<string, CachedSession>();
   /** Writes of this store while a session is being loaded, because the loaded rows may lack them. */
   readonly #loading = new Map<string, Writes[]>();
-  readonly #now: () => number;
-
-  constructor(now: () => number = Date.now) {
-    this.#now = now;
-  }
 
   /**
    * The cached sighting, or undefined if the session is not cached. `stale` also accepts unchecked data, for when the
@@ -49,7 +44,7 @@ export class SeenCache {
   ): { readonly sighting: Sighting | undefined } | undefined {
     const known = this.#sessions.get(session);
     if (known === undefined) return undefined;
-    known.usedMs = this.#now();
+    known.usedMs = Date.now();
     if (trust === 'checked' && known.usedMs - known.checkedMs > 2 * TRUSTED_MS) return undefined;
     return { sighting: known.sightings.get(key) };
   }
@@ -61,7 +56,7 @@ export class SeenCache {
   ): { readonly version: number; readonly sightings: ReadonlyMap<string, Sighting> } | undefined {
     const known = this.#sessions.get(session);
     if (known?.version === undefined) return undefined;
-    known.usedMs = this.#now();
+    known.usedMs = Date.now();
     const sightings = new Map<string, Sighting>();
     for (const key of keys) {
       const sighting = known.sightings.get(key);
@@ -77,7 +72,7 @@ export class SeenCache {
     try {
       const { sightings, version } = await fetch();
       const isCertain = this.#loading.delete(session);
-      const now = this.#now();
+      const now = Date.now();
       this.#sessions.set(session, {
         sightings: new Map(sightings.map((sighting) => [sighting.key, sighting])),
         version: isCertain ? version : undefined,
@@ -122,7 +117,7 @@ export class SeenCache {
 
   /** Drops unused sessions and returns those whose last writer must be checked. */
   due(): readonly string[] {
-    const now = this.#now();
+    const now = Date.now();
     for (const [session, { usedMs }] of this.#sessions)
       if (now - usedMs > UNUSED_MS) this.#sessions.delete(session);
     return [...this.#sessions.keys()];
@@ -130,7 +125,7 @@ export class SeenCache {
 
   /** Marks sessions with these versions as checked and drops all others: another process has written for them. */
   keepOnly(versions: ReadonlyMap<string, number>): void {
-    const now = this.#now();
+    const now = Date.now();
     for (const [session, known] of this.#sessions) {
       if (known.version !== undefined && versions.get(session) === known.version) known.checkedMs = now;
       else this.#sessions.delete(session);

@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { DIALECT_NAMES, type DialectName } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
+import { defined } from '../model/record.ts';
 import { isSessionId } from '../model/session-record.ts';
 import { harmless } from '../report/bounded.ts';
 import { accessibleFolders, placesOf, policyOf, policyTextOf } from '../session/configured.ts';
@@ -172,8 +173,7 @@ async function planOf(
     workspace: {
       roots,
       ...places,
-      ...(preset === undefined ? {} : { preset }),
-      ...(policyFile === undefined ? {} : { policyFile }),
+      ...defined({ preset, policyFile }),
       ...(request.readOnly ? { policy: { readOnly: true } } : {}),
       ...(request.readOnlyRoots === undefined
         ? {}

@@ -1,7 +1,7 @@
 import type { UserTable } from '../dialect/calls/user-table.ts';
 import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
-import { isRecord, type JsonRecord } from '../model/record.ts';
+import { defined, isRecord, type JsonRecord } from '../model/record.ts';
 import { checkShape, mismatchText, type ObjectShape } from '../model/shape.ts';
 import { POLICY, POLICY_FILE } from './policy-shape.ts';
 
@@ -42,8 +42,7 @@ export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): 
   const settings = value as PolicyOverrides & Omit<PolicyFile, 'overrides'> & { readonly $schema?: string };
   const { $schema: _, preset, proxy, ...overrides } = settings;
   return {
-    ...(preset === undefined ? {} : { preset }),
-    ...(proxy === undefined ? {} : { proxy }),
+    ...defined({ preset, proxy }),
     overrides,
   };
 }

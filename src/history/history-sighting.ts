@@ -3,6 +3,7 @@ import type { ShownLines } from '../dialect/calls/shown/delivered.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import { defined } from '../model/record.ts';
 import { checkShape, mismatchText, objectOf, oneOf, type Shape, TEXT } from '../model/shape.ts';
 import type { FormatName } from '../model/transcript.ts';
 import { lineCount } from '../text/lines.ts';
@@ -88,8 +89,7 @@ export function shownView(path: string, lines: ShownLines): View {
     coverage: coverageOf(lines),
     clamped,
     redacted,
-    ...(totalLines === undefined ? {} : { totalLines }),
-    ...(revision === undefined ? {} : { revision }),
+    ...defined({ totalLines, revision }),
   });
   if (content === undefined) return view;
   const range = lines.ranges?.[0] ?? { from: 1, to: totalLines ?? lineCount(content) };

@@ -4,6 +4,7 @@ import { answerFor } from '../dialect/calls/hosts/answers.ts';
 import { searchedLines } from '../dialect/calls/shown/output-lines.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
 import { looksOf } from '../dialect/calls/touch.ts';
+import { defined } from '../model/record.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { pathText } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
@@ -169,10 +170,7 @@ function readEvent({
   return {
     kind: 'read',
     path,
-    ...(content === undefined ? {} : { content }),
-    ...(ranges === undefined ? {} : { ranges }),
-    ...(clamped === undefined ? {} : { clamped }),
-    ...(redacted === undefined ? {} : { redacted }),
+    ...defined({ content, ranges, clamped, redacted }),
   };
 }
 

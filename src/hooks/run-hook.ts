@@ -5,6 +5,7 @@ import { stateFolder } from '../config/home.ts';
 import { residentPlace } from '../config/resident-place.ts';
 import { nearestName } from '../model/nearest-name.ts';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
+import { defined } from '../model/record.ts';
 import type { ConfigSources } from '../session/configured.ts';
 import { answerHook, type HookCall } from './answer-hook.ts';
 import { HOST_NAMES, type HookAnswer, type Host, SILENT } from './event.ts';
@@ -120,13 +121,9 @@ function settingsOf(
     host,
     cwd,
     roots: values.root ?? [],
-    ...(session === undefined ? {} : { session }),
-    ...(project === undefined ? {} : { project }),
-    ...(shellPrefix === undefined ? {} : { shellPrefix }),
+    ...defined({ session, project, shellPrefix }),
     state: {
-      ...(values.store === undefined ? {} : { store: values.store }),
-      ...(values.policy === undefined ? {} : { policy: values.policy }),
-      ...(preset === undefined ? {} : { preset }),
+      ...defined({ store: values.store, policy: values.policy, preset }),
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Claim } from '../model/claim.ts';
 import type { Effect, NewEntry, Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import { defined } from '../model/record.ts';
 import { plainKey } from '../store/entry-columns.ts';
 import type { Store } from '../store/store.ts';
 
@@ -170,10 +171,7 @@ export class ClaimBoard {
     this.#byHand.set(id, {
       id,
       session,
-      ...(turn === undefined ? {} : { turn }),
-      ...(key === undefined ? {} : { key }),
-      ...(glob === undefined ? {} : { glob }),
-      ...(reason === undefined ? {} : { reason }),
+      ...defined({ turn, key, glob, reason }),
       root,
       path: glob ?? path,
       by: 'hand',

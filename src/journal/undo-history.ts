@@ -1,4 +1,5 @@
 import { type Effect, type Entry, type Side, sameSide, type Undone } from '../model/entry.ts';
+import { defined } from '../model/record.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 
 /** Changes in the order they were made, with their undone effects. */
@@ -219,8 +220,7 @@ function firstOf(target: Exclude<UndoTarget, { readonly kind: 'since' }>): Entry
   if (kind === 'change') return { ...changes, change: target.change };
   return {
     ...changes,
-    ...(target.session === undefined ? {} : { session: target.session }),
-    ...(key === undefined ? {} : { key }),
+    ...defined({ session: target.session, key }),
     ...(kind === 'all' && target.sinceMs !== undefined ? { sinceMs: target.sinceMs } : {}),
   };
 }

@@ -6,7 +6,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { CallTimes } from '../model/foreign-session.ts';
-import { isRecord, type JsonRecord } from '../model/record.ts';
+import { defined, isRecord, type JsonRecord } from '../model/record.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolContext } from '../tools/tool-answer.ts';
 import { type ToolHost, unknownTool } from '../tools/tool-host.ts';
@@ -99,8 +99,7 @@ function objectOf(result: ToolResult): CallResult {
   return {
     content: [{ type: 'text', text }],
     ...(result.structuredAs === undefined ? {} : { structuredContent: { [result.structuredAs]: text } }),
-    ...(result.isError === undefined ? {} : { isError: result.isError }),
-    ...(result.meta === undefined ? {} : { _meta: result.meta }),
+    ...defined({ isError: result.isError, _meta: result.meta }),
   };
 }
 
@@ -136,8 +135,7 @@ function toolContext(server: Server, context: ServerContext): ToolContext {
       const params = {
         progressToken: token,
         progress: done,
-        ...(total === undefined ? {} : { total }),
-        ...(message === undefined ? {} : { message }),
+        ...defined({ total, message }),
       };
       // Ignore errors: the client may have disconnected.
       notify({ method: 'notifications/progress', params }).catch(() => {});

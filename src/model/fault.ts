@@ -1,3 +1,4 @@
+import { defined } from './record.ts';
 /** Codes of Lookfirst's own failures. Append-only; pinned by a test. */
 export const FAULT_CODES = ['IO_FAILED', 'STORE_FAILED', 'CONFIG_INVALID', 'MISUSE'] as const;
 export type FaultCode = (typeof FAULT_CODES)[number];
@@ -16,8 +17,7 @@ export function nothingChanged(error: unknown): unknown {
   return new Fault(code, message, {
     cause: error,
     unchanged: true,
-    ...(path === undefined ? {} : { path }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ path, reason }),
   });
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
+import { defined } from '../model/record.ts';
 import type { GitPosition } from '../model/turn.ts';
 import { repositoryAround } from './git.ts';
 
@@ -17,8 +18,7 @@ export function gitPosition(folder: string): GitPosition | undefined {
   const branch = head.startsWith('ref: ') ? head.slice('ref: '.length) : undefined;
   const commit = branch === undefined ? head : refs.get(branch);
   return {
-    ...(branch === undefined ? {} : { branch }),
-    ...(commit === undefined ? {} : { commit }),
+    ...defined({ branch, commit }),
     branches: digest(
       [...refs]
         .sort()

@@ -2,7 +2,7 @@ import { mcpAnswer } from '../dialect/calls/answer.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
 import { looksOf } from '../dialect/calls/touch.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
-import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
+import { defined, fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import { parseLine, resultLine } from '../wire/rpc.ts';
 import { answerEnding, withNotices } from './answers.ts';
@@ -180,9 +180,7 @@ export class Aftermath {
       const event = {
         kind: 'read',
         path: understanding.place(given),
-        ...(content === undefined ? {} : { content }),
-        ...(ranges === undefined ? {} : { ranges }),
-        ...(clamped === undefined ? {} : { clamped }),
+        ...defined({ content, ranges, clamped }),
       } as const;
       await session.witness(understanding.guessed ? { ...event, guessed: true } : event, call.times);
     }

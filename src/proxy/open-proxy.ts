@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { Fault } from '../model/fault.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
+import { defined } from '../model/record.ts';
 import { Sessions } from '../session/sessions.ts';
 import type { ProxyPlan } from '../tools/proxy-plan.ts';
 import { chooseSession, type SessionChoice, subAgentChoice } from '../tools/session-choice.ts';
@@ -43,8 +44,7 @@ function gateOf(options: ProxyPlan, sessions: Sessions): Gate {
   const [command, ...args] = options.command;
   const { policy, workspace } = sessions.world;
   return {
-    ...(command === undefined ? {} : { command }),
-    ...(url === undefined ? {} : { url }),
+    ...defined({ command, url }),
     args,
     headers,
     unknownTools,

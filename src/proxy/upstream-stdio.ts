@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { Fault } from '../model/fault.ts';
+import { defined } from '../model/record.ts';
 import { LineReader, LineWriter } from './lines.ts';
 import type { Upstream, UpstreamChoice, UpstreamEnd, UpstreamEvents } from './upstream.ts';
 
@@ -25,9 +26,7 @@ export function stdioOptions(
   return {
     command,
     args,
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(env === undefined ? {} : { env }),
-    ...(graceMs === undefined ? {} : { graceMs }),
+    ...defined({ cwd, env, graceMs }),
     maxLineBytes,
     stderr: stderr === process.stderr ? 'inherit' : stderr,
   };

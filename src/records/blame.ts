@@ -2,6 +2,7 @@ import { parse, resolve } from 'node:path';
 import { readSnapshot } from '../disk/read.ts';
 import type { Entry, Side } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import { defined } from '../model/record.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { walkEntries } from '../store/store.ts';
 import { looksBinary } from '../text/decode.ts';
@@ -207,7 +208,6 @@ function originOf({ session, turn, change, atMs }: Entry): LineOrigin {
   return {
     session,
     atMs,
-    ...(turn === undefined ? {} : { turn }),
-    ...(change === undefined ? {} : { change }),
+    ...defined({ turn, change }),
   };
 }

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { type Entry, type EntryKind, SESSION_CONTINUED } from '../model/entry.ts';
+import { defined } from '../model/record.ts';
 import { entryKeys } from '../store/entry-columns.ts';
 import { type EntryFilter, type Store, walkEntries } from '../store/store.ts';
 import { canonicalPath } from './canonical-path.ts';
@@ -34,10 +35,7 @@ export class EntryChoice {
     this.#limit = limit === undefined || limit === 0 ? Infinity : limit;
     this.#filter = {
       ...new Scope(request).filter,
-      ...(session === undefined ? {} : { session }),
-      ...(sinceMs === undefined ? {} : { sinceMs }),
-      ...(untilMs === undefined ? {} : { untilMs }),
-      ...(kinds === undefined ? {} : { kinds }),
+      ...defined({ session, sinceMs, untilMs, kinds }),
       ...(path === undefined || path.kind === 'folder' ? {} : { key: path.key }),
     };
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { relative } from 'node:path';
 import { type ActiveGrant, activeGrants } from '../journal/grants.ts';
 import type { Entry, Grant, NewEntry } from '../model/entry.ts';
+import { defined } from '../model/record.ts';
 import { canonicalPath } from './canonical-path.ts';
 import type { Records } from './records.ts';
 import { isInScope, type Scope } from './scope.ts';
@@ -75,8 +76,7 @@ function revocation(
     atMs: nowMs,
     session: WHO,
     root,
-    ...(path === undefined ? {} : { path }),
-    ...(key === undefined ? {} : { key }),
+    ...defined({ path, key }),
     grant: { id, revoked: true },
   };
 }
@@ -85,8 +85,7 @@ function viewOf({ id, key, session, once, entry }: ActiveGrant): GrantView {
   return {
     id,
     path: key,
-    ...(session === undefined ? {} : { session }),
-    ...(once === undefined ? {} : { once }),
+    ...defined({ session, once }),
     atMs: entry.atMs,
   };
 }

@@ -1,5 +1,6 @@
 import { UndoHistory } from '../journal/undo-history.ts';
 import type { Entry } from '../model/entry.ts';
+import { defined } from '../model/record.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { GitPosition, TurnMark } from '../model/turn.ts';
 import { walkEntries } from '../store/store.ts';
@@ -131,10 +132,7 @@ function viewOf(mark: Entry, changes: readonly Entry[], history: UndoHistory): T
   const { turn = '', label, prompt, promptNumber, session, root, atMs, seq, git } = mark;
   return {
     turn,
-    ...(label === undefined ? {} : { label }),
-    ...(prompt === undefined ? {} : { prompt }),
-    ...(promptNumber === undefined ? {} : { promptNumber }),
-    ...(git === undefined ? {} : { git }),
+    ...defined({ label, prompt, promptNumber, git }),
     session,
     root,
     atMs,

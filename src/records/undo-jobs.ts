@@ -1,6 +1,7 @@
 import type { UndoRequest } from '../gate/undo/undo.ts';
 import { newestSelected } from '../journal/undo-history.ts';
 import type { Entry } from '../model/entry.ts';
+import { defined } from '../model/record.ts';
 import type { Store } from '../store/store.ts';
 import { canonicalPath } from './canonical-path.ts';
 import { EntryChoice, type EntryRequest } from './entry-choice.ts';
@@ -51,8 +52,7 @@ async function jobsPerRoot(
   for await (const entry of changesIn(store, request))
     byRoot.set(entry.root, [...(byRoot.get(entry.root) ?? []), entry]);
   const selection = {
-    ...(session === undefined ? {} : { session }),
-    ...(sinceMs === undefined ? {} : { sinceMs }),
+    ...defined({ session, sinceMs }),
     ...only,
   };
   return [...byRoot.values()].map((entries) => ({ roots: rootsOf(entries), selection }));
@@ -77,8 +77,7 @@ async function newestStanding(
     const found = await newestSelected(store, {
       kind: 'last',
       root,
-      ...(session === undefined ? {} : { session }),
-      ...(key === undefined ? {} : { key }),
+      ...defined({ session, key }),
     });
     if (found !== undefined && found.seq > (best?.seq ?? 0)) best = found;
   }

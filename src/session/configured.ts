@@ -6,6 +6,7 @@ import { type PolicySources, resolvePolicy } from '../config/resolve-policy.ts';
 import type { Origin, Setting } from '../config/settings.ts';
 import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
+import { defined } from '../model/record.ts';
 import { readPolicyText } from '../store/prepare-home.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -107,8 +108,7 @@ export async function openWorkspace(
   return Sessions.open({
     roots,
     ...placesOf(around, flags),
-    ...(flags.preset === undefined ? {} : { preset: flags.preset }),
-    ...(policyFile === undefined ? {} : { policyFile }),
+    ...defined({ preset: flags.preset, policyFile }),
     ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
   });
 }

@@ -11,6 +11,7 @@ import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
 import type { Edit, FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
+import { defined } from '../model/record.ts';
 import type {
   ApplyResult,
   ChangeResult,
@@ -262,7 +263,7 @@ export class GatedSession extends LookingSession implements Session {
   ): Promise<void> {
     return this.during((world) => {
       const root = this.roots[0] ?? '';
-      const named = { ...(path === undefined ? {} : { path }), ...(call === undefined ? {} : { call }) };
+      const named = { ...defined({ path, call }) };
       const entry = { kind: 'unjudged', atMs: world.now(), ...this.ledger.author, root, text } as const;
       return world.store.record({ entries: [{ ...entry, ...named }] });
     });

@@ -2,6 +2,7 @@ import { fingerprintIfStill, type LineStart, type Page, type PageRequest, readPa
 import { maskFor } from '../gate/masking.ts';
 import { type Coverage, linesCoverage, NOTHING, unionCoverage } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import { defined } from '../model/record.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -71,7 +72,7 @@ function outOfTime({ path, world }: Reading): Refusal {
 
 function watched({ watching }: Reading): Pick<PageRequest, 'signal' | 'onProgress'> {
   const { signal, onProgress } = watching;
-  return { ...(signal === undefined ? {} : { signal }), ...(onProgress === undefined ? {} : { onProgress }) };
+  return { ...defined({ signal, onProgress }) };
 }
 
 function startFor(reading: Reading, from: number): { readonly start?: LineStart } {

@@ -6,6 +6,7 @@ import { idleSessions } from '../journal/gc.ts';
 import { SESSION_CONTINUED } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { PresetName } from '../model/policy.ts';
+import { defined } from '../model/record.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import { ANY, checkShape, mismatchText, type ObjectShape, objectOf, type Shape } from '../model/shape.ts';
 import { openSessions, runInSession } from './ambient.ts';
@@ -176,8 +177,7 @@ export class Sessions implements SessionHost {
       named: session.named,
       openedMs: kept?.openedMs ?? now,
       lastMs: now,
-      ...(parent === undefined ? {} : { parent }),
-      ...(forked === undefined ? {} : { forked }),
+      ...defined({ parent, forked }),
       ...program,
     };
     // An open session continues in this process: hooks run one process per call while there is no resident.

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Argument, Command, Option } from 'commander';
+import { defined } from '../../model/record.ts';
 import { canonicalPath } from '../../records/canonical-path.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import { placesOf, policyOf } from '../../session/configured.ts';
@@ -120,8 +121,7 @@ async function configure(
     client: CLIENTS[name],
     places: { platform, env, home: homeFolder, project: cwd },
     dir: resolve(cwd, flags.root ?? '.'),
-    ...(flags.scope === undefined ? {} : { scope: flags.scope }),
-    ...(flags.proxy === undefined ? {} : { proxy: flags.proxy }),
+    ...defined({ scope: flags.scope, proxy: flags.proxy }),
     dryRun: flags.dryRun === true,
     starter: starterOf(cli, flags),
     former: new FormerFiles(home),

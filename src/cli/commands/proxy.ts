@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { parsePolicyFile } from '../../config/policy-file.ts';
 import { completeTable } from '../../dialect/calls/user-table.ts';
 import { PRESET_NAMES } from '../../model/policy.ts';
+import { defined } from '../../model/record.ts';
 import { isSessionId } from '../../model/session-record.ts';
 import { harmless } from '../../report/bounded.ts';
 import { accessibleFolders, placesOf, policyTextOf, type StateFlags } from '../../session/configured.ts';
@@ -94,8 +95,7 @@ async function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): Pr
     workspace: {
       roots: await rootsOf(cli, flags, log),
       ...placesOf(cli, flags),
-      ...(preset === undefined ? {} : { preset }),
-      ...(policyFile === undefined ? {} : { policyFile }),
+      ...defined({ preset, policyFile }),
       ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
       ...(flags.readOnlyRoot === undefined
         ? {}

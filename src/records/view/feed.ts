@@ -1,4 +1,5 @@
 import type { Entry } from '../../model/entry.ts';
+import { defined } from '../../model/record.ts';
 import type { EntryFilter, Store } from '../../store/store.ts';
 import { whatOf } from '../entry-words.ts';
 import type { FeedFilter, FeedPage, FeedRow, FileRow } from './view-data.ts';
@@ -21,11 +22,7 @@ export function feedRow(entry: Entry): FeedRow {
     kind,
     what: kind === 'refusal' ? `refused ${entry.action ?? ''}`.trimEnd() : whatOf(entry),
     ...(entry.action === 'undo' && kind === 'change' ? { undo: true as const } : {}),
-    ...(path === undefined ? {} : { path }),
-    ...(code === undefined ? {} : { code }),
-    ...(change === undefined ? {} : { change }),
-    ...(turn === undefined ? {} : { turn }),
-    ...(machine === undefined ? {} : { machine }),
+    ...defined({ path, code, change, turn, machine }),
   };
 }
 
@@ -72,9 +69,7 @@ export async function feedPage(store: Store, request: FeedRequest): Promise<Feed
 function filterFor({ near, filter: { session, kinds }, before, limit }: FeedRequest): EntryFilter {
   return {
     ...near,
-    ...(session === undefined ? {} : { session }),
-    ...(kinds === undefined ? {} : { kinds }),
-    ...(before === undefined ? {} : { beforeSeq: before }),
+    ...defined({ session, kinds, beforeSeq: before }),
     limit,
   };
 }

@@ -20,7 +20,7 @@ export interface ServerAnswer {
   readonly text: string;
 }
 
-interface Waiting {
+interface PendingRequest {
   readonly resolve: (result: JsonRecord) => void;
   readonly reject: (error: Fault) => void;
 }
@@ -33,7 +33,7 @@ const PROTOCOL_VERSION = '2025-11-25';
 /** Our own server as a child process, driven over stdio as any client does. */
 export class ServerProcess {
   readonly #child: ChildProcessWithoutNullStreams;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, PendingRequest>();
   #lastId = 0;
   #errors = '';
 

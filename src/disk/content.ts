@@ -273,10 +273,10 @@ export function stageLink(
   return undefined;
 }
 
-type Replacing = Extract<Likeness, { kind: 'replaces' }>;
+type ReplacedLikeness = Extract<Likeness, { kind: 'replaces' }>;
 
 /** True if our file already has the mode and attributes that a new file would copy from the replaced one. */
-function isCarriedOver({ native }: DiskContext, file: OwnFile, like: Replacing): boolean {
+function isCarriedOver({ native }: DiskContext, file: OwnFile, like: ReplacedLikeness): boolean {
   const mode = modeOf(like.stats);
   const isPlain = (like.mode ?? mode) === file.mode && (mode & SPECIAL_BITS) === 0;
   return isPlain && native !== undefined && attributeNames(native, like.fd).length === 0;

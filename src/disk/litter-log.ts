@@ -23,7 +23,7 @@ export type LitterLine =
   | { readonly dir: string }
   | { readonly dir: string; readonly claim: string; readonly name: string };
 
-interface Claiming {
+interface ClaimRecord {
   readonly claim: string;
   readonly name: string;
   /** `none` inside a batch: after a power cut, recovery of the announced batch restores the file. */
@@ -75,7 +75,7 @@ export class LitterLog {
   }
 
   /** Logs that `name` in `dir` is about to be renamed to `claim` for a moment. */
-  claiming(dir: string, { claim, name, durability }: Claiming): void {
+  claiming(dir: string, { claim, name, durability }: ClaimRecord): void {
     this.#append({ dir, claim, name }, durability);
   }
 

@@ -8,7 +8,7 @@ import type { Outcome, Refusal } from '../model/verdict.ts';
 import type { Basis } from '../store/store.ts';
 import { announce, bypassEntries, newChangeId, type Settlement, settle } from './announce.ts';
 import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
-import { type Telling, withClaimNotices } from './claims.ts';
+import { type ClaimNotice, withClaimNotices } from './claims.ts';
 import { conflictRefusal, type Done, type DoneStep, runSteps, type Step } from './step.ts';
 import type { World } from './world.ts';
 
@@ -216,7 +216,7 @@ function keptAsDone(error: Fault): Fault {
   return new Fault(error.code, message, { cause: error, reason: 'unanswered' });
 }
 
-interface Taking {
+interface TakeBackInput {
   readonly work: Reserved;
   readonly done: readonly DoneStep[];
   /** Undefined if the change was not announced. */
@@ -226,7 +226,7 @@ interface Taking {
 /**
  * Reverts the completed steps and returns the error to throw: it says that all were reverted, or which files were not.
  */
-async function takenBack(world: World, taking: Taking, error: unknown): Promise<unknown> {
+async function takenBack(world: World, taking: TakeBackInput, error: unknown): Promise<unknown> {
   const left = await takeBack(world, taking);
   if (left.length === 0) return nothingChanged(error);
   if (!(error instanceof Fault)) return error;
@@ -248,7 +248,7 @@ function stillChanged(left: readonly string[]): string {
  * Reverts completed steps, last one first, and returns the paths where that failed. On failure, or if the revert cannot
  * be recorded, the change stays announced. The next process that locks one of its files settles it by the files' state.
  */
-async function takeBack(world: World, { work, done, change }: Taking): Promise<readonly string[]> {
+async function takeBack(world: World, { work, done, change }: TakeBackInput): Promise<readonly string[]> {
   work.reserve();
   const left = work.steps.filter((step) => step.isLeft?.() === true);
   for (const { step } of done.toReversed()) if (!(await isReverted(step))) left.push(step);
@@ -305,7 +305,7 @@ function resultOf(
 
 /** The notices about other sessions' work for one step. */
 interface Told {
-  readonly tellings: readonly Telling[];
+  readonly claimNotices: readonly ClaimNotice[];
 }
 
 /** The result. `missing`: the user's approval is missing; `busy`: another session has claimed a file. */
@@ -331,12 +331,12 @@ export async function carryOutTold(
   if ('missing' in approvals) return approvals;
   const told = world.claims.isQuiet(ledger) ? NOT_TOLD : await claimsOn(world, ledger, work.steps);
   if ('refusal' in told) return { busy: told.refusal };
-  const tellings = told.flatMap((each) => each.tellings);
-  const entries = [...approvals.entries, ...tellings.map(({ entry }) => entry)];
+  const claimNotices = told.flatMap((each) => each.claimNotices);
+  const entries = [...approvals.entries, ...claimNotices.map(({ entry }) => entry)];
   const outcome = await carryOut(world, ledger, { ...work, entries });
   if (!outcome.ok) return { conflict: outcome.refusal };
-  for (const { confirm } of tellings) confirm();
-  return tellings.length === 0 ? outcome : { ...outcome, results: withClaims(outcome.results, told) };
+  for (const { confirm } of claimNotices) confirm();
+  return claimNotices.length === 0 ? outcome : { ...outcome, results: withClaims(outcome.results, told) };
 }
 
 const NO_APPROVALS: { readonly entries: readonly NewEntry[] } = { entries: [] };
@@ -366,8 +366,8 @@ async function claimsOn(
 /** Adds to each step's result the notices about its files. */
 function withClaims(results: readonly ChangeResult[], told: readonly Told[]): readonly ChangeResult[] {
   return results.map((result, index) => {
-    const tellings = told[index]?.tellings ?? [];
-    if (tellings.length === 0) return result;
-    return { ...result, notices: withClaimNotices(result.notices, tellings) };
+    const claimNotices = told[index]?.claimNotices ?? [];
+    if (claimNotices.length === 0) return result;
+    return { ...result, notices: withClaimNotices(result.notices, claimNotices) };
   });
 }

@@ -36,7 +36,7 @@ interface ClaimedFile {
 }
 
 /** A notice about claims, with its journal entry. It counts as delivered after `confirm` is called. */
-export interface Telling {
+export interface ClaimNotice {
   readonly notice: Notice;
   readonly entry: NewEntry;
   confirm(): void;
@@ -73,10 +73,10 @@ export class Claims {
    * The notice about claims on a file, or undefined if their sessions are closed. `live` is the file's present
    * fingerprint, needed for line numbers.
    */
-  async telling(
+  async claimNotice(
     ledger: Ledger,
     { file, claims, live }: { file: ClaimedFile; claims: readonly Claim[]; live?: Fingerprint | undefined },
-  ): Promise<Telling | undefined> {
+  ): Promise<ClaimNotice | undefined> {
     const open = await this.#open(claims);
     const [first] = open;
     if (first === undefined) return undefined;
@@ -97,11 +97,11 @@ export class Claims {
     if (!resolved.ok || claims.length === 0) return [];
     const file = resolved.path;
     const live = (await ledger.recall(file.key))?.fingerprint;
-    const telling = await this.telling(ledger, { file, claims, live });
-    if (telling === undefined) return [];
-    telling.confirm();
-    await this.#options.store.note({ sightings: [], entries: [telling.entry] });
-    return [telling.notice];
+    const claimNotice = await this.claimNotice(ledger, { file, claims, live });
+    if (claimNotice === undefined) return [];
+    claimNotice.confirm();
+    await this.#options.store.note({ sightings: [], entries: [claimNotice.entry] });
+    return [claimNotice.notice];
   }
 
   /** Notices about the files that steps change, or a refusal if the policy demands one. */
@@ -109,9 +109,9 @@ export class Claims {
     ledger: Ledger,
     effects: readonly Effect[],
     { root, action }: { readonly root: string; readonly action: Action },
-  ): Promise<{ readonly tellings: readonly Telling[] } | { readonly refusal: Refusal }> {
-    const tellings: Telling[] = [];
-    if (this.isQuiet(ledger)) return { tellings };
+  ): Promise<{ readonly claimNotices: readonly ClaimNotice[] } | { readonly refusal: Refusal }> {
+    const claimNotices: ClaimNotice[] = [];
+    if (this.isQuiet(ledger)) return { claimNotices };
     for (const { key, relative, before, after } of effects) {
       if ([before.kind, after.kind].includes('directory')) continue;
       const file = { key, relative, root };
@@ -119,10 +119,11 @@ export class Claims {
       if (busy !== undefined) return { refusal: busy };
       const claims = this.untold(ledger, file);
       const live = before.kind === 'file' ? before.fingerprint : undefined;
-      const telling = claims.length === 0 ? undefined : await this.telling(ledger, { file, claims, live });
-      if (telling !== undefined) tellings.push(telling);
+      const claimNotice =
+        claims.length === 0 ? undefined : await this.claimNotice(ledger, { file, claims, live });
+      if (claimNotice !== undefined) claimNotices.push(claimNotice);
     }
-    return { tellings };
+    return { claimNotices };
   }
 
   /** Every claim in this workspace and the other worktrees of its repository, newest first, with the clients' names. */
@@ -245,7 +246,7 @@ export class Claims {
   #tellingOf(
     ledger: Ledger,
     { notice, file, of }: { notice: Notice; file: ClaimedFile; of: string },
-  ): Telling {
+  ): ClaimNotice {
     const { session, turn } = ledger;
     return {
       notice,
@@ -275,9 +276,9 @@ function isHeld({ key, glob, root }: Claim, file: ClaimedFile): boolean {
  */
 export function withClaimNotices(
   notices: readonly Notice[],
-  tellings: readonly Telling[],
+  claimNotices: readonly ClaimNotice[],
 ): readonly Notice[] {
-  const told = tellings.map(({ notice }) => notice);
+  const told = claimNotices.map(({ notice }) => notice);
   const [only, another] = told;
   if (only?.kind !== 'claimed' || another !== undefined) return [...notices, ...told];
   const isShown = ({ by, worktree }: ToldClaim): boolean => by === 'change' && worktree === undefined;

@@ -96,7 +96,7 @@ export class Gate {
    */
   async perform(
     intent: Intent,
-    { times, signal, settings }: Partial<Pick<Trying, 'times' | 'signal' | 'settings'>> = {},
+    { times, signal, settings }: Partial<Pick<AttemptInput, 'times' | 'signal' | 'settings'>> = {},
   ): Promise<Outcome<ApplyResult>> {
     const wrong = validateIntent(intent);
     if (wrong !== undefined) return this.#refuse(wrong);
@@ -140,19 +140,19 @@ export class Gate {
   async #attempt(
     intent: Intent,
     changes: readonly FileIntent[],
-    trying: Trying,
+    attempt: AttemptInput,
   ): Promise<Attempt | undefined> {
     const under = async (held: Held | undefined): Promise<Attempt | undefined> => {
       if (held === undefined) return undefined;
       const { basis, release } = held;
-      const work = () => this.#performLocked(intent, changes, { ...trying, basis });
-      return asOf(this.#ledger, trying.times, work).finally(release);
+      const work = () => this.#performLocked(intent, changes, { ...attempt, basis });
+      return asOf(this.#ledger, attempt.times, work).finally(release);
     };
     try {
-      return await under(await lockRemembered(this.#world, trying.locked, this.#ledger));
+      return await under(await lockRemembered(this.#world, attempt.locked, this.#ledger));
     } catch (error) {
       if (!(error instanceof OutdatedBasis)) throw error;
-      return under(await lockLooked(this.#world, trying.locked, this.#ledger));
+      return under(await lockLooked(this.#world, attempt.locked, this.#ledger));
     }
   }
 
@@ -240,7 +240,14 @@ export class Gate {
   async #performLocked(
     intent: Intent,
     changes: readonly FileIntent[],
-    { locked, signal, settings, approved, times, basis }: Trying & { readonly basis: Basis | undefined },
+    {
+      locked,
+      signal,
+      settings,
+      approved,
+      times,
+      basis,
+    }: AttemptInput & { readonly basis: Basis | undefined },
   ): Promise<Attempt> {
     const world = await worldFor(withSettings(this.#world, settings), changes.length);
     const prepared: Prepared[] = [];
@@ -284,7 +291,7 @@ function evidenceIn({ evidence }: Pick<Denied, 'evidence'>): Pick<Denied, 'evide
 }
 
 /** Input of one try. */
-interface Trying {
+interface AttemptInput {
   readonly locked: readonly string[];
   readonly signal: AbortSignal | undefined;
   /** Times of the call. Absent if calls and answers alternate strictly. */

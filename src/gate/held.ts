@@ -10,7 +10,7 @@ import type { World } from './world.ts';
 const PROJECT_LEVELS = 4;
 
 /** A folder that is deleted, or moved to `to`, by a session. */
-export interface Going {
+export interface DepartingFolder {
   readonly path: ResolvedPath;
   readonly to?: ResolvedPath;
   readonly session: string;
@@ -22,15 +22,19 @@ export interface Going {
  * protects a place, so moving the folder around any other file would evade the glob. Names inside a protected folder
  * are not disclosed.
  */
-export function heldInside(world: World, dir: PinnedDirectory, going: Going): ResolvedPath | undefined {
-  return heldBelow(world, dir, { ...going, levels: levelsOf(world, going) });
+export function heldInside(
+  world: World,
+  dir: PinnedDirectory,
+  departing: DepartingFolder,
+): ResolvedPath | undefined {
+  return heldBelow(world, dir, { ...departing, levels: levelsOf(world, departing) });
 }
 
 /**
  * A delete reads the whole folder anyway. A move is one rename, so it searches as deep as a protection may reach, and
  * as deep as the folder of a project usually is.
  */
-function levelsOf({ workspace }: World, { path, to }: Going): number {
+function levelsOf({ workspace }: World, { path, to }: DepartingFolder): number {
   if (to === undefined) return Number.POSITIVE_INFINITY;
   return Math.max(PROJECT_LEVELS, workspace.protectionReach(path), workspace.protectionReach(to));
 }
@@ -38,14 +42,19 @@ function levelsOf({ workspace }: World, { path, to }: Going): number {
 function heldBelow(
   world: World,
   dir: PinnedDirectory,
-  going: Going & { readonly levels: number },
+  departing: DepartingFolder & { readonly levels: number },
 ): ResolvedPath | undefined {
   const { workspace } = world;
-  const levels = going.levels - 1;
+  const levels = departing.levels - 1;
   for (const { name, kind } of listUnsorted(dir)) {
-    const path = workspace.child(going.path, name);
-    const child = { ...going, path, levels, ...(going.to && { to: workspace.child(going.to, name) }) };
-    if (isHeld(world, child) || guardFor(world, going.session, { dir, name, path }) !== undefined)
+    const path = workspace.child(departing.path, name);
+    const child = {
+      ...departing,
+      path,
+      levels,
+      ...(departing.to && { to: workspace.child(departing.to, name) }),
+    };
+    if (isHeld(world, child) || guardFor(world, departing.session, { dir, name, path }) !== undefined)
       return path;
     if (kind !== 'directory' || levels === 0) continue;
     const inner = dir.enter(name);
@@ -59,7 +68,7 @@ function heldBelow(
   return undefined;
 }
 
-function isHeld({ workspace }: World, { path, to }: Going): boolean {
+function isHeld({ workspace }: World, { path, to }: DepartingFolder): boolean {
   if (workspace.isRoot(path)) return true;
   const isProtected = workspace.protects(path) !== undefined;
   return to === undefined ? isProtected : isProtected !== (workspace.protects(to) !== undefined);

@@ -106,13 +106,13 @@ function isJustEmptied(outcome: Outcome<{ located: Located }>): boolean {
   return Math.abs(Date.now() - Number(located.stats.mtimeMs)) < JUST_MS;
 }
 
-interface Looking<Where extends Located> {
+interface LookTarget<Where extends Located> {
   readonly request: LookRequest;
   readonly located: Where;
   readonly sighting: Sighting | undefined;
 }
 
-async function viewOf(world: World, session: string, looking: Looking<Located>): Promise<LookedFile> {
+async function viewOf(world: World, session: string, looking: LookTarget<Located>): Promise<LookedFile> {
   const { request, located, sighting } = looking;
   const facts = glanceFacts(world, looking, session);
   const view = { path: located.place.path, located, sighting, snapshot: undefined, facts };
@@ -138,7 +138,7 @@ async function viewOf(world: World, session: string, looking: Looking<Located>):
  */
 export function glanceFacts(
   world: World,
-  { request, located, sighting }: Looking<Located>,
+  { request, located, sighting }: LookTarget<Located>,
   session: string,
 ): Facts {
   const { path } = located.place;

@@ -109,7 +109,7 @@ function freshnessOf(
   return sameStamp(sighting.stamp, stampOf(stats)) ? 'same' : 'changed';
 }
 
-interface Leaving extends Pick<LookedFile, 'snapshot'> {
+interface DeleteTarget extends Pick<LookedFile, 'snapshot'> {
   /** The fingerprint of a file too large to load. */
   readonly large: Fingerprint | undefined;
   readonly located: Found;
@@ -119,7 +119,7 @@ interface Leaving extends Pick<LookedFile, 'snapshot'> {
   readonly seen: ReadonlyMap<string, Sighting>;
 }
 
-async function prepareGoing(world: World, leaving: Leaving): Promise<Prepared> {
+async function prepareGoing(world: World, leaving: DeleteTarget): Promise<Prepared> {
   const { located, snapshot, folder, errno, seen, large } = leaving;
   if (located.stats.isSymbolicLink()) return { ok: true, step: removeLinkStep(world, located) };
   if (folder !== undefined) return prepareFolder(world, located, { ...folder, seen });
@@ -215,7 +215,7 @@ function changedRefusal(located: Found, { path }: Doomed): Refusal {
 async function prepareFolder(
   world: World,
   located: Found,
-  { nodes, seen }: Pick<Inside, 'nodes'> & Pick<Leaving, 'seen'>,
+  { nodes, seen }: Pick<Inside, 'nodes'> & Pick<DeleteTarget, 'seen'>,
 ): Promise<Prepared> {
   if (nodes.length === 0) return { ok: true, step: removeFolderStep(world, located) };
   const readOnly = nodes.find((node) => node.kind === 'file' && node.readOnly);

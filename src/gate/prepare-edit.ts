@@ -82,7 +82,7 @@ async function judged(world: World, intent: TextIntent, view: LookedFile): Promi
   if (!planned.ok && carried) return refusedAs(world, view, stale(view));
   if (!planned.ok)
     return unplanned(world, view, withSight(view, planRefusal(planned, intent.kind, intent.path)));
-  const touching: Touching = { world, intent, view, planned, change };
+  const touching: TouchedEdit = { world, intent, view, planned, change };
   const second = judgeTouched(touching);
   if ('code' in second) return refusedAs(world, view, second);
   const unseen: Notice[] = carried && change === undefined ? [{ kind: 'unseen-append' }] : [];
@@ -149,7 +149,7 @@ function stale(view: LookedFile): Refusal {
  */
 function plan(
   world: World,
-  { intent, view, change }: Omit<Touching, 'world' | 'planned'>,
+  { intent, view, change }: Omit<TouchedEdit, 'world' | 'planned'>,
 ): PlannedText | PlanFailure {
   const bytes = view.snapshot?.bytes ?? new Uint8Array();
   const style = { path: view.path.relative, quotes: world.policy.quotes };
@@ -168,7 +168,7 @@ function plan(
     : planInsert(bytes, { ...style, content, afterLine: line });
 }
 
-interface Touching {
+interface TouchedEdit {
   readonly world: World;
   readonly intent: TextIntent;
   readonly view: LookedFile;
@@ -177,7 +177,7 @@ interface Touching {
 }
 
 /** The second judgement, when the touched lines are known. Returns notices or a refusal. */
-function judgeTouched({ world, intent, view, planned, change }: Touching): readonly Notice[] | Refusal {
+function judgeTouched({ world, intent, view, planned, change }: TouchedEdit): readonly Notice[] | Refusal {
   const totalLines = totalBefore(view);
   const touched = touchedLines(planned.changes, totalLines);
   if (change !== undefined && !appendsFreely(world, intent)) {
@@ -230,7 +230,7 @@ function totalBefore(view: LookedFile): number {
   return snapshot === undefined ? 0 : countLines(snapshot.bytes);
 }
 
-function stepFor(touching: Touching, notices: readonly Notice[]): Step {
+function stepFor(touching: TouchedEdit, notices: readonly Notice[]): Step {
   const { world, intent, view, planned, change } = touching;
   const credit =
     change && view.sighting && view.snapshot
@@ -257,7 +257,7 @@ function sightingOfReturned({ facts, sighting }: LookedFile): Sighting | undefin
   return facts.cameBack === true ? sighting : undefined;
 }
 
-function moreOf({ world, intent, view, planned }: Touching): NewBytes['more'] {
+function moreOf({ world, intent, view, planned }: TouchedEdit): NewBytes['more'] {
   const { replaced, inserted } = planned;
   if (intent.kind === 'insert') return inserted && { inserted };
   const tier = planned.tier === 'exact' ? {} : { tier: planned.tier };
@@ -266,7 +266,10 @@ function moreOf({ world, intent, view, planned }: Touching): NewBytes['more'] {
 }
 
 /** The session's sighting of the new bytes. If the file was empty, the session wrote all of it, as after a write. */
-function seenAfter({ intent, view, planned }: Touching, credit: Sighting | undefined): NewBytes['sighting'] {
+function seenAfter(
+  { intent, view, planned }: TouchedEdit,
+  credit: Sighting | undefined,
+): NewBytes['sighting'] {
   const { changes } = planned;
   const totalLines = totalBefore(view);
   if (view.snapshot === undefined || view.snapshot.bytes.byteLength === 0)

@@ -14,7 +14,7 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { makeFolderStep, nothingStep } from './folder-step.ts';
-import { type Going, heldInside, heldRefusal, told } from './held.ts';
+import { type DepartingFolder, heldInside, heldRefusal, told } from './held.ts';
 import { type LookedFile, look } from './look.ts';
 import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
 import {
@@ -71,7 +71,7 @@ export async function prepareMove(world: World, ledger: Ledger, intent: MoveInte
   });
 }
 
-interface Moving {
+interface LookedMove {
   readonly intent: MoveIntent;
   readonly source: LookedFile;
   readonly destination: LookedFile;
@@ -80,7 +80,7 @@ interface Moving {
 async function judged(
   world: World,
   ledger: Ledger,
-  { intent, source, destination }: Moving,
+  { intent, source, destination }: LookedMove,
 ): Promise<Prepared> {
   const leaving = judge(source.facts, world.policy);
   if (leaving.outcome === 'refuse') return notPrepared(leaving.refusal);
@@ -113,7 +113,7 @@ async function judged(
   return { ok: true, step: told(step, arriving.notices) };
 }
 
-function whyBlocked({ intent, source, destination }: Moving): Refusal | undefined {
+function whyBlocked({ intent, source, destination }: LookedMove): Refusal | undefined {
   const from = source.path.key;
   const to = destination.path.key;
   if (from === to || to.startsWith(`${from}/`)) {
@@ -136,11 +136,15 @@ function whyBlocked({ intent, source, destination }: Moving): Refusal | undefine
 }
 
 /** The refusal if something in a folder prevents moving it: a folder moves with all its contents. */
-function whyHeld(world: World, { place, stats }: Found, going: Omit<Going, 'path'>): Refusal | undefined {
+function whyHeld(
+  world: World,
+  { place, stats }: Found,
+  departing: Omit<DepartingFolder, 'path'>,
+): Refusal | undefined {
   if (!stats.isDirectory()) return undefined;
   const dir = place.dir.enter(place.name);
   try {
-    const held = heldInside(world, dir, { path: place.path, ...going });
+    const held = heldInside(world, dir, { path: place.path, ...departing });
     return held && heldRefusal('move', place.path, held);
   } finally {
     dir.close();

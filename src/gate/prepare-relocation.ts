@@ -155,14 +155,14 @@ function invalid(path: string, reason: string): Refusal {
   return { code: 'INVALID_ARGUMENT', action: 'move', path, next: 'fix_argument', detail: { reason } };
 }
 
-interface Relocating {
+interface RelocationParts {
   readonly change: Relocation;
   readonly content: Content;
   /** Undefined if the file stays at its path and only its permissions change. */
   readonly arrival: (Arrival & { readonly stays: boolean }) | undefined;
 }
 
-function stepOf(world: World, { change, content, arrival }: Relocating): Step {
+function stepOf(world: World, { change, content, arrival }: RelocationParts): Step {
   const { path: from, before, bytes } = content;
   const path = arrival?.path ?? from;
   const fingerprint = fingerprintOf(bytes);

@@ -23,7 +23,7 @@ const STEP_MS = 10;
 /** Refusals that a further sighting could lift. */
 const FOR_LACK: ReadonlySet<RefusalCode> = new Set<RefusalCode>(['NOT_READ', 'PARTIALLY_READ']);
 
-interface Judging<Change> {
+interface BatchJudge<Change> {
   readonly changes: readonly Change[];
   judge(change: Change): Promise<Prepared>;
 }
@@ -115,7 +115,7 @@ function prepareAs(world: World, ledger: Ledger, change: FileIntent): Promise<Pr
 async function prepareWithSiblings<Change>(
   world: World,
   ledger: Ledger,
-  judging: Judging<Change>,
+  judging: BatchJudge<Change>,
 ): Promise<Prepared[]> {
   const prepared: Prepared[] = [];
   try {
@@ -131,7 +131,7 @@ async function prepareWithSiblings<Change>(
 
 async function judgeAgain<Change>(
   ledger: Ledger,
-  { changes, judge }: Judging<Change>,
+  { changes, judge }: BatchJudge<Change>,
   prepared: Prepared[],
 ): Promise<void> {
   for (let waitedMs = 0; waitedMs < PATIENCE_MS && prepared.some(lacksSighting); waitedMs += STEP_MS) {
@@ -162,7 +162,7 @@ const EXEMPTED: ReadonlySet<RefusalCode> = new Set([
   'UNVERIFIABLE',
 ]);
 
-interface OneJudging<T> {
+interface SingleJudge<T> {
   readonly change: ForeignIntent;
   judge(world: World): Promise<T | Denied>;
 }
@@ -174,7 +174,7 @@ interface OneJudging<T> {
 export async function judgeGranted<T extends { readonly ok: true }>(
   world: World,
   ledger: Ledger,
-  judging: OneJudging<T>,
+  judging: SingleJudge<T>,
 ): Promise<T | Denied> {
   const judged = await judgeConfirmed(world, ledger, judging);
   if (judged.ok || !EXEMPTED.has(judged.refusal.code)) return judged;
@@ -195,7 +195,7 @@ export async function judgeGranted<T extends { readonly ok: true }>(
 function judgeConfirmed<T extends { readonly ok: true }>(
   world: World,
   ledger: Ledger,
-  judging: OneJudging<T>,
+  judging: SingleJudge<T>,
 ): Promise<T | Denied> {
   return world.policy.staleness === 'confirm' ? judgeTwice(world, ledger, judging) : judging.judge(world);
 }
@@ -203,7 +203,7 @@ function judgeConfirmed<T extends { readonly ok: true }>(
 async function judgeTwice<T extends { readonly ok: true }>(
   world: World,
   ledger: Ledger,
-  { change, judge }: OneJudging<T>,
+  { change, judge }: SingleJudge<T>,
 ): Promise<T | Denied> {
   const judged = await judge(world);
   if (judged.ok || judged.refusal.code !== 'STALE') return judged;

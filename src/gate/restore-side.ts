@@ -39,7 +39,7 @@ export interface RestoreHow {
   /** Set if later steps may change the contents of a restored folder; see `closeFolder`. */
   readonly open?: true;
 }
-type Taking = UndoStep & RestoreHow;
+type RestoreRequest = UndoStep & RestoreHow;
 
 const RESTORED: RestoredOk = { ok: true, displaced: [], made: [] };
 
@@ -67,7 +67,7 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
   }
 }
 
-async function moveBack(world: World, step: Taking, to: Located): Promise<Restored> {
+async function moveBack(world: World, step: RestoreRequest, to: Located): Promise<Restored> {
   const source = world.workspace.locate(step.from?.key ?? '', 'undo', 'parents');
   if (!source.ok) return conflict('changed');
   try {
@@ -88,7 +88,7 @@ async function moveBack(world: World, step: Taking, to: Located): Promise<Restor
 }
 
 /** True if the folder, or the file with the bytes to restore, is at the path from which it moves back. */
-function isMoving({ place, stats }: Found, { restore: after, stamp }: Taking): boolean {
+function isMoving({ place, stats }: Found, { restore: after, stamp }: RestoreRequest): boolean {
   if (after.kind !== 'file') return true;
   return (stamp !== undefined && sameStamp(stamp, stats)) || holdsAt(place, after.fingerprint);
 }
@@ -104,7 +104,7 @@ function isFolderAsMeant(located: Located, { expect, restore: after }: UndoStep)
 }
 
 /** Changes only the permissions. */
-function changeMode({ place }: Located, { expect, restore: after, open }: Taking): Restored {
+function changeMode({ place }: Located, { expect, restore: after, open }: RestoreRequest): Restored {
   if (after.kind === 'file' && expect.kind === 'file') {
     const changed = setFileMode(place, after.mode, { fingerprint: expect.fingerprint });
     return changed.ok ? RESTORED : changed;
@@ -139,7 +139,7 @@ export function closeFolder(world: World, { key, restore: after }: UndoStep): vo
 async function takeAway(
   world: World,
   located: Located,
-  { expect, restore: after, ours }: Taking,
+  { expect, restore: after, ours }: RestoreRequest,
 ): Promise<Restored> {
   if (located.exists !== (expect.kind !== 'absent')) return conflict(located.exists ? 'exists' : 'missing');
   switch (expect.kind) {
@@ -185,7 +185,7 @@ function displacedOf(file: string | undefined, side: Extract<Side, { kind: 'file
 }
 
 /** Writes the restored state. On failure, the content removed before comes back. */
-async function putThere(world: World, located: Located, step: Taking): Promise<Restored> {
+async function putThere(world: World, located: Located, step: RestoreRequest): Promise<Restored> {
   const { expect, restore: after } = step;
   const madeRoom = expect.kind !== 'absent' && !(expect.kind === 'file' && after.kind === 'file');
   const giveBack = async (): Promise<void> => {
@@ -201,7 +201,7 @@ async function putThere(world: World, located: Located, step: Taking): Promise<R
   }
 }
 
-async function put(world: World, located: Located, step: Taking): Promise<Restored> {
+async function put(world: World, located: Located, step: RestoreRequest): Promise<Restored> {
   const names = located.exists ? [located.place.name] : located.missing;
   const above = step.restore.kind === 'directory' ? names : names.slice(0, -1);
   const folders = makeFolders(world.disk, located.place, above);
@@ -226,7 +226,7 @@ async function put(world: World, located: Located, step: Taking): Promise<Restor
   }
 }
 
-async function putFile(world: World, place: Place, step: Taking): Promise<Restored> {
+async function putFile(world: World, place: Place, step: RestoreRequest): Promise<Restored> {
   const { expect, restore: after, staged } = step;
   if (after.kind === 'link') {
     const made = await makeLink(world.disk, place, after.target);

@@ -126,7 +126,7 @@ export function writeStep(world: World, change: NewBytes): Step {
   };
 }
 
-interface Committing {
+interface CommitInput {
   readonly place: Place;
   readonly fingerprint: Fingerprint;
   readonly staged: Staged | undefined;
@@ -142,7 +142,7 @@ function stage(world: World, { before, bytes, mode }: NewBytes, place: Place): P
 function commit(
   world: World,
   { before, bytes, mode }: NewBytes,
-  { place, fingerprint, staged }: Committing,
+  { place, fingerprint, staged }: CommitInput,
 ): Promise<Committed | Conflict> {
   const content = { bytes, fingerprint, ...(staged === undefined ? {} : { staged }) };
   if (before === undefined)
@@ -161,7 +161,7 @@ async function takeBack(
     place,
     fingerprint,
     displaced,
-  }: Pick<Committing, 'place' | 'fingerprint'> & { readonly displaced: string | undefined },
+  }: Pick<CommitInput, 'place' | 'fingerprint'> & { readonly displaced: string | undefined },
 ): Promise<boolean> {
   const expected = { fingerprint, bytes };
   if (before === undefined) return (await remove(world.disk, place, { ...expected, ours: true })).ok;

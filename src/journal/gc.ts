@@ -27,7 +27,7 @@ const IMAGES_STEP = 500;
  * planning.
  */
 export async function collectGarbage(
-  { store, images }: GcSetting,
+  { store, images }: GcStores,
   plan: GcPlan,
   onProgress: (progress: GcProgress) => void = () => {},
 ): Promise<GcResult> {
@@ -87,7 +87,7 @@ export interface GcPlan {
   readonly headSeq: number;
 }
 
-interface GcSetting {
+interface GcStores {
   readonly store: Store;
   readonly images: Images;
 }
@@ -99,7 +99,7 @@ const GRACE_MS = 10 * 60_000;
  * Plans what can be removed, and removes nothing. Never includes images of kept entries or of
  * pending changes.
  */
-export async function planGc({ store, images }: GcSetting, limits: GcLimits, nowMs: number): Promise<GcPlan> {
+export async function planGc({ store, images }: GcStores, limits: GcLimits, nowMs: number): Promise<GcPlan> {
   const { head, checkpoint, mayPrune } = await store.state();
   // Query pending changes first: numbers of a fleet become visible out of order, so a change that settles between the
   // two queries may have a number before the end known here.
@@ -287,7 +287,7 @@ interface PurgeRequest {
  * so the same content of other files is removed too. The file's changes can no longer be undone. A
  * pending change keeps its images.
  */
-export async function purgeImages({ store, images }: GcSetting, request: PurgeRequest): Promise<ImageUsage> {
+export async function purgeImages({ store, images }: GcStores, request: PurgeRequest): Promise<ImageUsage> {
   const hashes = await hashesOf(store, request.key);
   if (request.dryRun) return usageAmong(images, hashes);
   const removed = await images.remove([...hashes], async () => imagesOfPending(await store.pending()));

@@ -49,7 +49,7 @@ export function judge(facts: Facts, policy: Policy): Verdict {
   return { outcome: 'allow', licence: licensed.licence, notices };
 }
 
-interface Hearing {
+interface JudgeContext {
   readonly facts: Facts;
   readonly policy: Policy;
   readonly notices: Notice[];
@@ -60,7 +60,7 @@ interface Consulted {
   readonly carry: boolean;
 }
 
-function consult(rules: readonly JudgeRule[], { facts, policy, notices }: Hearing): Consulted {
+function consult(rules: readonly JudgeRule[], { facts, policy, notices }: JudgeContext): Consulted {
   let carry = false;
   for (const rule of rules) {
     const ruling = rule(facts, policy);
@@ -76,7 +76,7 @@ interface Licensed {
   readonly refusal: Refusal | undefined;
 }
 
-function license({ facts, policy, notices }: Hearing): Licensed {
+function license({ facts, policy, notices }: JudgeContext): Licensed {
   const exempt = exemption(facts, policy);
   if (exempt !== undefined) return { licence: exempt, refusal: undefined };
   const said: Notice[] = [];

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KeyedMutex, type Sharing } from '../model/keyed-mutex.ts';
+import { KeyedMutex, type LockMode } from '../model/keyed-mutex.ts';
 import { openProcessLock, type ProcessLock } from './process-lock.ts';
 
 interface LockOptions {
@@ -100,7 +100,7 @@ export class LocalLocks implements Locks {
     return slots;
   }
 
-  async #waitFor(slot: number, sharing: Sharing, deadline: number): Promise<boolean> {
+  async #waitFor(slot: number, sharing: LockMode, deadline: number): Promise<boolean> {
     for (let waitMs = FIRST_WAIT_MS; !this.#tryAcquire(slot, sharing); ) {
       if (Date.now() >= deadline) return false;
       await sleep(waitMs);
@@ -109,14 +109,14 @@ export class LocalLocks implements Locks {
     return true;
   }
 
-  #tryAcquire(slot: number, sharing: Sharing): boolean {
+  #tryAcquire(slot: number, sharing: LockMode): boolean {
     const sharers = this.#shared.get(slot) ?? 0;
     if (sharers === 0 && !this.#processes.tryAcquire(slot, sharing)) return false;
     if (sharing === 'together') this.#shared.set(slot, sharers + 1);
     return true;
   }
 
-  #release(slot: number, sharing: Sharing): void {
+  #release(slot: number, sharing: LockMode): void {
     const sharers = this.#shared.get(slot) ?? 0;
     if (sharers > 1) {
       this.#shared.set(slot, sharers - 1);
@@ -127,11 +127,11 @@ export class LocalLocks implements Locks {
   }
 }
 
-type Slots = readonly (readonly [number, Sharing])[];
+type Slots = readonly (readonly [number, LockMode])[];
 
 /** The slots of the keys and of the folders above them, in the order in which all processes acquire them. */
 export function slotsOf(keys: readonly string[]): Slots {
-  const wanted = new Map<number, Sharing>();
+  const wanted = new Map<number, LockMode>();
   for (const key of keys)
     for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1))
       wanted.set(slotOf(key.slice(0, end)), 'together');

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { isMissing, isTaken } from '../model/errno.ts';
-import type { Sharing } from '../model/keyed-mutex.ts';
+import type { LockMode } from '../model/keyed-mutex.ts';
 import { nativeExtensions } from './native-package.ts';
 
 /**
@@ -23,8 +23,8 @@ export interface ProcessLock {
    * False if another process holds a conflicting lock. Callers never request a slot that this
    * process already holds. Default: alone.
    */
-  tryAcquire(slot: number, sharing?: Sharing): boolean;
-  release(slot: number, sharing?: Sharing): void;
+  tryAcquire(slot: number, sharing?: LockMode): boolean;
+  release(slot: number, sharing?: LockMode): void;
   close(): void;
 }
 

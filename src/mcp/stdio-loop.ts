@@ -107,14 +107,14 @@ function streamsEnd(input: Readable, output: Writable): Promise<StdioEnd> {
   });
 }
 
-interface Finishing {
+interface FinishInput {
   readonly options: StdioOptions;
   readonly connection: ClientConnection;
   readonly output: Output;
   readonly hurry: AbortSignal;
 }
 
-async function finish(end: StdioEnd, { options, connection, output, hurry }: Finishing): Promise<void> {
+async function finish(end: StdioEnd, { options, connection, output, hurry }: FinishInput): Promise<void> {
   const { finishMs = 10_000, cancelMs = 2_000 } = options;
   // If the output breaks, do not wait for answers.
   const unread = new Promise<void>((resolve) => options.output.once('error', () => resolve()));

@@ -1,5 +1,5 @@
 /** `alone`: an exclusive lock. `together`: a shared lock. */
-export type Sharing = 'alone' | 'together';
+export type LockMode = 'alone' | 'together';
 
 /** A lock per key inside one process, first come, first served. */
 export class KeyedMutex<Key> {
@@ -9,14 +9,14 @@ export class KeyedMutex<Key> {
    * Waits at most `timeoutMs` for the lock (default: for ever); undefined on timeout. The request is queued before this
    * returns its promise. Call the resolved function exactly once to release the lock.
    */
-  async acquire(key: Key, sharing: Sharing, timeoutMs?: number): Promise<(() => void) | undefined> {
+  async acquire(key: Key, sharing: LockMode, timeoutMs?: number): Promise<(() => void) | undefined> {
     const door = this.#doorTo(key);
     if (!door.tryEnter(sharing) && !(await door.wait(sharing, timeoutMs))) return undefined;
     return () => this.#leave(key, door);
   }
 
   /** Like `acquire`, without waiting: undefined if the lock is not free. */
-  tryAcquire(key: Key, sharing: Sharing): (() => void) | undefined {
+  tryAcquire(key: Key, sharing: LockMode): (() => void) | undefined {
     const door = this.#doorTo(key);
     return door.tryEnter(sharing) ? () => this.#leave(key, door) : undefined;
   }
@@ -32,25 +32,25 @@ export class KeyedMutex<Key> {
   }
 }
 
-interface Waiting {
-  readonly sharing: Sharing;
+interface LockRequest {
+  readonly sharing: LockMode;
   readonly enter: () => void;
 }
 
 /** The lock of one key. Grants waiting requests in order; consecutive shared requests are granted together. */
 class Door {
-  #waiting: readonly Waiting[] = [];
+  #waiting: readonly LockRequest[] = [];
   #inside = 0;
-  #sharing: Sharing = 'together';
+  #sharing: LockMode = 'together';
 
-  tryEnter(sharing: Sharing): boolean {
+  tryEnter(sharing: LockMode): boolean {
     if (this.#waiting.length > 0 || !this.#admits(sharing)) return false;
     this.#letIn(sharing);
     return true;
   }
 
   /** Resolves to true when the lock is granted, to false on timeout. */
-  wait(sharing: Sharing, timeoutMs?: number): Promise<boolean> {
+  wait(sharing: LockMode, timeoutMs?: number): Promise<boolean> {
     return new Promise((resolve) => {
       const waiting = { sharing, enter };
       const giveUp = (): void => {
@@ -87,11 +87,11 @@ class Door {
     }
   }
 
-  #admits(sharing: Sharing): boolean {
+  #admits(sharing: LockMode): boolean {
     return this.#inside === 0 || (sharing === 'together' && this.#sharing === 'together');
   }
 
-  #letIn(sharing: Sharing): void {
+  #letIn(sharing: LockMode): void {
     this.#inside += 1;
     this.#sharing = sharing;
   }

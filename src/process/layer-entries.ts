@@ -70,14 +70,14 @@ export function* layerEntries(upper: string, attributes: AttributeReader): Gener
   yield* entriesIn({ upper, attributes }, { relative: '', names, opaque: false });
 }
 
-interface Reading {
+interface UpperLayer {
   readonly upper: string;
   readonly attributes: AttributeReader;
 }
 
 /** A folder inside an opaque one is opaque as well: the overlay marks only the outermost. */
 function* entriesIn(
-  reading: Reading,
+  reading: UpperLayer,
   folder: { readonly relative: string; readonly names: readonly string[]; readonly opaque: boolean },
 ): Generator<LayerEntry> {
   for (const name of folder.names) {
@@ -92,7 +92,7 @@ function* entriesIn(
   }
 }
 
-function entryAt({ upper, attributes }: Reading, relative: string): LayerEntry {
+function entryAt({ upper, attributes }: UpperLayer, relative: string): LayerEntry {
   const path = join(upper, relative);
   // A path of this length may exist, but programs that are not inside the folder cannot reach it.
   if (Buffer.byteLength(path) >= PATH_MAX) return { kind: 'unnameable', relative, reason: TOO_LONG };

@@ -40,7 +40,7 @@ describe('EscapedAnswer', () => {
 
   it.each([
     ['an error', answer(TEXT, { isError: true })],
-    ['an error that is none, for it is not worth telling apart', answer(TEXT, { isError: false })],
+    ['an error that is none, for it is not worth claimNotice apart', answer(TEXT, { isError: false })],
     ['a question instead of an end', answer(TEXT, { resultType: 'input_required' })],
     [
       'two texts',

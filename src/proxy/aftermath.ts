@@ -9,7 +9,7 @@ import { answerEnding, withNotices } from './answers.ts';
 import type { ProxyCall } from './call.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import type { Received, Wire } from './received.ts';
-import { changes, commandOf, reads, type Understanding } from './understand.ts';
+import { type CallMeaning, changes, commandOf, reads } from './understand.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -40,24 +40,24 @@ export class Aftermath {
   }
 
   /** True if the answer must be processed. */
-  awaits({ understanding }: ProxyCall): boolean {
-    return changes(understanding) || isWorthNoting(understanding);
+  awaits({ meaning }: ProxyCall): boolean {
+    return changes(meaning) || isWorthNoting(meaning);
   }
 
   /** True if the client must not get the answer before it is processed. */
-  holds({ understanding, leftOut }: ProxyCall): boolean {
+  holds({ meaning, leftOut }: ProxyCall): boolean {
     if (leftOut.size > 0) return true;
-    if (this.#options.receipts && reads(understanding)) return true;
-    return changes(understanding) || !showsItself(understanding);
+    if (this.#options.receipts && reads(meaning)) return true;
+    return changes(meaning) || !showsItself(meaning);
   }
 
   /** Processes an answer. Undefined if the client already has it. */
   of(call: ProxyCall, received: Received): Promise<void> | undefined {
-    const { understanding } = call;
-    if (changes(understanding)) return this.#changed(call, received.line);
+    const { meaning } = call;
+    if (changes(meaning)) return this.#changed(call, received.line);
     if (call.leftOut.size > 0) return this.#partly(call, received.line);
-    if (this.#options.receipts && reads(understanding)) return this.#receipted(call, received.line);
-    if (!showsItself(understanding)) return this.#recorded(call, received);
+    if (this.#options.receipts && reads(meaning)) return this.#receipted(call, received.line);
+    if (!showsItself(meaning)) return this.#recorded(call, received);
     this.#answer(call, received);
     this.#options.shared.witnesses.later(() => this.#notedShown(call, received));
     return undefined;
@@ -67,7 +67,7 @@ export class Aftermath {
   async unanswered(call: ProxyCall): Promise<void> {
     try {
       if (call.change !== undefined) await call.session?.settle(call.change, 'unknown');
-      const command = commandOf(call.understanding, call.tool);
+      const command = commandOf(call.meaning, call.tool);
       if (command !== undefined) await call.session?.witness({ kind: 'command', command }, call.times);
     } finally {
       call.release();
@@ -95,8 +95,8 @@ export class Aftermath {
       notices = [{ kind: 'not-recorded' }];
     }
     const result = fieldOf(response, 'result');
-    const telling = notices.length > 0 && answerEnding(response) === 'done' && isRecord(result);
-    this.#wire.toClient(telling ? withNotices(call.id, result, notices) : line);
+    const claimNotice = notices.length > 0 && answerEnding(response) === 'done' && isRecord(result);
+    this.#wire.toClient(claimNotice ? withNotices(call.id, result, notices) : line);
     call.times.answeredAt = performance.now();
     await this.#noted(call, response);
   }
@@ -123,7 +123,7 @@ export class Aftermath {
     const result = fieldOf(response, 'result');
     const { session } = call;
     const shows = session !== undefined && isRecord(result) && answerEnding(response) === 'done';
-    const receipts = shows ? await receiptsFor(session, call.understanding, result) : '';
+    const receipts = shows ? await receiptsFor(session, call.meaning, result) : '';
     this.#wire.toClient(
       receipts === '' || !isRecord(result) ? line : withReceipts(call.id, result, receipts),
     );
@@ -170,30 +170,30 @@ export class Aftermath {
   }
 
   async #witness(call: ProxyCall, session: ForeignSession, response: unknown): Promise<void> {
-    const { understanding } = call;
-    const command = commandOf(understanding, call.tool);
+    const { meaning } = call;
+    const command = commandOf(meaning, call.tool);
     if (command !== undefined) await session.witness({ kind: 'command', command }, call.times);
     if (answerEnding(response) !== 'done') return;
     const answer = mcpAnswer(fieldOf(response, 'result.content'));
     await witnessLooks(call, session, answer.texts ?? []);
-    for (const { path: given, content, ranges, clamped } of shownLines(understanding.touches, answer)) {
+    for (const { path: given, content, ranges, clamped } of shownLines(meaning.touches, answer)) {
       const event = {
         kind: 'read',
-        path: understanding.place(given),
+        path: meaning.place(given),
         ...defined({ content, ranges, clamped }),
       } as const;
-      await session.witness(understanding.guessed ? { ...event, guessed: true } : event, call.times);
+      await session.witness(meaning.guessed ? { ...event, guessed: true } : event, call.times);
     }
   }
 }
 
 /** Records listings as seen. Searches and similar calls only get a journal entry. */
 async function witnessLooks(
-  { understanding, times }: ProxyCall,
+  { meaning, times }: ProxyCall,
   session: ForeignSession,
   texts: readonly string[],
 ): Promise<void> {
-  const { touches, place } = understanding;
+  const { touches, place } = meaning;
   for (const touch of touches)
     if (touch.does === 'list') await session.witness({ kind: 'list', path: place(touch.path) }, times);
   for (const path of looksOf(touches))
@@ -201,16 +201,16 @@ async function witnessLooks(
 }
 
 /** The path, if the call reads one whole file whose text the table declares to be shown verbatim. */
-function wholeFileOf({ understanding }: ProxyCall): string | undefined {
-  const [touch, ...more] = understanding.touches;
-  if (touch?.does !== 'read' || more.length > 0 || understanding.guessed || touch.asked !== undefined)
+function wholeFileOf({ meaning }: ProxyCall): string | undefined {
+  const [touch, ...more] = meaning.touches;
+  if (touch?.does !== 'read' || more.length > 0 || meaning.guessed || touch.asked !== undefined)
     return undefined;
   const { shown } = touch;
   const plain = shown.as === 'verbatim' && shown.header === undefined && shown.footers === undefined;
-  return plain ? understanding.place(touch.path) : undefined;
+  return plain ? meaning.place(touch.path) : undefined;
 }
 
-function isWorthNoting({ touches, unexplained }: Understanding): boolean {
+function isWorthNoting({ touches, unexplained }: CallMeaning): boolean {
   return (
     unexplained ||
     touches.some(({ does }) => does === 'read' || does === 'list') ||
@@ -218,7 +218,7 @@ function isWorthNoting({ touches, unexplained }: Understanding): boolean {
   );
 }
 
-function showsItself({ touches, unexplained }: Understanding): boolean {
+function showsItself({ touches, unexplained }: CallMeaning): boolean {
   return !unexplained && touches.every((touch) => touch.does === 'read' && touch.shown.as !== 'described');
 }
 
@@ -228,12 +228,12 @@ function showsItself({ touches, unexplained }: Understanding): boolean {
  */
 async function receiptsFor(
   session: ForeignSession,
-  understanding: Understanding,
+  meaning: CallMeaning,
   result: JsonRecord,
 ): Promise<string> {
   const lines: string[] = [];
-  for (const shown of shownLines(understanding.touches, mcpAnswer(result['content']))) {
-    const status = await session.status(understanding.place(shown.path));
+  for (const shown of shownLines(meaning.touches, mcpAnswer(result['content']))) {
+    const status = await session.status(meaning.place(shown.path));
     const file = status.ok ? status.files[0] : undefined;
     if (file === undefined || file.seen === 'nothing') continue;
     const total = file.totalLines;

@@ -5,7 +5,7 @@ import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { idIn, idKey, paramsOf } from '../wire/rpc.ts';
 import type { Answerable } from './answers.ts';
-import type { Understanding } from './understand.ts';
+import type { CallMeaning } from './understand.ts';
 
 /** One `tools/call` on its way through the gate. */
 export interface ProxyCall extends Answerable {
@@ -14,7 +14,7 @@ export interface ProxyCall extends Answerable {
   line: Buffer;
   readonly tool: string;
   readonly args: Arguments;
-  understanding: Understanding;
+  meaning: CallMeaning;
   /** The revision in the call's arguments, if receipts are on. */
   readonly revision: string | undefined;
   /** The version of the upstream's paths when the call was read; undefined if the call's paths do not depend on it. */
@@ -50,7 +50,7 @@ export function newCall(
     | 'args'
     | 'line'
     | 'message'
-    | 'understanding'
+    | 'meaning'
     | 'revision'
     | 'pathsVersion'
     | 'straightened'
@@ -63,7 +63,7 @@ export function newCall(
     args: given.args,
     line: given.line,
     message: given.message,
-    understanding: given.understanding,
+    meaning: given.meaning,
     revision: given.revision,
     pathsVersion: given.pathsVersion,
     straightened: given.straightened,

@@ -17,13 +17,13 @@ import { idOfRequest, type ProxyCall, toolOf } from './call.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { withoutRevision } from './receipt-tools.ts';
 import type { Wire } from './received.ts';
-import { givenPaths, type Understanding, understand } from './understand.ts';
+import { type CallMeaning, givenPaths, understand } from './understand.ts';
 import { UpstreamPaths, upstreamPath } from './upstream-paths.ts';
 
 /** A call as it will be forwarded, with its interpretation. */
-type Incoming = Pick<
+type IncomingCall = Pick<
   ProxyCall,
-  'line' | 'message' | 'tool' | 'args' | 'understanding' | 'revision' | 'pathsVersion' | 'straightened'
+  'line' | 'message' | 'tool' | 'args' | 'meaning' | 'revision' | 'pathsVersion' | 'straightened'
 >;
 
 const QUOTE = 0x22;
@@ -66,17 +66,17 @@ export function readIncoming(
   options: Pick<InterceptOptions, 'receipts' | 'catalogue' | 'where' | 'quotes'>,
   upstreamPaths: UpstreamPaths,
   given: { readonly line: Buffer; readonly message: JsonRecord },
-): Incoming {
+): IncomingCall {
   const { catalogue, where, receipts } = options;
   upstreamPaths.sawClient(given.message);
   const { line, message, revision } = receipts
     ? withoutRevision(given.line, given.message, catalogue.rulesOf(toolOf(given.message).tool))
     : { ...given, revision: undefined };
   const request = toolOf(message);
-  const understanding = understand(catalogue, request, where.cwd);
+  const meaning = understand(catalogue, request, where.cwd);
   upstreamPaths.sawCall(request.tool, catalogue.table);
-  const call = { line, message, ...request, understanding, revision };
-  const pathsVersion = pathsVersionOf(understanding, upstreamPaths);
+  const call = { line, message, ...request, meaning, revision };
+  const pathsVersion = pathsVersionOf(meaning, upstreamPaths);
   const straight = straightened(options, request);
   const { count } = straight;
   const paths = pathsVersion === undefined ? [] : splicesFor(options, upstreamPaths, request);
@@ -92,7 +92,7 @@ export function readIncoming(
     line: sent,
     message: again,
     ...asked,
-    understanding: meant,
+    meaning: meant,
     revision,
     pathsVersion: left,
     straightened: count,
@@ -127,8 +127,8 @@ function straightened(
  * The version of the upstream's paths that a call relies on; undefined if all its paths are unambiguous or only
  * guessed.
  */
-function pathsVersionOf(understanding: Understanding, { version }: UpstreamPaths): number | undefined {
-  const relies = !understanding.guessed && !givenPaths(understanding).every(UpstreamPaths.isPlain);
+function pathsVersionOf(meaning: CallMeaning, { version }: UpstreamPaths): number | undefined {
+  const relies = !meaning.guessed && !givenPaths(meaning).every(UpstreamPaths.isPlain);
   return relies ? version : undefined;
 }
 
@@ -154,13 +154,13 @@ function splicesFor(
  * The name of the argument that lists the files of a call that only reads; undefined if one refused file refuses the
  * whole call.
  */
-export function fileListOf({ understanding, args, message }: ProxyCall): string | undefined {
-  const { touches, unexplained } = understanding;
+export function fileListOf({ meaning, args, message }: ProxyCall): string | undefined {
+  const { touches, unexplained } = meaning;
   const id = message['id'];
   const onlyReads = touches.every(({ does }) => does === 'read' || does === 'look');
   // A number that JavaScript cannot represent exactly would not survive the rewriting.
   if (!onlyReads || unexplained || (typeof id === 'number' && !Number.isSafeInteger(id))) return undefined;
-  const given = new Set(givenPaths(understanding));
+  const given = new Set(givenPaths(meaning));
   const lists = Object.keys(args).filter((key) => {
     const list = args[key];
     return Array.isArray(list) && list.length > 1 && list.every((item) => given.has(item));
@@ -170,16 +170,14 @@ export function fileListOf({ understanding, args, message }: ProxyCall): string 
 
 /** Removes files from a call that may not read them. Returns false if no file would be left. */
 export function leaveOut(call: ProxyCall, list: string, leftOut: ReadonlyMap<string, Refusal>): boolean {
-  const { understanding, message } = call;
+  const { meaning, message } = call;
   const items = call.args[list];
   const left = Array.isArray(items) ? items.filter((item) => !leftOut.has(item)) : [];
   if (left.length === 0) return false;
-  const touches = understanding.touches.filter((touch) =>
-    pathsOfTouch(touch).every((path) => !leftOut.has(path)),
-  );
+  const touches = meaning.touches.filter((touch) => pathsOfTouch(touch).every((path) => !leftOut.has(path)));
   const params = { ...paramsOf(message), arguments: { ...call.args, [list]: left } };
   call.line = Buffer.from(`${JSON.stringify({ ...message, params })}\n`);
-  call.understanding = { ...understanding, touches };
+  call.meaning = { ...meaning, touches };
   call.leftOut = leftOut;
   return true;
 }

@@ -14,13 +14,13 @@ import { withRevision } from './receipt-tools.ts';
 import type { Received, Wire } from './received.ts';
 import {
   actionAt,
+  type CallMeaning,
   callIntents,
   callPaths,
   changes,
   commandOf,
   givenPaths,
   reads,
-  type Understanding,
 } from './understand.ts';
 import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
 import type { UpstreamPaths } from './upstream-paths.ts';
@@ -72,8 +72,8 @@ export class Intercept {
       return;
     }
     const read = readIncoming(this.#options, this.#upstreamPaths, { line: given, message: asked });
-    const { understanding } = read;
-    if (understanding.touches.length === 0 && !understanding.unexplained && !understanding.guessed) {
+    const { meaning } = read;
+    if (meaning.touches.length === 0 && !meaning.unexplained && !meaning.guessed) {
       this.#wire.toUpstream(read.line);
       return;
     }
@@ -140,18 +140,18 @@ export class Intercept {
 
   /** The fast path: forwards a call synchronously if it changes nothing and its files are located and free. */
   #passesAtOnce(call: ProxyCall): boolean {
-    const { understanding } = call;
-    if (this.#arriving > 0 || this.#unreported.length > 0 || understanding.unexplained) return false;
+    const { meaning } = call;
+    if (this.#arriving > 0 || this.#unreported.length > 0 || meaning.unexplained) return false;
     // Guessed paths are checked on disk first. A call without paths has nothing to check.
-    if (understanding.guessed && understanding.touches.length > 0) return false;
-    if (changes(understanding)) return false;
-    if (mayBeRespelt(understanding, this.#options.catalogue.table)) return false;
+    if (meaning.guessed && meaning.touches.length > 0) return false;
+    if (changes(meaning)) return false;
+    if (mayBeRespelt(meaning, this.#options.catalogue.table)) return false;
     const session = this.#options.session(rpcMeta(call.message));
     if (session instanceof Promise) return false;
     const found = keysOf(call, session);
     if ('instead' in found) return false;
     const { keys } = found;
-    const release = this.#options.shared.turns.takeNow(reads(understanding) ? keys : []);
+    const release = this.#options.shared.turns.takeNow(reads(meaning) ? keys : []);
     if (release === undefined) return false;
     call.session = session;
     call.keys = keys;
@@ -203,23 +203,23 @@ export class Intercept {
     if (session.ended !== undefined) call.release = session.ended;
     const refusal = await judgeUnexplained(this.#options, call, session);
     if (refusal !== undefined) return { refusal };
-    if (mayBeRespelt(call.understanding, this.#options.catalogue.table))
-      call.understanding = respelt(call.understanding, session);
-    const { understanding } = call;
+    if (mayBeRespelt(call.meaning, this.#options.catalogue.table))
+      call.meaning = respelt(call.meaning, session);
+    const { meaning } = call;
     const stopped = await locateAll(call, session);
     if (stopped !== undefined) return { refusal: stopped };
     const { keys } = call;
-    const alone = changes(understanding);
+    const alone = changes(meaning);
     if (alone) void this.#aftermath.drain();
     const mode = alone ? 'alone' : 'shared';
-    return { turn: this.#options.shared.turns.take(alone || reads(understanding) ? keys : [], mode) };
+    return { turn: this.#options.shared.turns.take(alone || reads(meaning) ? keys : [], mode) };
   }
 
   /** Vets the call's changes and forwards it. */
   async #send(call: ProxyCall): Promise<void> {
-    const intents = withRevision(callIntents(call.understanding), call.revision);
+    const intents = withRevision(callIntents(call.meaning), call.revision);
     // The effects of a command are found by comparing seen files, so these must be recorded first.
-    if (intents.length > 0 || call.understanding.unexplained) await this.#aftermath.drain();
+    if (intents.length > 0 || call.meaning.unexplained) await this.#aftermath.drain();
     if (call.stage === 'waiting' && intents.length > 0 && call.session !== undefined) {
       const prepared = await call.session.announce(intents, call.times, call.tool);
       if (!prepared.ok) return this.#refuse(call, prepared.refusal);
@@ -300,7 +300,7 @@ function locate(
 ): ForeignPlace | Promise<ForeignPlace> {
   const known = call.located.get(path);
   if (known !== undefined) return known;
-  const located = session.locate(path, actionAt(call.understanding, path));
+  const located = session.locate(path, actionAt(call.meaning, path));
   call.located.set(path, located);
   return located;
 }
@@ -310,12 +310,12 @@ function locate(
  * files, only that file is left out.
  */
 async function locateAll(call: ProxyCall, session: ForeignSession): Promise<Refusal | undefined> {
-  const { understanding } = call;
+  const { meaning } = call;
   const keys: string[] = [];
   const refused = new Map<string, Refusal>();
   let list: string | undefined;
-  for (const given of givenPaths(understanding)) {
-    const located = await locate(call, session, understanding.place(given));
+  for (const given of givenPaths(meaning)) {
+    const located = await locate(call, session, meaning.place(given));
     if (located.ok) keys.push(located.key);
     else {
       list ??= fileListOf(call);
@@ -334,7 +334,7 @@ function keysOf(
   session: ForeignSession,
 ): { readonly keys: readonly string[] } | { readonly instead: ForeignPlace | Promise<ForeignPlace> } {
   const keys: string[] = [];
-  for (const path of callPaths(call.understanding)) {
+  for (const path of callPaths(call.meaning)) {
     const located = locate(call, session, path);
     if (located instanceof Promise || !located.ok) return { instead: located };
     keys.push(located.key);
@@ -346,21 +346,21 @@ function keysOf(
  * True if the upstream may open a file with a slightly different name. For changes, some ASCII
  * characters count too: the Kelvin sign, for example, equals the letter K.
  */
-function mayBeRespelt(understanding: Understanding, table: ServerTable | undefined): boolean {
-  if (table?.equalNames !== true || understanding.guessed) return false;
-  const plain = changes(understanding) ? UNMISTAKABLE : ASCII;
-  return !givenPaths(understanding).every((path) => plain.test(path));
+function mayBeRespelt(meaning: CallMeaning, table: ServerTable | undefined): boolean {
+  if (table?.equalNames !== true || meaning.guessed) return false;
+  const plain = changes(meaning) ? UNMISTAKABLE : ASCII;
+  return !givenPaths(meaning).every((path) => plain.test(path));
 }
 
 /** The call with its paths as they are spelled on disk now. */
-function respelt(understanding: Understanding, session: ForeignSession): Understanding {
+function respelt(meaning: CallMeaning, session: ForeignSession): CallMeaning {
   const spelt = new Map<string, string>();
-  for (const path of callPaths(understanding)) spelt.set(path, session.spelt(path));
+  for (const path of callPaths(meaning)) spelt.set(path, session.spelt(path));
   const place = (path: string): string => {
-    const placed = understanding.place(path);
+    const placed = meaning.place(path);
     return spelt.get(placed) ?? placed;
   };
-  return { ...understanding, place };
+  return { ...meaning, place };
 }
 
 /**
@@ -374,10 +374,10 @@ async function judgeUnexplained(
   session: ForeignSession,
 ): Promise<Refusal | undefined> {
   const { unknownTools, catalogue, shared } = options;
-  const { understanding, tool } = call;
+  const { meaning, tool } = call;
   // A server's claims about its own tools are no proof: where changes are forbidden, a table must describe the tool.
-  const isUnproven = understanding.guessed && (session.readOnly || unknownTools === 'deny');
-  const what = commandOf(understanding, tool) ?? (isUnproven ? tool : undefined);
+  const isUnproven = meaning.guessed && (session.readOnly || unknownTools === 'deny');
+  const what = commandOf(meaning, tool) ?? (isUnproven ? tool : undefined);
   if (what === undefined) return undefined;
   const through =
     !session.readOnly &&

@@ -8,7 +8,7 @@ const NEWLINE = Buffer.from('\n');
 /** Up to this size, copying a line and its newline into one buffer is cheaper than a gathered write of two. */
 const COPY_BYTES = 16 * 1024;
 
-interface LineReading extends LineSink {
+interface StreamSink extends LineSink {
   /** Called once when the stream has ended or failed. */
   onEnd(): void;
 }
@@ -18,7 +18,7 @@ export class LineReader {
   readonly #stream: Readable;
   #ended = false;
 
-  constructor(stream: Readable, reading: LineReading) {
+  constructor(stream: Readable, reading: StreamSink) {
     this.#stream = stream;
     const frames = new LineFrames(reading);
     const finish = (): void => {

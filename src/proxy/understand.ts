@@ -7,7 +7,7 @@ import type { Catalogue } from './catalogue.ts';
 import { upstreamPath } from './upstream-paths.ts';
 
 /** The effects of a call, how certain they are, and the files it concerns. */
-export interface Understanding extends Interpretation {
+export interface CallMeaning extends Interpretation {
   /** The file that the upstream will open for a path of the call. */
   place(path: string): string;
 }
@@ -17,7 +17,7 @@ export function understand(
   catalogue: Catalogue,
   call: { readonly tool: string; readonly args: Arguments },
   cwd: string,
-): Understanding {
+): CallMeaning {
   const { relativeTo = 'cwd', expandsHome = true } = catalogue.table ?? {};
   const place = (path: string): string => upstreamPath(path, { relativeTo, expandsHome, cwd });
   const tool = catalogue.traitsOf(call.tool);
@@ -25,19 +25,19 @@ export function understand(
 }
 
 /** Every path of a call, as the caller wrote it. */
-export function givenPaths({ touches }: Understanding): string[] {
+export function givenPaths({ touches }: CallMeaning): string[] {
   return touches.flatMap(pathsOfTouch);
 }
 
 /** Every path of a call, as the upstream resolves it. */
-export function callPaths({ touches, place }: Understanding): string[] {
+export function callPaths({ touches, place }: CallMeaning): string[] {
   const paths: string[] = [];
   for (const touch of touches) for (const path of pathsOfTouch(touch)) paths.push(place(path));
   return paths;
 }
 
 /** The changes a call will make, with paths as the upstream resolves them. */
-export function callIntents({ touches, place }: Understanding): ForeignIntent[] {
+export function callIntents({ touches, place }: CallMeaning): ForeignIntent[] {
   return touches.flatMap((touch): ForeignIntent[] => {
     if (touch.does !== 'change') return [];
     const { intent } = touch;
@@ -47,7 +47,7 @@ export function callIntents({ touches, place }: Understanding): ForeignIntent[] 
 }
 
 /** The action of a call on a path, given as the upstream resolves it. */
-export function actionAt({ touches, place }: Understanding, path: string): Action {
+export function actionAt({ touches, place }: CallMeaning, path: string): Action {
   for (const touch of touches) {
     if (touch.does !== 'change' || !pathsOfTouch(touch).some((given) => place(given) === path)) continue;
     const { kind } = touch.intent;
@@ -57,11 +57,11 @@ export function actionAt({ touches, place }: Understanding, path: string): Actio
   return 'read';
 }
 
-export function changes({ touches }: Understanding): boolean {
+export function changes({ touches }: CallMeaning): boolean {
   return touches.some((touch) => touch.does === 'change');
 }
 
-export function reads({ touches }: Understanding): boolean {
+export function reads({ touches }: CallMeaning): boolean {
   return touches.some((touch) => touch.does === 'read');
 }
 
@@ -69,7 +69,7 @@ export function reads({ touches }: Understanding): boolean {
  * The journal's name for a command or tool that may have changed anything; undefined if the call is
  * neither.
  */
-export function commandOf({ touches, unexplained }: Understanding, tool: string): string | undefined {
+export function commandOf({ touches, unexplained }: CallMeaning, tool: string): string | undefined {
   const run = touches.find((touch) => touch.does === 'run');
   if (run !== undefined) return `${tool}: ${run.command}`;
   return unexplained ? tool : undefined;

@@ -175,7 +175,7 @@ function programOf(command: string): string {
 }
 
 /** The upstream server's interpretation of a path. */
-interface PathReading {
+interface UpstreamPathRules {
   readonly relativeTo: ServerTable['relativeTo'];
   readonly expandsHome: boolean;
   /** The upstream's working directory. */
@@ -186,7 +186,7 @@ interface PathReading {
  * The path our session must judge: the one the upstream will open. If the two differed, a call could reach a file
  * that was not judged. Paths relative to the root are passed to the session unchanged.
  */
-export function upstreamPath(path: string, reading: PathReading): string {
+export function upstreamPath(path: string, reading: UpstreamPathRules): string {
   if (isFileAddress(path)) return fromFileUrl(path);
   if (reading.expandsHome && isHomePath(path)) return join(homedir(), path.slice(1));
   // Servers that accept an empty path take it as the folder itself.

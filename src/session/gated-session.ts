@@ -326,7 +326,7 @@ function onlyResult(outcome: Outcome<ApplyResult>): Outcome<ChangeResult> {
   return { ok: true, ...result };
 }
 
-interface Copying {
+interface CopyRequest {
   readonly source: string;
   readonly destination: string;
   readonly options: Pick<MoveOptions, 'makeParents' | 'overwrite'>;
@@ -339,7 +339,7 @@ interface Copying {
 async function copyIntent(
   world: World,
   ledger: Ledger,
-  { source, destination, options }: Copying,
+  { source, destination, options }: CopyRequest,
 ): Promise<Outcome<{ intent: FileIntent }>> {
   const outcome = world.workspace.locate(source, 'read');
   if (!outcome.ok) return outcome;

@@ -26,7 +26,7 @@ import { findFiles } from './find.ts';
 import { listFolder } from './list.ts';
 import { callNames, type PathNames, pathForm, withShownPaths } from './path-names.ts';
 import { type ReadRequest, readFile } from './read-file.ts';
-import type { PageEnds, Watching } from './reading.ts';
+import type { PageEnds, ReadControls } from './reading.ts';
 import { searchText } from './search.ts';
 import { SessionLife } from './session-life.ts';
 import { status } from './status.ts';
@@ -95,8 +95,8 @@ export class LookingSession extends SessionLife {
    */
   readNow(
     path: string,
-    options: Omit<ReadOptions, keyof Watching> & Pick<ReadRequest, 'maxAnswerBytes'>,
-    watching: Watching,
+    options: Omit<ReadOptions, keyof ReadControls> & Pick<ReadRequest, 'maxAnswerBytes'>,
+    watching: ReadControls,
   ): Awaitable<Outcome<ReadResult>> {
     const names = this.#names({});
     const meant = names === undefined ? path : names.real(path);

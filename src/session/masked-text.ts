@@ -191,14 +191,14 @@ function utf8Text(bytes: Uint8Array): string {
 /** The text part of a read result. The text is computed on first use. */
 export type PageText = Pick<ReadResult, 'text' | 'clamped'> & { readonly bytes?: Uint8Array };
 
-export interface Showing {
+export interface PageOptions {
   readonly range: LineRange | 'all';
   readonly raw: boolean;
   readonly maxLineChars: number;
 }
 
 /** Some or all lines of a file, as a read shows them. */
-export function shownPage(file: FileText, { range, raw, maxLineChars }: Showing): PageText {
+export function shownPage(file: FileText, { range, raw, maxLineChars }: PageOptions): PageText {
   const lines = range === 'all' ? ALL : range;
   if (raw) return shownRaw(file, range);
   const bytes = file.body && (range === 'all' ? file.body : sliceLineBytes(file.body, range));

@@ -53,7 +53,7 @@ export interface OpenWorld extends World {
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const givenHome = options.home ?? defaultHome();
   const home = prepareHome(givenHome);
-  const opened: Closing[] = [];
+  const opened: CloseStep[] = [];
   try {
     const world = await assemble({ ...options, home, givenHome }, opened);
     await recoverWorld(world);
@@ -73,11 +73,11 @@ function annexesOf(roots: readonly string[]): readonly string[] {
   return [...new Set(common)].filter((folder) => !isInside(folder));
 }
 
-type Closing = () => void | Promise<void>;
+type CloseStep = () => void | Promise<void>;
 
 async function assemble(
   options: WorldOptions & { readonly home: string; readonly givenHome: string },
-  opened: Closing[],
+  opened: CloseStep[],
 ): Promise<OpenWorld> {
   const { policy, home } = options;
   const url = options.store ?? `sqlite:${join(home, 'lookfirst.db')}`;
@@ -156,7 +156,7 @@ const PACK_EVERY_MS = 6 * 3_600_000;
  * Compresses old images, so that the state stays small without `gc`. Failures are left to the next run; `gc` reports
  * them.
  */
-function packRegularly(images: Images): Closing {
+function packRegularly(images: Images): CloseStep {
   const ending = new AbortController();
   let packing: Promise<unknown> = Promise.resolve();
   const packLater = (ms: number): NodeJS.Timeout =>
@@ -175,7 +175,7 @@ function packRegularly(images: Images): Closing {
 }
 
 /** Closes everything, last opened first, even if some fail. Throws the first failure. */
-async function closeAll(opened: readonly Closing[]): Promise<void> {
+async function closeAll(opened: readonly CloseStep[]): Promise<void> {
   const failures: unknown[] = [];
   for (const close of opened.toReversed()) {
     try {

@@ -18,10 +18,10 @@ import type { Located } from '../workspace/workspace.ts';
 import {
   type FileText,
   lazily,
+  type PageOptions,
   type PageText,
   pageText,
   readOutput,
-  type Showing,
   shownPage,
   type VisibleText,
   visibleText,
@@ -30,7 +30,7 @@ import { readHuge } from './read-huge.ts';
 import {
   entryOf,
   notAFile,
-  type Reading,
+  type OpenRead,
   rangeOf,
   readResult,
   type Shown,
@@ -46,7 +46,7 @@ const MAX_MEDIA_BYTES = 5 << 20;
 const [NEWLINE, RETURN] = [10, 13];
 
 /** The path and options of a read. */
-export interface ReadRequest extends Pick<Reading, 'path' | 'options' | 'watching' | 'from' | 'pageEnds'> {
+export interface ReadRequest extends Pick<OpenRead, 'path' | 'options' | 'watching' | 'from' | 'pageEnds'> {
   /** Default: the policy's setting. */
   readonly maxAnswerBytes?: number | undefined;
 }
@@ -88,7 +88,7 @@ function readLocated(
   return andThen(recallIfPossible(ledger, located.place.path.key), (earlier) => {
     // The fields are named one by one, because spreading the request takes longer than locating the file.
     const { watching, from, pageEnds, maxAnswerBytes = world.policy.maxAnswerBytes } = request;
-    const reading: Reading = {
+    const reading: OpenRead = {
       world,
       ledger,
       path,
@@ -142,26 +142,26 @@ function recallIfPossible(ledger: Ledger, key: string): Awaitable<Sighting | und
   );
 }
 
-function unnotedResult(reading: Reading, shown: Shown): Outcome<ReadResult> {
+function unnotedResult(reading: OpenRead, shown: Shown): Outcome<ReadResult> {
   const unseen = { ...shown.sighting, coverage: NOTHING };
   const result = readResult(reading, shown, unseen);
   // Extend the same object: a copy would compute or lose its lazy text.
   return result.ok ? Object.assign(result, { notices: [{ kind: 'not-noted' as const }] }) : result;
 }
 
-function show(reading: Reading, sizeBytes: number): Awaitable<Shown | Refusal> {
+function show(reading: OpenRead, sizeBytes: number): Awaitable<Shown | Refusal> {
   if (sizeBytes > reading.world.policy.hugeBytes) return readHuge(reading);
   return andThen(snapshotOf(reading), (snapshot) => showWhole(reading, snapshot));
 }
 
-function snapshotOf(reading: Reading): ReturnType<typeof readSnapshot> {
+function snapshotOf(reading: OpenRead): ReturnType<typeof readSnapshot> {
   const { world, located, earlier } = reading;
   const known = trusted(earlier);
   const remembered = reading.from === 'memory' ? rememberedSnapshot(world, located, known) : undefined;
   return remembered ?? readSnapshot(located.place, { clock: world.disk.clock, seen: located.stats, known });
 }
 
-function showWhole(reading: Reading, snapshot: Snapshot | Unreadable): Shown | Refusal {
+function showWhole(reading: OpenRead, snapshot: Snapshot | Unreadable): Shown | Refusal {
   const { world, path } = reading;
   if ('problem' in snapshot) return unreadableRefusal(path, snapshot);
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
@@ -176,7 +176,7 @@ function showWhole(reading: Reading, snapshot: Snapshot | Unreadable): Shown | R
   );
 }
 
-function showLines(reading: Reading, snapshot: Snapshot, visible: VisibleText): Shown | Refusal {
+function showLines(reading: OpenRead, snapshot: Snapshot, visible: VisibleText): Shown | Refusal {
   const { earlier } = reading;
   const { text } = visible;
   const same =
@@ -209,7 +209,7 @@ function showLines(reading: Reading, snapshot: Snapshot, visible: VisibleText): 
 type LinesFacts = Pick<ReadResult, 'from' | 'to' | 'totalLines' | 'sizeBytes' | 'encoding'>;
 
 /** The result of a read. A small text is stored directly, because a lazy getter costs more. */
-function linesResult({ from: source }: Reading, lines: PageText, facts: LinesFacts): Shown['result'] {
+function linesResult({ from: source }: OpenRead, lines: PageText, facts: LinesFacts): Shown['result'] {
   const { clamped, bytes } = lines;
   if (source === 'memory' && bytes !== undefined) return new LinesResult(bytes, lines, facts);
   const { from, to, totalLines, sizeBytes, encoding } = facts;
@@ -260,13 +260,13 @@ function flagsOf({
   return clamped.length > 0 || redacted ? { ...NO_FLAGS, clamped: clamped.length > 0, redacted } : NO_FLAGS;
 }
 
-function showing({ options, world }: Reading, range: LineRange | 'all'): Showing {
+function showing({ options, world }: OpenRead, range: LineRange | 'all'): PageOptions {
   return { range, raw: options.raw === true, maxLineChars: world.policy.maxLineChars };
 }
 
 /** The lines that fit into one answer, at least one. */
 function fitting(
-  { options, world, maxAnswerBytes: room }: Reading,
+  { options, world, maxAnswerBytes: room }: OpenRead,
   text: FileText,
   range: LineRange,
 ): LineRange {
@@ -301,7 +301,7 @@ function* shownSizes(text: FileText, range: LineRange, maxLineChars: number): Ge
 }
 
 /** True if the whole file is requested. A file has no more lines than bytes; lines are counted only in small files. */
-function asksForAll({ options, world, maxAnswerBytes }: Reading, snapshot: Snapshot): boolean {
+function asksForAll({ options, world, maxAnswerBytes }: OpenRead, snapshot: Snapshot): boolean {
   const { offset = 1, limit = world.policy.maxReadLines, last } = options;
   const { byteLength } = snapshot.bytes;
   return (
@@ -316,7 +316,7 @@ function asksForAll({ options, world, maxAnswerBytes }: Reading, snapshot: Snaps
 
 /** Shows the whole file. Lines are counted and decoded only when the caller needs them. */
 function showAll(
-  reading: Reading,
+  reading: OpenRead,
   snapshot: Snapshot,
   { visible, known }: { visible: VisibleText; known: number | undefined },
 ): Shown {
@@ -354,7 +354,7 @@ function countOf(text: FileText, snapshot: Snapshot): number {
   return countLines(Buffer.from(text.slice({ from: 1, to: Number.MAX_SAFE_INTEGER }), 'utf8'));
 }
 
-function describe(reading: Reading, snapshot: Snapshot, media: string | undefined): Shown {
+function describe(reading: OpenRead, snapshot: Snapshot, media: string | undefined): Shown {
   const mimeType = media ?? 'application/octet-stream';
   const small = media !== undefined && snapshot.bytes.byteLength <= MAX_MEDIA_BYTES;
   return {
@@ -378,7 +378,7 @@ function describe(reading: Reading, snapshot: Snapshot, media: string | undefine
 }
 
 function sightingOf(
-  reading: Reading,
+  reading: OpenRead,
   { fingerprint, stamp, racy }: Snapshot,
   { coverage, totalLines, flags }: Pick<Sighting, 'coverage' | 'totalLines' | 'flags'>,
 ): Sighting {

@@ -10,7 +10,7 @@ import { hasNul } from '../text/decode.ts';
 import { clampLine, withoutEnding } from '../text/lines.ts';
 import { isSecretPath, mayHoldSecret } from '../text/secrets.ts';
 import { lazily } from './masked-text.ts';
-import { invalid, type Reading, rangeOf, type Shown, unreadableRefusal } from './reading.ts';
+import { invalid, type OpenRead, rangeOf, type Shown, unreadableRefusal } from './reading.ts';
 
 const MAX_PAGE_ENDS = 100;
 
@@ -20,7 +20,7 @@ const MAX = Number.MAX_SAFE_INTEGER;
  * Shows a page of a file too large to load. A page has its own stamp and hash, but no fingerprint of the whole file.
  * The whole file is hashed only once all its pages were shown.
  */
-export async function readHuge(reading: Reading): Promise<Shown | Refusal> {
+export async function readHuge(reading: OpenRead): Promise<Shown | Refusal> {
   const range = rangeOf(reading, reading.options.last === undefined ? undefined : await lineTotal(reading));
   if ('code' in range) return range;
   const { world, options, located } = reading;
@@ -47,7 +47,7 @@ export async function readHuge(reading: Reading): Promise<Shown | Refusal> {
 }
 
 /** Counts the lines of a huge file by reading all of it. Undefined if it cannot be read. */
-async function lineTotal(reading: Reading): Promise<number | undefined> {
+async function lineTotal(reading: OpenRead): Promise<number | undefined> {
   const page = await readPage(reading.located.place, {
     clock: reading.world.disk.clock,
     from: MAX,
@@ -59,29 +59,29 @@ async function lineTotal(reading: Reading): Promise<number | undefined> {
   return 'problem' in page ? undefined : page.totalLines;
 }
 
-function deadlineOf({ world }: Reading): number {
+function deadlineOf({ world }: OpenRead): number {
   return performance.now() + world.policy.maxReadMs;
 }
 
-function outOfTime({ path, world }: Reading): Refusal {
+function outOfTime({ path, world }: OpenRead): Refusal {
   const detail = {
     reason: `none of the lines asked for ended within ${world.policy.maxReadMs} ms (maxReadMs)`,
   };
   return { code: 'UNVERIFIABLE', action: 'read', path, next: 'ask_human', detail };
 }
 
-function watched({ watching }: Reading): Pick<PageRequest, 'signal' | 'onProgress'> {
+function watched({ watching }: OpenRead): Pick<PageRequest, 'signal' | 'onProgress'> {
   const { signal, onProgress } = watching;
   return { ...defined({ signal, onProgress }) };
 }
 
-function startFor(reading: Reading, from: number): { readonly start?: LineStart } {
+function startFor(reading: OpenRead, from: number): { readonly start?: LineStart } {
   const end = reading.pageEnds.get(reading.located.place.path.key);
   if (end === undefined || reading.earlier?.stamp === undefined) return {};
   return sameStamp(end.stamp, reading.earlier.stamp) && end.next.line <= from ? { start: end.next } : {};
 }
 
-function rememberEnd({ pageEnds, located }: Reading, page: Page): void {
+function rememberEnd({ pageEnds, located }: OpenRead, page: Page): void {
   const { key } = located.place.path;
   pageEnds.delete(key);
   pageEnds.set(key, { stamp: page.stamp, next: page.next });
@@ -91,7 +91,7 @@ function rememberEnd({ pageEnds, located }: Reading, page: Page): void {
   }
 }
 
-async function shownPage(reading: Reading, page: Page): Promise<Shown> {
+async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
   const { world, located, earlier, options } = reading;
   const to = page.from + page.lines.length - 1;
   const bytes = Buffer.concat(page.lines);
@@ -146,7 +146,7 @@ async function shownPage(reading: Reading, page: Page): Promise<Shown> {
 
 /** The lines of a page with secrets masked, according to the policy. */
 function maskedPage(
-  { world, located }: Reading,
+  { world, located }: OpenRead,
   bytes: Buffer,
   lines: Pick<ReadResult, 'text' | 'clamped'>,
 ): Pick<ReadResult, 'text' | 'clamped'> & { readonly redacted: boolean } {
@@ -182,7 +182,7 @@ function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text'
  * change or a touch. Otherwise one more page would discard all earlier ones. Skipped for files too large to be changed.
  */
 async function confirmed(
-  { world, earlier, located, watching }: Reading,
+  { world, earlier, located, watching }: OpenRead,
   page: Page,
 ): Promise<Fingerprint | undefined> {
   const { fingerprint, stamp, racy } = earlier ?? {};

@@ -18,12 +18,12 @@ import type { Found } from '../workspace/workspace.ts';
 export type PageEnds = Map<string, { readonly stamp: Stamp; readonly next: LineStart }>;
 
 /** One read in progress: the request, the located file, and the session's earlier sighting. */
-export interface Reading {
+export interface OpenRead {
   readonly world: World;
   readonly ledger: Ledger;
   readonly path: string;
-  readonly options: Omit<ReadOptions, keyof Watching>;
-  readonly watching: Watching;
+  readonly options: Omit<ReadOptions, keyof ReadControls>;
+  readonly watching: ReadControls;
   /** `memory`: a file with a trusted, unchanged stamp is not read again. */
   readonly from: 'disk' | 'memory';
   readonly located: Found;
@@ -34,7 +34,7 @@ export interface Reading {
 }
 
 /** Progress and cancellation of a long read. Set only by callers that need them. */
-export type Watching = Pick<ReadOptions, 'signal' | 'onProgress'> & {
+export type ReadControls = Pick<ReadOptions, 'signal' | 'onProgress'> & {
   /** Times of the call whose answer shows the file. Absent if calls and answers alternate strictly. */
   readonly times?: CallTimes | undefined;
 };
@@ -46,7 +46,7 @@ export interface Shown {
 }
 
 /** The requested range of lines, or a refusal. `totalLines` is undefined if the file is huge and was not counted. */
-export function rangeOf(reading: Reading, totalLines: number | undefined): LineRange | Refusal {
+export function rangeOf(reading: OpenRead, totalLines: number | undefined): LineRange | Refusal {
   const { last } = reading.options;
   if (last !== undefined && (reading.options.offset !== undefined || reading.options.limit !== undefined))
     return invalid(reading, 'the last lines are asked for without offset and limit');
@@ -63,13 +63,13 @@ export function rangeOf(reading: Reading, totalLines: number | undefined): LineR
   return { from: offset, to: Math.min(offset + limit - 1, totalLines) };
 }
 
-function lastLines(reading: Reading, last: number, totalLines: number): LineRange | Refusal {
+function lastLines(reading: OpenRead, last: number, totalLines: number): LineRange | Refusal {
   if (!Number.isInteger(last) || last < 1)
     return invalid(reading, `the number of last lines must be 1 or more, not ${last}`);
   return { from: Math.max(1, totalLines - last + 1), to: totalLines };
 }
 
-export function invalid(reading: Pick<Reading, 'path'>, reason: string): Refusal {
+export function invalid(reading: Pick<OpenRead, 'path'>, reason: string): Refusal {
   return {
     code: 'INVALID_ARGUMENT',
     action: 'read',
@@ -81,7 +81,7 @@ export function invalid(reading: Pick<Reading, 'path'>, reason: string): Refusal
 
 /** Completes the result of a read from the `known` sighting: whether the whole file was seen, and its revision. */
 export function readResult(
-  { path, world }: Reading,
+  { path, world }: OpenRead,
   { result }: Shown,
   { coverage, fingerprint, flags }: Sighting,
 ): { ok: true } & ReadResult {
@@ -95,24 +95,26 @@ export function readResult(
 
 /** Adds a notice if other sessions work on the file. Usually there is none, and this does not wait. */
 export function withClaims(
-  { world, ledger, located }: Reading,
+  { world, ledger, located }: OpenRead,
   { sighting }: Shown,
   result: { ok: true } & ReadResult,
 ): Awaitable<Outcome<ReadResult>> {
   const file = located.place.path;
   const claims = world.claims.untold(ledger, file);
   if (claims.length === 0) return result;
-  return world.claims.telling(ledger, { file, claims, live: sighting.fingerprint }).then(async (telling) => {
-    if (telling === undefined) return result;
-    telling.confirm();
-    await world.store.note({ sightings: [], entries: [telling.entry] });
-    // Extend the same object: copying it would compute its lazy text, which not every caller needs.
-    return Object.assign(result, { notices: [...(result.notices ?? []), telling.notice] });
-  });
+  return world.claims
+    .claimNotice(ledger, { file, claims, live: sighting.fingerprint })
+    .then(async (claimNotice) => {
+      if (claimNotice === undefined) return result;
+      claimNotice.confirm();
+      await world.store.note({ sightings: [], entries: [claimNotice.entry] });
+      // Extend the same object: copying it would compute its lazy text, which not every caller needs.
+      return Object.assign(result, { notices: [...(result.notices ?? []), claimNotice.notice] });
+    });
 }
 
 /** The journal entry of a read. Its keys are in sorted order, so that the journal need not sort them. */
-export function entryOf({ ledger, located }: Reading, { sighting, result }: Shown): NewEntry {
+export function entryOf({ ledger, located }: OpenRead, { sighting, result }: Shown): NewEntry {
   const { path } = located.place;
   const entry: { -readonly [K in keyof NewEntry]: NewEntry[K] } = {
     action: 'read',

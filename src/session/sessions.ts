@@ -44,7 +44,7 @@ const WORKSPACE_OPTIONS: ObjectShape = objectOf(OPTIONS);
 /** The options of `openSession`. */
 const SESSION_OPTIONS: ObjectShape = objectOf({ ...OPTIONS, session: ANY, client: ANY });
 
-interface Ending {
+interface CloseRule {
   /** True if the workspace closes with its last session. */
   readonly withLast: boolean;
 }
@@ -57,7 +57,7 @@ export class Sessions implements SessionHost {
    * Set when closing begins. Closing happens once, because the closed resources may belong to other owners afterwards.
    */
   #ended: Promise<void> | undefined;
-  readonly #ending: Ending;
+  readonly #ending: CloseRule;
   #suspended = false;
   readonly #cwd: string | undefined;
   readonly #open = new Map<string, GatedSession>();
@@ -66,14 +66,14 @@ export class Sessions implements SessionHost {
   /** Set by the expiry of old sessions, which runs once, before the first session opens. */
   #expired: Promise<void> | undefined;
 
-  private constructor(world: OpenWorld, ending: Ending, cwd: string | undefined) {
+  private constructor(world: OpenWorld, ending: CloseRule, cwd: string | undefined) {
     this.world = world;
     this.#cwd = cwd;
     this.#close = world.close;
     this.#ending = ending;
   }
 
-  static async open(options: WorkspaceOptions, ending: Ending = { withLast: false }): Promise<Sessions> {
+  static async open(options: WorkspaceOptions, ending: CloseRule = { withLast: false }): Promise<Sessions> {
     checkOpening(WORKSPACE_OPTIONS, options);
     const { preset, policy, policyFile, cwd, ...rest } = options;
     const file = policyFile === undefined ? undefined : parsePolicyFile(policyFile);

@@ -1,9 +1,9 @@
 import type { LineRange } from '../model/coverage.ts';
 import type { Edit } from '../model/intent.ts';
 import {
-  type Ending,
   endingOf,
   endingUsed,
+  type LineEnding,
   lineCount,
   lineStart,
   neighbourEndings,
@@ -108,7 +108,7 @@ function wholeLines(text: string, at: number, content: string): string {
   return missing + lines + (lines.endsWith('\n') ? '' : ending);
 }
 
-function endingAround(text: string, at: number): Ending | undefined {
+function endingAround(text: string, at: number): LineEnding | undefined {
   const before = endingOf(text.slice(0, at));
   return before === '' ? neighbourEndings(text)({ start: at, end: at }) : before;
 }

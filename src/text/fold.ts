@@ -48,7 +48,7 @@ export function asTyped(text: string, like?: string): string {
  * characters by typed ones.
  */
 export function fold(text: string, tier: TolerantTier): Folded {
-  const folding = new Folding(text, tier === 'punctuation' ? new RegExp(FOLDABLE, 'g') : undefined);
+  const folding = new FoldBuilder(text, tier === 'punctuation' ? new RegExp(FOLDABLE, 'g') : undefined);
   let start = 0;
   for (let newline = text.indexOf('\n'); newline !== -1; newline = text.indexOf('\n', start)) {
     folding.keep(start, contentEnd(text, { start, end: newline }, tier));
@@ -87,7 +87,7 @@ export function foldedOffset(fold: Folded, offset: number): number {
 }
 
 /** Collects the kept pieces in ascending order and merges adjacent ones. */
-class Folding {
+class FoldBuilder {
   readonly #text: string;
   readonly #pattern: RegExp | undefined;
   readonly #pieces: string[] = [];

@@ -1,7 +1,7 @@
 import type { LineRange } from '../model/coverage.ts';
 
 /** A line ending. A lone `\r` does not end a line. `''` only for a last line without a newline. */
-export type Ending = '\n' | '\r\n' | '';
+export type LineEnding = '\n' | '\r\n' | '';
 
 /** A range of offsets, `end` exclusive. */
 export interface Span {
@@ -61,7 +61,7 @@ export function lineStart(text: string, line: number): number | undefined {
   return start < text.length ? start : undefined;
 }
 
-export function endingOf(line: string): Ending {
+export function endingOf(line: string): LineEnding {
   if (line.endsWith('\r\n')) return '\r\n';
   return line.endsWith('\n') ? '\n' : '';
 }
@@ -94,13 +94,13 @@ function plain(bytes: Buffer): string {
 }
 
 /** Rewrites every line ending of a text as `ending`; undefined leaves the text unchanged. */
-export function withEnding(text: string, ending: Ending | undefined): string {
+export function withEnding(text: string, ending: LineEnding | undefined): string {
   if (!ending || !text.includes('\n')) return text;
   return text.replaceAll(/\r?\n/g, () => ending);
 }
 
 /** The line ending a text uses: `mixed` if there are several kinds, undefined if it has none. */
-export function endingUsed(text: string): Ending | 'mixed' | undefined {
+export function endingUsed(text: string): LineEnding | 'mixed' | undefined {
   if (!text.includes('\n')) return undefined;
   if (!text.includes('\r\n')) return '\n';
   return /(?:^|[^\r])\n/.test(text) ? 'mixed' : '\r\n';
@@ -110,7 +110,7 @@ export function endingUsed(text: string): Ending | 'mixed' | undefined {
  * Returns a function that finds the ending of the line in which a span ends, or else of the previous line.
  * Spans must be passed in ascending order, so that the text is searched only once.
  */
-export function neighbourEndings(text: string): (span: Span) => Ending | undefined {
+export function neighbourEndings(text: string): (span: Span) => LineEnding | undefined {
   let next = -1;
   return (span) => {
     if (next < span.end && next !== text.length) {
@@ -123,7 +123,7 @@ export function neighbourEndings(text: string): (span: Span) => Ending | undefin
   };
 }
 
-function endingAt(text: string, newline: number): Ending {
+function endingAt(text: string, newline: number): LineEnding {
   return newline > 0 && text[newline - 1] === '\r' ? '\r\n' : '\n';
 }
 

@@ -35,7 +35,7 @@ export function findPlaceholder(
 ): Placeholder | undefined {
   const suspects = suspectLines(content);
   if (suspects.length === 0) return undefined;
-  const file = new Existing(existing ?? '');
+  const file = new ExistingLines(existing ?? '');
   const numbered =
     existing === undefined ? undefined : numberedIn(suspects, { content, existing, ...options });
   let fenced = false;
@@ -52,7 +52,7 @@ function placeholder(suspect: SuspectLine, kind: Placeholder['kind']): Placehold
   return { line: suspect.index + 1, text: suspect.line.trim().slice(0, MAX_TEXT_CHARS), kind };
 }
 
-function decorationOf(line: string, file: Existing): Placeholder['kind'] | undefined {
+function decorationOf(line: string, file: ExistingLines): Placeholder['kind'] | undefined {
   if (line.startsWith('[read ') && RECEIPT.test(line.trimEnd())) return 'receipt';
   if (line.endsWith(' characters]') && CLAMP_MARK.test(line)) return 'clamp-mark';
   const marks = line.includes('[') ? (line.match(REDACTION) ?? []) : [];
@@ -72,7 +72,7 @@ function stubOf(suspect: SuspectLine, content: string): 'stub' | undefined {
 }
 
 /** Lazily built lookup of the existing file's lines. Most contents have no suspect line and never need it. */
-class Existing {
+class ExistingLines {
   readonly #text: string;
   #lines: ReadonlySet<string> | undefined;
   #marks: ReadonlySet<string> | undefined;

@@ -1,7 +1,7 @@
 import type { Edit } from '../model/intent.ts';
 import { type Change, changesOf, composeChanges, deletesLines } from './change.ts';
 import { hasNul, hasUtf16Mark } from './decode.ts';
-import { type Ending, endingUsed, type Span, viewOf, withEnding } from './lines.ts';
+import { endingUsed, type LineEnding, type Span, viewOf, withEnding } from './lines.ts';
 
 interface BytesSpliced {
   readonly bytes: Uint8Array;
@@ -131,7 +131,7 @@ function replaceSpans(
   return { bytes: Buffer.concat(pieces), changes: changesOf(spans, lengths) };
 }
 
-function neighbourEnding(bytes: Buffer, span: Span): Ending | undefined {
+function neighbourEnding(bytes: Buffer, span: Span): LineEnding | undefined {
   const next = bytes.indexOf(NEWLINE, span.end);
   const newline = next === -1 && span.start > 0 ? bytes.lastIndexOf(NEWLINE, span.start - 1) : next;
   if (newline === -1) return undefined;

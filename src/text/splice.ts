@@ -7,8 +7,8 @@ import { asTyped, fold, foldedOffset, sourceSpan } from './fold.ts';
 import {
   clampLine,
   countNewlines,
-  type Ending,
   endingUsed,
+  type LineEnding,
   lineAt,
   neighbourEndings,
   type Span,
@@ -70,7 +70,7 @@ const MAX_LINE_CHARS = 160;
 const MAX_COST = 200_000;
 
 /** Writes a replacement in the style of its place: `region` is replaced, `neighbour` is the ending of its line. */
-type Restyle = (region: string, neighbour: Ending | undefined) => string;
+type Restyle = (region: string, neighbour: LineEnding | undefined) => string;
 
 /** A piece of the replacement: new text of the caller, or a stretch of the anchor that is kept. */
 type Part = { readonly own: string } | { readonly start: number; readonly end: number };
@@ -78,7 +78,7 @@ type Part = { readonly own: string } | { readonly start: number; readonly end: n
 interface Place {
   readonly region: string;
   readonly anchor: string;
-  readonly neighbour: Ending | undefined;
+  readonly neighbour: LineEnding | undefined;
   readonly tier: FoldTier;
 }
 
@@ -300,7 +300,7 @@ function assemble(parts: readonly Part[], place: Place): string | undefined {
   if (anchor.text !== region.text) return undefined;
   const first = /\r?\n/.exec(place.region)?.[0];
   const own = ownStyle(place, tier);
-  let ending: Ending | undefined = first === '\r\n' || first === '\n' ? first : place.neighbour;
+  let ending: LineEnding | undefined = first === '\r\n' || first === '\n' ? first : place.neighbour;
   let out = '';
   for (const part of parts) {
     if ('own' in part) {
@@ -331,7 +331,7 @@ function withReturn(region: string, start: number): number {
   return region[start] === '\n' && region[start - 1] === '\r' ? start - 1 : start;
 }
 
-function lastEnding(text: string): Ending | undefined {
+function lastEnding(text: string): LineEnding | undefined {
   const at = text.lastIndexOf('\n');
   if (at === -1) return undefined;
   return text[at - 1] === '\r' ? '\r\n' : '\n';

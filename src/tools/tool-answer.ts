@@ -45,7 +45,7 @@ interface Audience {
   readonly names?: PathNames | undefined;
 }
 
-interface Rendering<T> {
+interface ResultRenderer<T> {
   readonly render: (result: T, context: RenderContext) => Rendered;
   /** Default: `successOutcome`, which accepts any result. */
   readonly summary?: (result: T) => SuccessOutcome;
@@ -55,7 +55,7 @@ interface Rendering<T> {
 export function rendered<T extends object>(
   given: Outcome<T>,
   { context, names }: Audience,
-  { render, summary }: Rendering<T>,
+  { render, summary }: ResultRenderer<T>,
 ): Performed {
   const outcome = names === undefined ? given : withShownPaths(given, names);
   if (!outcome.ok) return outcome;

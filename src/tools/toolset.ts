@@ -146,11 +146,11 @@ interface Offer {
   readonly dialect: Dialect;
   readonly current: () => GatedSession;
   readonly virtualRoot: string | undefined;
-  readonly settingFor: (session: GatedSession) => Setting;
+  readonly settingFor: (session: GatedSession) => SessionCallContext;
 }
 
 /** The parts of a call that stay the same for a session. */
-interface Setting {
+interface SessionCallContext {
   readonly context: RenderContext;
   /** Absent if the caller uses the session's paths. */
   readonly form: PathForm | undefined;
@@ -158,7 +158,7 @@ interface Setting {
 
 /** The setting of a session. Calls mostly use one session, and making a setting takes as long as a short read. */
 function settings(dialect: Dialect, virtualRoot: string | undefined): Offer['settingFor'] {
-  let last: (Setting & { readonly session: GatedSession }) | undefined;
+  let last: (SessionCallContext & { readonly session: GatedSession }) | undefined;
   return (session) => {
     if (last?.session !== session) {
       const form = virtualRoot === undefined ? undefined : virtualForm(session, virtualRoot);

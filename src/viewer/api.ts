@@ -11,7 +11,7 @@ import {
   sessionRows,
   turnDetail,
   turnRows,
-  type Viewing,
+  type ViewSources,
 } from '../records/view/entry-views.ts';
 import { feedPage, feedRow } from '../records/view/feed.ts';
 import { filePicture } from '../records/view/file-picture.ts';
@@ -28,7 +28,7 @@ const MAX_LIVE = 500;
 const LISTS: ReadonlySet<string> = new Set(['turns', 'files', 'numbers', 'verify']);
 
 export interface ApiOptions {
-  readonly viewing: Viewing;
+  readonly sources: ViewSources;
   /** The folders whose records are shown, for the page's header. */
   readonly folders: readonly string[];
   /** Opens the workspace of an undo. */
@@ -54,12 +54,12 @@ type Body = Readonly<Record<string, unknown>>;
 /** Answers the page's requests from the records. Undo goes through the gate. */
 export class Api {
   readonly #options: ApiOptions;
-  readonly #viewing: Viewing;
+  readonly #sources: ViewSources;
   readonly #foreground = new Foreground();
 
   constructor(options: ApiOptions) {
     this.#options = options;
-    this.#viewing = options.viewing;
+    this.#sources = options.sources;
   }
 
   /** The answer to a GET; undefined if there is nothing under that name. */
@@ -68,21 +68,21 @@ export class Api {
   }
 
   async #list(name: string): Promise<ApiAnswer | undefined> {
-    const viewing = { ...this.#viewing, records: this.#foreground.behind(this.#viewing.records) };
+    const sources = { ...this.#sources, records: this.#foreground.behind(this.#sources.records) };
     switch (name) {
       case 'turns':
-        return ok(await turnRows(viewing));
+        return ok(await turnRows(sources));
       case 'files':
-        return ok(await recentFiles(viewing));
+        return ok(await recentFiles(sources));
       case 'numbers':
-        return ok({ numbers: await numbers(viewing), state: await stateSize(viewing.records) });
+        return ok({ numbers: await numbers(sources), state: await stateSize(sources.records) });
       default:
-        return ok(await viewing.records.verify());
+        return ok(await sources.records.verify());
     }
   }
 
   async #view(name: string, query: Query): Promise<ApiAnswer | undefined> {
-    const viewing = this.#viewing;
+    const sources = this.#sources;
     switch (name) {
       case 'start':
         return ok(await this.#start());
@@ -91,9 +91,9 @@ export class Api {
       case 'feed':
         return ok(await this.#feed(query));
       case 'sessions':
-        return ok(await sessionRows(viewing));
+        return ok(await sessionRows(sources));
       case 'entry':
-        return found(await entryView(viewing, numberOf(query, 'seq') ?? 0));
+        return found(await entryView(sources, numberOf(query, 'seq') ?? 0));
       case 'turn':
         return found(await this.#turn(numberOf(query, 'seq') ?? 0));
       case 'file':
@@ -113,42 +113,42 @@ export class Api {
 
   async #start(): Promise<StartView> {
     const { folders, readOnly } = this.#options;
-    const viewing = this.#viewing;
-    const cursor = await viewing.records.cursor();
+    const sources = this.#sources;
+    const cursor = await sources.records.cursor();
     return {
       folders,
       canUndo: readOnly === undefined,
       ...(readOnly === undefined ? {} : { readOnly }),
       cursor,
-      feed: await feedPage(viewing.records.store, {
-        near: viewing.scope.filter,
+      feed: await feedPage(sources.records.store, {
+        near: sources.scope.filter,
         filter: {},
         limit: 2 * PAGE,
       }),
-      sessions: await sessionRows(viewing),
+      sessions: await sessionRows(sources),
     };
   }
 
   async #live(after: string): Promise<LiveView> {
-    const { records, scope } = this.#viewing;
+    const { records, scope } = this.#sources;
     const { entries, cursor } = await records.newSince(after, { ...scope.filter, limit: MAX_LIVE });
     return { cursor, rows: entries.map(feedRow) };
   }
 
   #feed(query: Query): ReturnType<typeof feedPage> {
-    const { records, scope } = this.#viewing;
+    const { records, scope } = this.#sources;
     const before = numberOf(query, 'before');
     return feedPage(records.store, { near: scope.filter, filter: filterOf(query), before, limit: PAGE });
   }
 
   async #turn(seq: number): Promise<unknown> {
-    const turn = await turnAt(this.#viewing, seq);
-    return turn && turnDetail(this.#viewing, turn);
+    const turn = await turnAt(this.#sources, seq);
+    return turn && turnDetail(this.#sources, turn);
   }
 
   async #file(root: string, path: string): Promise<ApiAnswer> {
-    if (!this.#viewing.scope.includes(root)) return NOT_FOUND;
-    return ok(await filePicture(this.#viewing, { root, path }));
+    if (!this.#sources.scope.includes(root)) return NOT_FOUND;
+    return ok(await filePicture(this.#sources, { root, path }));
   }
 
   async #undo(body: Body): Promise<ApiAnswer> {
@@ -156,7 +156,7 @@ export class Api {
     if (typeof change !== 'string' || !areTexts([root, path])) return INVALID;
     if (hunk !== undefined && (typeof hunk !== 'number' || typeof path !== 'string')) return INVALID;
     const named = { change, root: textOf(root), path: textOf(path) };
-    const job = await undoJobFor(this.#viewing, named);
+    const job = await undoJobFor(this.#sources, named);
     if (job === undefined) return NOT_FOUND;
     const preview = body['preview'] === true;
     const merge = body['merge'] === true ? { merge: true } : {};
@@ -169,9 +169,9 @@ export class Api {
 
   async #rewind(body: Body): Promise<ApiAnswer> {
     const { seq } = body;
-    const turn = typeof seq === 'number' ? await turnAt(this.#viewing, seq) : undefined;
+    const turn = typeof seq === 'number' ? await turnAt(this.#sources, seq) : undefined;
     if (turn === undefined) return NOT_FOUND;
-    const job = await rewindJobFor(this.#viewing, turn, body['everyone'] === true ? 'everyone' : 'session');
+    const job = await rewindJobFor(this.#sources, turn, body['everyone'] === true ? 'everyone' : 'session');
     if (job === undefined) return ok({ ok: true, files: [], diffs: [] } satisfies UndoView);
     const preview = body['preview'] === true;
     const merge = body['merge'] === true ? { merge: true } : {};
@@ -188,8 +188,8 @@ export class Api {
     const sessions = await this.#options.openWorkspace(roots);
     try {
       const outcome = sessions.world.policy.readOnly ? refused(READ_ONLY) : await act(sessions);
-      if (outcome.ok) return ok(takenView(this.#viewing, outcome.taken));
-      return { status: 409, body: conflictView(this.#viewing, outcome.refusal, roots[0] ?? '') };
+      if (outcome.ok) return ok(takenView(this.#sources, outcome.taken));
+      return { status: 409, body: conflictView(this.#sources, outcome.refusal, roots[0] ?? '') };
     } finally {
       await sessions.close();
     }

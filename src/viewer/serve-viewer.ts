@@ -222,9 +222,9 @@ export async function openViewer(options: OpenViewerOptions): Promise<void> {
   const records = await Records.openOrCreate(place);
   try {
     const scope = new Scope({ cwd: folders[0] ?? '.', root: folders });
-    const viewing = { records, scope, secrets };
+    const sources = { records, scope, secrets };
     const common = { folders, openWorkspace, readOnly, who: viewerSession(), log };
-    const server = await serveViewer({ ...common, viewing, token: newToken(), port });
+    const server = await serveViewer({ ...common, sources, token: newToken(), port });
     const signals = new EndSignals(options.signals);
     options.listening(server);
     await signals.first;
@@ -247,7 +247,7 @@ export function viewerBeside(
   // The server still needs the workspace after the undo.
   const open = { world: sessions.world, close: async () => {} };
   const listener = viewerListener({
-    viewing: { records: Records.over({ store, images }), scope, secrets: policy.secrets },
+    sources: { records: Records.over({ store, images }), scope, secrets: policy.secrets },
     folders,
     openWorkspace: async () => open,
     readOnly,

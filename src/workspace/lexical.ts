@@ -51,7 +51,7 @@ function cleanParts(parts: readonly string[], kind: 'absolute' | 'relative'): st
  * The parts of `path` below `root`; undefined if it is not below. Compares whole parts, so
  * `/w-evil` is not below `/w`.
  */
-export function partsBelow(root: string, path: string, folding: Folding): string[] | undefined {
+export function partsBelow(root: string, path: string, folding: NameComparison): string[] | undefined {
   const rest = path.startsWith(root) && path[root.length] === '/' ? path.slice(root.length + 1) : '';
   // Fast path: the path is spelled like the root, and clean.
   if (rest !== '' && !rest.endsWith('/') && !rest.includes('//')) return rest.split('/');
@@ -69,19 +69,19 @@ function namesOf(path: string): string[] {
 }
 
 /** The rules by which a file system compares names. */
-export interface Folding {
+export interface NameComparison {
   readonly caseless: boolean;
   /** Treats composed and decomposed forms of a character as one name (APFS, HFS+). */
   readonly unicodeForm: boolean;
 }
 
-export const EXACT: Folding = { caseless: false, unicodeForm: false };
+export const EXACT: NameComparison = { caseless: false, unicodeForm: false };
 
 /**
  * The folding of the platform's usual file system. On a case-sensitive volume, the only effect is that two files
  * whose names differ in case share a lock.
  */
-export function platformFolding(platform: string): Folding {
+export function platformFolding(platform: string): NameComparison {
   if (platform === 'darwin') return { caseless: true, unicodeForm: true };
   if (platform === 'win32') return { caseless: true, unicodeForm: false };
   return EXACT;
@@ -91,7 +91,7 @@ export function platformFolding(platform: string): Folding {
  * The comparison key of a path: spellings that the file system treats as the same name give the
  * same string.
  */
-export function foldPath(path: string, folding: Folding): string {
+export function foldPath(path: string, folding: NameComparison): string {
   const form = folding.unicodeForm ? path.normalize('NFC') : path;
   // Lower case only: upper-casing first would equate ß with ss and ı with i, which no file system does.
   return folding.caseless ? form.toLowerCase() : form;

@@ -4,7 +4,14 @@ import { errnoOf, isMissing } from '../model/errno.ts';
 import { Fault } from '../model/fault.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
-import { type Folding, foldPath, type Lexical, partsBelow, readPath, readWindowsPath } from './lexical.ts';
+import {
+  foldPath,
+  type Lexical,
+  type NameComparison,
+  partsBelow,
+  readPath,
+  readWindowsPath,
+} from './lexical.ts';
 import { type Guarantee, HeldDirectory, NamedDirectory, whereIs } from './pinned.ts';
 import { type Root, rootOf } from './walk.ts';
 
@@ -108,11 +115,11 @@ interface NamedInside {
  */
 export class WorkspacePaths {
   readonly #roots: readonly Root[];
-  readonly #folding: Folding;
+  readonly #folding: NameComparison;
   readonly #protection: Protection;
   readonly #remembered = new Map<string, NamedInside>();
 
-  constructor(roots: readonly Root[], folding: Folding, protection: Protection) {
+  constructor(roots: readonly Root[], folding: NameComparison, protection: Protection) {
     this.#roots = roots;
     this.#folding = folding;
     this.#protection = protection;

@@ -2,7 +2,7 @@ import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, parse, resolve, sep } from 'node:path';
 import { errnoOf } from '../model/errno.ts';
 import type { PinnedDirectory } from '../model/path.ts';
-import { type Folding, partsBelow } from './lexical.ts';
+import { type NameComparison, partsBelow } from './lexical.ts';
 import { type RecentFolders, SharedDirectory } from './pinned.ts';
 
 /** The number of links that the kernel follows. */
@@ -42,7 +42,7 @@ export type Walked =
 
 interface Walk {
   readonly roots: readonly Root[];
-  readonly folding: Folding;
+  readonly folding: NameComparison;
   readonly recent: RecentFolders;
   readonly root: Root;
   readonly parts: readonly string[];
@@ -123,7 +123,7 @@ function walkLinks(request: Walk): Walked {
 
 interface State {
   readonly roots: readonly Root[];
-  readonly folding: Folding;
+  readonly folding: NameComparison;
   readonly links: Walk['links'];
   root: Root;
   /** The open directory of `done`; undefined while that is the root. */
@@ -250,7 +250,7 @@ function restart(state: State, root: Root, todo: string[]): void {
  * roots nest.
  */
 export function rootOf(
-  workspace: { readonly roots: readonly Root[]; readonly folding: Folding },
+  workspace: { readonly roots: readonly Root[]; readonly folding: NameComparison },
   path: string,
 ): { readonly root: Root; readonly parts: string[] } | undefined {
   let best: { readonly root: Root; readonly parts: string[] } | undefined;

@@ -9,7 +9,7 @@ import {
   type RefusalCode,
   refused,
 } from '../model/verdict.ts';
-import { type Folding, foldPath, platformFolding } from './lexical.ts';
+import { foldPath, type NameComparison, platformFolding } from './lexical.ts';
 import { atLeast, type Guarantee, RecentFolders, strongestGuarantee } from './pinned.ts';
 import { type OpenedRoots, openRoots, Protection, WorkspacePaths } from './roots.ts';
 import { type Root, type Walked, walk } from './walk.ts';
@@ -108,7 +108,7 @@ export class Workspace {
   readonly annexes: readonly string[];
   readonly #roots: readonly Root[];
   readonly #protection: Protection;
-  readonly #folding: Folding;
+  readonly #folding: NameComparison;
   readonly #paths: WorkspacePaths;
   readonly #sealed: readonly string[];
   readonly #released: Protection;

@@ -31,7 +31,7 @@ export async function viewed(
   const told: string[] = [];
   const { secrets } = policyOf({ env: { LOOKFIRST_HOME: home }, platform: process.platform, cwd: root }, {});
   const server = await serveViewer({
-    viewing: { records, scope, secrets },
+    sources: { records, scope, secrets },
     folders: [root],
     openWorkspace: (roots) => Sessions.open({ roots, home }),
     who: 'viewer:tester',

@@ -61,7 +61,7 @@ export async function readWriteSet(
   world: World,
   { beganNs, folders }: LayerContent,
 ): Promise<Outcome<{ readonly set: WriteSet }>> {
-  const reading = new Reading(world, beganNs);
+  const reading = new WriteSetReader(world, beganNs);
   for (const { root, entries } of folders) {
     for (const entry of entries) {
       const refusal = await reading.add(root, entry);
@@ -98,7 +98,7 @@ function absolute(root: string, relative: string): string {
 
 type Nameable = Exclude<LayerEntry, { kind: 'unnameable' }>;
 
-class Reading {
+class WriteSetReader {
   readonly #world: World;
   readonly #beganNs: bigint;
   readonly #written: Written[] = [];

@@ -10,12 +10,12 @@ import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, type RefusalCode, refused } from '../../model/verdict.ts';
 import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
-import { type Telling, withClaimNotices } from '../claims.ts';
+import { type ClaimNotice, withClaimNotices } from '../claims.ts';
 import { keysOf, lockKeys } from '../keys.ts';
 import type { Denied, Refusals } from '../prepared.ts';
 import { isOwnWork, keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, judgeAll } from './judge-all.ts';
-import { type Opening, pendingCommand, pendingObserved, pendingOf } from './pending.ts';
+import { type AllowedAnnouncement, pendingCommand, pendingObserved, pendingOf } from './pending.ts';
 import { ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
 import { keepBefore, type ShownScene } from './shown.ts';
 
@@ -38,7 +38,7 @@ type Announced = Outcome<{ readonly change: string; readonly notices: readonly N
 type Settled = Outcome<{ readonly notices: readonly Notice[] }>;
 
 /** The options of an announcement, and the times of its call. */
-interface Announcing extends AnnounceOptions {
+interface TimedAnnounceOptions extends AnnounceOptions {
   readonly times?: CallTimes | undefined;
 }
 
@@ -54,7 +54,7 @@ interface OpenChange {
 
 type OnOthers =
   | { readonly refusal: Refusal }
-  | { readonly tellings: readonly Telling[]; readonly entries: readonly NewEntry[] };
+  | { readonly claimNotices: readonly ClaimNotice[]; readonly entries: readonly NewEntry[] };
 
 /** Changes that other programs make for one session. They are judged and announced before, and settled after. */
 export class Announcements {
@@ -73,7 +73,7 @@ export class Announcements {
    * Judges the changes under the locks of their files. If all are allowed, keeps the bytes they destroy and stores the
    * announcement.
    */
-  async announce(intents: readonly ForeignIntent[], options: Announcing = {}): Promise<Announced> {
+  async announce(intents: readonly ForeignIntent[], options: TimedAnnounceOptions = {}): Promise<Announced> {
     const known = options.call === undefined ? undefined : await this.#announcedAs(options.call);
     if (known !== undefined) return this.#again(known);
     const keys = keysOf(this.#scene.world, intents.map(lockable));
@@ -166,7 +166,7 @@ export class Announcements {
   /** Announces under the locks. Releases them, unless the announced change is to hold them. */
   async #announceLocked(
     intents: readonly ForeignIntent[],
-    options: Announcing,
+    options: TimedAnnounceOptions,
     { locked, release }: { readonly locked: readonly string[]; release(): void },
   ): Promise<Announced | { readonly needs: readonly string[] }> {
     let isHeld = false;
@@ -178,10 +178,10 @@ export class Announcements {
       if (needs.length > 0) return { needs };
       const told = await this.#othersOn(judged);
       if ('refusal' in told) return await this.#refuse([told], options);
-      const notices = withClaimNotices(judged.notices, told.tellings);
-      const entries = [...told.entries, ...told.tellings.map(({ entry }) => entry)];
+      const notices = withClaimNotices(judged.notices, told.claimNotices);
+      const entries = [...told.entries, ...told.claimNotices.map(({ entry }) => entry)];
       const open = await this.#opened({ intents, judged: { ...judged, notices }, options, locked }, entries);
-      for (const { confirm } of told.tellings) confirm();
+      for (const { confirm } of told.claimNotices) confirm();
       const { change, foreign } = open.pending;
       isHeld = foreign?.hold === 'lock';
       if (isHeld) this.#open.set(change, { ...open, release });
@@ -243,7 +243,7 @@ export class Announcements {
 
   async #refuse(
     denied: readonly Pick<Denied, 'refusal' | 'credit' | 'evidence'>[],
-    { hold, times }: Pick<Announcing, 'hold' | 'times'>,
+    { hold, times }: Pick<TimedAnnounceOptions, 'hold' | 'times'>,
   ): Promise<Announced> {
     // Only hooks announce without a lock, and only hooks observe. Lines that they do not show do not count as seen.
     const isObserved = hold === 'none' && this.#scene.world.policy.mode === 'observe';
@@ -291,7 +291,7 @@ export class Announcements {
     return { ok: true, change, notices: elsewhere.map(({ notice }) => notice) };
   }
 
-  async #opened(to: Opening, entries: readonly NewEntry[]): Promise<Omit<OpenChange, 'release'>> {
+  async #opened(to: AllowedAnnouncement, entries: readonly NewEntry[]): Promise<Omit<OpenChange, 'release'>> {
     const { world, ledger } = this.#scene;
     const pending = pendingOf(this.#scene, to);
     const { change, foreign } = pending;

@@ -16,7 +16,7 @@ import type { ShownScene } from './shown.ts';
 const MAX_COMMAND_CHARS = 1000;
 
 /** Allowed changes that are about to be announced. */
-export interface Opening {
+export interface AllowedAnnouncement {
   readonly intents: readonly ForeignIntent[];
   readonly judged: AllowedChanges;
   readonly options: AnnounceOptions & { readonly times?: CallTimes | undefined };
@@ -24,7 +24,10 @@ export interface Opening {
 }
 
 /** The announcement of changes that another program makes. */
-export function pendingOf(scene: ShownScene, { intents, judged, options, locked }: Opening): PendingChange {
+export function pendingOf(
+  scene: ShownScene,
+  { intents, judged, options, locked }: AllowedAnnouncement,
+): PendingChange {
   const { world, ledger } = scene;
   const { effects, writes, bypassed, notices } = judged;
   const { hold = 'lock', call, tell = 'now' } = options;

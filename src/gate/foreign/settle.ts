@@ -107,7 +107,9 @@ async function settleAs(
   const { world, ledger } = scene;
   const { change, entry, foreign } = pending;
   const overtaken =
-    foreign?.hold === 'none' ? await overtakenAt(world, pending, turnouts) : new Map<string, Overtaking>();
+    foreign?.hold === 'none'
+      ? await overtakenAt(world, pending, turnouts)
+      : new Map<string, OvertakingChange>();
   const effects = await effectsNow(world, turnouts, overtaken);
   const writes = foreign?.writes ?? [];
   const lost = foreign?.command === undefined ? [] : await lostChangeNotices(scene, change, turnouts);
@@ -201,7 +203,7 @@ function uncoveredBy({ foreign }: PendingChange): { readonly uncovered?: string 
 }
 
 /** A change that another writer made and recorded while this one was running. */
-interface Overtaking {
+interface OvertakingChange {
   /** The state that the other writer left. */
   readonly left: Side;
   readonly notice: Notice;
@@ -211,8 +213,8 @@ async function overtakenAt(
   world: World,
   { change, entry }: PendingChange,
   turnouts: readonly Turnout[],
-): Promise<ReadonlyMap<string, Overtaking>> {
-  const found = new Map<string, Overtaking>();
+): Promise<ReadonlyMap<string, OvertakingChange>> {
+  const found = new Map<string, OvertakingChange>();
   // A command names many files but changes few, so skip the unchanged ones.
   const concerned = turnouts.filter(
     ({ effect, now }) => entry.action !== 'run' || !sameSide(effect.before, now.side),
@@ -238,7 +240,7 @@ async function asKept({ images }: World, side: Side): Promise<Side> {
 async function effectsNow(
   world: World,
   turnouts: readonly Turnout[],
-  overtaken: ReadonlyMap<string, Overtaking>,
+  overtaken: ReadonlyMap<string, OvertakingChange>,
 ): Promise<Effect[]> {
   const effects: Effect[] = [];
   // Contents of a moved folder move back with it, so they need no effects.

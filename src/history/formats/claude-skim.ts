@@ -11,7 +11,7 @@ interface LinkedLine {
 }
 
 /** The part of the reader's state that skimming depends on. */
-interface Waiting {
+interface WaitingCalls {
   /** True if a call waits for a result, or has shown something that a second result may remove. */
   matters(callId: string): boolean;
 }
@@ -82,7 +82,7 @@ export function skimClaude(
   bytes: Buffer,
   start: number,
   end: number,
-  waiting: Waiting,
+  waiting: WaitingCalls,
 ): SkippedLine | undefined {
   if (!standsAt(bytes, PARENT, start)) return isNameless(bytes, start, end) ? 'nameless' : undefined;
   const value = start + PARENT.length;
@@ -109,7 +109,7 @@ export function skimClaude(
 function plainLine(
   rest: Buffer,
   { parent, side }: Pick<LinkedLine, 'parent' | 'side'>,
-  waiting: Waiting,
+  waiting: WaitingCalls,
 ): LinkedLine | undefined {
   const name = nameAtEnd(rest, 0, rest.length);
   if (name === -1) return undefined;
@@ -121,7 +121,7 @@ function plainLine(
 }
 
 /** True if a message contains a call that may show a file, or more than one call. */
-function holdsCalls(message: Buffer, waiting: Waiting): boolean {
+function holdsCalls(message: Buffer, waiting: WaitingCalls): boolean {
   if (!message.includes(CALL)) return false;
   const first = message.indexOf(CALL_START);
   if (first === -1 || message.includes(CALL_START, first + 1))
@@ -135,7 +135,7 @@ function holdsCalls(message: Buffer, waiting: Waiting): boolean {
 function resultLine(
   message: Buffer,
   { parent, side }: Pick<LinkedLine, 'parent' | 'side'>,
-  waiting: Waiting,
+  waiting: WaitingCalls,
 ): LinkedLine | undefined {
   const result = RESULT.exec(message.toString('latin1', 0, RESULT_BYTES));
   const callId = result?.[1] ?? result?.[2];

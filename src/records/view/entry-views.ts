@@ -32,7 +32,7 @@ import type {
 import { NEXT, noticeWords, seenWords, WHY } from './view-words.ts';
 
 /** The sources of a view. */
-export interface Viewing {
+export interface ViewSources {
   readonly records: Records;
   readonly scope: Scope;
   /** The policy for secrets, which applies as in reads. */
@@ -47,12 +47,12 @@ const MAX_DISTANCE = 20_000;
 const MAX_SEARCHED = 500;
 
 /** One entry with everything that belongs to it; undefined if there is none with this number. */
-export async function entryView(viewing: Viewing, seq: number): Promise<EntryView | undefined> {
-  const { store } = viewing.records;
-  const [entry] = await store.entries({ ...viewing.scope.filter, afterSeq: seq - 1, beforeSeq: seq + 1 });
+export async function entryView(sources: ViewSources, seq: number): Promise<EntryView | undefined> {
+  const { store } = sources.records;
+  const [entry] = await store.entries({ ...sources.scope.filter, afterSeq: seq - 1, beforeSeq: seq + 1 });
   if (entry === undefined) return undefined;
-  if (entry.kind === 'change') return changeView(viewing, entry);
-  if (entry.kind === 'refusal') return refusalView(viewing, entry);
+  if (entry.kind === 'change') return changeView(sources, entry);
+  if (entry.kind === 'refusal') return refusalView(sources, entry);
   return { kind: 'plain', row: feedRow(entry), words: plainWords(entry) };
 }
 
@@ -62,14 +62,14 @@ function plainWords(entry: Entry): string {
   return `The session was shown ${seenWords(entry.lines ?? 'none')}${total}.`;
 }
 
-async function changeView(viewing: Viewing, entry: Entry): Promise<ChangeView> {
+async function changeView(sources: ViewSources, entry: Entry): Promise<ChangeView> {
   const effects = withoutImplied(netEffects([entry]));
   const files: (FileDiff & { known: KnownBefore })[] = [];
   for (const effect of effects.slice(0, MAX_FILES))
-    files.push({ ...(await fileDiff(viewing, effect)), known: await knownBefore(viewing, entry, effect) });
-  const { undoneBy, standing } = await laterUndos(viewing, entry);
+    files.push({ ...(await fileDiff(sources, effect)), known: await knownBefore(sources, entry, effect) });
+  const { undoneBy, standing } = await laterUndos(sources, entry);
   const undoes = entry.undoes ?? entry.undoesPart?.change;
-  const undone = undoes === undefined ? undefined : await viewing.records.change(undoes);
+  const undone = undoes === undefined ? undefined : await sources.records.change(undoes);
   return {
     kind: 'change',
     row: feedRow(entry),
@@ -84,7 +84,7 @@ async function changeView(viewing: Viewing, entry: Entry): Promise<ChangeView> {
 }
 
 async function laterUndos(
-  { records }: Viewing,
+  { records }: ViewSources,
   entry: Entry,
 ): Promise<{ undoneBy: readonly Entry[]; standing: ChangeView['standing'] }> {
   const keys = [...new Set((entry.effects ?? []).map(({ key }) => key))].slice(0, MAX_SEARCHED);
@@ -107,23 +107,23 @@ async function laterUndos(
 }
 
 /** The difference that changes made to one path, for users. */
-async function fileDiff(viewing: Viewing, effect: NetEffect): Promise<FileDiff> {
+async function fileDiff(sources: ViewSources, effect: NetEffect): Promise<FileDiff> {
   const { root, relative: path, before, after } = effect;
   const base = { root, path, added: 0, removed: 0, groups: [], cut: 0, parts: false };
   const told = sidesNote(before, after);
-  const texts = await Promise.all([before, after].map((side) => textOf(viewing, side, effect)));
+  const texts = await Promise.all([before, after].map((side) => textOf(sources, side, effect)));
   const [was, is] = texts;
   if (was === undefined || is === undefined) return { ...base, note: told ?? '' };
   const missing = [was, is].find((each) => 'missing' in each);
   if (missing !== undefined && 'missing' in missing) return { ...base, note: missing.missing };
   const [old, fresh] = [was, is].map((each) => ('text' in each ? each.text : ''));
-  const diff = diffGroups(old ?? '', fresh ?? '', (text) => viewText(viewing, path, text));
+  const diff = diffGroups(old ?? '', fresh ?? '', (text) => viewText(sources, path, text));
   const parts = before.kind === 'file' && after.kind === 'file';
   return { ...base, ...diff, parts, ...(told === undefined ? {} : { note: told }) };
 }
 
 /** Text for users, with secrets masked as in reads. */
-export function viewText({ secrets }: Pick<Viewing, 'secrets'>, path: string, text: string): string {
+export function viewText({ secrets }: Pick<ViewSources, 'secrets'>, path: string, text: string): string {
   return secrets === 'show' ? text : masked(text, { secretFile: isSecretPath(path) });
 }
 
@@ -131,7 +131,7 @@ type FoundText = { readonly text: string } | { readonly missing: string };
 
 /** The text of one side of a change; undefined for folders and links. */
 async function textOf(
-  { records }: Viewing,
+  { records }: ViewSources,
   side: Side,
   at: { readonly root: string; readonly key: string },
 ): Promise<FoundText | undefined> {
@@ -164,7 +164,7 @@ function sidesNote(before: Side, after: Side): string | undefined {
 
 /** The session's knowledge of the bytes that its change replaced. */
 async function knownBefore(
-  { records }: Viewing,
+  { records }: ViewSources,
   entry: Entry,
   { key, before }: Pick<Effect, 'key' | 'before'>,
 ): Promise<KnownBefore> {
@@ -210,15 +210,15 @@ function leaves(effects: readonly Effect[], key: string, sha256: string): boolea
   return last?.kind === 'file' && last.fingerprint.sha256 === sha256;
 }
 
-async function refusalView(viewing: Viewing, entry: Entry): Promise<RefusalView> {
-  const { store } = viewing.records;
+async function refusalView(sources: ViewSources, entry: Entry): Promise<RefusalView> {
+  const { store } = sources.records;
   const { code = 'INVALID_ARGUMENT', seen, session, seq } = entry;
   const key = absolutePathOf(entry) ?? '';
-  const after = await nextTry(viewing, entry);
+  const after = await nextTry(sources, entry);
   const writers = (await store.entries({ key, kinds: ['change'], beforeSeq: seq, limit: 20 })).filter(
     (change) => change.session !== session && change.atMs >= (seen?.atMs ?? entry.atMs),
   );
-  const since = await sinceSeen(viewing, entry, key);
+  const since = await sinceSeen(sources, entry, key);
   return {
     kind: 'refusal',
     row: feedRow(entry),
@@ -238,18 +238,18 @@ function seenBefore({ seen, atMs }: Entry): string {
   return `It had seen ${seenWords(seen.lines)}, ${durationWords(atMs - seen.atMs)} before.`;
 }
 
-async function sinceSeen(viewing: Viewing, entry: Entry, key: string): Promise<FileDiff | undefined> {
+async function sinceSeen(sources: ViewSources, entry: Entry, key: string): Promise<FileDiff | undefined> {
   const { seen, sha256, sizeBytes, path = '', root } = entry;
   if (seen?.fingerprint === undefined || sha256 === undefined || sizeBytes === undefined) return undefined;
   if (seen.fingerprint.sha256 === sha256) return undefined;
   const side = (fingerprint: Fingerprint): Side => ({ kind: 'file', fingerprint, mode: 0, kept: true });
   const [before, after] = [side(seen.fingerprint), side({ sha256, size: sizeBytes })];
-  const diff = await fileDiff(viewing, { root, key, relative: path, before, after, changes: [] });
+  const diff = await fileDiff(sources, { root, key, relative: path, before, after, changes: [] });
   return { ...diff, parts: false };
 }
 
 /** The session's next try at the same file. */
-async function nextTry({ records }: Viewing, entry: Entry): Promise<Entry | undefined> {
+async function nextTry({ records }: ViewSources, entry: Entry): Promise<Entry | undefined> {
   const { session, seq } = entry;
   const path = absolutePathOf(entry) ?? '';
   const later = await records.store.entries({
@@ -307,7 +307,7 @@ const MAX_RECENT = 300;
 const MAX_COUNTED = 20_000;
 
 /** The sessions in scope, most recently used first. */
-export async function sessionRows({ records, scope }: Viewing): Promise<SessionRow[]> {
+export async function sessionRows({ records, scope }: ViewSources): Promise<SessionRow[]> {
   const all = await records.store.sessions();
   return all
     .filter(({ root }) => scope.includes(root))
@@ -321,18 +321,18 @@ export async function sessionRows({ records, scope }: Viewing): Promise<SessionR
 }
 
 /** Files that were changed lately, or for which a change was refused. */
-export async function recentFiles({ records, scope }: Viewing): Promise<FileRow[]> {
+export async function recentFiles({ records, scope }: ViewSources): Promise<FileRow[]> {
   const entries = await recent({ records, scope }, MAX_RECENT);
   return fileRows(entries.sort((a, b) => b.seq - a.seq));
 }
 
-export async function numbers(viewing: Pick<Viewing, 'records' | 'scope'>): Promise<Numbers> {
-  return numbersOf(await recent(viewing, MAX_COUNTED));
+export async function numbers(sources: Pick<ViewSources, 'records' | 'scope'>): Promise<Numbers> {
+  return numbersOf(await recent(sources, MAX_COUNTED));
 }
 
 /** The newest changes and refusals. Each kind is read in pages from its own index. */
 async function recent(
-  { records, scope }: Pick<Viewing, 'records' | 'scope'>,
+  { records, scope }: Pick<ViewSources, 'records' | 'scope'>,
   limit: number,
 ): Promise<Entry[]> {
   const { store } = records;
@@ -344,7 +344,7 @@ async function recent(
 }
 
 /** The newest turns. */
-export async function turnRows({ records, scope }: Viewing): Promise<TurnRow[]> {
+export async function turnRows({ records, scope }: ViewSources): Promise<TurnRow[]> {
   return (await turnViews(records, { scope, limit: MAX_TURNS })).map(turnRow);
 }
 
@@ -353,14 +353,14 @@ function turnRow({ seq, turn, session, atMs, label, prompt, files, changes, stan
 }
 
 /** A turn with the differences that it made; undefined if there is none with this number. */
-export async function turnDetail(viewing: Viewing, turn: TurnView): Promise<TurnDetail> {
+export async function turnDetail(sources: ViewSources, turn: TurnView): Promise<TurnDetail> {
   const entries: Entry[] = [];
   for (const id of turn.changes) {
-    const entry = await viewing.records.change(id);
+    const entry = await sources.records.change(id);
     if (entry !== undefined) entries.push(entry);
   }
   const effects: NetEffect[] = withoutImplied(netEffects(entries));
-  const files = await Promise.all(effects.slice(0, MAX_FILES).map((effect) => fileDiff(viewing, effect)));
+  const files = await Promise.all(effects.slice(0, MAX_FILES).map((effect) => fileDiff(sources, effect)));
   const plain = files.map((file) => ({ ...file, parts: false }));
   return { row: turnRow(turn), files: plain, more: Math.max(0, effects.length - MAX_FILES) };
 }

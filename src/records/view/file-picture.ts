@@ -9,7 +9,7 @@ import { diffLines } from '../../text/diff.ts';
 import { lineCount } from '../../text/lines.ts';
 import { blame } from '../blame.ts';
 import { readLive } from '../path-diff.ts';
-import { findTitle, type Viewing, viewText } from './entry-views.ts';
+import { findTitle, type ViewSources, viewText } from './entry-views.ts';
 import { feedRow } from './feed.ts';
 import type { FilePicture, Strip } from './view-data.ts';
 
@@ -29,21 +29,21 @@ const MAX_DISTANCE = 20_000;
 
 /** A file as it is now, with what each session has seen of it and written into it. */
 export async function filePicture(
-  viewing: Viewing,
+  sources: ViewSources,
   { root, path }: { readonly root: string; readonly path: string },
 ): Promise<FilePicture> {
-  const { store } = viewing.records;
+  const { store } = sources.records;
   const key = plainKey({ root, path }) ?? path;
   const live = await readLive({ root, key }, MAX_BYTES);
   const text = 'bytes' in live ? decodeText(live.bytes)?.text : undefined;
   const changes = await store.entries({ key, kinds: ['change'], limit: MAX_CHANGES });
-  const refusals = await refusalsOf(viewing, { root, path });
+  const refusals = await refusalsOf(sources, { root, path });
   const history = [...changes, ...refusals].sort((a, b) => b.seq - a.seq);
-  const authors = text === undefined ? [] : await authorsOf(viewing, { root, path, history });
+  const authors = text === undefined ? [] : await authorsOf(sources, { root, path, history });
   const now = { key, text: text ?? '', sha256: 'bytes' in live ? live.fingerprint.sha256 : '' };
-  const strips = await stripsOf(viewing, { root, now, history, authors });
+  const strips = await stripsOf(sources, { root, now, history, authors });
   if (strips.length === 0) return unknownFile({ root, path });
-  const lines = viewText(viewing, path, text ?? '').split(/\r?\n/, MAX_LINES + 1);
+  const lines = viewText(sources, path, text ?? '').split(/\r?\n/, MAX_LINES + 1);
   const totalLines = lineCount(text ?? '');
   const note = noteOf(live, text, totalLines);
   return {
@@ -73,7 +73,7 @@ function noteOf(live: Live, text: string | undefined, totalLines: number): strin
 }
 
 async function refusalsOf(
-  { records, scope }: Viewing,
+  { records, scope }: ViewSources,
   { root, path }: { readonly root: string; readonly path: string },
 ): Promise<Entry[]> {
   const found: Entry[] = [];
@@ -87,7 +87,7 @@ async function refusalsOf(
 
 /** For each line, the index in `history` of the change that wrote it. */
 async function authorsOf(
-  { records }: Viewing,
+  { records }: ViewSources,
   {
     root,
     path,
@@ -105,15 +105,18 @@ interface Now {
   readonly sha256: string;
 }
 
-interface Stripping {
+interface StripRequest {
   readonly root: string;
   readonly now: Now;
   readonly history: readonly Entry[];
   readonly authors: readonly number[];
 }
 
-async function stripsOf(viewing: Viewing, { root, now, history, authors }: Stripping): Promise<Strip[]> {
-  const { store } = viewing.records;
+async function stripsOf(
+  sources: ViewSources,
+  { root, now, history, authors }: StripRequest,
+): Promise<Strip[]> {
+  const { store } = sources.records;
   const known = (await store.sessions({ roots: [root] })).map(({ id }) => id);
   const strips: Strip[] = [];
   for (const session of new Set([...history.map((entry) => entry.session), ...known])) {
@@ -122,7 +125,7 @@ async function stripsOf(viewing: Viewing, { root, now, history, authors }: Strip
         entry.session === session && entry.kind === 'change' ? [i] : [],
       ),
     );
-    const seen = await seenBy(viewing, { root, session, now });
+    const seen = await seenBy(sources, { root, session, now });
     const wrote = linesBy(authors, own);
     const refused = history.filter((entry) => entry.session === session && entry.kind === 'refusal').length;
     if (seen === undefined && own.size === 0 && refused === 0) continue;
@@ -148,13 +151,13 @@ interface SeenLines {
 
 /** The lines of the file that a session was shown; undefined if none. */
 async function seenBy(
-  viewing: Viewing,
+  sources: ViewSources,
   { root, session, now }: { readonly root: string; readonly session: string; readonly now: Now },
 ): Promise<SeenLines | undefined> {
-  const { records } = viewing;
+  const { records } = sources;
   const sighting = await records.store.recall(session, now.key);
   if (sighting === undefined || sighting.how === 'listing' || sighting.tombstone === true)
-    return readBefore(viewing, { session, now });
+    return readBefore(sources, { session, now });
   const { fingerprint } = sighting;
   const total = lineCount(now.text);
   if (fingerprint?.sha256 === now.sha256)
@@ -176,7 +179,7 @@ function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): See
 
 /** The lines shown by the latest recorded reads of a session without sightings, such as a closed one. */
 async function readBefore(
-  { records }: Viewing,
+  { records }: ViewSources,
   { session, now }: { readonly session: string; readonly now: Now },
 ): Promise<SeenLines | undefined> {
   const afterSeq = Math.max(0, (await records.newestSeq()) - MAX_DISTANCE);

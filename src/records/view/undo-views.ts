@@ -3,24 +3,24 @@ import { rewindJob } from '../rewind.ts';
 import type { TakenBack } from '../take-back.ts';
 import { type TurnView, turnViews } from '../turns.ts';
 import { type UndoJob, undoJobs } from '../undo-jobs.ts';
-import { type Viewing, viewText } from './entry-views.ts';
+import { type ViewSources, viewText } from './entry-views.ts';
 import { unifiedRows } from './hunks.ts';
 import type { FileDiff, UndoView } from './view-data.ts';
 import { WHY } from './view-words.ts';
 
 /** The result or preview of an undo, for users. */
-export function takenView(viewing: Viewing, { result, root }: TakenBack): UndoView {
+export function takenView(sources: ViewSources, { result, root }: TakenBack): UndoView {
   const { change, files, diff = '' } = result;
   return {
     ok: true,
     ...(change === undefined ? {} : { change }),
     files,
-    diffs: previewDiffs(viewing, { root, diff, paths: files.map(({ path }) => path) }),
+    diffs: previewDiffs(sources, { root, diff, paths: files.map(({ path }) => path) }),
   };
 }
 
 /** A refused undo, with the changes that prevent it. */
-export function conflictView(viewing: Viewing, refusal: Refusal, root: string): UndoView {
+export function conflictView(sources: ViewSources, refusal: Refusal, root: string): UndoView {
   const { code, path, detail } = refusal;
   const reason = detail?.reason ?? WHY[code];
   const isChanged = code === 'STALE' && detail?.diff !== undefined;
@@ -30,13 +30,13 @@ export function conflictView(viewing: Viewing, refusal: Refusal, root: string): 
     path,
     reason,
     canMerge: code === 'STALE',
-    diffs: isChanged ? [section(viewing, { root, path, text: detail.diff ?? '' })] : [],
+    diffs: isChanged ? [section(sources, { root, path, text: detail.diff ?? '' })] : [],
   };
 }
 
 /** The sections of a preview: each begins with the path of a file on a line of its own. */
 function previewDiffs(
-  viewing: Viewing,
+  sources: ViewSources,
   { root, diff, paths }: { readonly root: string; readonly diff: string; readonly paths: readonly string[] },
 ): FileDiff[] {
   const names = new Set(paths);
@@ -47,21 +47,21 @@ function previewDiffs(
     if (isName) sections.push({ path: line, lines: [] });
     else sections.at(-1)?.lines.push(line);
   }
-  return sections.map(({ path, lines: rows }) => section(viewing, { root, path, text: rows.join('\n') }));
+  return sections.map(({ path, lines: rows }) => section(sources, { root, path, text: rows.join('\n') }));
 }
 
 function section(
-  viewing: Viewing,
+  sources: ViewSources,
   { root, path, text }: { readonly root: string; readonly path: string; readonly text: string },
 ): FileDiff {
-  const rows = unifiedRows(text, (line) => viewText(viewing, path, line));
+  const rows = unifiedRows(text, (line) => viewText(sources, path, line));
   const [note] = text.match(/^[(…].*$/m) ?? [];
   return { root, path, ...rows, parts: false, ...(note === undefined ? {} : { note }) };
 }
 
 /** The undo of a change, or of its effect on one file; undefined if there is no such change here. */
 export async function undoJobFor(
-  { records, scope }: Viewing,
+  { records, scope }: ViewSources,
   {
     change,
     root,
@@ -75,7 +75,7 @@ export async function undoJobFor(
 }
 
 /** The turn whose entry has this number. */
-export async function turnAt({ records, scope }: Viewing, seq: number): Promise<TurnView | undefined> {
+export async function turnAt({ records, scope }: ViewSources, seq: number): Promise<TurnView | undefined> {
   const [mark] = await records.store.entries({ ...scope.filter, afterSeq: seq - 1, beforeSeq: seq + 1 });
   if (mark?.kind !== 'turn' || mark.turn === undefined) return undefined;
   const turns = await turnViews(records, { scope, session: mark.session, name: mark.turn });
@@ -83,7 +83,7 @@ export async function turnAt({ records, scope }: Viewing, seq: number): Promise<
 }
 
 export function rewindJobFor(
-  { records, scope }: Viewing,
+  { records, scope }: ViewSources,
   turn: TurnView,
   of: 'session' | 'everyone',
 ): Promise<UndoJob | undefined> {

@@ -73,7 +73,7 @@ export async function packImages(
   return { count, bytes };
 }
 
-interface Packing {
+interface PackOptions {
   readonly nowMs: number;
   readonly durability: Durability;
   /** Undefined if the open files are unknown; displaced files then stay uncompressed. */
@@ -113,7 +113,7 @@ function inodeOf({ dev, ino }: { readonly dev: number; readonly ino: number }): 
 }
 
 /** Like `pack`, but also returns 0 if another process removes or compresses the image at the same time. */
-function packUnlessGone(folder: ImageFolder, sha256: string, packing: Packing): number {
+function packUnlessGone(folder: ImageFolder, sha256: string, packing: PackOptions): number {
   try {
     return pack(folder, sha256, packing);
   } catch (error) {
@@ -123,7 +123,7 @@ function packUnlessGone(folder: ImageFolder, sha256: string, packing: Packing): 
 }
 
 /** Compresses one image and returns the bytes saved, or 0 if it stays as it is. */
-function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: Packing): number {
+function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: PackOptions): number {
   const image = folder.image(sha256);
   const stats = statsOf(image);
   if (stats === undefined || stats.size < MIN_BYTES || stats.size > SMALL_BYTES) return 0;

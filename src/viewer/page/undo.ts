@@ -7,7 +7,7 @@ import { html, Path, safe } from './html.ts';
 import { ask, show } from './state.ts';
 
 /** An undo that is being previewed or done. */
-interface Undoing {
+interface OpenUndo {
   readonly title: string;
   readonly path: 'undo' | 'rewind';
   readonly body: object;
@@ -16,12 +16,12 @@ interface Undoing {
   readonly busy: boolean;
 }
 
-const undoing: Signal<Undoing | undefined> = signal(undefined);
+const undoing: Signal<OpenUndo | undefined> = signal(undefined);
 export const toldText: Signal<string | undefined> = signal(undefined);
 const TOLD_MS = 8000;
 
 /** Shows the preview of an undo and asks the user to confirm it. */
-export async function offerUndo(title: string, path: Undoing['path'], body: object): Promise<void> {
+export async function offerUndo(title: string, path: OpenUndo['path'], body: object): Promise<void> {
   undoing.value = { title, path, body, busy: true };
   const next = await attempt(path, { ...body, preview: true });
   undoing.value = { title, path, body, busy: false, ...next };
@@ -35,7 +35,7 @@ async function attempt(path: string, body: object): Promise<{ preview: UndoView 
   }
 }
 
-async function carryOut(now: Undoing): Promise<void> {
+async function carryOut(now: OpenUndo): Promise<void> {
   undoing.value = { ...now, busy: true };
   const done = await attempt(now.path, now.body);
   if ('error' in done || !done.preview.ok) {
@@ -69,7 +69,7 @@ export function UndoDialog(): VNode | null {
   </dialog>`;
 }
 
-function Preview({ now }: { readonly now: Undoing }): VNode {
+function Preview({ now }: { readonly now: OpenUndo }): VNode {
   const { preview } = now;
   if (preview === undefined) return html`<p class="hint" role="status">looking at what it would do…</p>`;
   if (!preview.ok)
@@ -83,7 +83,7 @@ function Preview({ now }: { readonly now: Undoing }): VNode {
     })}`;
 }
 
-function Actions({ now, close }: { readonly now: Undoing; readonly close: () => void }): VNode {
+function Actions({ now, close }: { readonly now: OpenUndo; readonly close: () => void }): VNode {
   const { preview } = now;
   const canMerge =
     preview?.ok === false && preview.canMerge && !('hunk' in now.body) && !('merge' in now.body);

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isPlainAround, isSecretPath, masked, mayHoldSecret, secretSpans, touchesSecret } from './secrets.ts';
 
@@ -90,6 +91,36 @@ const PHRASES: Readonly<Record<string, readonly [around: string, value: string]>
   ],
   'service account in a line that was cut': ['"-----BEGIN RSA PRIVATE KEY-----\\nX', A],
 };
+
+describe('the prefilter', () => {
+  const key = '-----BEGIN EC PRIVATE KEY-----\nabc\n-----END EC PRIVATE KEY-----\n';
+  const secrets = [
+    ...Object.values(TOKENS),
+    ...Object.values(PHRASES).map(([around, value]) => around.replace('X', value)),
+    key,
+  ];
+  const piece = fc.oneof(
+    { weight: 1, arbitrary: fc.constantFrom(...secrets) },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom(' ', '\n', '.', '/', '-', '_', 'é', '"', '=', '@', '-----', 'B0A'),
+    },
+    { weight: 2, arbitrary: fc.stringMatching(/^[\w-]{0,30}$/) },
+    { weight: 1, arbitrary: fc.string({ maxLength: 9, unit: 'binary' }) },
+  );
+
+  it('lets every text pass in which the patterns find a secret, at any alignment', () => {
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 7 }), fc.nat(7), (pieces, offset) => {
+        const text = pieces.join('').slice(0, 4000);
+        if (secretSpans(text, { secretFile: false }).length === 0) return;
+        const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)]).subarray(offset);
+        expect(mayHoldSecret(bytes)).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
 
 describe('values that the text before them makes secret', () => {
   it.each(Object.entries(PHRASES))('%s is masked, also in a long text', (_name, [around, value]) => {

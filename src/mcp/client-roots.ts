@@ -20,6 +20,8 @@ export class ClientRoots {
   #roots: readonly string[] | undefined;
   #waiting: ((roots: readonly string[]) => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #pending: Promise<void> | undefined;
+  #answered: () => void = () => {};
 
   constructor(options: ClientRootsOptions) {
     this.#options = options;
@@ -35,18 +37,26 @@ export class ClientRoots {
     return this.#roots ?? new Promise((resolve) => this.#waiting.push(resolve));
   }
 
+  /** Resolves when changed roots are known; undefined if no question about them is open. */
+  get pending(): Promise<void> | undefined {
+    return this.#pending;
+  }
+
   /** Starts the timeout after a request for the roots was sent. */
   asked(): void {
-    if (this.isKnown) return;
+    this.#pending ??= new Promise((resolve) => {
+      this.#answered = resolve;
+    });
     this.#timer ??= setTimeout(() => {
-      this.#options.log('the client did not say which folders to serve; serving the current one');
+      const served = this.isKnown ? 'serving the same as before' : 'serving the current one';
+      this.#options.log(`the client did not say which folders to serve; ${served}`);
       this.none();
     }, ANSWER_MS);
   }
 
   /** Falls back to the default roots if the client has none or does not answer. Known roots stay. */
   none(): void {
-    if (!this.isKnown) this.#settle(this.#options.fallback);
+    this.#settle(this.#roots ?? this.#options.fallback);
   }
 
   /** Accepts the result of `roots/list`. An empty list counts as no roots. */
@@ -67,12 +77,15 @@ export class ClientRoots {
 
   #settle(roots: readonly string[]): void {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
     const before = this.#roots;
     this.#roots = roots;
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const resolve of waiting) resolve(roots);
     if (before !== undefined && before.join('\n') !== roots.join('\n')) this.#options.changed();
+    this.#pending = undefined;
+    this.#answered();
   }
 }
 

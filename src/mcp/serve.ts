@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Dialect, DialectName } from '../dialect/tool.ts';
+import { andThen } from '../model/awaitable.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 import type { ChoiceOptions } from '../tools/session-choice.ts';
@@ -84,7 +85,8 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
   const { called } = options;
   const call: ToolHost['call'] = (name, args, context) => {
     called?.();
-    return host.call(name, args, context);
+    // A call after `roots/list_changed` is meant for the new roots.
+    return andThen(roots?.pending, () => host.call(name, args, context));
   };
   const latest = setTimeout(() => workspace.begin(), OPEN_AT_LATEST_MS);
   try {

@@ -2,18 +2,16 @@ import type { Client } from './client.ts';
 import { cannotEdit, type EditedConfig, edited, eolOf, type Splice, spliced } from './edit.ts';
 import {
   type EntryEnvironment,
+  type EntryPlace,
+  type JsonEntry,
   jsonCommand,
   jsonCommandOf,
   jsonEnvironment,
   jsonNames,
-  stringMembers,
-} from './json-command.ts';
-import {
-  type EntryPlace,
-  type JsonEntry,
   newJsonFile,
   putJsonEntry,
   removeJsonEntry,
+  stringMembers,
   withDocument,
 } from './json-entry.ts';
 import { isObject } from './json-style.ts';

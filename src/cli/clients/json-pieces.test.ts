@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClientName } from './client.ts';
-import { addPieces, removePieces } from './configure.ts';
 import { type ClientHooks, HOOK_SETTINGS } from './hook-settings.ts';
+import { addPieces, removePieces } from './json-pieces.ts';
 
 const FILES = {
   script: '/state/bin/lookfirst-hook',

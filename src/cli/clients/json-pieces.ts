@@ -1,0 +1,157 @@
+import { cannotEdit, type EditedConfig, edited, eolOf, type Splice, spliced } from './edit.ts';
+import type { HookPiece } from './hook-settings.ts';
+import { insertFirst, newMember, removeMember } from './json-members.ts';
+import { scanJson, skipJsonBlanks } from './json-scan.ts';
+import { compact, type JsonValue, styleOf } from './json-style.ts';
+import { type ArrayNode, type ConfigNode, memberOf, type ObjectNode, ScanProblem } from './node.ts';
+
+/** Matches the names of our files in the state folder, which mark our pieces in a client's settings. */
+const OURS = /lookfirst-(?:hook|opencode|shell)\b/;
+
+/** Adds pieces to a settings file. Existing pieces of ours are replaced; all other bytes stay. */
+export function addPieces(
+  text: string | undefined,
+  pieces: readonly HookPiece[],
+  header: Readonly<Record<string, JsonValue>> = {},
+): EditedConfig {
+  const clean = removePieces(text, pieces);
+  if (!clean.ok) return clean;
+  let result = clean.text ?? '';
+  for (const piece of pieces) {
+    const root = rootOf(result);
+    if (root === undefined || root.members.length === 0) {
+      const bare = JSON.stringify({ ...header, ...nested(piece.at, contentOf(piece)) }, null, 2);
+      result =
+        root === undefined ? `${bare}\n` : spliced(result, [{ from: root.from, to: root.to, put: bare }]);
+      continue;
+    }
+    const splice = addition(result, root, piece);
+    if (splice === 'set') continue;
+    if (splice === undefined) return cannotEdit(`${piece.at.join('.')} is not a list`);
+    result = spliced(result, [splice]);
+  }
+  return edited(result);
+}
+
+/** Removes our pieces, with lists and objects that become empty. All other bytes stay. */
+export function removePieces(text: string | undefined, pieces: readonly HookPiece[]): EditedConfig {
+  if (text === undefined) return edited(undefined);
+  try {
+    rootOf(text);
+  } catch (error) {
+    if (!(error instanceof ScanProblem)) throw error;
+    return cannotEdit(`it is not valid JSON: ${error.message}`, text, error.at);
+  }
+  let result = text;
+  for (const { at } of pieces) result = withoutOurs(result, at, pieces);
+  return edited(result);
+}
+
+/** The document's object; undefined for a blank text. */
+function rootOf(text: string): ObjectNode | undefined {
+  const root = scanJson(text);
+  if (root !== undefined && root.kind !== 'object')
+    throw new ScanProblem('it does not hold a JSON object', root.from);
+  return root;
+}
+
+function nested([key, ...rest]: readonly string[], value: JsonValue): { readonly [key: string]: JsonValue } {
+  return { [key ?? '']: rest.length === 0 ? value : nested(rest, value) };
+}
+
+/** The text that a piece adds to an empty place. */
+function contentOf({ kind, item }: HookPiece): JsonValue {
+  return kind === 'member' ? item : [item];
+}
+
+/**
+ * Adds a piece to its list, or creates the list or member in the deepest existing object. Returns `set` if the user
+ * has already set the member, and undefined if the place holds something other than a list.
+ */
+function addition(text: string, root: ObjectNode, piece: HookPiece): Splice | 'set' | undefined {
+  const { at, item, kind } = piece;
+  let node: ConfigNode = root;
+  for (const [depth, key] of at.entries()) {
+    if (node.kind !== 'object') return undefined;
+    const member = memberOf(node, key);
+    if (member === undefined) {
+      const rest = at.slice(depth + 1);
+      const value = rest.length === 0 ? contentOf(piece) : nested(rest, contentOf(piece));
+      const added = newMember(key, value, styleOf(text));
+      if (node.members.length > 0) return insertFirst(text, node, added);
+      return { from: node.from + 1, to: node.from + 1, put: `${JSON.stringify(key)}: ${compact(value)}` };
+    }
+    node = member.value;
+  }
+  if (kind === 'member') return 'set';
+  return node.kind === 'array' ? newItem(text, node, item) : undefined;
+}
+
+/**
+ * Adds an item in front of the others, in their layout, so that the text after the last item stays
+ * unchanged.
+ */
+function newItem(text: string, list: ArrayNode, item: JsonValue): Splice {
+  const at = list.from + 1;
+  const [first] = list.items;
+  if (first === undefined) return { from: at, to: at, put: compact(item) };
+  const gap = text.slice(at, first.from);
+  const lead = gap.includes('\n') ? `${eolOf(text)}${/[ \t]*$/.exec(gap)?.[0] ?? ''}` : gap;
+  return { from: at, to: at, put: `${lead}${compact(item)},` };
+}
+
+function withoutOurs(text: string, at: readonly string[], pieces: readonly HookPiece[]): string {
+  const root = rootOf(text);
+  const list = root === undefined ? undefined : nodeAt(root, at);
+  if (list?.kind === 'string') return isOurs(text, list, { at, pieces }) ? withoutMember(text, at) : text;
+  if (list?.kind !== 'array') return text;
+  const ours = list.items.filter((item) => isOurs(text, item, { at, pieces }));
+  const [first] = ours;
+  if (first === undefined) return text;
+  if (ours.length === list.items.length) return withoutMember(text, at);
+  return withoutOurs(spliced(text, [itemCut(text, list, first)]), at, pieces);
+}
+
+/**
+ * Hooks and plugins are recognised by their file. A denied tool has no mark, so it is ours if `init
+ * --only` adds it.
+ */
+function isOurs(
+  text: string,
+  item: ConfigNode,
+  { at, pieces }: { readonly at: readonly string[]; readonly pieces: readonly HookPiece[] },
+): boolean {
+  if (OURS.test(text.slice(item.from, item.to))) return true;
+  if (item.kind !== 'string') return false;
+  return pieces.some((piece) => piece.at.join('\0') === at.join('\0') && piece.item === item.value);
+}
+
+/**
+ * The range of an item with the blanks before it and one comma. Removing it is the exact reverse of
+ * `newItem`.
+ */
+function itemCut(text: string, list: ArrayNode, item: ConfigNode): Splice {
+  const index = list.items.indexOf(item);
+  const previous = list.items[index - 1];
+  const comma = skipJsonBlanks(text, item.to);
+  const from = previous === undefined ? list.from + 1 : skipJsonBlanks(text, previous.to) + 1;
+  if (text[comma] === ',') return { from, to: comma + 1, put: '' };
+  return { from: previous === undefined ? from : from - 1, to: item.to, put: '' };
+}
+
+/** The text without a member, and without the objects around it that become empty. */
+function withoutMember(text: string, at: readonly string[]): string {
+  const parent = at.slice(0, -1);
+  const root = rootOf(text);
+  const object = root === undefined ? undefined : nodeAt(root, parent);
+  const member = object?.kind === 'object' ? memberOf(object, at.at(-1) ?? '') : undefined;
+  if (object?.kind !== 'object' || member === undefined) return text;
+  if (object.members.length === 1 && parent.length > 0) return withoutMember(text, parent);
+  return spliced(text, removeMember(text, object, member));
+}
+
+function nodeAt(root: ObjectNode, at: readonly string[]): ConfigNode | undefined {
+  let node: ConfigNode | undefined = root;
+  for (const key of at) node = node?.kind === 'object' ? memberOf(node, key)?.value : undefined;
+  return node;
+}

@@ -5,7 +5,7 @@ import { addServer, removeServer, unwrapServer, wrapServer } from './config-text
 import type { EditedConfig } from './edit.ts';
 import type { FormerFiles } from './former.ts';
 import { type ClientHooks, HOOK_SETTINGS, type HookFiles, type HookPiece } from './hook-settings.ts';
-import { addPieces, removePieces } from './json-pieces.ts';
+import { addPieces, hasPiece, nameOfPiece, namesUs, removePieces } from './json-pieces.ts';
 import { proxyLaunch, type Starter, serveLaunch } from './launch.ts';
 
 export interface ConfigureRequest {
@@ -21,7 +21,7 @@ export interface ConfigureRequest {
   readonly scope?: ConfigScope;
   /** Put our proxy before this server of the client instead of adding our own server. */
   readonly proxy?: string;
-  /** Also gate the client's own tools by hooks. `remove` always removes the hooks too. */
+  /** Also gate the client's own tools by hooks; for `remove`, remove the hooks too. */
   readonly hooks?: HookRequest;
   readonly dryRun: boolean;
   /** The command with which the client starts our server; default: npx. */
@@ -57,10 +57,23 @@ export type ConfigureReport =
   | { readonly ok: false; readonly file: string; readonly reason: string; readonly line?: number };
 
 /**
- * Adds our server to a client's configuration, or removes it. All other bytes of the file stay. A
- * file that cannot be edited without guessing is refused and not touched.
+ * Adds our server and hooks to a client's configuration, or removes them. All other bytes of the files stay. If one
+ * of the files cannot be edited without guessing, none is touched, and only the failures are returned.
  */
 export function configureClient(request: ConfigureRequest): readonly ConfigureReport[] {
+  const plan = new Plan(request);
+  const { hooks } = request;
+  const reports = [
+    ...planServer(request, plan),
+    ...(hooks === undefined ? [] : planHooks(request, hooks, plan)),
+  ];
+  const failed = reports.filter((report) => !report.ok);
+  if (failed.length > 0)
+    return failed.filter(({ file }, index) => failed.findIndex((other) => other.file === file) === index);
+  return (request.dryRun ? undefined : plan.commit()) ?? reports;
+}
+
+function planServer(request: ConfigureRequest, plan: Plan): readonly ConfigureReport[] {
   const candidates = candidatesOf(request);
   const [first] = candidates;
   if (first === undefined) {
@@ -68,14 +81,19 @@ export function configureClient(request: ConfigureRequest): readonly ConfigureRe
     return [{ ok: false, file: client.title, reason: `${client.title} has no ${scope} configuration` }];
   }
   if (request.action === 'remove') {
-    const reports = candidates.map((candidate) => configureFile(request, candidate));
-    const worthTelling = reports.filter((report) => !report.ok || report.did !== 'nothing');
-    return worthTelling.length > 0 ? worthTelling : reports.slice(0, 1);
+    const planned = (broken: 'skip' | 'report') =>
+      candidates.map((candidate) => configureFile(request, candidate, plan, broken));
+    const worthTelling = (reports: readonly ConfigureReport[]) =>
+      reports.filter((report) => !report.ok || report.did !== 'nothing');
+    const ours = worthTelling(planned('skip'));
+    if (ours.length > 0) return ours;
+    const all = planned('report');
+    return worthTelling(all).length > 0 ? worthTelling(all) : all.slice(0, 1);
   }
-  if (request.proxy === undefined) return [configureFile(request, first)];
-  const reports = candidates.map((candidate) => configureFile({ ...request, dryRun: true }, candidate));
+  if (request.proxy === undefined) return [configureFile(request, first, plan)];
+  const reports = candidates.map((candidate) => configureFile(request, candidate, new Plan(request)));
   const found = candidates[reports.findIndex((report) => report.ok)];
-  if (found !== undefined) return [configureFile(request, found)];
+  if (found !== undefined) return [configureFile(request, found, plan)];
   const readable = reports.filter((report) => !report.ok && report.reason !== NO_FILE);
   return readable.length > 0 ? readable : reports.slice(0, 1);
 }
@@ -87,11 +105,9 @@ interface Candidate {
   readonly path: string;
 }
 
-/** Adds our hooks to a client's settings, or removes them from every scope. */
-export function configureHooks(
-  request: ConfigureRequest & { readonly hooks: HookRequest },
-): readonly ConfigureReport[] {
-  const { action, client, places, scope, hooks } = request;
+/** Plans adding our hooks to a client's settings, or removing them from every scope. */
+function planHooks(request: ConfigureRequest, hooks: HookRequest, plan: Plan): readonly ConfigureReport[] {
+  const { action, client, places, scope, former } = request;
   const settings = HOOK_SETTINGS[client.name];
   if (settings === undefined) {
     const reason = `${client.title} has no hooks`;
@@ -101,14 +117,35 @@ export function configureHooks(
     const file = settings.file(scope ?? settings.defaultScope, places);
     const pieces = piecesOf(settings, hooks);
     const next = hooks.gate ? settings.next : `Start ${client.title} again.`;
-    return [changeFile(request, file, (text) => addPieces(text, pieces, settings.header), next)];
+    const added = (text: string | undefined) =>
+      pieces.filter((piece) => !hasPiece(text, piece)).map(nameOfPiece);
+    return [plan.change(file, (text) => addPieces(text, pieces, settings.header), { next, added })];
   }
   const pieces = piecesOf(settings, { ...hooks, gate: true, only: true, shell: 'layer' });
   const scopes: readonly ConfigScope[] = scope === undefined ? ['project', 'user'] : [scope];
   return scopes
     .map((each) => settings.file(each, places))
-    .map((file) => changeFile(request, file, (text) => removedHooks(text, pieces), ''))
+    .map((file) =>
+      plan.change(file, (text, path) => removedHooks(text, ourPieces(text, pieces, former?.added(path))), {
+        broken: 'skip',
+      }),
+    )
     .filter((report) => !report.ok || report.did !== 'nothing');
+}
+
+/**
+ * The pieces that `init` added. A denied tool does not name us, so the record decides. Without a record, the denied
+ * tools are ours if all of them are there.
+ */
+function ourPieces(
+  text: string | undefined,
+  pieces: readonly HookPiece[],
+  added: readonly string[] | undefined,
+): readonly HookPiece[] {
+  const nameless = pieces.filter((piece) => !namesUs(piece));
+  const isOurs = (piece: HookPiece): boolean =>
+    added === undefined ? nameless.every((each) => hasPiece(text, each)) : added.includes(nameOfPiece(piece));
+  return pieces.filter((piece) => namesUs(piece) || isOurs(piece));
 }
 
 function piecesOf(settings: ClientHooks, { files, gate, only, shell }: HookRequest): readonly HookPiece[] {
@@ -146,31 +183,79 @@ function exists(path: string): boolean {
   return 'reason' in file || file.text !== undefined;
 }
 
-function configureFile(request: ConfigureRequest, candidate: Candidate): ConfigureReport {
-  return changeFile(request, candidate.path, (text) => editOf(request, candidate, text), request.client.next);
+function configureFile(
+  request: ConfigureRequest,
+  candidate: Candidate,
+  plan: Plan,
+  broken: 'skip' | 'report' = 'report',
+): ConfigureReport {
+  const { next } = request.client;
+  return plan.change(candidate.path, (text) => editOf(request, candidate, text), { next, broken });
 }
 
-function changeFile(
-  request: ConfigureRequest,
-  path: string,
-  change: (text: string | undefined) => EditedConfig,
-  next: string,
-): ConfigureReport {
-  const { dryRun } = request;
-  const file = readConfig(path);
-  if ('reason' in file) return { ok: false, file: path, reason: file.reason };
-  const edit = formerOf(request, file) ?? change(file.text);
-  if (!edit.ok) return { ...edit, file: path };
-  if (edit.text !== file.text && file.isReadOnly) return { ok: false, file: path, reason: 'it is read-only' };
-  if (edit.text !== file.text && !dryRun && !writeAndKeep(request, file, edit.text))
-    return { ok: false, file: path, reason: 'it was changed meanwhile; try again' };
-  return {
-    ok: true,
-    file: path,
-    did: didOf(file, edit.text),
-    diff: unifiedDiff(file.text ?? '', edit.text ?? '', { maxLines: 200, context: 2 }).text,
-    next,
-  };
+interface PlannedFile {
+  readonly file: ConfigFile;
+  readonly text: string | undefined;
+  /** Names of the pieces that `init` adds to the file. */
+  readonly added: readonly string[];
+}
+
+interface ChangeOptions {
+  readonly next?: string;
+  /** Names of the pieces that the change adds to a text. */
+  readonly added?: (text: string | undefined) => readonly string[];
+  /** `skip`: a file that cannot be edited and does not name us holds nothing of ours, so it needs no change. */
+  readonly broken?: 'skip' | 'report';
+}
+
+/** Edits of files. A later edit sees what an earlier one planned; nothing is written before `commit`. */
+class Plan {
+  readonly #request: ConfigureRequest;
+  readonly #files = new Map<string, PlannedFile>();
+
+  constructor(request: ConfigureRequest) {
+    this.#request = request;
+  }
+
+  change(
+    path: string,
+    change: (text: string | undefined, path: string) => EditedConfig,
+    more: ChangeOptions = {},
+  ): ConfigureReport {
+    const { former } = this.#request;
+    const { next = '', broken } = more;
+    const nothing = { ok: true, file: path, did: 'nothing', diff: '', next } as const;
+    const file = readConfig(path);
+    if ('reason' in file) {
+      const isForeign = broken === 'skip' && former?.added(path) === undefined;
+      return isForeign ? nothing : { ok: false, file: path, reason: file.reason };
+    }
+    const planned = this.#files.get(file.path);
+    const text = planned === undefined ? file.text : planned.text;
+    const edit = formerOf(this.#request, file) ?? change(text, file.path);
+    if (!edit.ok && broken === 'skip' && text?.includes('lookfirst') !== true) return nothing;
+    if (!edit.ok) return { ...edit, file: path };
+    if (edit.text !== text && file.isReadOnly) return { ok: false, file: path, reason: 'it is read-only' };
+    const added = [...(planned?.added ?? []), ...(more.added?.(text) ?? [])];
+    this.#files.set(file.path, { file, text: edit.text, added });
+    const diff = unifiedDiff(text ?? '', edit.text ?? '', { maxLines: 200, context: 2 }).text;
+    return { ok: true, file: path, did: didOf(text, edit.text), diff, next };
+  }
+
+  /** Writes all files, or none: a failure if another program changed one meanwhile. */
+  commit(): readonly ConfigureReport[] | undefined {
+    const written: PlannedFile[] = [];
+    for (const planned of this.#files.values()) {
+      const { file, text } = planned;
+      if (text === file.text) continue;
+      if (!writeAndKeep(this.#request, planned)) {
+        for (const { file: former, text: now } of written) writeConfig({ ...former, text: now }, former.text);
+        return [{ ok: false, file: file.path, reason: 'it was changed meanwhile; try again' }];
+      }
+      written.push(planned);
+    }
+    return undefined;
+  }
 }
 
 /** The file's content before any `init`, for a `remove` of everything, if the file is unchanged since. */
@@ -181,12 +266,8 @@ function formerOf({ action, proxy, former }: ConfigureRequest, file: ConfigFile)
 }
 
 /** Keeps the former content before `init` writes, and forgets it after `remove`. */
-function writeAndKeep(
-  { action, former }: ConfigureRequest,
-  file: ConfigFile,
-  text: string | undefined,
-): boolean {
-  if (action === 'init' && text !== undefined) former?.keep(file.path, file.text, text);
+function writeAndKeep({ action, former }: ConfigureRequest, { file, text, added }: PlannedFile): boolean {
+  if (action === 'init' && text !== undefined) former?.keep(file.path, file.text, { next: text, added });
   const isWritten = writeConfig(file, text);
   if (isWritten && action === 'remove') former?.forget(file.path);
   if (isWritten && text === undefined) former?.dropFolders(file.path);
@@ -217,10 +298,13 @@ function dirOf({ client, dir, places }: ConfigureRequest, scope: ConfigScope): s
   return (scope === 'project' ? client.projectDir : client.userDir) ?? dir;
 }
 
-function didOf(file: ConfigFile, text: string | undefined): 'create' | 'change' | 'delete' | 'nothing' {
-  if (text === file.text) return 'nothing';
-  if (file.text === undefined) return 'create';
-  return text === undefined ? 'delete' : 'change';
+function didOf(
+  before: string | undefined,
+  after: string | undefined,
+): 'create' | 'change' | 'delete' | 'nothing' {
+  if (after === before) return 'nothing';
+  if (before === undefined) return 'create';
+  return after === undefined ? 'delete' : 'change';
 }
 
 const DONE = { create: 'created', change: 'changed', delete: 'deleted' } as const;

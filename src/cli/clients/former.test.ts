@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../../test/support/tree.ts';
+import type { ClientName } from './client.ts';
 import { CLIENTS } from './clients.ts';
 import { type ConfigureRequest, configureClient } from './configure.ts';
 import { FormerFiles } from './former.ts';
@@ -103,5 +104,125 @@ describe('the former content of a configuration', () => {
     const { home, run } = bench(ODD);
     run('init', { dryRun: true });
     expect(() => readdirSync(join(home, 'clients'))).toThrow('ENOENT');
+  });
+});
+
+describe('the server and the hooks of a client together', () => {
+  const STATE = {
+    script: '/s/lookfirst-hook',
+    plugin: '/s/lookfirst-opencode.js',
+    shell: '/s/lookfirst-shell',
+  };
+
+  function user() {
+    const { root, home } = scratch();
+    const request = {
+      places: { platform: 'linux', env: {}, home, project: root },
+      dir: root,
+      dryRun: false,
+    } as const;
+    const run = (
+      action: 'init' | 'remove',
+      client: ClientName,
+      more: { readonly only?: boolean; readonly dir?: string; readonly dryRun?: boolean } = {},
+    ) =>
+      configureClient({
+        ...{
+          ...request,
+          ...more,
+          action,
+          client: CLIENTS[client],
+          former: new FormerFiles(join(home, 'state')),
+        },
+        hooks: { files: STATE, gate: more.only !== true, only: more.only === true, shell: 'images' },
+      });
+    const put = (name: string, text: string) => {
+      mkdirSync(dirname(join(root, name)), { recursive: true });
+      writeFileSync(join(root, name), text);
+    };
+    const text = (name: string) => readFileSync(join(root, name), 'utf8');
+    return { root, run, put, text };
+  }
+
+  it.each<[ClientName, string, string]>([
+    ['claude-code', '.mcp.json', '.claude/settings.local.json'],
+    ['claude-code', '.claude/settings.local.json', '.mcp.json'],
+    ['cursor', '.cursor/hooks.json', '.cursor/mcp.json'],
+    ['gemini', '.gemini/settings.json', '.mcp.json'],
+  ])('%s: a broken %s leaves %s alone, too', (client, broken, other) => {
+    const { root, run, put } = user();
+    put(broken, '{ "mcpServers": ');
+    expect(run('init', client)).toMatchObject([{ ok: false, file: join(root, broken) }]);
+    expect(existsSync(join(root, other))).toBe(false);
+  });
+
+  it('previews the second change of one file on top of the first', () => {
+    const { run } = user();
+    expect(run('init', 'gemini', { dryRun: true })).toMatchObject([{ did: 'create' }, { did: 'change' }]);
+  });
+
+  it.each<[ClientName, string, string]>([
+    ['claude-code', '.claude/settings.local.json', '{"permissions": {"deny": ["Edit"]}}'],
+    ['gemini', '.gemini/settings.json', '{"tools": {"exclude": ["replace"]}}'],
+    ['opencode', 'opencode.json', '{"permission": {"edit": "deny"}}'],
+  ])('%s: remove leaves the tools that the user denied in %s', (client, name, before) => {
+    const { run, put, text } = user();
+    for (const only of [false, true]) {
+      put(name, before);
+      run('init', client, { only });
+      put(name, `${text(name)}\n`);
+      run('remove', client);
+      expect(JSON.parse(text(name))).toEqual(JSON.parse(before));
+    }
+  });
+
+  it('removes the tools that init denied, also after an edit by the user and without a record', () => {
+    const { root, run, put, text } = user();
+    const name = '.claude/settings.local.json';
+    for (const lost of [false, true]) {
+      put(name, '{"model": "x"}');
+      run('init', 'claude-code', { only: true });
+      put(name, text(name).replace('"x"', '"y"'));
+      if (lost) rmSync(join(root, '../home/state'), { recursive: true });
+      run('remove', 'claude-code');
+      expect(JSON.parse(text(name))).toEqual({ model: 'y' });
+    }
+  });
+
+  it('removes everything after a second init over an edit by the user', () => {
+    const { run, put, text } = user();
+    put('.mcp.json', '{"mcpServers": {"a": {"command": "x"}}}');
+    run('init', 'claude-code');
+    put('.mcp.json', text('.mcp.json').replace('"x"', '"y"'));
+    run('init', 'claude-code', { dir: '/elsewhere' });
+    run('remove', 'claude-code');
+    expect(JSON.parse(text('.mcp.json'))).toEqual({ mcpServers: { a: { command: 'y' } } });
+  });
+
+  it.each<[ClientName, string, string | undefined]>([
+    ['cursor', '.cursor/hooks.json', undefined],
+    ['claude-code', '.claude/settings.local.json', '{"mcpServers": {}, "hooks": {}, "permissions": {}}'],
+  ])('%s: a second init changes nothing in %s', (client, name, before) => {
+    const { run, put, text } = user();
+    if (before !== undefined) put(name, before);
+    run('init', client);
+    const once = text(name);
+    expect(run('init', client)).toMatchObject([{ did: 'nothing' }, { did: 'nothing' }]);
+    expect(text(name)).toBe(once);
+  });
+
+  it('refuses --only if the user allows edits in opencode, and ignores broken files of others on remove', () => {
+    const { run, put, text } = user();
+    put('opencode.json', '{"permission": {"edit": "ask"}}');
+    expect(run('init', 'opencode', { only: true })).toMatchObject([
+      { ok: false, reason: 'permission.edit is not "deny"' },
+    ]);
+    put('.claude/settings.local.json', '{ "broken": ');
+    put(
+      '.mcp.json',
+      '{"mcpServers": {"lookfirst": {"command": "npx", "args": ["-y", "lookfirst", "serve"]}}}',
+    );
+    expect(run('remove', 'claude-code')).toMatchObject([{ ok: true }]);
+    expect(text('.claude/settings.local.json')).toBe('{ "broken": ');
   });
 });

@@ -8,8 +8,10 @@ interface Former {
   readonly path: string;
   /** Null: there was no file. */
   readonly former: string | null;
-  /** SHA-256 of what `init` wrote last. */
+  /** SHA-256 of what `init` wrote last; empty if the former content holds an entry of ours. */
   readonly wrote: string;
+  /** Names of the pieces that `init` added. */
+  readonly added?: readonly string[];
 }
 
 /** The former contents of clients' configuration files and the folders that `init` created, kept in the state folder for `remove`. */
@@ -20,11 +22,20 @@ export class FormerFiles {
     this.#folder = join(home, 'clients');
   }
 
-  /** Keeps the file's present content, unless `init` wrote it; then the content kept earlier stays. */
-  keep(path: string, now: string | undefined, next: string): void {
+  /**
+   * Keeps the file's present content, unless `init` wrote it; then the content kept earlier stays. Content that the
+   * user edited after an `init` still holds our entry, so it is never restored.
+   */
+  keep(
+    path: string,
+    now: string | undefined,
+    { next, added }: { readonly next: string; readonly added: readonly string[] },
+  ): void {
     const known = this.#read(path);
-    const former = known !== undefined && known.wrote === hashOf(now) ? known.former : (now ?? null);
-    this.#write(path, { path, former, wrote: hashOf(next) });
+    const isOurs = known !== undefined && known.wrote === hashOf(now);
+    const former = isOurs ? known.former : (now ?? null);
+    const wrote = !isOurs && now?.includes('lookfirst') === true ? '' : hashOf(next);
+    this.#write(path, { path, former, wrote, added: [...new Set([...(known?.added ?? []), ...added])] });
     this.#keepFolders([...missingFolders(path), ...this.#folders()]);
   }
 
@@ -33,6 +44,12 @@ export class FormerFiles {
     const known = this.#read(path);
     if (known === undefined || now === undefined || known.wrote !== hashOf(now)) return undefined;
     return { text: known.former ?? undefined };
+  }
+
+  /** Names of the pieces that `init` added to the file; undefined if there is no record. */
+  added(path: string): readonly string[] | undefined {
+    const known = this.#read(path);
+    return known === undefined ? undefined : (known.added ?? []);
   }
 
   forget(path: string): void {
@@ -77,7 +94,8 @@ export class FormerFiles {
       isRecord(value) &&
       value['path'] === path &&
       typeof value['wrote'] === 'string' &&
-      (value['former'] === null || typeof value['former'] === 'string');
+      (value['former'] === null || typeof value['former'] === 'string') &&
+      (value['added'] === undefined || Array.isArray(value['added']));
     // The cast is safe: each field has just been checked.
     return isOurs ? (value as unknown as Former) : undefined;
   }

@@ -17,6 +17,8 @@ export interface HookPiece {
   readonly at: readonly string[];
   /** `item` of a list, the default, or the value of a `member`. A member that the user has set stays as it is. */
   readonly kind?: 'item' | 'member';
+  /** A member that the user has set to another value is a reason to refuse. */
+  readonly needed?: true;
   readonly item: JsonValue;
 }
 
@@ -232,7 +234,7 @@ const OPENCODE: ClientHooks = {
       : joined(places, places.project, 'opencode.json'),
   pieces: ({ plugin }) => [{ at: ['plugin'], item: `file://${plugin}` }],
   // This permission covers opencode's edit, write and patch tools.
-  only: [{ at: ['permission', 'edit'], kind: 'member', item: 'deny' }],
+  only: [{ at: ['permission', 'edit'], kind: 'member', needed: true, item: 'deny' }],
   next: 'Start opencode again.',
 };
 

@@ -8,29 +8,71 @@ import { type ArrayNode, type ConfigNode, memberOf, type ObjectNode, ScanProblem
 /** Matches the names of our files in the state folder, which mark our pieces in a client's settings. */
 const OURS = /lookfirst-(?:hook|opencode|shell)\b/;
 
-/** Adds pieces to a settings file. Existing pieces of ours are replaced; all other bytes stay. */
+/** True if the piece names Lookfirst, so that it is recognised in any file. */
+export function namesUs({ item }: HookPiece): boolean {
+  return JSON.stringify(item).includes('lookfirst');
+}
+
+/** The name of a piece in our records. */
+export function nameOfPiece({ at, item }: HookPiece): string {
+  return `${at.join('.')}=${namesUs({ at, item }) ? 'lookfirst' : JSON.stringify(item)}`;
+}
+
+/** True if a settings file holds this text in the piece's place. */
+export function hasPiece(text: string | undefined, { at, item }: HookPiece): boolean {
+  const root = text === undefined ? undefined : rootIfAny(text);
+  const node = root === undefined ? undefined : nodeAt(root, at);
+  const strings = node?.kind === 'array' ? node.items : [node];
+  return strings.some((each) => each?.kind === 'string' && each.value === item);
+}
+
+/**
+ * Adds pieces to a settings file. Existing pieces that name us are replaced; all other bytes stay. A file that
+ * already has all pieces stays as it is.
+ */
 export function addPieces(
   text: string | undefined,
   pieces: readonly HookPiece[],
   header: Readonly<Record<string, JsonValue>> = {},
 ): EditedConfig {
-  const clean = removePieces(text, pieces);
+  const clean = removePieces(text, pieces.filter(namesUs));
   if (!clean.ok) return clean;
   let result = clean.text ?? '';
   for (const piece of pieces) {
+    if (hasPiece(result, piece)) continue;
     const root = rootOf(result);
     if (root === undefined || root.members.length === 0) {
-      const bare = JSON.stringify({ ...header, ...nested(piece.at, contentOf(piece)) }, null, 2);
-      result =
-        root === undefined ? `${bare}\n` : spliced(result, [{ from: root.from, to: root.to, put: bare }]);
+      result = firstPiece(result, root, { ...header, ...nested(piece.at, contentOf(piece)) });
       continue;
     }
     const splice = addition(result, root, piece);
-    if (splice === 'set') continue;
-    if (splice === undefined) return cannotEdit(`${piece.at.join('.')} is not a list`);
-    result = spliced(result, [splice]);
+    if (splice === undefined) return cannotEdit(`${piece.at.join('.')} is not ${expectedAt(piece)}`);
+    if (splice !== 'set') result = spliced(result, [splice]);
   }
-  return edited(result);
+  return edited(text !== undefined && meaningOf(text) === meaningOf(result) ? text : result);
+}
+
+/** Fills a document that is blank or has no members yet. */
+function firstPiece(text: string, root: ObjectNode | undefined, document: object): string {
+  const bare = JSON.stringify(document, null, 2);
+  return root === undefined ? `${bare}\n` : spliced(text, [{ from: root.from, to: root.to, put: bare }]);
+}
+
+function expectedAt({ needed, item }: HookPiece): string {
+  return needed === true ? JSON.stringify(item) : 'a list';
+}
+
+/** The document without its layout, comments and order of keys. */
+function meaningOf(text: string): string {
+  const meaning = (node: ConfigNode | undefined): unknown => {
+    if (node?.kind === 'object')
+      return node.members
+        .map(({ key, value }) => [key, meaning(value)])
+        .sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
+    if (node?.kind === 'array') return { items: node.items.map(meaning) };
+    return node?.kind === 'string' ? node.value : { is: text.slice(node?.from, node?.to) };
+  };
+  return JSON.stringify(meaning(rootOf(text)));
 }
 
 /** Removes our pieces, with lists and objects that become empty. All other bytes stay. */
@@ -53,6 +95,16 @@ function rootOf(text: string): ObjectNode | undefined {
   if (root !== undefined && root.kind !== 'object')
     throw new ScanProblem('it does not hold a JSON object', root.from);
   return root;
+}
+
+/** The document's object; undefined for a text that holds none. */
+function rootIfAny(text: string): ObjectNode | undefined {
+  try {
+    return rootOf(text);
+  } catch (error) {
+    if (error instanceof ScanProblem) return undefined;
+    throw error;
+  }
 }
 
 function nested([key, ...rest]: readonly string[], value: JsonValue): { readonly [key: string]: JsonValue } {
@@ -83,7 +135,7 @@ function addition(text: string, root: ObjectNode, piece: HookPiece): Splice | 's
     }
     node = member.value;
   }
-  if (kind === 'member') return 'set';
+  if (kind === 'member') return piece.needed === true ? undefined : 'set';
   return node.kind === 'array' ? newItem(text, node, item) : undefined;
 }
 

@@ -11,7 +11,6 @@ import {
   type ConfigureReport,
   type ConfigureRequest,
   configureClient,
-  configureHooks,
   reportText,
 } from '../clients/configure.ts';
 import { FormerFiles } from '../clients/former.ts';
@@ -141,10 +140,7 @@ async function configure(
     const [node = '', program = ''] = cli.self;
     writeHookFiles({ home, node, program });
   }
-  const reports = [
-    ...configureClient(request),
-    ...(wantsSettings ? configureHooks({ ...request, hooks }) : []),
-  ];
+  const reports = configureClient(wantsSettings ? { ...request, hooks } : request);
   for (const report of reports) await print(cli, { report, request, json: flags.json });
   return reports.every((report) => report.ok) ? EXIT.done : EXIT.refused;
 }

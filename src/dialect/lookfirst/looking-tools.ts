@@ -14,8 +14,6 @@ import {
 import { given, problem, READS, type Tool, tool } from '../tool.ts';
 import { findAnswer, listAnswer, searchAnswer, statusText } from './looking-text.ts';
 
-/** Maximum number of entries, as many as a read shows lines. A longer list would only fill the context. */
-const MAX_ENTRIES = 2000;
 const ALL_LINES = Number.MAX_SAFE_INTEGER;
 /** Maximum total bytes of several files in one answer. */
 const MAX_TOGETHER = 256 << 10;
@@ -70,7 +68,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     annotations: READS,
     call: (args) => ({
       kind: 'list',
-      operation: { ...args, limit: MAX_ENTRIES },
+      operation: args,
       render: (result, context) => listAnswer(result, context, args.depth),
     }),
   }),

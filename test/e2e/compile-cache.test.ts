@@ -144,7 +144,7 @@ describe.skipIf(isKeptByNode)('the code that the program keeps compiled', () => 
     chmodSync(home, 0o700);
     writeFileSync(join(root, 'a.txt'), 'text\n');
     const serve = (): void => {
-      const calls = Array.from({ length: 150 }, (_, id) => ({
+      const calls = Array.from({ length: 250 }, (_, id) => ({
         method: 'tools/call',
         id: id + 1,
         params: { name: 'read_file', arguments: { path: 'a.txt' } },

@@ -1,3 +1,4 @@
+import { subscribe } from 'node:diagnostics_channel';
 import { homedir } from 'node:os';
 
 /**
@@ -5,6 +6,7 @@ import { homedir } from 'node:os';
  * Returns the exit code.
  */
 export async function main(): Promise<number> {
+  subscribe('lookfirst:waiting', explainWaiting);
   const [word, ...rest] = process.argv.slice(2);
   if (word === 'hook' && !rest.some((flag) => ['--help', '-h', '--version', '-v'].includes(flag)))
     return hook(rest);
@@ -28,6 +30,12 @@ export async function main(): Promise<number> {
     });
   }
   return commandLine(process.argv.slice(2));
+}
+
+/** Says why nothing happens yet. A terminal may show "working …" on the line. */
+function explainWaiting(sentence: unknown): void {
+  const { stderr } = process;
+  stderr.write(`${stderr.isTTY ? '\r\x1b[K' : ''}lookfirst: ${String(sentence)}\n`);
 }
 
 async function commandLine(args: readonly string[]): Promise<number> {

@@ -61,11 +61,12 @@ export class LocalLocks implements Locks {
       for (const free of held.toReversed()) free();
     };
     try {
-      const deadline = Date.now() + timeoutMs;
+      // Not the machine's clock: it can be set back while this waits.
+      const deadline = performance.now() + timeoutMs;
       for (const [slot, sharing] of this.#slotsOf(keys)) {
         const leave =
           this.#mutex.tryAcquire(slot, sharing) ??
-          (await this.#mutex.acquire(slot, sharing, deadline - Date.now()));
+          (await this.#mutex.acquire(slot, sharing, deadline - performance.now()));
         if (leave !== undefined) held.push(leave);
         // Try without waiting first: the lock is nearly always free.
         const entered =
@@ -102,7 +103,7 @@ export class LocalLocks implements Locks {
 
   async #waitFor(slot: number, sharing: LockMode, deadline: number): Promise<boolean> {
     for (let waitMs = FIRST_WAIT_MS; !this.#tryAcquire(slot, sharing); ) {
-      if (Date.now() >= deadline) return false;
+      if (performance.now() >= deadline) return false;
       await sleep(waitMs);
       waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
     }

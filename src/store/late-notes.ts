@@ -105,7 +105,7 @@ export class LateNotes implements Store {
   /** True if unwritten notes have waited too long, or are too many, to stay silent. */
   #isPastPatience(): boolean {
     if (this.#failedMs === undefined) return false;
-    return this.#waiting.size >= AT_MOST || Date.now() - this.#failedMs >= this.#patienceMs;
+    return this.#waiting.size >= AT_MOST || performance.now() - this.#failedMs >= this.#patienceMs;
   }
 
   recall(session: string, key: string): Awaitable<Sighting | undefined> {
@@ -257,7 +257,7 @@ export class LateNotes implements Store {
       await this.#store.record(batch.writes());
       this.#failedMs = undefined;
     } catch (error) {
-      this.#failedMs ??= Date.now();
+      this.#failedMs ??= performance.now();
       this.#waiting = batch.followedBy(this.#waiting);
       throw error;
     } finally {

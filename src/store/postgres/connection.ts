@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel';
 import { Fault } from '../../model/fault.ts';
 import { loadPostgres, type PgClient, type PgQuery, type PgValue, type Row } from './driver.ts';
 
@@ -10,6 +11,10 @@ const RETRY_MS = 500;
 /** An unused connection is closed after this time: a fleet has more processes than a server has connections. */
 const IDLE_MS = 30_000;
 const DEFAULT_SCHEMA = 'lookfirst';
+/** A start that takes longer than this is explained. */
+const SILENT_MS = 1000;
+/** The program prints what is published here: a library must not write to the terminal. */
+const WAITING = channel('lookfirst:waiting');
 
 export interface ConnectionOptions {
   readonly deadlineMs?: number;
@@ -32,7 +37,8 @@ export class PostgresConnection {
   readonly #deadlineMs: number;
   readonly #onQuery: (text: string) => void;
   #client: Promise<PgClient> | undefined;
-  #failure: { readonly error: Fault; readonly atMs: number } | undefined;
+  /** `at` is a `performance.now()` time: the machine's clock may be set back. */
+  #failure: { readonly error: Fault; readonly at: number } | undefined;
   #idle: NodeJS.Timeout | undefined;
   #running = 0;
   #closed = false;
@@ -91,16 +97,16 @@ export class PostgresConnection {
 
   async #run(query: PgQuery): Promise<readonly Row[]> {
     if (this.#closed) throw closedFault();
-    const deadline = Date.now() + (query.query_timeout ?? this.#deadlineMs);
+    const deadline = performance.now() + (query.query_timeout ?? this.#deadlineMs);
     try {
       return await this.#send(query);
     } catch (error) {
-      if (!isLost(error) || Date.now() >= deadline) throw error;
+      if (!isLost(error) || performance.now() >= deadline) throw error;
       const again = this.#send(query).catch((second: unknown) => {
         // If the second try was not sent, report the first error: the first try may have run.
         throw lossOf(error) === 'unanswered' && lossOf(second) === 'unsent' ? error : second;
       });
-      return within(again, deadline - Date.now());
+      return within(again, deadline - performance.now());
     }
   }
 
@@ -144,8 +150,9 @@ export class PostgresConnection {
 
   #connected(): Promise<PgClient> {
     if (this.#client !== undefined) return this.#client;
-    const { error, atMs } = this.#failure ?? { atMs: 0 };
-    if (error !== undefined && Date.now() - atMs < RETRY_MS) return Promise.reject(error);
+    const failure = this.#failure;
+    if (failure !== undefined && performance.now() - failure.at < RETRY_MS)
+      return Promise.reject(failure.error);
     const connecting = this.#connect();
     this.#client = connecting;
     connecting.catch(() => {
@@ -167,7 +174,7 @@ export class PostgresConnection {
     } catch (cause) {
       const error = faultOf(cause, 'unsent');
       this.#away = true;
-      this.#failure = { error, atMs: Date.now() };
+      this.#failure = { error, at: performance.now() };
       void client.end().catch(() => undefined);
       throw error;
     }
@@ -265,6 +272,16 @@ function faultOf(cause: unknown, loss: Loss): Fault {
     return new Fault('STORE_FAILED', `the fleet store failed: ${message}`, { cause, reason: 'failed' });
   const what = loss === 'unsent' ? 'cannot be reached' : 'does not answer';
   return new Fault('STORE_FAILED', `the fleet store ${what}: ${message}`, { cause, reason: loss });
+}
+
+/** Publishes a sentence if the work is not done after a second. */
+export async function explained<T>(work: Promise<T>, sentence: string): Promise<T> {
+  const timer = setTimeout(() => WAITING.publish(sentence), SILENT_MS);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function within<T>(work: Promise<T>, ms: number): Promise<T> {

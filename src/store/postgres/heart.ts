@@ -18,8 +18,21 @@ export interface Fence {
 interface Lease {
   readonly keys: readonly string[];
   readonly fences: readonly Fence[];
-  renewedMs: number;
+  renewed: Moment;
   lost: boolean;
+}
+
+/**
+ * A moment whose age is never underestimated: the machine's clock can be set back, and the steady clock stops while the
+ * machine sleeps.
+ */
+export class Moment {
+  readonly #wallMs = Date.now();
+  readonly #steadyMs = performance.now();
+
+  get ageMs(): number {
+    return Math.max(Date.now() - this.#wallMs, performance.now() - this.#steadyMs);
+  }
 }
 
 /**
@@ -66,8 +79,7 @@ export class Heart {
 
   /** False if another process may have received one of our leases. */
   get holdsAll(): boolean {
-    const now = Date.now();
-    return [...this.#leases].every(({ lost, renewedMs }) => !lost && now - renewedMs < SAFE_MS);
+    return [...this.#leases].every(({ lost, renewed }) => !lost && renewed.ageMs < SAFE_MS);
   }
 
   stop(): void {
@@ -85,14 +97,14 @@ export class Heart {
     if (this.#announced.size === 0 && this.#leases.size === 0) return this.stop();
     const leases = [...this.#leases];
     const fences = leases.flatMap((lease) => lease.fences);
-    const sentMs = Date.now();
+    const sent = new Moment();
     try {
       const [row] = await this.#db.query(`select ${this.#db.schema}.lf_beat($1::text::jsonb) as renewed`, [
         JSON.stringify({ ...this.#who, fences }),
       ]);
       const isWhole = Number(row?.['renewed']) === fences.length;
       for (const lease of leases) {
-        if (isWhole) lease.renewedMs = sentMs;
+        if (isWhole) lease.renewed = sent;
         else if (this.#leases.has(lease)) lease.lost = true;
       }
     } catch {
@@ -132,7 +144,7 @@ export class LeasedLocks implements Locks {
   }
 
   async acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined> {
-    const deadline = Date.now() + timeoutMs;
+    const deadline = performance.now() + timeoutMs;
     const { local, heart } = this.#options;
     const release = await local.acquire(keys, timeoutMs);
     if (release === undefined) return undefined;
@@ -178,14 +190,14 @@ export class LeasedLocks implements Locks {
     const slots = slotsOf(keys.map((key) => names.stored(key))).map(([slot, sharing]) => ({ slot, sharing }));
     const body = JSON.stringify({ holder: owner, slots });
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
-      const renewedMs = Date.now();
+      const renewed = new Moment();
       const [row] = await db.query(`select ${db.schema}.lf_lease($1::text::jsonb) as fence`, [body]);
       const fence = row?.['fence'];
       if (typeof fence === 'number') {
         const fences = slots.map(({ slot }) => ({ slot, fence }));
-        return { keys, fences, renewedMs, lost: false };
+        return { keys, fences, renewed, lost: false };
       }
-      if (Date.now() >= deadline) return undefined;
+      if (performance.now() >= deadline) return undefined;
       await setTimeout(waitMs);
     }
   }

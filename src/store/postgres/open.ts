@@ -10,7 +10,7 @@ import { localOwner, type Owner } from '../owner.ts';
 import { revisionsUnder } from '../revisions.ts';
 import type { FleetOptions, FleetView, State } from '../state.ts';
 import type { Store } from '../store.ts';
-import { type ConnectionOptions, PostgresConnection } from './connection.ts';
+import { type ConnectionOptions, explained, PostgresConnection } from './connection.ts';
 import { Heart, LeasedLocks } from './heart.ts';
 import { checkWorkspaceName, existingMachineOf, type MachinePlace, machineOf, Names } from './names.ts';
 import { PostgresImages } from './postgres-images.ts';
@@ -36,7 +36,10 @@ export async function openPostgresStore(url: string, options: ConnectionOptions 
 async function prepare(db: PostgresConnection): Promise<void> {
   await migratePostgres(db);
   try {
-    await makePartitions(db, Date.now());
+    await explained(
+      makePartitions(db, Date.now()),
+      'creating the tables of the next days in the fleet store, or waiting for another process that does',
+    );
   } catch (error) {
     // A role that may only read cannot create partitions, and needs none.
     if (!(error instanceof Fault && error.reason === 'read-only')) throw error;
@@ -65,7 +68,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
     const names = new Names(machine);
     const given = placesOf(fleet);
     if (given.length > 0) await savePlaces(db, machine, given);
-    const [places, key] = await Promise.all([readPlaces(db, machine), readRevisionKey(db)]);
+    const [places, { key, aheadMs }] = await Promise.all([readPlaces(db, machine), readKeyAndClock(db)]);
     names.places = places;
     const owner = fleetOwner(db, machine);
     const heart = new Heart(db, { owner: owner.id, machine });
@@ -77,6 +80,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
       durability,
       reads: fleet.reads ?? 'all',
       sharedRoots,
+      warnings: clockWarnings(aheadMs),
     });
     const store = withNotes(raw);
     const local = new LocalLocks({ home, owner: owner.tag, isAlive: owner.isTagAlive });
@@ -157,11 +161,34 @@ async function readPlaces(db: PostgresConnection, machine: string): Promise<read
   return rows.map((row) => ({ root: String(row['root']), workspace: String(row['workspace']) }));
 }
 
-/** The key for revisions, shared so that all machines give the same bytes the same revision. */
-async function readRevisionKey(db: PostgresConnection): Promise<Uint8Array> {
-  const [row] = await db.query(`select revision_key from ${db.schema}.meta`);
+/** The server's clock, in milliseconds. */
+const SERVER_CLOCK = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+/** A smaller difference of clocks is not worth a warning. */
+const CLOCK_TOLERANCE_MS = 60_000;
+
+/**
+ * The key for revisions, shared so that all machines give the same bytes the same revision, and the milliseconds by
+ * which this machine's clock is certainly ahead of the server's (negative: behind).
+ */
+async function readKeyAndClock(
+  db: PostgresConnection,
+): Promise<{ readonly key: Uint8Array; readonly aheadMs: number }> {
+  const askedMs = Date.now();
+  const [row] = await db.query(`select revision_key, ${SERVER_CLOCK} as now from ${db.schema}.meta`);
+  const serverMs = Number(row?.['now']);
+  // The server read its clock at some moment between the question and the answer.
+  const aheadMs = Math.max(askedMs - serverMs, 0) || Math.min(Date.now() - serverMs, 0);
   // The cast is safe: a bytea column of the one row that the first migration wrote.
-  return row?.['revision_key'] as Uint8Array;
+  return { key: row?.['revision_key'] as Uint8Array, aheadMs };
+}
+
+function clockWarnings(aheadMs: number): readonly string[] {
+  const minutes = Math.round(Math.abs(aheadMs) / 60_000);
+  if (Math.abs(aheadMs) < CLOCK_TOLERANCE_MS) return [];
+  const side = aheadMs > 0 ? 'ahead of' : 'behind';
+  return [
+    `the clock of this machine is ${minutes} min ${side} that of the fleet store: times in the log, claims and expiring reads are wrong by as much. Set the clock`,
+  ];
 }
 
 /**
@@ -213,7 +240,7 @@ export async function inspectFleet(url: string): Promise<FleetHealth> {
     const latencyMs = times.sort((a, b) => a - b)[ROUND_TRIPS >> 1] ?? 0;
     const askedMs = Date.now();
     const [row] = await db.query(`select current_setting('server_version') as server,
-      (extract(epoch from clock_timestamp()) * 1000)::bigint as now, pg_database_size(current_database()) as bytes,
+      ${SERVER_CLOCK} as now, pg_database_size(current_database()) as bytes,
       (select count(*) from pg_stat_activity where backend_type = 'client backend') as connections,
       current_setting('max_connections')::int as most`);
     return {

@@ -167,8 +167,11 @@ export class PostgresImages implements Images {
 
   /** Lists each image once, wherever it is stored. */
   async *list(): AsyncGenerator<KeptImage> {
+    // Ages instead of times: the clocks of this machine and the server may differ.
+    const nowMs = Date.now();
     const rows = await this.#db.query(
-      `select sha256, size, since_ms from ${this.#db.schema}.images where body is not null`,
+      `select sha256, size, ${nowMs} - (extract(epoch from clock_timestamp()) * 1000)::bigint + since_ms as since_ms
+       from ${this.#db.schema}.images where body is not null`,
     );
     const shared = new Map(rows.map((row) => [String(row['sha256']), row]));
     for await (const image of this.#local.list()) {

@@ -34,7 +34,7 @@ const PRUNE_STEP = 20_000;
  */
 export class PostgresStore implements Store {
   readonly url: string;
-  readonly warnings: readonly string[] = [];
+  readonly warnings: readonly string[];
   readonly chain: string;
   readonly #db: PostgresConnection;
   readonly #context: StoreContext;
@@ -50,6 +50,7 @@ export class PostgresStore implements Store {
     this.#db = db;
     this.#context = context;
     this.url = db.url;
+    this.warnings = context.warnings ?? [];
     this.#writer = new RecordWriter(context);
     this.chain = this.#writer.chain;
     this.#partitionsThrough = dayOf(Date.now()) + 1;

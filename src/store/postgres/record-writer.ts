@@ -14,7 +14,7 @@ import {
 } from '../entry-columns.ts';
 import type { Basis, EntryFilter, Writes } from '../store.ts';
 import type { PgValue } from './driver.ts';
-import type { Fence, Heart } from './heart.ts';
+import { type Fence, type Heart, Moment } from './heart.ts';
 import type { Names } from './names.ts';
 
 const MINUTE_MS = 60_000;
@@ -46,6 +46,8 @@ export interface StoreContext {
    * each minute.
    */
   readonly reads?: 'all' | 'summary';
+  /** Problems found while opening, for the user. */
+  readonly warnings?: readonly string[];
   /** The writer's chain. Default: a new one. */
   readonly chain?: string;
 }
@@ -54,8 +56,8 @@ export interface StoreContext {
 interface PreparedRecord {
   readonly writes: Writes;
   readonly text: string;
-  /** The time at which the record was built, if it renews the owner. */
-  readonly ownerMs: number | undefined;
+  /** The moment at which the record was built, if it renews the owner. */
+  readonly renewsOwner: Moment | undefined;
 }
 
 /** Serialises records for the server function, and numbers them. */
@@ -69,7 +71,7 @@ export class RecordWriter {
   #records = 0;
   #acknowledged = 0;
   #acknowledgedMs = 0;
-  #ownerMs = 0;
+  #ownerRenewed: Moment | undefined;
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -82,14 +84,14 @@ export class RecordWriter {
   }
 
   /** Records that the server has answered. */
-  done({ writes, ownerMs }: PreparedRecord, number: number): void {
+  done({ writes, renewsOwner }: PreparedRecord, number: number): void {
     const { announce, settle = [] } = writes;
     // Records that are not durable may be lost with the server, so their loss does not indicate a restored backup.
     if (isDurable(writes, this.#context.durability) && number > this.#acknowledged) {
       this.#acknowledged = number;
       this.#acknowledgedMs = Date.now();
     }
-    if (ownerMs !== undefined) this.#ownerMs = ownerMs;
+    if (renewsOwner !== undefined) this.#ownerRenewed = renewsOwner;
     if (announce !== undefined) this.#context.heart?.announced(announce.change);
     for (const change of settle) {
       this.#fences.delete(change);
@@ -101,7 +103,8 @@ export class RecordWriter {
   prepare(writes: Writes): PreparedRecord {
     const now = Date.now();
     // Between announcements the heart renews the entry, so that a change need not write it each time.
-    const ownerMs = writes.announce !== undefined && now - this.#ownerMs > OWNER_MS ? now : undefined;
+    const isDue = writes.announce !== undefined && (this.#ownerRenewed?.ageMs ?? Infinity) > OWNER_MS;
+    const renewsOwner = isDue ? new Moment() : undefined;
     if (now - this.#acknowledgedMs > CHAIN_IDLE_MS) this.#acknowledged = 0;
     const { entries, reads } = this.#entriesOf(writes.entries ?? []);
     const record: Record<string, unknown> = {
@@ -115,11 +118,11 @@ export class RecordWriter {
     if (entries.length + reads.length > 0) record['record'] = ++this.#records;
     if (reads.length > 0) record['reads'] = reads;
     if (![...entries, ...reads].some((entry) => 'o' in entry)) record['plain'] = true;
-    if (ownerMs !== undefined) record['owner'] = this.#context.owner;
+    if (renewsOwner !== undefined) record['owner'] = this.#context.owner;
     this.#addConditions(record, writes);
     this.#addViews(record, writes);
     this.#addChanges(record, writes);
-    return { writes, text: JSON.stringify(record), ownerMs };
+    return { writes, text: JSON.stringify(record), renewsOwner };
   }
 
   /** Adds the conditions that the server checks first. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Fault } from '../../model/fault.ts';
-import type { PostgresConnection } from './connection.ts';
+import { explained, type PostgresConnection } from './connection.ts';
 import { DAY_MS, MIGRATION_LOCK, serverFunctions } from './server-functions.ts';
 
 /**
@@ -107,7 +107,7 @@ const LOCK_S = 50;
 
 /** Updates the schema to the newest version. A newer schema, or missing rights to create one, is a Fault. */
 export async function migratePostgres(db: PostgresConnection): Promise<void> {
-  const version = await versionOf(db);
+  const version = await explained(versionOf(db), `waiting for an answer of the fleet store ${db.url}`);
   mustBeKnown(version);
   if (version === MIGRATIONS.length) return;
   const s = db.schema;
@@ -126,7 +126,11 @@ export async function migratePostgres(db: PostgresConnection): Promise<void> {
     if at > had then ${executed(serverFunctions(s))} end if;
     update ${s}.meta set version = at;
   end $migration$`;
-  await db.maintain(script);
+  const doing = version === 0 ? 'creating' : 'updating';
+  await explained(
+    db.maintain(script),
+    `${doing} the tables of the fleet store, or waiting for another process that does: up to ${LOCK_S} seconds`,
+  );
 }
 
 /** Makes the missing partitions of today and the next days. */

@@ -9,6 +9,7 @@ import type { PgValue, Row } from './driver.ts';
 const TRUSTED_MS = 1000;
 /** Sessions that were not used for this long are dropped and no longer checked. */
 const UNUSED_MS = 30_000;
+const NEVER = Number.NEGATIVE_INFINITY;
 
 interface CachedSession {
   readonly sightings: Map<string, Sighting>;
@@ -44,7 +45,7 @@ export class SeenCache {
   ): { readonly sighting: Sighting | undefined } | undefined {
     const known = this.#sessions.get(session);
     if (known === undefined) return undefined;
-    known.usedMs = Date.now();
+    known.usedMs = performance.now();
     if (trust === 'checked' && known.usedMs - known.checkedMs > 2 * TRUSTED_MS) return undefined;
     return { sighting: known.sightings.get(key) };
   }
@@ -56,7 +57,7 @@ export class SeenCache {
   ): { readonly version: number; readonly sightings: ReadonlyMap<string, Sighting> } | undefined {
     const known = this.#sessions.get(session);
     if (known?.version === undefined) return undefined;
-    known.usedMs = Date.now();
+    known.usedMs = performance.now();
     const sightings = new Map<string, Sighting>();
     for (const key of keys) {
       const sighting = known.sightings.get(key);
@@ -72,11 +73,11 @@ export class SeenCache {
     try {
       const { sightings, version } = await fetch();
       const isCertain = this.#loading.delete(session);
-      const now = Date.now();
+      const now = performance.now();
       this.#sessions.set(session, {
         sightings: new Map(sightings.map((sighting) => [sighting.key, sighting])),
         version: isCertain ? version : undefined,
-        checkedMs: isCertain ? now : 0,
+        checkedMs: isCertain ? now : NEVER,
         usedMs: now,
       });
       for (const writes of since) this.apply(writes);
@@ -105,7 +106,7 @@ export class SeenCache {
       this.#loading.delete(session);
       const known = this.#sessions.get(session);
       if (known === undefined) continue;
-      known.checkedMs = 0;
+      known.checkedMs = NEVER;
       known.version = undefined;
     }
   }
@@ -117,7 +118,7 @@ export class SeenCache {
 
   /** Drops unused sessions and returns those whose last writer must be checked. */
   due(): readonly string[] {
-    const now = Date.now();
+    const now = performance.now();
     for (const [session, { usedMs }] of this.#sessions)
       if (now - usedMs > UNUSED_MS) this.#sessions.delete(session);
     return [...this.#sessions.keys()];
@@ -125,7 +126,7 @@ export class SeenCache {
 
   /** Marks sessions with these versions as checked and drops all others: another process has written for them. */
   keepOnly(versions: ReadonlyMap<string, number>): void {
-    const now = Date.now();
+    const now = performance.now();
     for (const [session, known] of this.#sessions) {
       if (known.version !== undefined && versions.get(session) === known.version) known.checkedMs = now;
       else this.#sessions.delete(session);
@@ -163,7 +164,7 @@ export class RecentFollower {
   readonly #source: Source;
   readonly #list = new RecentList();
   #seenTx: string | undefined;
-  #polledMs = 0;
+  #polledMs = NEVER;
   #polling = false;
 
   constructor(source: Source) {
@@ -176,13 +177,13 @@ export class RecentFollower {
   }
 
   after(cursor: number): RecentEntries {
-    if (!this.#polling && Date.now() - this.#polledMs >= POLL_MS) void this.#poll();
+    if (!this.#polling && performance.now() - this.#polledMs >= POLL_MS) void this.#poll();
     return this.#list.after(cursor);
   }
 
   async #poll(): Promise<void> {
     this.#polling = true;
-    this.#polledMs = Date.now();
+    this.#polledMs = performance.now();
     try {
       await this.#fetch();
     } catch (error) {
@@ -213,6 +214,8 @@ export class RecentFollower {
       [chain, mark, ...since.values],
     );
     this.#seenTx = mark;
-    this.#list.add(rows.map((each) => local(entryFrom(each))));
+    // A machine whose clock is ahead must not hold its claims for longer.
+    const entries = rows.map(entryFrom).map((entry) => ({ ...entry, atMs: Math.min(entry.atMs, now) }));
+    this.#list.add(entries.map(local));
   }
 }

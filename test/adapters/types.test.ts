@@ -1,19 +1,47 @@
 import { spawnSync } from 'node:child_process';
+import { cpSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { prepare } from './prepare.mjs';
 
 await prepare();
 const compiler = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
+const installed = join(import.meta.dirname, 'node_modules/lookfirst');
+const checked = join(installed, 'checked');
 
 describe('the types of the adapters', () => {
-  it('fit those of the frameworks, without skipLibCheck and with exactOptionalPropertyTypes', () => {
-    const args = [compiler, '-p', import.meta.dirname, '--pretty', 'false'];
+  it('fit those of the frameworks, with exactOptionalPropertyTypes', () => {
+    copyTypes();
+    const args = [compiler, '-p', checked, '--pretty', 'false', '--listFiles'];
     const { stdout } = spawnSync(process.execPath, args, { cwd: import.meta.dirname, encoding: 'utf8' });
-    const lines = stdout.split('\n').filter((line) => /^\S+\(\d+,\d+\): error/.test(line));
-    // Some frameworks do not compile with these settings themselves.
-    const ours = lines.filter((line) => !/^node_modules\/(?!lookfirst\/)/.test(line));
-    expect(ours).toEqual([]);
-    // Some frameworks have tens of thousands of lines of types.
-  }, 300_000);
+    const lines = stdout.split('\n');
+    // A declaration keeps the names that its implementation gives to the members of a parameter (TS2842).
+    expect(lines.filter((line) => /error TS(?!2842)/.test(line))).toEqual([]);
+    expect(lines).toContain(join(checked, 'ai-sdk.ts'));
+    expect(lines).toContain(join(checked, 'types/sessions.ts'));
+    expect(lines).toContain(join(import.meta.dirname, 'doors/ai-sdk.ts'));
+  });
 });
+
+/**
+ * Copies our types as files that are not declarations, and writes a project for them and the tests. `skipLibCheck` skips
+ * every declaration file, ours too, and without it the compiler checks half a million lines of the frameworks, some of
+ * which do not compile.
+ */
+function copyTypes(): void {
+  rmSync(checked, { recursive: true, force: true });
+  cpSync(join(installed, 'dist'), checked, {
+    recursive: true,
+    filter: (path) => !path.includes('.') || path.endsWith('.d.ts'),
+  });
+  for (const name of readdirSync(checked, { recursive: true, encoding: 'utf8' }))
+    if (name.endsWith('.d.ts')) renameSync(join(checked, name), join(checked, name.replace('.d.ts', '.ts')));
+  const project = {
+    extends: '../../../tsconfig.json',
+    // A rolled-up declaration imports types without the word `type`.
+    compilerOptions: { skipLibCheck: true, verbatimModuleSyntax: false },
+    include: ['.', '../../../*.ts', '../../../doors'],
+    exclude: [],
+  };
+  writeFileSync(join(checked, 'tsconfig.json'), JSON.stringify(project));
+}

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readSnapshot } from '../disk/read.ts';
 import type { Counterpart } from '../gate/claims.ts';
 import { Gate } from '../gate/gate.ts';
 import type { World } from '../gate/world.ts';
@@ -8,11 +7,9 @@ import { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import type { Claim, ClaimOptions } from '../model/claim.ts';
 import { Fault } from '../model/fault.ts';
-import { sameFingerprint } from '../model/fingerprint.ts';
 import type { Notice } from '../model/results.ts';
 import type { Session, SignalOption } from '../model/session.ts';
 import type { SessionRecord } from '../model/session-record.ts';
-import type { Sighting } from '../model/sighting.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
 import { checkedTurn, type TurnMark } from '../model/turn.ts';
 import type { Outcome } from '../model/verdict.ts';
@@ -21,6 +18,7 @@ import { walkEntries } from '../store/store.ts';
 import { transcriptsBeside, transcriptTail } from '../store/transcript-file.ts';
 import { withoutSecrets } from '../text/secrets.ts';
 import { claim, endTurn, othersAtWork, release, releaseWithin } from './claim.ts';
+import { confirms } from './status.ts';
 
 /** The relation of a new session to its parent: a sub-agent or, if `forked`, a copy. */
 export type Kinship = Pick<SessionRecord, 'forked' | 'client'> & { readonly parent: string };
@@ -382,19 +380,4 @@ function withoutTokens({ label, prompt, ...mark }: TurnMark): TurnMark {
     ...(label === undefined ? {} : { label: hidden(label) }),
     ...(prompt === undefined ? {} : { prompt: hidden(prompt) }),
   };
-}
-
-/** True if the bytes of a sighting are on the disk now. Only the hash counts as proof. */
-async function confirms(world: World, sighting: Sighting): Promise<boolean> {
-  if (sighting.fingerprint === undefined || sighting.how === 'listing') return false;
-  const outcome = world.workspace.locate(sighting.key, 'status');
-  if (!outcome.ok) return false;
-  const { located } = outcome;
-  try {
-    if (!located.exists) return false;
-    const snapshot = await readSnapshot(located.place, { clock: world.disk.clock });
-    return !('problem' in snapshot) && sameFingerprint(snapshot.fingerprint, sighting.fingerprint);
-  } finally {
-    located.place.dir.close();
-  }
 }

@@ -1,7 +1,9 @@
+import { readSnapshot } from '../disk/read.ts';
 import { type LookedFile, look } from '../gate/look.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { rangesOf } from '../model/coverage.ts';
+import { sameFingerprint } from '../model/fingerprint.ts';
 import type { FileStatus, Freshness, StatusResult } from '../model/results.ts';
 import { type Sighting, type SightingFlags, showsAll } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
@@ -111,4 +113,19 @@ function butOf({ clamped, redacted, notText }: SightingFlags): Pick<FileStatus, 
   if (notText) return { but: 'described' };
   if (redacted) return { but: 'redacted' };
   return clamped ? { but: 'cut' } : {};
+}
+
+/** True if the bytes of a sighting are on the disk now. Only the hash counts as proof. */
+export async function confirms(world: World, sighting: Sighting): Promise<boolean> {
+  if (sighting.fingerprint === undefined || sighting.how === 'listing') return false;
+  const outcome = world.workspace.locate(sighting.key, 'status');
+  if (!outcome.ok) return false;
+  const { located } = outcome;
+  try {
+    if (!located.exists) return false;
+    const snapshot = await readSnapshot(located.place, { clock: world.disk.clock });
+    return !('problem' in snapshot) && sameFingerprint(snapshot.fingerprint, sighting.fingerprint);
+  } finally {
+    located.place.dir.close();
+  }
 }

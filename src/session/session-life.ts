@@ -6,6 +6,7 @@ import { endOfKeptPart, keptPart, newestCut } from '../history/client-rewind.ts'
 import { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import type { Claim, ClaimOptions } from '../model/claim.ts';
+import { SESSION_CONTINUED } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Notice } from '../model/results.ts';
 import type { Session, SignalOption } from '../model/session.ts';
@@ -44,6 +45,8 @@ const MAX_HEAD_BYTES = 1 << 20;
 
 /** Number of a session's earlier turns that are searched for an id. */
 const MAX_SEARCHED = 1000;
+/** Number of entries about processes that may join a session between two reports of one event. */
+const MAX_JOINING = 20;
 
 /** A session from opening to end: its sightings, its forks and its running operations. */
 export class SessionLife {
@@ -354,10 +357,16 @@ class Conversation {
     return false;
   }
 
+  /** Records an event of the conversation once, even if a client reports it by two events in a row. */
   async #note(text: string): Promise<void> {
-    const root = this.#world.workspace.roots[0] ?? '';
-    const entry = { kind: 'session', atMs: this.#world.now(), ...this.#ledger.author, root, text } as const;
-    await this.#world.store.record({ entries: [entry] });
+    const { store, workspace } = this.#world;
+    const { session, author } = this.#ledger;
+    const newest = await store.entries({ session, limit: MAX_JOINING });
+    const last = newest.find((entry) => entry.kind !== 'session' || entry.text !== SESSION_CONTINUED);
+    if (last?.kind === 'session' && last.text === text) return;
+    const root = workspace.roots[0] ?? '';
+    const entry = { kind: 'session', atMs: this.#world.now(), ...author, root, text } as const;
+    await store.record({ entries: [entry] });
   }
 }
 

@@ -230,6 +230,31 @@ describe('a conversation through hooks', () => {
     expect(await announced('write', { path: 'a.txt', content: 'x\n' })).toMatchObject({ verdict: 'deny' });
   });
 
+  it.each([
+    ['compacted', [{ event: 'compacted' }, { event: 'compacted' }]],
+    ['resumed', [{ event: 'end' }, { event: 'start', resumed: true }]],
+  ])('log names once what a client reports by two events: session %s', async (what, events) => {
+    put('a.txt', 'one\n');
+    await send({ event: 'start' });
+    await shell('cat a.txt');
+    for (const event of events) await send(event);
+    const count = async (): Promise<number> =>
+      (await run(['log'])).stdout.split(`session ${what}`).length - 1;
+    expect(await count()).toBe(1);
+    await shell('cat a.txt');
+    for (const event of events) await send(event);
+    expect(await count()).toBe(2);
+  });
+
+  it('log names the files that a command changed', async () => {
+    put('a.txt', 'one\n');
+    await shell('cat a.txt');
+    await shell('echo two > a.txt');
+    expect((await run(['log', '--kind', 'change'])).stdout).toMatch(/run echo two > a\.txt +a\.txt /);
+    await shell('mkdir src && echo x > src/b.txt && echo y > src/c.txt');
+    expect((await run(['log', '--kind', 'change'])).stdout).toMatch(/\(2 files\) +src\/b\.txt /);
+  });
+
   it('observe lets everything pass and records what would have been refused', async () => {
     put('a.txt', 'one\n');
     writeFileSync(join(home, 'lookfirst.json'), JSON.stringify({ mode: 'observe' }));

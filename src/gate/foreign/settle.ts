@@ -123,7 +123,7 @@ async function settleAs(
     change,
     announced,
     entries: [
-      ...(effects.length === 0 ? [] : [{ ...entry, ...uncoveredBy(pending), atMs: world.now(), effects }]),
+      ...(effects.length === 0 ? [] : [settledEntry(world, pending, effects)]),
       ...(foreign?.bypasses ?? []),
       ...(ending === 'done' && foreign?.command?.layer === 'expected' ? [withoutLayer(world, entry)] : []),
     ],
@@ -138,6 +138,16 @@ async function settleAs(
     ...reshaped,
     ...[...overtaken.values()].map(({ notice }) => notice),
   ];
+}
+
+/** The entry of a settled change. The files of a command are known only now; its entry names the first one. */
+function settledEntry(world: World, pending: PendingChange, effects: readonly Effect[]): NewEntry {
+  const { entry, foreign } = pending;
+  const isFolder = ({ before, after }: Effect): boolean =>
+    [before, after].some(({ kind }) => kind === 'directory');
+  const first = effects.find((effect) => !isFolder(effect)) ?? effects[0];
+  const named = foreign?.command === undefined || first === undefined ? {} : { path: first.relative };
+  return { ...entry, ...named, ...uncoveredBy(pending), atMs: world.now(), effects };
 }
 
 /** Until the call is answered, the lines in its notices are not seen. */

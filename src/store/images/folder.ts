@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
+  fsync,
   fsyncSync,
   linkSync,
   lstatSync,
@@ -15,6 +16,7 @@ import {
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
+import { promisify } from 'node:util';
 import { errnoOf, isMissing, isTaken } from '../../model/errno.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { WholeSync } from '../images.ts';
@@ -131,9 +133,8 @@ export class ImageFolder {
   }
 
   /**
-   * Syncs files first, then the folders that name them: several in parallel, and each folder once. Files that this
-   * process has synced are not synced again: a session that has seen many files would wait for all of them before
-   * every command.
+   * Syncs files and the folders that name them: several in parallel, and each folder once. Files that this process has
+   * synced are not synced again: a session that has seen many files would wait for all of them before every command.
    */
   async syncAll(hashes: readonly string[], whole?: WholeSync): Promise<void> {
     const found = [...new Set(hashes)].map((sha256) => {
@@ -152,10 +153,8 @@ export class ImageFolder {
 
   async #syncEach(images: readonly string[]): Promise<void> {
     const shards = [...new Set(images.map(dirname))];
-    await syncAll(images);
-    await syncAll(shards);
-    if (shards.every((shard) => this.#synced.has(shard))) return;
-    await syncIfThere(this.path);
+    const isKnown = shards.every((shard) => this.#synced.has(shard));
+    await syncAll([...images, ...shards, ...(isKnown ? [] : [this.path])]);
     for (const shard of shards) this.#synced.add(shard);
   }
 
@@ -345,18 +344,27 @@ function sync(path: string): void {
   }
 }
 
-/** Like `sync`, without blocking other work. Returns false if the path does not exist. */
-async function syncIfThere(path: string): Promise<boolean> {
+const fsyncAsync = promisify(fsync);
+
+/**
+ * Like `sync`, without blocking other work. Skips a path that does not exist. Opening is fast and happens here: only the
+ * sync itself waits for the disk.
+ */
+async function syncIfThere(path: string): Promise<void> {
+  const fd = openIfThere(path);
+  if (fd === undefined) return;
   try {
-    const handle = await open(path, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    return true;
+    await fsyncAsync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, 'r');
   } catch (error) {
-    if (isMissing(error)) return false;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }

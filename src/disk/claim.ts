@@ -1,6 +1,6 @@
 import { lstatSync, renameSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isMissing } from '../model/errno.ts';
+import { isMissing } from '../model/fault.ts';
 import { at, type Place } from '../model/path.ts';
 import { holds } from './content.ts';
 import type { DiskContext } from './context.ts';

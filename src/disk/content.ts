@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { errnoOf } from '../model/errno.ts';
+import { errnoOf } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';

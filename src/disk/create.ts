@@ -1,5 +1,5 @@
 import { closeSync, symlinkSync } from 'node:fs';
-import { isTaken } from '../model/errno.ts';
+import { isTaken } from '../model/fault.ts';
 import { at, type Place } from '../model/path.ts';
 import { canBeStaged, openStaged, type Staged, stageLink, stageTemp, writeTemp } from './content.ts';
 import { changeFailed, type DiskContext } from './context.ts';

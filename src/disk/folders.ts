@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
-import { isMissing, isTaken } from '../model/errno.ts';
+import { isMissing, isTaken } from '../model/fault.ts';
 import type { PinnedDirectory, Place } from '../model/path.ts';
 import { changeFailed, type DiskContext } from './context.ts';
 import { modeOf } from './read.ts';

@@ -9,7 +9,7 @@ import {
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
-import { errnoOf, isMissing, isTaken } from '../model/errno.ts';
+import { errnoOf, isMissing, isTaken } from '../model/fault.ts';
 
 /**
  * Errors of link(2) where it cannot work: no hard links on this file system (FAT, some network and

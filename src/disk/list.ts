@@ -1,5 +1,5 @@
 import { type BigIntStats, lstatSync, readdirSync, readlinkSync, statfsSync } from 'node:fs';
-import { isMissing } from '../model/errno.ts';
+import { isMissing } from '../model/fault.ts';
 import { at, type FileKind, type PinnedDirectory, type Place } from '../model/path.ts';
 import { kindOf } from './read.ts';
 

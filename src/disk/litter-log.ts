@@ -9,7 +9,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { isMissing } from '../model/errno.ts';
+import { isMissing } from '../model/fault.ts';
 import type { Durability } from '../model/policy.ts';
 
 /** The prefix of all our temporary names; the owner follows it. */

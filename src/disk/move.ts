@@ -1,5 +1,5 @@
 import { lstatSync, renameSync, unlinkSync } from 'node:fs';
-import { isMissing } from '../model/errno.ts';
+import { isMissing } from '../model/fault.ts';
 import { at, type Place } from '../model/path.ts';
 import { claimName, putBack, reserveClaim, takeName } from './claim.ts';
 import { changeFailed, type DiskContext } from './context.ts';

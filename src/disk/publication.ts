@@ -15,7 +15,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf, isMissing } from '../model/errno.ts';
+import { errnoOf, isMissing } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';

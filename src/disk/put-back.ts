@@ -1,6 +1,6 @@
 import { constants, copyFileSync, renameSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errnoOf, isMissing, isTaken } from '../model/errno.ts';
+import { errnoOf, isMissing, isTaken } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
 import { holdsAt } from './content.ts';

@@ -14,7 +14,7 @@ import {
 import { createRequire } from 'node:module';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { errnoOf } from '../model/errno.ts';
+import { errnoOf } from '../model/fault.ts';
 import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import { at, type FileKind, type Place } from '../model/path.ts';
 import { type LegacyCodecs, provideLegacyCodecs } from '../text/decode.ts';

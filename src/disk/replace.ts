@@ -1,5 +1,5 @@
 import { closeSync, fchmodSync, fstatSync, lstatSync } from 'node:fs';
-import { errnoOf, isMissing } from '../model/errno.ts';
+import { errnoOf, isMissing } from '../model/fault.ts';
 import { at, type FileKind, type Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { publishByClaim } from './claim.ts';

@@ -1,6 +1,6 @@
 import { closeSync, constants, type Dirent, lstatSync, openSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf, isMissing } from '../model/errno.ts';
+import { errnoOf, isMissing } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { DiskContext } from './context.ts';
 import { fingerprintOfOpen } from './held-files.ts';

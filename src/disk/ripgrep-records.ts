@@ -1,5 +1,5 @@
 import { closeSync, lstatSync } from 'node:fs';
-import { errnoOf } from '../model/errno.ts';
+import { errnoOf } from '../model/fault.ts';
 import { at, type PinnedDirectory, type Place } from '../model/path.ts';
 import { openRegular, type Unreadable } from './read.ts';
 

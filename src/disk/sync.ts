@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { closeSync, constants, fstatSync, fsync, openSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { SharedRun } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { Durability } from '../model/policy.ts';
-import { SharedRun } from '../model/shared-run.ts';
 
 const fsyncAsync = promisify(fsync);
 

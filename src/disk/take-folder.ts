@@ -11,7 +11,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { errnoOf } from '../model/errno.ts';
+import { errnoOf } from '../model/fault.ts';
 import { at, type PinnedDirectory, type Place } from '../model/path.ts';
 import { claimName } from './claim.ts';
 import { type Content, writeContent } from './content.ts';

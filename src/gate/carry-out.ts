@@ -1,8 +1,7 @@
 import { reserveDescriptors } from '../disk/context.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Effect, NewEntry, Undone, UndonePart } from '../model/entry.ts';
-import { errnoOf } from '../model/errno.ts';
-import { Fault, nothingChanged } from '../model/fault.ts';
+import { errnoOf, Fault, nothingChanged } from '../model/fault.ts';
 import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import type { Basis } from '../store/store.ts';

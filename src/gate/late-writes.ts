@@ -1,8 +1,7 @@
 import { fingerprintOfRetained, listRetained, type RetainedFile } from '../disk/retained.ts';
 import { imagesOfPending } from '../journal/gc.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
-import { errnoOf } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
+import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { pathText } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';

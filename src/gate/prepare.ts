@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { grantsFor } from '../journal/grants.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { errnoOf } from '../model/errno.ts';
+import { errnoOf } from '../model/fault.ts';
 import type { FileIntent, ForeignIntent } from '../model/intent.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { FileState, Refusal, RefusalCode } from '../model/verdict.ts';

@@ -11,8 +11,7 @@ import {
   sameContent,
   sameSide,
 } from '../model/entry.ts';
-import { errnoOf } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
+import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Store } from '../store/store.ts';
 import { settleByBytes } from './foreign/settle.ts';

@@ -8,7 +8,7 @@ import { remove, removeLink } from '../disk/remove.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
 import { isTakeable } from '../disk/take-folder.ts';
 import type { Side } from '../model/entry.ts';
-import { isMissing } from '../model/errno.ts';
+import { isMissing } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { Found } from '../workspace/workspace.ts';

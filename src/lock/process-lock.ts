@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { isMissing, isTaken } from '../model/errno.ts';
+import { isMissing, isTaken } from '../model/fault.ts';
 import type { LockMode } from '../model/keyed-mutex.ts';
 import { nativeExtensions } from './native-package.ts';
 

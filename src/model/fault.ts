@@ -1,4 +1,5 @@
 import { defined } from './record.ts';
+
 /** Codes of Lookfirst's own failures. Append-only; pinned by a test. */
 export const FAULT_CODES = ['IO_FAILED', 'STORE_FAILED', 'CONFIG_INVALID', 'MISUSE'] as const;
 export type FaultCode = (typeof FAULT_CODES)[number];
@@ -41,4 +42,23 @@ export class Fault extends Error {
     this.reason = options.reason;
     this.unchanged = options.unchanged ?? false;
   }
+}
+
+/**
+ * The errno name of a system error (`ENOENT`, `EACCES`, …), or undefined for anything else. Comparisons of errno names that
+ * several files need are here.
+ */
+export function errnoOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' && /^E[A-Z0-9]+$/.test(error.code) ? error.code : undefined;
+}
+
+/** True only for "no such file or directory". No other errno proves that a name is free. */
+export function isMissing(error: unknown): boolean {
+  return errnoOf(error) === 'ENOENT';
+}
+
+/** True for "a file or directory with this name already exists". */
+export function isTaken(error: unknown): boolean {
+  return errnoOf(error) === 'EEXIST';
 }

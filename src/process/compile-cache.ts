@@ -17,7 +17,7 @@ import {
 import module, { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { Script } from 'node:vm';
-import { errnoOf, isTaken } from '../model/errno.ts';
+import { errnoOf, isTaken } from '../model/fault.ts';
 
 /** Node has it since 22.8; the types of Node 20 lack it. */
 interface CompileCache {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { errnoOf } from '../model/errno.ts';
+import { errnoOf } from '../model/fault.ts';
 import { defined } from '../model/record.ts';
 import type { GitPosition } from '../model/turn.ts';
 import { repositoryAround } from './git.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
-import { isMissing } from '../model/errno.ts';
+import { isMissing } from '../model/fault.ts';
 
 /** A path that may have changed since a snapshot. */
 export interface Candidate {

@@ -9,7 +9,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf, isMissing } from '../model/errno.ts';
+import { errnoOf, isMissing } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
 import { KEPT_MS } from './layer.ts';
 

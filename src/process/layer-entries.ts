@@ -10,7 +10,7 @@ import {
   readlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../model/errno.ts';
+import { errnoOf } from '../model/fault.ts';
 import type { FileKind } from '../model/path.ts';
 
 /** Reads and removes extended attributes of an open file; part of `fs-native-extensions`. */

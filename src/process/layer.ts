@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { errnoOf, isMissing } from '../model/errno.ts';
+import { errnoOf, isMissing } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
 
 /** A layer that was kept after a conflict can be applied for this long. */

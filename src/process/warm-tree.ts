@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
-import { errnoOf } from '../model/errno.ts';
+import { errnoOf } from '../model/fault.ts';
 import { ignoredByGit, repositoryAround } from './git.ts';
 import { type Candidate, dropSnapshot, trackedAs } from './git-snapshot.ts';
 

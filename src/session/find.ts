@@ -8,8 +8,7 @@ import {
 } from '../disk/ripgrep.ts';
 import { type FileGlob, readGlob, scopeOf } from '../disk/ripgrep-glob.ts';
 import { NewestFiles, RipgrepRecords } from '../disk/ripgrep-records.ts';
-import { errnoOf } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
+import { errnoOf, Fault } from '../model/fault.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import type { FindResult } from '../model/results.ts';

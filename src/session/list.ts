@@ -5,7 +5,7 @@ import { listingFingerprint } from '../gate/tree-step.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Coverage, linesCoverage } from '../model/coverage.ts';
-import { errnoOf } from '../model/errno.ts';
+import { errnoOf } from '../model/fault.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileKind, PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { ListedEntry, ListResult } from '../model/results.ts';

@@ -3,8 +3,7 @@ import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/
 import { scratchFolders } from '../gate/command/write-set.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { errnoOf } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
+import { errnoOf, Fault } from '../model/fault.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { CommandOutput, RunResult } from '../model/results.ts';
 import type { Command, KeptCommand, RunOptions } from '../model/session.ts';

@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { LocalLocks } from '../lock/locks.ts';
-import { isMissing } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
+import { Fault, isMissing } from '../model/fault.ts';
 import type { Durability } from '../model/policy.ts';
 import { FileImages } from './images/file-images.ts';
 import type { Images } from './images.ts';

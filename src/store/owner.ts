@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Awaitable } from '../model/awaitable.ts';
-import { errnoOf, isMissing } from '../model/errno.ts';
+import { errnoOf, isMissing } from '../model/fault.ts';
 
 /** Identifies this process among all that share a state. */
 export interface Owner {

@@ -11,8 +11,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
-import { errnoOf, isMissing, isTaken } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
+import { errnoOf, Fault, isMissing, isTaken } from '../model/fault.ts';
 
 /** Ignores the group: most systems give each user a private group, for which folders are writable by default. */
 const WRITABLE_BY_OTHERS = 0o002;

@@ -1,8 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
+import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 
 /** Computes the revision of exact bytes: a token that needs the state's key. */

@@ -10,8 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { errnoOf, isMissing } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
+import { errnoOf, Fault, isMissing } from '../model/fault.ts';
 
 /** The file of a conversation, to be read once from beginning to end. */
 export interface TranscriptFile {

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isMissing } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
+import { Fault, isMissing } from '../model/fault.ts';
 
 /** A file of the page, as the build has bundled it. */
 interface PageFile {

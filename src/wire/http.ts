@@ -3,8 +3,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { errnoOf } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
+import { errnoOf, Fault } from '../model/fault.ts';
 import { INVALID_REQUEST, PARSE_ERROR, SERVER_ERROR } from './rpc.ts';
 
 /** The HTTP status and JSON-RPC error that end a request. */

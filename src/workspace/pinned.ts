@@ -1,6 +1,5 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, statfsSync } from 'node:fs';
-import { errnoOf } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
+import { errnoOf, Fault } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 
 /** Linux's O_PATH, for which Node has no constant: a handle to a file or folder without opening its content. */

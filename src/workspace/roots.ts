@@ -1,7 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import { errnoOf, isMissing } from '../model/errno.ts';
-import { Fault } from '../model/fault.ts';
+import { errnoOf, Fault, isMissing } from '../model/fault.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
 import {

@@ -1,6 +1,6 @@
 import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, parse, resolve, sep } from 'node:path';
-import { errnoOf } from '../model/errno.ts';
+import { errnoOf } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import { type NameComparison, partsBelow } from './lexical.ts';
 import { type RecentFolders, SharedDirectory } from './pinned.ts';

@@ -3,7 +3,7 @@ import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSyn
 import { join } from 'node:path';
 import { openDisk } from '../../src/disk/context.ts';
 import { retain } from '../../src/disk/publication.ts';
-import { errnoOf } from '../../src/model/errno.ts';
+import { errnoOf } from '../../src/model/fault.ts';
 
 const { root, home } = JSON.parse(process.argv[2] ?? '') as { readonly root: string; readonly home: string };
 const file = join(root, 'f');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 import { onTestFinished } from 'vitest';
-import { errnoOf } from '../../src/model/errno.ts';
+import { errnoOf } from '../../src/model/fault.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 // The folder is inside the project, so that the bundles find its packages. Each test process has its own.

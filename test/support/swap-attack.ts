@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { openDisk } from '../../src/disk/context.ts';
-import { errnoOf } from '../../src/model/errno.ts';
+import { errnoOf } from '../../src/model/fault.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { startChild } from './child.ts';
 import {

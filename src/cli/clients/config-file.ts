@@ -19,8 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { errnoOf, isMissing } from '../../model/errno.ts';
-import { Fault } from '../../model/fault.ts';
+import { errnoOf, Fault, isMissing } from '../../model/fault.ts';
 
 const MAX_BYTES = 32 << 20;
 

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isMissing } from '../../model/errno.ts';
+import { isMissing } from '../../model/fault.ts';
 import { shellPrefixScript, WITHOUT_CERTIFICATES } from '../shell-prefix.ts';
 import type { HookFiles } from './hook-settings.ts';
 

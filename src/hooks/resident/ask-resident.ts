@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync
 import { request } from 'node:http';
 import { join } from 'node:path';
 import type { ResidentPlace } from '../../config/resident-place.ts';
-import { isMissing, isTaken } from '../../model/errno.ts';
+import { isMissing, isTaken } from '../../model/fault.ts';
 
 /** The resident to ask. */
 export interface Asked extends ResidentPlace {

@@ -12,7 +12,7 @@ import {
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { ResidentPlace } from '../../config/resident-place.ts';
-import { errnoOf } from '../../model/errno.ts';
+import { errnoOf } from '../../model/fault.ts';
 import { readBody } from '../../wire/http.ts';
 import type { HookAnswer } from '../event.ts';
 import { endStart, isAliveHere } from './ask-resident.ts';

@@ -2,8 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { join } from 'node:path';
 import type { Awaitable } from '../../model/awaitable.ts';
-import { errnoOf, isMissing } from '../../model/errno.ts';
-import { Fault } from '../../model/fault.ts';
+import { errnoOf, Fault, isMissing } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Durability } from '../../model/policy.ts';
 import {

@@ -17,7 +17,7 @@ import {
 import { open } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { promisify } from 'node:util';
-import { errnoOf, isMissing, isTaken } from '../../model/errno.ts';
+import { errnoOf, isMissing, isTaken } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { WholeSync } from '../images.ts';
 import { isAlive, ownerOfThisProcess } from '../owner.ts';

@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import { isMissing, isTaken } from '../../model/errno.ts';
+import { isMissing, isTaken } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { LateImage } from '../images.ts';
 import { beginsWith, startChunks } from './bytes.ts';

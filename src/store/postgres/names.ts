@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { isMissing, isTaken } from '../../model/errno.ts';
-import { Fault } from '../../model/fault.ts';
+import { Fault, isMissing, isTaken } from '../../model/fault.ts';
 
 /** Fields whose text, or list of texts, is a path in a workspace. */
 const PATH_FIELDS: ReadonlySet<string> = new Set(['root', 'key', 'keys', 'movedTo', 'locked']);

@@ -12,10 +12,9 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { errnoOf, isMissing } from '../../model/errno.ts';
-import { Fault } from '../../model/fault.ts';
+import { SharedRun } from '../../model/awaitable.ts';
+import { errnoOf, Fault, isMissing } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
-import { SharedRun } from '../../model/shared-run.ts';
 import { makeFolder } from '../prepare-home.ts';
 import type { ChainLink } from '../store.ts';
 import {

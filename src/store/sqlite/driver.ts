@@ -2,8 +2,7 @@ import { closeSync, openSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 import { openProcessLock, type ProcessLock } from '../../lock/process-lock.ts';
-import { errnoOf } from '../../model/errno.ts';
-import { Fault } from '../../model/fault.ts';
+import { errnoOf, Fault } from '../../model/fault.ts';
 import { CHAIN_START } from '../chain.ts';
 import { localOwner } from '../owner.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SharedRun } from './shared-run.ts';
+import { SharedRun } from './awaitable.ts';
 
 /** Work that ends when the test calls one of `ends`. */
 function manual(): { readonly work: () => Promise<void>; readonly ends: ((error?: Error) => void)[] } {

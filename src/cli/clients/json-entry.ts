@@ -1,10 +1,10 @@
-import { cannotEdit, type EditedConfig, edited, spliced } from './edit.ts';
+import { cannotEdit, type EditedConfig, edited, type Splice, spliced } from './edit.ts';
 import { fillEmpty, insertFirst, newMember, removeMember } from './json-members.ts';
 import { scanJson } from './json-scan.ts';
 import { compact, isObject, type JsonStyle, type JsonValue, pretty, styleOf } from './json-style.ts';
-import { startsAnother, whyLeftAlone } from './launch.ts';
+import { type Launch, needsNoProxy, similarServer, startsAnother, whyLeftAlone } from './launch.ts';
 import { type ConfigNode, type MemberNode, memberOf, type ObjectNode, ScanProblem } from './node.ts';
-import { type CommandNodes, wordsOf } from './wrap.ts';
+import { type CommandNodes, isOurs, unwrapCommand, wordsOf, wrapCommand } from './wrap.ts';
 
 /** An entry: its keys and values, in order. */
 export type JsonEntry = { readonly [key: string]: JsonValue };
@@ -79,7 +79,7 @@ interface Document {
 }
 
 /** Parses the document and refuses one that cannot be edited without guessing. */
-export function withDocument(
+function withDocument(
   text: string,
   { servers: key }: { readonly servers: string },
   edit: (document: Document) => EditedConfig,
@@ -207,17 +207,55 @@ function serversText(
   return `{${eol}${indent}${unit}${JSON.stringify(place.name)}: ${value}${eol}${indent}}`;
 }
 
-/** The command of the entry `place.name`; undefined if the entry is missing or has no command. */
-export function jsonCommand(
+/** Puts our proxy before the command of an existing entry. Wrapping twice changes only the folder. */
+export function wrapJsonEntry(text: string, place: EntryPlace, prefix: Launch): EditedConfig {
+  return withDocument(text, place, ({ servers }) => {
+    const entry = servers === undefined ? undefined : memberOf(servers, place.name);
+    if (entry === undefined) {
+      const names = (servers?.members ?? []).map(({ key }) => key);
+      return cannotEdit(
+        `there is no server "${place.name}" under "${place.servers}"${similarServer(place.name, names)}`,
+      );
+    }
+    const nodes = jsonCommandOf(entry);
+    if (nodes === undefined)
+      return cannotEdit(`"${place.name}" has no command that a proxy could start`, text, entry.from);
+    if (isOurs(nodes)) return cannotEdit(needsNoProxy(place.name), text, entry.from);
+    const wrapped = unwrapCommand(text, nodes);
+    if (wrapped !== undefined) return wrapJsonEntry(spliced(text, wrapped), place, prefix);
+    return edited(
+      spliced(
+        text,
+        wrapCommand(text, nodes, prefix, (word) => JSON.stringify(word)),
+      ),
+    );
+  });
+}
+
+/** Removes our proxy from every entry that has it, or only from the named one. */
+export function unwrapJsonEntries(
   text: string,
-  place: { readonly servers: string; readonly name: string },
-): CommandNodes | undefined {
+  place: Partial<EntryPlace> & { servers: string },
+): EditedConfig {
+  return withDocument(text, place, ({ servers }) => {
+    const splices = (servers?.members ?? [])
+      .filter(({ key }) => place.name === undefined || key === place.name)
+      .flatMap((entry): readonly Splice[] => {
+        const nodes = jsonCommandOf(entry);
+        return nodes === undefined ? [] : (unwrapCommand(text, nodes) ?? []);
+      });
+    return edited(spliced(text, splices));
+  });
+}
+
+/** The command of the entry `place.name`; undefined if the entry is missing or has no command. */
+export function jsonCommand(text: string, place: EntryPlace): CommandNodes | undefined {
   const entry = entryOf(text, place);
   return entry === undefined ? undefined : jsonCommandOf(entry);
 }
 
 /** The command of an entry in a JSON file; undefined if it has none, or if it is not literal. */
-export function jsonCommandOf(entry: MemberNode): CommandNodes | undefined {
+function jsonCommandOf(entry: MemberNode): CommandNodes | undefined {
   if (entry.value.kind !== 'object') return undefined;
   const command = memberOf(entry.value, 'command')?.value;
   const args = memberOf(entry.value, 'args')?.value;
@@ -233,10 +271,7 @@ export interface EntryEnvironment {
 }
 
 /** The variables that an entry in a JSON file sets; opencode calls them `environment`. */
-export function jsonEnvironment(
-  text: string,
-  place: { readonly servers: string; readonly name: string },
-): EntryEnvironment {
+export function jsonEnvironment(text: string, place: EntryPlace): EntryEnvironment {
   const entry = entryOf(text, place)?.value;
   const node =
     entry?.kind === 'object' ? (memberOf(entry, 'env') ?? memberOf(entry, 'environment'))?.value : undefined;
@@ -257,10 +292,7 @@ export function jsonNames(text: string, servers: string): readonly string[] {
   return serversOf(text, servers)?.members.map(({ key }) => key) ?? [];
 }
 
-function entryOf(
-  text: string,
-  place: { readonly servers: string; readonly name: string },
-): MemberNode | undefined {
+function entryOf(text: string, place: EntryPlace): MemberNode | undefined {
   const servers = serversOf(text, place.servers);
   return servers === undefined ? undefined : memberOf(servers, place.name);
 }

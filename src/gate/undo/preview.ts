@@ -5,7 +5,7 @@ import { byteSize } from '../../report/amounts.ts';
 import { hasNoLines } from '../../text/decode.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import type { World } from '../world.ts';
-import { type FoundChange, fileMoves, presentBytes } from './check.ts';
+import { type FoundChange, fileMoves, presentBytes } from './found-changes.ts';
 
 /** Diffs of at most this many files are shown, the rest is counted: an answer with more would not be read. */
 const MAX_DIFFS = 100;

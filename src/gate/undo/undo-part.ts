@@ -14,7 +14,7 @@ import { carryOut } from '../carry-out.ts';
 import { lockKeys } from '../keys.ts';
 import { foundAt } from '../step.ts';
 import type { World } from '../world.ts';
-import type { FoundChange } from './check.ts';
+import type { FoundChange } from './found-changes.ts';
 import { stepsFor } from './undo.ts';
 
 /** Selects one hunk of a change to one file. */

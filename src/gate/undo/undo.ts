@@ -15,7 +15,8 @@ import { areIndependent, type RestorePlace, restoreSteps } from '../restore-many
 import { type Step, sideAt, worldFor } from '../step.ts';
 import { listingFingerprint } from '../tree-step.ts';
 import type { World } from '../world.ts';
-import { checkSteps, type FoundChange, mergedCall, presentBytes, SeenBefore } from './check.ts';
+import { checkSteps, mergedCall, SeenBefore } from './check.ts';
+import { type FoundChange, presentBytes } from './found-changes.ts';
 import { foldersInUse, isFolderToGo, previewDiff } from './preview.ts';
 
 /**

@@ -1,24 +1,18 @@
-import { randomBytes } from 'node:crypto';
 import type { Counterpart } from '../gate/claims.ts';
 import { Gate } from '../gate/gate.ts';
 import type { World } from '../gate/world.ts';
-import { endOfKeptPart, keptPart, newestCut } from '../history/client-rewind.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import type { Claim, ClaimOptions } from '../model/claim.ts';
-import { SESSION_CONTINUED } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Notice } from '../model/results.ts';
 import type { Session, SignalOption } from '../model/session.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
-import { checkedTurn, type TurnMark } from '../model/turn.ts';
+import type { TurnMark } from '../model/turn.ts';
 import type { Outcome } from '../model/verdict.ts';
-import { gitPosition } from '../process/git-position.ts';
-import { walkEntries } from '../store/store.ts';
-import { transcriptsBeside, transcriptTail } from '../store/transcript-file.ts';
-import { withoutSecrets } from '../text/secrets.ts';
 import { claim, endTurn, othersAtWork, release, releaseWithin } from './claim.ts';
+import { Conversation } from './conversation.ts';
 import { confirms } from './status.ts';
 
 /** The relation of a new session to its parent: a sub-agent or, if `forked`, a copy. */
@@ -37,16 +31,6 @@ export interface SessionHost {
   open(id: string | undefined, like: Kinship): Promise<Session & SessionLife>;
   closed(session: SessionLife, idle: Promise<void> | undefined): Promise<void>;
 }
-
-/** Size of the transcript's end that is read. It holds the last two prompts, unless a turn was very long. */
-const MAX_TAIL_BYTES = 4 << 20;
-/** The first record of a transcript holds the instructions of its client. */
-const MAX_HEAD_BYTES = 1 << 20;
-
-/** Number of a session's earlier turns that are searched for an id. */
-const MAX_SEARCHED = 1000;
-/** Number of entries about processes that may join a session between two reports of one event. */
-const MAX_JOINING = 20;
 
 /** A session from opening to end: its sightings, its forks and its running operations. */
 export class SessionLife {
@@ -253,140 +237,4 @@ export class SessionLife {
     if (outcome.ok) return outcome;
     return { ok: false, ...(await this.gate.refusals.record(outcome)) };
   }
-}
-
-/** The events of a session's conversation: turns, compaction, resuming, rewinding. Each writes a journal entry. */
-class Conversation {
-  readonly #world: World;
-  readonly #ledger: Ledger;
-  /** The last turn begun. Its entry is recorded before any entry within it. */
-  #begun: { readonly turn: string; readonly recorded: Promise<void> } | undefined;
-
-  constructor(world: World, ledger: Ledger) {
-    this.#world = world;
-    this.#ledger = ledger;
-  }
-
-  /** Begins a turn. If the session used the id before, in any process, that turn continues. */
-  async beginTurn(mark: TurnMark): Promise<void> {
-    const checked = checkedTurn(withoutTokens(mark));
-    if (this.#begun?.turn !== checked.turn)
-      this.#begun = { turn: checked.turn, recorded: this.#recordTurn(checked) };
-    const { turn, recorded } = this.#begun;
-    try {
-      await recorded;
-    } catch (error) {
-      if (this.#begun?.turn === turn) this.#begun = undefined;
-      throw error;
-    }
-  }
-
-  async continueTurn(): Promise<void> {
-    if (this.#ledger.turn !== undefined) return;
-    const { session } = this.#ledger;
-    const [last] = await this.#world.store.entries({ session, kinds: ['turn'], limit: 1 });
-    this.#ledger.turn = last?.turn;
-  }
-
-  async checkpoint(label: string): Promise<{ readonly turn: string }> {
-    if (typeof label !== 'string') throw new Fault('MISUSE', 'the label of a checkpoint must be a text');
-    const turn = `t${randomBytes(5).toString('hex')}`;
-    await this.beginTurn({ turn, label });
-    return { turn };
-  }
-
-  /** Joins the present turn of the parent conversation, for a sub-agent. */
-  continueTurnOf(parent: Conversation): void {
-    this.#ledger.turn = parent.#ledger.turn;
-  }
-
-  async compacted(): Promise<void> {
-    await this.#ledger.compacted();
-    await this.#note('compacted');
-  }
-
-  async resumed(): Promise<void> {
-    await this.#ledger.verify((sighting) => confirms(this.#world, sighting));
-    await this.#note('resumed');
-  }
-
-  async resumeFrom(transcript: Transcript, options: ResumeOptions): Promise<Resumed> {
-    // Loaded on demand: servers start without it.
-    const { resumeFrom } = await import('./resume-from.ts');
-    const resumed = await resumeFrom(this.#world, this.#ledger, { transcript, options });
-    await this.#note('resumed from a transcript');
-    return resumed;
-  }
-
-  async rewound(toMs: number): Promise<void> {
-    if (!Number.isFinite(toMs)) throw new Fault('MISUSE', 'a moment to rewind to must be a number');
-    await this.#ledger.rewound(toMs);
-    await this.#note('rewound');
-  }
-
-  async rewoundBefore(message: string): Promise<void> {
-    const filter = { session: this.#ledger.session, kinds: ['turn'], limit: MAX_SEARCHED } as const;
-    for await (const { turn = '', atMs } of walkEntries(this.#world.store, filter))
-      if (turn <= message) return this.rewound(atMs - 1);
-    return this.rewound(0);
-  }
-
-  async follow(path: string): Promise<void> {
-    const cut = newestCut(transcriptTail(path, MAX_TAIL_BYTES)) ?? cutBetweenFiles(path);
-    if (cut === undefined) return;
-    const dropped = await this.#ledger.rewound(cut.afterMs, cut.untilMs);
-    if (dropped > 0) await this.#note('rewound');
-  }
-
-  async #recordTurn(mark: TurnMark): Promise<void> {
-    const { store, workspace } = this.#world;
-    const { session } = this.#ledger;
-    if (!(await this.#isKnown(mark.turn))) {
-      const root = workspace.roots[0] ?? '';
-      const git = gitPosition(root);
-      const where = git === undefined ? {} : { git };
-      const entry = { kind: 'turn', atMs: this.#world.now(), session, root, ...mark, ...where } as const;
-      await store.record({ entries: [entry] });
-    }
-    this.#ledger.turn = mark.turn;
-  }
-
-  async #isKnown(turn: string): Promise<boolean> {
-    const filter = { session: this.#ledger.session, kinds: ['turn'], limit: MAX_SEARCHED } as const;
-    for await (const entry of walkEntries(this.#world.store, filter)) if (entry.turn === turn) return true;
-    return false;
-  }
-
-  /** Records an event of the conversation once, even if a client reports it by two events in a row. */
-  async #note(text: string): Promise<void> {
-    const { store, workspace } = this.#world;
-    const { session, author } = this.#ledger;
-    const newest = await store.entries({ session, limit: MAX_JOINING });
-    const last = newest.find((entry) => entry.kind !== 'session' || entry.text !== SESSION_CONTINUED);
-    if (last?.kind === 'session' && last.text === text) return;
-    const root = workspace.roots[0] ?? '';
-    const entry = { kind: 'session', atMs: this.#world.now(), ...author, root, text } as const;
-    await store.record({ entries: [entry] });
-  }
-}
-
-/** The cut before the first record of this file, if its client continues a rewound conversation in a new file. */
-function cutBetweenFiles(path: string): { readonly afterMs: number; readonly untilMs: number } | undefined {
-  const kept = keptPart(transcriptTail(path, MAX_HEAD_BYTES, MAX_HEAD_BYTES));
-  if (kept === undefined) return undefined;
-  const ends = transcriptsBeside(path, kept.thread).flatMap(
-    (other) => endOfKeptPart(kept, transcriptTail(other, MAX_TAIL_BYTES, kept.endByte)) ?? [],
-  );
-  // Without the former file, nothing is known to be in the kept part.
-  return { afterMs: Math.min(...(ends.length === 0 ? [0] : ends)), untilMs: kept.untilMs };
-}
-
-/** Masks tokens before texts are cut: the journal must not hold even the beginning of one. */
-function withoutTokens({ label, prompt, ...mark }: TurnMark): TurnMark {
-  const hidden = (text: string): string => (typeof text === 'string' ? withoutSecrets(text) : text);
-  return {
-    ...mark,
-    ...(label === undefined ? {} : { label: hidden(label) }),
-    ...(prompt === undefined ? {} : { prompt: hidden(prompt) }),
-  };
 }

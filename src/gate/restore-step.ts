@@ -1,7 +1,7 @@
 import type { Staged } from '../disk/content.ts';
 import { putBackFile } from '../disk/put-back.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
-import { movedSightings } from '../ledger/ledger.ts';
+import { movedSightings } from '../ledger/merge-sighting.ts';
 import { NOTHING } from '../model/coverage.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import type { Stamp } from '../model/fingerprint.ts';

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { isStub } from '../judge/facts.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { NewEntry } from '../model/entry.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
@@ -18,7 +17,7 @@ import {
   withoutContext,
   withoutStates,
 } from './memory.ts';
-import { bytesSeenWhole, mergeSighting } from './merge-sighting.ts';
+import { bytesSeenWhole, counts, isAdded, licenses, mergeSighting } from './merge-sighting.ts';
 import { exportSightings, parseSightings } from './sighting-json.ts';
 
 interface LedgerOptions {
@@ -331,20 +330,6 @@ export class Ledger {
   }
 }
 
-function counts(sighting: Sighting): boolean {
-  return sighting.tombstone !== true && !isStub(sighting);
-}
-
-/** True of live sightings, and of tombstones whose file may come back with bytes that were seen. */
-function licenses(sighting: Sighting): boolean {
-  return counts(sighting) || (sighting.tombstone === true && sighting.seenBefore !== undefined);
-}
-
-/** True if `next` adds one live sighting. */
-function isAdded(next: Sighting, old: Sighting | undefined): boolean {
-  return counts(next) && !(old !== undefined && counts(old));
-}
-
 async function confirmed(sightings: readonly Sighting[], check: Check): Promise<Sighting[]> {
   const kept: Sighting[] = [];
   for (const sighting of sightings) if (await check(sighting)) kept.push(sighting);
@@ -384,15 +369,4 @@ export function asOf<T>(ledger: Ledger, times: CallTimes | undefined, work: () =
 export async function sightingsBelow(ledger: Ledger, key: string): Promise<readonly Sighting[]> {
   const prefix = `${key}/`;
   return (await ledger.all()).filter((each) => each.key === key || each.key.startsWith(prefix));
-}
-
-/**
- * Sightings of a moved file or folder under its new key. Marked racy, because a move changes
- * stamps: the next check compares bytes.
- */
-export function movedSightings(
-  sightings: readonly Sighting[],
-  { from, to }: { readonly from: string; readonly to: string },
-): Sighting[] {
-  return sightings.map((seen) => ({ ...seen, key: `${to}${seen.key.slice(from.length)}`, racy: true }));
 }

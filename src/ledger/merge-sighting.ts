@@ -1,3 +1,4 @@
+import { isStub } from '../judge/facts.ts';
 import {
   type Coverage,
   covers,
@@ -173,4 +174,30 @@ function carriedOver(old: Sighting, next: Sighting): Sighting {
   const refused = next.refusedContent ?? (reread ? undefined : old.refusedContent);
   const stamped = next.stamp === undefined ? { stamp: old.stamp, racy: old.racy } : {};
   return { ...next, ...stamped, ...(refused === undefined ? {} : { refusedContent: refused }) };
+}
+
+/** True of a live sighting: neither a tombstone nor a stub. */
+export function counts(sighting: Sighting): boolean {
+  return sighting.tombstone !== true && !isStub(sighting);
+}
+
+/** True of live sightings, and of tombstones whose file may come back with bytes that were seen. */
+export function licenses(sighting: Sighting): boolean {
+  return counts(sighting) || (sighting.tombstone === true && sighting.seenBefore !== undefined);
+}
+
+/** True if `next` adds one live sighting. */
+export function isAdded(next: Sighting, old: Sighting | undefined): boolean {
+  return counts(next) && !(old !== undefined && counts(old));
+}
+
+/**
+ * Sightings of a moved file or folder under its new key. Marked racy, because a move changes
+ * stamps: the next check compares bytes.
+ */
+export function movedSightings(
+  sightings: readonly Sighting[],
+  { from, to }: { readonly from: string; readonly to: string },
+): Sighting[] {
+  return sightings.map((seen) => ({ ...seen, key: `${to}${seen.key.slice(from.length)}`, racy: true }));
 }

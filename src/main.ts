@@ -94,7 +94,7 @@ async function isCommand(name: string): Promise<boolean> {
   const { COMMANDS } = await import('./cli/command-list.ts');
   if (COMMANDS.some((command) => command.name === name)) return true;
   if (!/^\w[\w-]*$/.test(name)) return false;
-  const { canonicalPath } = await import('./records/canonical-path.ts');
+  const { canonicalPath } = await import('./records/scope.ts');
   return canonicalPath(process.cwd(), name).kind === 'missing';
 }
 

@@ -7,7 +7,7 @@ import type { ExpiredWork } from '../process/processes.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Images, ImageUsage } from '../store/images.ts';
 import type { Store } from '../store/store.ts';
-import { canonicalPath } from './canonical-path.ts';
+import { canonicalPath } from './scope.ts';
 
 interface CleanUpRequest {
   /** Used instead of the policy's setting. */

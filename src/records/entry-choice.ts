@@ -3,8 +3,7 @@ import { type Entry, type EntryKind, SESSION_CONTINUED } from '../model/entry.ts
 import { defined } from '../model/record.ts';
 import { entryKeys } from '../store/entry-columns.ts';
 import { type EntryFilter, type Store, walkEntries } from '../store/store.ts';
-import { canonicalPath } from './canonical-path.ts';
-import { isInScope, Scope, type ScopeRequest } from './scope.ts';
+import { canonicalPath, isInScope, Scope, type ScopeRequest } from './scope.ts';
 
 /** The user's choice of entries. */
 export interface EntryRequest extends ScopeRequest {

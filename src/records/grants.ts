@@ -3,9 +3,8 @@ import { relative } from 'node:path';
 import { type ActiveGrant, activeGrants } from '../journal/grants.ts';
 import type { Entry, Grant, NewEntry } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
-import { canonicalPath } from './canonical-path.ts';
 import type { Records } from './records.ts';
-import { isInScope, type Scope } from './scope.ts';
+import { canonicalPath, isInScope, type Scope } from './scope.ts';
 import { surroundings } from './status-views.ts';
 
 /** A grant in the form shown to users. */

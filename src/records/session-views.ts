@@ -6,9 +6,9 @@ import type { NewEntry } from '../model/entry.ts';
 import type { Policy } from '../model/policy.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
-import { canonicalPath } from './canonical-path.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
+import { canonicalPath } from './scope.ts';
 
 /** A session with its newest turn, and on a fleet store where it works. */
 export interface PlacedSession extends SessionRecord {

@@ -6,9 +6,9 @@ import type { SessionRecord } from '../model/session-record.ts';
 import type { Outcome } from '../model/verdict.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { status } from '../session/status.ts';
-import { canonicalPath } from './canonical-path.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
+import { canonicalPath } from './scope.ts';
 import { lastUsedMs, type PlacedSession, placedSessions } from './session-views.ts';
 
 /** The sessions in a scope, and the workspaces that they or the journal name. */

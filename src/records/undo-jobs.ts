@@ -3,10 +3,10 @@ import { newestSelected } from '../journal/undo-history.ts';
 import type { Entry } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { Store } from '../store/store.ts';
-import { canonicalPath } from './canonical-path.ts';
 import { EntryChoice, type EntryRequest } from './entry-choice.ts';
 import { netEffects } from './net-effects.ts';
 import type { Records } from './records.ts';
+import { canonicalPath } from './scope.ts';
 
 /** One undo in one workspace. */
 export interface UndoJob {

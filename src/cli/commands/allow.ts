@@ -1,8 +1,7 @@
 import { Command } from 'commander';
-import { canonicalPath } from '../../records/canonical-path.ts';
 import { type GrantView, giveGrant, grantViews, revokeGrants } from '../../records/grants.ts';
 import { Records } from '../../records/records.ts';
-import { Scope } from '../../records/scope.ts';
+import { canonicalPath, Scope } from '../../records/scope.ts';
 import { pathText, phrase } from '../../report/bounded.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';

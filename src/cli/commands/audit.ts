@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { canonicalPath } from '../../records/canonical-path.ts';
+import { canonicalPath } from '../../records/scope.ts';
 import {
   type AuditedTranscript,
   auditTranscripts,

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Argument, Command, Option } from 'commander';
 import { defined } from '../../model/record.ts';
-import { canonicalPath } from '../../records/canonical-path.ts';
+import { canonicalPath } from '../../records/scope.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import { placesOf, policyOf } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';

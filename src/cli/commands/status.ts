@@ -1,11 +1,10 @@
 import { Command } from 'commander';
 import type { Entry } from '../../model/entry.ts';
 import type { FileStatus, Freshness } from '../../model/results.ts';
-import { canonicalPath } from '../../records/canonical-path.ts';
 import { type StateSize, stateSize } from '../../records/clean-up.ts';
 import { whatOf } from '../../records/entry-words.ts';
 import { Records } from '../../records/records.ts';
-import { Scope } from '../../records/scope.ts';
+import { canonicalPath, Scope } from '../../records/scope.ts';
 import type { PlacedSession } from '../../records/session-views.ts';
 import {
   clientOf,

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { Fault } from '../../model/fault.ts';
 import type { Refusal } from '../../model/verdict.ts';
-import { canonicalPath } from '../../records/canonical-path.ts';
 import { Records } from '../../records/records.ts';
+import { canonicalPath } from '../../records/scope.ts';
 import type { TakenBack } from '../../records/take-back.ts';
 import { type UndoJob, undoJobs } from '../../records/undo-jobs.ts';
 import { harmless } from '../../report/bounded.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { Fault } from '../../model/fault.ts';
-import { canonicalPath } from '../../records/canonical-path.ts';
+import { canonicalPath } from '../../records/scope.ts';
 import { openWorkspace, placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';

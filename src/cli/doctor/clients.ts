@@ -1,6 +1,6 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import { stateFolder } from '../../config/home.ts';
-import { canonicalPath } from '../../records/canonical-path.ts';
+import { canonicalPath } from '../../records/scope.ts';
 import type { Cli } from '../cli.ts';
 import {
   type Client,

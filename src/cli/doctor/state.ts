@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { canonicalPath } from '../../records/canonical-path.ts';
 import {
   exchangeFiles,
   type FolderHealth,
@@ -9,7 +8,7 @@ import {
   lockHealth,
   storeHealth,
 } from '../../records/health.ts';
-import { isInScope } from '../../records/scope.ts';
+import { canonicalPath, isInScope } from '../../records/scope.ts';
 import { byteSize, countOf } from '../../report/amounts.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';

@@ -211,7 +211,7 @@ export class Intercept {
     const { keys } = call;
     const alone = changes(meaning);
     if (alone) void this.#aftermath.drain();
-    const mode = alone ? 'alone' : 'shared';
+    const mode = alone ? 'alone' : 'together';
     return { turn: this.#options.shared.turns.take(alone || reads(meaning) ? keys : [], mode) };
   }
 

@@ -3,7 +3,7 @@ import { ProxyTurns } from './turns.ts';
 
 /** Takes a turn and logs when it was granted. */
 function taker(turns: ProxyTurns, log: string[]) {
-  return async (name: string, keys: string[], mode: 'shared' | 'alone') => {
+  return async (name: string, keys: string[], mode: 'together' | 'alone') => {
     const release = await turns.take(keys, mode);
     log.push(name);
     return release;
@@ -16,7 +16,7 @@ describe('ProxyTurns', () => {
     const log: string[] = [];
     const turns = new ProxyTurns();
     const take = taker(turns, log);
-    const [one, two] = [await take('r1', ['a'], 'shared'), await take('r2', ['a'], 'shared')];
+    const [one, two] = [await take('r1', ['a'], 'together'), await take('r2', ['a'], 'together')];
     const writing = take('w', ['a'], 'alone');
     await settle();
     expect(log).toEqual(['r1', 'r2']);
@@ -32,9 +32,9 @@ describe('ProxyTurns', () => {
     const log: string[] = [];
     const turns = new ProxyTurns();
     const take = taker(turns, log);
-    const reading = await take('r1', ['a'], 'shared');
+    const reading = await take('r1', ['a'], 'together');
     const writing = take('w', ['a'], 'alone');
-    const later = take('r2', ['a'], 'shared');
+    const later = take('r2', ['a'], 'together');
     expect(turns.takeNow(['a'])).toBeUndefined();
     reading();
     (await writing)();
@@ -54,7 +54,7 @@ describe('ProxyTurns', () => {
     const take = taker(turns, log);
     const calls = Array.from({ length: 40 }, async (_, n) => {
       const keys = n % 2 === 0 ? ['a', 'b', 'c'] : ['c', 'b', 'a'];
-      const release = await take(String(n), keys, n % 3 === 0 ? 'shared' : 'alone');
+      const release = await take(String(n), keys, n % 3 === 0 ? 'together' : 'alone');
       await settle();
       release();
     });

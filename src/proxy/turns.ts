@@ -1,4 +1,4 @@
-import { KeyedMutex } from '../model/keyed-mutex.ts';
+import { KeyedMutex, type LockMode } from '../model/keyed-mutex.ts';
 
 /**
  * Turns at files, by key: calls that only read share a turn; a call that changes a file has it
@@ -9,9 +9,8 @@ export class ProxyTurns {
   readonly #files = new KeyedMutex<string>();
 
   /** Waits for a turn at all keys; the returned function releases them. Joins the queues synchronously. */
-  async take(keys: readonly string[], mode: 'shared' | 'alone'): Promise<() => void> {
-    const sharing = mode === 'alone' ? 'alone' : 'together';
-    const held = await Promise.all([...new Set(keys)].map((key) => this.#files.acquire(key, sharing)));
+  async take(keys: readonly string[], mode: LockMode): Promise<() => void> {
+    const held = await Promise.all([...new Set(keys)].map((key) => this.#files.acquire(key, mode)));
     return () => {
       for (const release of held) release?.();
     };

@@ -1,4 +1,16 @@
+import { Buffer } from 'node:buffer';
+import { FileSystemClock } from '../disk/clock.ts';
+import { readSnapshot } from '../disk/read.ts';
 import { type Entry, type Side, sameSide } from '../model/entry.ts';
+import { Fault } from '../model/fault.ts';
+import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
+import type { Policy } from '../model/policy.ts';
+import { byteSize } from '../report/amounts.ts';
+import { pathText } from '../report/bounded.ts';
+import type { Images } from '../store/images.ts';
+import { hasNoLines } from '../text/decode.ts';
+import { maskedDiff } from '../text/unified.ts';
+import { Workspace } from '../workspace/workspace.ts';
 
 /** The combined effect of several changes on one path. */
 export interface NetEffect {
@@ -46,3 +58,154 @@ function rootOf(key: string, relative: string): string | undefined {
   if (!key.endsWith(`/${relative}`)) return undefined;
   return key.slice(0, -relative.length - 1) || '/';
 }
+
+/** The change of one path: a unified diff, or a sentence where there are no lines to show. */
+export interface PathDiff {
+  readonly text: string;
+  readonly truncated: boolean;
+}
+
+/** Larger files are only named: both sides would have to be in memory. */
+const MAX_BYTES = 32 << 20;
+const NOTHING = Buffer.alloc(0);
+
+/** The bytes of one side of a change, or the reason why they are missing. */
+type FoundBytes = { readonly bytes: Uint8Array } | { readonly missing: string };
+
+export interface PathDiffOptions {
+  readonly maxLines: number;
+  /** The setting for secrets; default: masked. */
+  readonly secrets?: Policy['secrets'];
+}
+
+export async function diffOf(
+  images: Images,
+  effect: NetEffect,
+  { maxLines, secrets = 'mask' }: PathDiffOptions,
+): Promise<PathDiff> {
+  const { before, after } = effect;
+  const folder = folderLine(effect);
+  if (folder !== undefined) return { text: folder, truncated: false };
+  const head = [
+    `--- ${nameOf('a', before, effect)}`,
+    `+++ ${nameOf('b', after, effect)}`,
+    ...modeLine(before, after),
+  ];
+  const said = sentence(before, after);
+  if (said !== undefined) return { text: [...head, said].join('\n'), truncated: false };
+  const bytes: Uint8Array[] = [];
+  for (const side of [before, after]) {
+    if (side.kind !== 'file') bytes.push(NOTHING);
+    else {
+      const found = await findBytes(images, side.fingerprint, effect);
+      if ('missing' in found) return { text: [...head, `(${found.missing})`].join('\n'), truncated: true };
+      bytes.push(found.bytes);
+    }
+  }
+  const [was = NOTHING, is = NOTHING] = bytes;
+  if (bytes.some((each) => each.includes(0) || hasNoLines(each))) {
+    const sizes = `${byteSize(was.byteLength)} before, ${byteSize(is.byteLength)} after`;
+    return { text: [...head, `(not text: ${sizes})`].join('\n'), truncated: true };
+  }
+  const { text, truncated } = maskedDiff<Uint8Array>(was, is, { maxLines, secrets, path: effect.relative });
+  return { text: [...head, ...(text === '' ? [] : [text])].join('\n'), truncated };
+}
+
+/** The line for a folder that was created, removed or given other permissions. */
+function folderLine({ relative, before, after }: NetEffect): string | undefined {
+  const path = pathText(relative);
+  if (before.kind === 'absent' && after.kind === 'directory') return `new folder ${path}`;
+  if (before.kind === 'directory' && after.kind === 'absent') return `folder ${path} removed`;
+  if (before.kind !== 'directory' || after.kind !== 'directory') return undefined;
+  return `folder ${path}, mode ${before.mode.toString(8)} to ${after.mode.toString(8)}`;
+}
+
+function nameOf(letter: 'a' | 'b', side: Side, { relative }: NetEffect): string {
+  return side.kind === 'absent' ? '/dev/null' : pathText(`${letter}/${relative}`);
+}
+
+function modeLine(before: Side, after: Side): string[] {
+  if (before.kind !== 'file' || after.kind !== 'file' || before.mode === after.mode) return [];
+  return [`mode ${before.mode.toString(8)} to ${after.mode.toString(8)}`];
+}
+
+/** The sentence for a change that cannot be shown as lines; undefined if it can. */
+function sentence(before: Side, after: Side): string | undefined {
+  for (const side of [before, after])
+    if (side.kind === 'file' && side.fingerprint.size > MAX_BYTES)
+      return `(too large to compare: ${byteSize(side.fingerprint.size)})`;
+  if ([before, after].every((side) => side.kind === 'file' || side.kind === 'absent')) return undefined;
+  return `(${describeSide(before)} became ${describeSide(after)})`;
+}
+
+/** A side of a change in a few words. */
+export function describeSide(side: Side): string {
+  switch (side.kind) {
+    case 'absent':
+      return 'nothing';
+    case 'file':
+      return `a file of ${byteSize(side.fingerprint.size)}`;
+    case 'link':
+      return `a link to ${pathText(side.target)}`;
+    case 'directory':
+      return 'a folder';
+    default:
+      return side satisfies never;
+  }
+}
+
+/**
+ * Finds bytes by their fingerprint: among the images, or in the file itself if it is unchanged. Only bytes that a later
+ * change displaced are among the images; the newest ones are on disk.
+ */
+export async function findBytes(
+  images: Images,
+  wanted: Fingerprint,
+  at: { readonly root: string; readonly key: string },
+): Promise<FoundBytes> {
+  try {
+    if (await images.has(wanted.sha256)) return { bytes: await images.read(wanted) };
+    const live = await readLive(at, wanted.size);
+    const isSame = 'bytes' in live && sameFingerprint(live.fingerprint, wanted);
+    if (isSame) return { bytes: live.bytes };
+    const keeper = await images.keeper?.(wanted.sha256);
+    return {
+      missing:
+        keeper === undefined ? 'its bytes are no longer kept' : `its bytes are only on the machine ${keeper}`,
+    };
+  } catch (error) {
+    if (error instanceof Fault) return { missing: error.message };
+    throw error;
+  }
+}
+
+/** A file as it is on disk. A path that leads out of its root is missing. */
+export async function readLive(
+  { root, key }: { readonly root: string; readonly key: string },
+  maxBytes: number,
+): Promise<{ readonly bytes: Uint8Array; readonly fingerprint: Fingerprint } | { readonly missing: string }> {
+  const workspace = Workspace.open([root]);
+  const clock = new FileSystemClock();
+  try {
+    const outcome = workspace.locate(key, 'read', 'parents');
+    if (!outcome.ok) return { missing: 'it is not in the workspace' };
+    const { place } = outcome.located;
+    try {
+      const snapshot = await readSnapshot(place, { clock, maxBytes });
+      return 'problem' in snapshot ? { missing: PROBLEMS[snapshot.problem] } : snapshot;
+    } finally {
+      place.dir.close();
+    }
+  } finally {
+    clock.close();
+    workspace.close();
+  }
+}
+
+const PROBLEMS = {
+  missing: 'there is no such file now',
+  swapped: 'it is a link now',
+  kind: 'it is not a file now',
+  'too-large': 'it is too large to show',
+  denied: 'it cannot be read',
+} as const;

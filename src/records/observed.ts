@@ -3,7 +3,7 @@ import { type EntryFilter, walkEntries } from '../store/store.ts';
 import { decodeText } from '../text/decode.ts';
 import { lostChanges } from '../text/lost-change.ts';
 import { absolutePathOf } from './entry-words.ts';
-import { findBytes } from './path-diff.ts';
+import { findBytes } from './net-effects.ts';
 import type { Records } from './records.ts';
 
 /** A call that would have been refused, had the policy not only observed. */

@@ -7,7 +7,7 @@ import type { FleetView } from '../store/state.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 import type { EntryChoice } from './entry-choice.ts';
 import type { NetEffect } from './net-effects.ts';
-import { diffOf, type PathDiff, type PathDiffOptions } from './path-diff.ts';
+import { diffOf, type PathDiff, type PathDiffOptions } from './net-effects.ts';
 
 /** The location of the state. */
 export interface RecordsPlace {

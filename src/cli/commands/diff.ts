@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import type { Entry } from '../../model/entry.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
+import type { PathDiff } from '../../records/net-effects.ts';
 import { type NetEffect, netEffects, withoutImplied } from '../../records/net-effects.ts';
-import type { PathDiff } from '../../records/path-diff.ts';
 import { Records } from '../../records/records.ts';
 import { paintDiff } from '../../report/human.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';

@@ -8,7 +8,7 @@ import { decodeText } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';
 import { lineCount } from '../../text/lines.ts';
 import { blame } from '../blame.ts';
-import { readLive } from '../path-diff.ts';
+import { readLive } from '../net-effects.ts';
 import { findTitle, type ViewSources, viewText } from './entry-views.ts';
 import { feedRow } from './feed.ts';
 import type { FilePicture, Strip } from './view-data.ts';

@@ -206,9 +206,9 @@ function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
 
 /** Logs for the user how to approve a change; the agent is only told to ask the user. */
 function logApproval(answer: ToolAnswer, log: (line: string) => void): void {
-  const outcome: Readonly<Record<string, unknown>> = { ...answer.outcome };
-  const { detail, path } = { detail: outcome['detail'], path: outcome['path'] };
-  if (answer.ok || !isRecord(detail) || detail['reason'] !== 'approval') return;
+  if (answer.ok) return;
+  const { detail, path }: Readonly<Record<string, unknown>> = { ...answer.outcome };
+  if (!isRecord(detail) || detail['reason'] !== 'approval') return;
   log(`a change waits for your approval: lookfirst allow ${JSON.stringify(path ?? '')} --once`);
 }
 

@@ -183,15 +183,15 @@ type Row = [
 
 type Common = 'key' | 'fingerprint' | 'stamp' | 'racy' | 'coverage' | 'totalLines' | 'flags' | 'how' | 'atMs';
 /** Only plain JSON values. */
-type Others = Omit<Sighting, Common>;
+type Others = Omit<Sighting, Common> & { readonly key?: string };
 
 const CLAMPED = 1;
 const REDACTED = 2;
 const NOT_TEXT = 4;
 const UNVERIFIED = 8;
 
-/** Serialises a sighting without its key. */
-export function sightingText(sighting: Sighting): string {
+/** Serialises a sighting without its key. A store whose column cannot hold the key adds it here. */
+export function sightingText(sighting: Sighting, added?: { readonly key: string }): string {
   const { key: _, fingerprint, stamp, racy, coverage, totalLines, flags, how, atMs, ...others } = sighting;
   const row: Row = [
     fingerprint ? [fingerprint.sha256, fingerprint.size] : 0,
@@ -203,7 +203,7 @@ export function sightingText(sighting: Sighting): string {
     how,
     atMs,
   ];
-  if (hasAny(others)) row.push(others);
+  if (added !== undefined || hasAny(others)) row.push({ ...others, ...added });
   return JSON.stringify(row);
 }
 

@@ -253,12 +253,22 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
   },
   LF003: { reason: 'outdated', text: 'another process has written for this session' },
   '55P03': { reason: 'busy', text: 'another process holds a lock in the fleet store for too long' },
+  '40P01': { reason: 'busy', text: 'two processes blocked each other in the fleet store: try again' },
+  '53300': {
+    reason: 'busy',
+    text: 'the fleet store has no free connection: raise its limit, or put PgBouncer in front of it',
+  },
+  '54000': { reason: 'too-long', text: 'a session id or the path of a root is too long for the fleet store' },
+  '57014': { reason: 'timeout', text: 'the fleet store cancelled a statement: raise its statement_timeout' },
   '42P01': { reason: 'missing', text: 'a table of the fleet store does not exist' },
-  '28': { reason: 'refused', text: 'the fleet store refused the user name or password' },
-  '3D': { reason: 'unopenable', text: 'the database of the fleet store does not exist' },
-  '42501': { reason: 'read-only', text: 'the user of the fleet store has no permission for this' },
-  '53100': { reason: 'full', text: 'the disk of the fleet store is full' },
-  '25006': { reason: 'read-only', text: 'the fleet store is read-only' },
+  '28': { reason: 'refused', text: 'the fleet store refused the user name or password: check its URL' },
+  '3D': { reason: 'unopenable', text: 'the database of the fleet store does not exist: create it' },
+  '42501': {
+    reason: 'read-only',
+    text: 'the user of the fleet store has no permission for this: give it the rights of a writer (docs/fleet.md)',
+  },
+  '53100': { reason: 'full', text: 'the disk of the fleet store is full: make room there' },
+  '25006': { reason: 'read-only', text: 'the fleet store is read-only: connect to its primary server' },
 };
 
 function faultOf(cause: unknown, loss: Loss): Fault {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -83,6 +83,21 @@ export function checkWorkspaceName(name: string): void {
     'CONFIG_INVALID',
     `a workspace is named by letters, digits and . _ @ + -, at most 100: ${JSON.stringify(name)}`,
   );
+}
+
+/** An index of PostgreSQL holds rows of at most 2,700 bytes, and a path may have 4,096. */
+const MAX_INDEXED_BYTES = 1000;
+const HASHED = '\u0001#';
+
+/** A column's text for an index: a long one is represented by its hash. */
+export function indexKey(text: string): string {
+  // A UTF-16 unit has at most three bytes.
+  if (text.length * 3 <= MAX_INDEXED_BYTES || Buffer.byteLength(text) <= MAX_INDEXED_BYTES) return text;
+  return HASHED + hash('sha256', text);
+}
+
+export function isHashedKey(text: string): boolean {
+  return text.startsWith(HASHED);
 }
 
 function isIn(path: string, root: string): boolean {

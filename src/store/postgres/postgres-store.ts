@@ -20,7 +20,7 @@ import type {
 } from '../store.ts';
 import { closedFault, type PostgresConnection } from './connection.ts';
 import type { Row } from './driver.ts';
-import type { Names } from './names.ts';
+import { indexKey, isHashedKey, type Names } from './names.ts';
 import { CHAIN_IDLE_MS, postgresEntriesQuery, RecordWriter, type StoreContext } from './record-writer.ts';
 import { dayOf, makePartitions } from './schema.ts';
 import { RecentFollower, SeenCache, TRUSTED_MS } from './seen-cache.ts';
@@ -75,7 +75,7 @@ export class PostgresStore implements Store {
     const rows = await this.#repeat(
       'lf_recall',
       `select key, seen, machine from ${this.#s}.sightings where session = $1 and key = any($2::text[])`,
-      [column(session), keys.map((key) => column(this.#names.stored(key)))],
+      [column(session), this.#indexKeys(keys)],
     );
     const found = rows.map((row) => this.#sighting(row));
     return new Map(found.map((sighting) => [sighting.key, sighting]));
@@ -156,7 +156,7 @@ export class PostgresStore implements Store {
          select c.seq, c.at_ms, c.kind, c.session, c.root, c.path, c.change, c.rest, c.hash
          from ${this.#s}.touches t join ${this.#s}.entries c on c.seq = t.seq and c.at_ms = t.at_ms
          where t.key = k.key and c.kind = 'change' order by t.seq desc limit 1) e`,
-      [keys.map((key) => column(this.#names.stored(key)))],
+      [this.#indexKeys(keys)],
     );
     const found = rows.map(({ place, ...row }) => {
       const entry = this.#localEntry(entryFrom(row));
@@ -349,9 +349,15 @@ export class PostgresStore implements Store {
 
   /** Converts a row. A stamp is valid only on the machine that took it. */
   #sighting(row: Row): Sighting {
-    const key = this.#names.local(fromColumn(String(row['key'])));
-    const sighting = sightingFrom(key, String(row['seen']));
+    const stored = String(row['key']);
+    // The text of a sighting has the key itself if the column has its hash.
+    const kept = sightingFrom(isHashedKey(stored) ? '' : fromColumn(stored), String(row['seen']));
+    const sighting = { ...kept, key: this.#names.local(kept.key) };
     return row['machine'] === this.#names.here ? sighting : { ...sighting, stamp: undefined, racy: true };
+  }
+
+  #indexKeys(keys: readonly string[]): readonly string[] {
+    return keys.map((key) => indexKey(column(this.#names.stored(key))));
   }
 
   #localEntry(entry: Entry): Entry {

@@ -15,7 +15,7 @@ import {
 import type { Basis, EntryFilter, Writes } from '../store.ts';
 import type { PgValue } from './driver.ts';
 import { type Fence, type Heart, Moment } from './heart.ts';
-import type { Names } from './names.ts';
+import { indexKey, isHashedKey, type Names } from './names.ts';
 
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
@@ -142,8 +142,9 @@ export class RecordWriter {
     for (const { session, sighting } of sightings) {
       const s = column(session);
       seenBy.add(s);
-      const k = column(names.stored(sighting.key));
-      newest.set(`${s}\0${k}`, { s, k, v: sightingText(sighting) });
+      const key = names.stored(sighting.key);
+      const k = indexKey(column(key));
+      newest.set(`${s}\0${k}`, { s, k, v: sightingText(sighting, isHashedKey(k) ? { key } : undefined) });
     }
     for (const { session } of forget) seenBy.add(column(session));
     if (newest.size > 0) record['sightings'] = [...newest.values()];
@@ -151,7 +152,7 @@ export class RecordWriter {
     if (forget.length > 0)
       record['forget'] = forget.map(({ session, key }) => ({
         s: column(session),
-        ...(key === undefined ? {} : { k: column(names.stored(key)) }),
+        ...(key === undefined ? {} : { k: indexKey(column(names.stored(key))) }),
       }));
   }
 
@@ -204,7 +205,7 @@ export class RecordWriter {
   #entryOf(entry: NewEntry): object {
     const stored = inCanonicalOrder(this.#storedEntry(entry));
     const [, a, k, s, r, p, c, t] = entryValues(stored, CHAIN_START);
-    const o = touchedKeys(stored);
+    const o = touchedKeys(stored).map(indexKey);
     return { a, k, s, r, p, c, t, j: JSON.stringify(stored), ...(o.length === 0 ? {} : { o }) };
   }
 
@@ -304,6 +305,13 @@ function ranges(number: string, filter: EntryFilter, bind: Bind): readonly strin
   return [...clauses, `tx >= ${bind(from)}::text::xid8 and tx < ${bind(to)}::text::xid8`];
 }
 
+interface KeysFilter {
+  readonly columns: readonly string[];
+  readonly schema: string;
+  readonly kinds: EntryFilter['kinds'];
+  readonly bind: Bind;
+}
+
 interface PathBinding {
   readonly schema: string;
   readonly names: Names;
@@ -316,8 +324,8 @@ function pathClauses({ schema, names, bind }: PathBinding, filter: EntryFilter):
   const clauses = near === undefined ? [] : [nearClause(stored(near), bind)];
   for (const wanted of [keys, key === undefined ? undefined : [key]]) {
     if (wanted === undefined) continue;
-    const list = `${bind(stored(wanted).map(column))}::text[]`;
-    clauses.push(keysClause(list, { schema, kinds }));
+    const columns = stored(wanted).map(column);
+    clauses.push(keysClause({ columns, schema, kinds, bind }));
   }
   return clauses;
 }
@@ -338,11 +346,10 @@ function nearClause(folders: readonly string[], bind: Bind): string {
   );
 }
 
-function keysClause(
-  keys: string,
-  { schema, kinds }: { readonly schema: string; readonly kinds: EntryFilter['kinds'] },
-): string {
-  const touched = `seq in (select seq from ${schema}.touches where key = any(${keys}))`;
+function keysClause({ columns, schema, kinds, bind }: KeysFilter): string {
+  const keys = bind(columns.map(indexKey));
+  const touched = `seq in (select seq from ${schema}.touches where key = any(${keys}::text[]))`;
   const isIndexed = kinds?.every((kind) => INDEXED.has(kind)) ?? false;
-  return isIndexed ? touched : `(${touched} or rtrim(root, '/') || '/' || path = any(${keys}))`;
+  if (isIndexed) return touched;
+  return `(${touched} or rtrim(root, '/') || '/' || path = any(${bind(columns)}::text[]))`;
 }

@@ -6,7 +6,7 @@ import { INTERNAL_ERROR, SESSION_NOT_FOUND } from '../wire/rpc.ts';
 import { ENDPOINT_PATH, type Endpoint, namedIn } from './front-endpoint.ts';
 import { ProcessEndpoint } from './front-process.ts';
 import { RelayEndpoint } from './front-relay.ts';
-import { type GateOptions, gateFor } from './gate-options.ts';
+import { type GateOptions, gateFor } from './intercept-options.ts';
 import { MAX_MESSAGE_BYTES } from './lines.ts';
 import type { UpstreamChoice } from './upstream.ts';
 import { stdioOptions } from './upstream-stdio.ts';

@@ -11,7 +11,7 @@ import { chooseSession, type SessionChoice, subAgentChoice } from '../tools/sess
 import { EndSignals } from '../wire/end-signals.ts';
 import { beginsMessage, errorLine, INVALID_REQUEST, isSpace } from '../wire/rpc.ts';
 import { HTTP_SESSION } from './front-endpoint.ts';
-import { type GateOptions, gateFor } from './gate-options.ts';
+import { type GateOptions, gateFor } from './intercept-options.ts';
 import { holdBack, LineReader, LineWriter, MAX_MESSAGE_BYTES } from './lines.ts';
 import { Pump } from './pump.ts';
 import { Received } from './received.ts';

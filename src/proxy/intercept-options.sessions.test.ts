@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ForeignSession } from '../model/foreign-session.ts';
-import { remembered } from './gate-options.ts';
+import { remembered } from './intercept-options.ts';
 
 /** A stand-in for a session, identified only by its id. */
 const session = (id: string): ForeignSession => ({ id }) as ForeignSession;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parsePolicyFile } from './policy-file.ts';
 import { PRESETS } from './presets.ts';
-import { type PolicySources, resolvePolicy } from './resolve-policy.ts';
+import { type PolicySources, parsePolicyFile, resolvePolicy } from './resolve-policy.ts';
 
 const file = (settings: object): NonNullable<PolicySources['file']> =>
   parsePolicyFile(JSON.stringify(settings));

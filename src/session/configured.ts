@@ -1,8 +1,7 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { policyFilePath, stateFolder } from '../config/home.ts';
-import { parsePolicyFile } from '../config/policy-file.ts';
-import { type PolicySources, resolvePolicy } from '../config/resolve-policy.ts';
+import { type PolicySources, parsePolicyFile, resolvePolicy } from '../config/resolve-policy.ts';
 import type { Origin, Setting } from '../config/settings.ts';
 import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';

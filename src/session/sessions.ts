@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type PolicyOverrides, parsePolicyFile } from '../config/policy-file.ts';
-import { resolvePolicy } from '../config/resolve-policy.ts';
+import { type PolicyOverrides, parsePolicyFile, resolvePolicy } from '../config/resolve-policy.ts';
 import type { World } from '../gate/world.ts';
 import { idleSessions } from '../journal/gc.ts';
 import { SESSION_CONTINUED } from '../model/entry.ts';

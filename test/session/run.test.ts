@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { PolicyOverrides } from '../../src/config/policy-file.ts';
+import type { PolicyOverrides } from '../../src/config/resolve-policy.ts';
 import type { RunResult } from '../../src/model/results.ts';
 import type { RunOptions } from '../../src/model/session.ts';
 import type { Refusal } from '../../src/model/verdict.ts';

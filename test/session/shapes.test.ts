@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { PolicyOverrides } from '../../src/config/policy-file.ts';
+import type { PolicyOverrides } from '../../src/config/resolve-policy.ts';
 import type { ReadResult } from '../../src/model/results.ts';
 import type { ReadOptions } from '../../src/model/session.ts';
 import { openSession } from '../../src/session/sessions.ts';

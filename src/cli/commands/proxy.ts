@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { parsePolicyFile } from '../../config/policy-file.ts';
+import { parsePolicyFile } from '../../config/resolve-policy.ts';
 import { completeTable } from '../../dialect/calls/user-table.ts';
 import { PRESET_NAMES } from '../../model/policy.ts';
 import { defined } from '../../model/record.ts';

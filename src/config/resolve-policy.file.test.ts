@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../model/fault.ts';
-import { parsePolicyFile } from './policy-file.ts';
+import { parsePolicyFile } from './resolve-policy.ts';
 
 describe('a policy file', () => {
   it.each([

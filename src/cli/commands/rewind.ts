@@ -12,8 +12,7 @@ import { addCommonFlags, gather, limitOption } from '../flags.ts';
 import { reachOf, refuseBeyond } from '../operator.ts';
 import { opening } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { runUndoJob, type UndoFlags } from '../undo-job.ts';
-import { rewoundText } from '../undo-text.ts';
+import { rewoundText, runUndoJob, type UndoFlags } from '../undo-job.ts';
 
 interface Flags extends UndoFlags {
   readonly root?: readonly string[];

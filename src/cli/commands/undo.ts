@@ -11,8 +11,7 @@ import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, addScopeFlags, entryRequest, type FilterFlags, sinceOption } from '../flags.ts';
 import { type Reach, reachOf, refuseBeyond } from '../operator.ts';
 import { opening } from '../progress.ts';
-import { refuseUndo, runUndoJob, type UndoFlags } from '../undo-job.ts';
-import { undoneText } from '../undo-text.ts';
+import { refuseUndo, runUndoJob, type UndoFlags, undoneText } from '../undo-job.ts';
 
 type Flags = Pick<FilterFlags, 'root' | 'all' | 'path' | 'session' | 'since'> & UndoFlags;
 

@@ -1,7 +1,6 @@
 import { closeSync, symlinkSync } from 'node:fs';
 import { isTaken } from '../model/fault.ts';
 import { at, type Place } from '../model/path.ts';
-import { canBeStaged, openStaged, type Staged, stageLink, stageTemp, writeTemp } from './content.ts';
 import { changeFailed, type DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
 import {
@@ -15,6 +14,7 @@ import {
 } from './publication.ts';
 import { type Conflict, conflict, type NewStaged } from './replace.ts';
 import { syncFolder } from './sync.ts';
+import { canBeStaged, openStaged, type Staged, stageLink, stageTemp, writeTemp } from './temp-file.ts';
 
 type NewFile = NewContent & {
   /** Default: 0666 minus the process's umask. */

@@ -19,18 +19,12 @@ import { errnoOf, isMissing } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
-import {
-  type Content,
-  type Expected,
-  fingerprintOfContent,
-  holdsContent,
-  type Staged,
-  type TempFile,
-} from './content.ts';
+import { type Content, type Expected, fingerprintOfContent, holdsContent } from './content.ts';
 import type { DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
 import { type Copied, copyOut } from './held-files.ts';
 import { modeOf, readAllSync, stampOf } from './read.ts';
+import type { Staged, TempFile } from './temp-file.ts';
 
 /** The input of a publishing step: the target, the new file, and the old file held open. */
 export interface Publication {

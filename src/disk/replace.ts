@@ -3,20 +3,7 @@ import { errnoOf, isMissing } from '../model/fault.ts';
 import { at, type FileKind, type Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { publishByClaim } from './claim.ts';
-import {
-  type Content,
-  canBeStaged,
-  discard,
-  type Expected,
-  holds,
-  type OwnFile,
-  openStaged,
-  type Staged,
-  stageLink,
-  stageTemp,
-  type TempFile,
-  writeTemp,
-} from './content.ts';
+import { type Content, type Expected, holds } from './content.ts';
 import { changeFailed, type DiskContext, type NativeFiles } from './context.ts';
 import { moveIfFree } from './free-name.ts';
 import {
@@ -43,6 +30,17 @@ import {
   type Unreadable,
 } from './read.ts';
 import { syncFolder } from './sync.ts';
+import {
+  canBeStaged,
+  discard,
+  type OwnFile,
+  openStaged,
+  type Staged,
+  stageLink,
+  stageTemp,
+  type TempFile,
+  writeTemp,
+} from './temp-file.ts';
 
 /**
  * Nothing of ours was published. `retained`: files that were displaced for a moment and whose names

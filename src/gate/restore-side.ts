@@ -1,10 +1,11 @@
-import { type Content, dropStaged, type Expected, holdsAt, type Staged } from '../disk/content.ts';
+import { type Content, type Expected, holdsAt } from '../disk/content.ts';
 import { unbatched } from '../disk/context.ts';
 import { create, makeLink, stageNew } from '../disk/create.ts';
 import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { move } from '../disk/move.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import { type Conflict, conflict, replace, setFileMode, stageReplacement } from '../disk/replace.ts';
+import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import { type Effect, type Side, sameContent, sameSide } from '../model/entry.ts';
 import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';

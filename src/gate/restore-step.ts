@@ -1,5 +1,5 @@
-import type { Staged } from '../disk/content.ts';
 import { putBackFile } from '../disk/put-back.ts';
+import type { Staged } from '../disk/temp-file.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import { movedSightings } from '../ledger/merge-sighting.ts';
 import { NOTHING } from '../model/coverage.ts';

@@ -1,4 +1,4 @@
-import { type Content, dropStaged, holdsAt, type Staged } from '../disk/content.ts';
+import { type Content, holdsAt } from '../disk/content.ts';
 import { create, stageNew } from '../disk/create.ts';
 import { type MadeFolders, makeFolders } from '../disk/folders.ts';
 import type { Committed } from '../disk/publication.ts';
@@ -6,6 +6,7 @@ import { putBackFile } from '../disk/put-back.ts';
 import { fingerprintOf, modeOf, type Snapshot } from '../disk/read.ts';
 import { remove } from '../disk/remove.ts';
 import { type Conflict, replace, stageReplacement } from '../disk/replace.ts';
+import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import type { Effect } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';

@@ -1,0 +1,257 @@
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsync,
+  linkSync,
+  lstatSync,
+  openSync,
+  unlinkSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { errnoOf } from '../model/fault.ts';
+import type { Place } from '../model/path.ts';
+import type { Notice } from '../model/results.ts';
+import { type Content, writeContent } from './content.ts';
+import type { DiskContext, NativeFiles } from './context.ts';
+import { modeOf } from './read.ts';
+
+const fsyncAsync = promisify(fsync);
+
+const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const SPECIAL_BITS = 0o7000;
+/** File capabilities grant privileges like setuid, so they are not carried over to bytes an agent wrote. */
+const CAPABILITIES = 'security.capability';
+/** Attributes that sign the old bytes; copied to new bytes, they would make the file unreadable. */
+const OF_THE_BYTES = new Set(['security.ima', 'security.evm']);
+
+/** A complete, synced file beside its target, not yet published. */
+export interface TempFile {
+  /** Valid for the next system call only. */
+  readonly path: string;
+  readonly name: string;
+  readonly fd: number;
+  /** The stats right after the bytes were written. */
+  readonly stats: BigIntStats;
+  /** Properties that could not be carried over from the file it replaces. */
+  readonly notices: readonly Notice[];
+}
+
+/** The source of a new file's owner, mode and attributes: the file it replaces, an explicit mode, or both. */
+type Likeness =
+  | { readonly kind: 'replaces'; readonly stats: BigIntStats; readonly fd: number; readonly mode?: number }
+  | { readonly kind: 'new'; readonly mode?: number };
+
+/** The content of a temporary file, and the attributes to set. */
+interface NewTemp {
+  readonly content: Content;
+  readonly like: Likeness;
+}
+
+/** Writes a complete temporary file beside the target. On failure removes it and throws the error. */
+export async function writeTemp(
+  context: DiskContext,
+  place: Place,
+  { content, like }: NewTemp,
+): Promise<TempFile> {
+  context.trace?.('temp-open');
+  const name = context.litter.tempName(dirname(place.path.absolute));
+  const path = `${place.dir.prefix}/${name}`;
+  const replaces = like.kind === 'replaces';
+  // Keep the file private until it gets its final mode: a 0600 secret is never readable, even briefly.
+  const fd = openSync(path, CREATE, replaces ? 0o600 : 0o666);
+  try {
+    context.trace?.('temp-write');
+    await writeContent(fd, content);
+    context.trace?.('temp-attributes');
+    const made = { fd, stats: fstatSync(fd, { bigint: true }) };
+    const notices = applyLikeness(context, made, like);
+    context.trace?.('temp-sync');
+    if (context.durability !== 'none') await fsyncAsync(fd);
+    return { path, name, fd, stats: made.stats, notices };
+  } catch (error) {
+    closeSync(fd);
+    removeQuietly(context, path);
+    throw error;
+  }
+}
+
+/**
+ * A temporary file that was written and closed before its publication, so that a batch needs no
+ * open descriptor per file.
+ */
+export type Staged = Pick<TempFile, 'name' | 'stats' | 'notices'>;
+
+/** Writes a temporary file beside its target and closes it. Continue with `openStaged` or `dropStaged`. */
+export async function stageTemp(context: DiskContext, place: Place, temp: NewTemp): Promise<Staged> {
+  const { fd, name, stats, notices } = await writeTemp(context, place, temp);
+  closeSync(fd);
+  return { name, stats, notices };
+}
+
+/** True if the owner of a file with this mode can open it again, as `openStaged` does. */
+export function canBeStaged(mode: number): boolean {
+  const both = constants.S_IRUSR | constants.S_IWUSR;
+  return (mode & both) === both;
+}
+
+/** A file of our own with the new bytes and mode, without extended attributes, that no process writes to any more. */
+export interface OwnFile {
+  readonly path: string;
+  readonly mode: number;
+}
+
+/**
+ * Stages a file of our own by giving it a second name beside the target, because creating a file costs ten times as
+ * much. Returns undefined if hard links do not work here, for example across file systems, and if the replaced file
+ * has another owner or attributes that only a newly written file could get.
+ */
+export function stageLink(
+  context: DiskContext,
+  place: Place,
+  { file, like }: { readonly file: OwnFile; readonly like: Likeness },
+): Staged | undefined {
+  if (like.kind === 'replaces' && !isCarriedOver(context, file, like)) return undefined;
+  context.trace?.('temp-open');
+  const name = context.litter.tempName(dirname(place.path.absolute));
+  const path = `${place.dir.prefix}/${name}`;
+  try {
+    linkSync(file.path, path);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+  const stats = lstatSync(path, { bigint: true });
+  if (like.kind === 'new' || (stats.uid === like.stats.uid && stats.gid === like.stats.gid))
+    return { name, stats, notices: [] };
+  unlinkSync(path);
+  return undefined;
+}
+
+type ReplacedLikeness = Extract<Likeness, { kind: 'replaces' }>;
+
+/** True if our file already has the mode and attributes that a new file would copy from the replaced one. */
+function isCarriedOver({ native }: DiskContext, file: OwnFile, like: ReplacedLikeness): boolean {
+  const mode = modeOf(like.stats);
+  const isPlain = (like.mode ?? mode) === file.mode && (mode & SPECIAL_BITS) === 0;
+  return isPlain && native !== undefined && attributeNames(native, like.fd).length === 0;
+}
+
+/**
+ * Opens a staged file. Undefined if its name now belongs to another file, because the folder was
+ * moved or the file taken.
+ */
+export function openStaged({ dir }: Place, { name, stats, notices }: Staged): TempFile | undefined {
+  const path = `${dir.prefix}/${name}`;
+  if (inodeAt(path) !== stats.ino) return undefined;
+  const fd = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if (fstatSync(fd, { bigint: true }).ino === stats.ino) return { path, name, fd, stats, notices };
+  closeSync(fd);
+  return undefined;
+}
+
+/** Removes a staged file that was not published. */
+export function dropStaged({ dir }: Place, { name, stats }: Staged): void {
+  const path = `${dir.prefix}/${name}`;
+  if (inodeAt(path) === stats.ino) unlinkSync(path);
+}
+
+function inodeAt(path: string): bigint | undefined {
+  return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
+}
+
+/** Removes a file and ignores errors, because the caller reports the original failure. */
+function removeQuietly(context: DiskContext, path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    context.litter.doubt();
+  }
+}
+
+/** Removes our temporary file. Checks the inode, because its name may hold the old file by now. */
+export function discard(temp: TempFile): void {
+  if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.stats.ino)
+    unlinkSync(temp.path);
+}
+
+interface Made {
+  readonly fd: number;
+  readonly stats: BigIntStats;
+}
+
+function applyLikeness(context: DiskContext, made: Made, like: Likeness): Notice[] {
+  const { fd } = made;
+  if (like.kind === 'new') {
+    if (like.mode !== undefined) fchmodSync(fd, like.mode & ~SPECIAL_BITS);
+    return [];
+  }
+  const notices: Notice[] = copyOwner(made, like.stats);
+  const attributes = copyAttributes(context, like.fd, fd);
+  if (attributes.lost) notices.push({ kind: 'xattrs-lost' });
+  const mode = modeOf(like.stats);
+  // Changing the owner clears mode bits, so set the mode afterwards. Bytes that an agent wrote never get special
+  // bits.
+  fchmodSync(fd, (like.mode ?? mode) & ~SPECIAL_BITS);
+  const dropped = [...specialBits(mode), ...attributes.privileges];
+  if (dropped.length > 0) notices.push({ kind: 'mode-bits-dropped', bits: dropped.join(', ') });
+  return notices;
+}
+
+function specialBits(mode: number): string[] {
+  const names = [mode & 0o4000 ? 'setuid' : '', mode & 0o2000 ? 'setgid' : '', mode & 0o1000 ? 'sticky' : ''];
+  return names.filter((name) => name !== '');
+}
+
+function copyOwner({ fd, stats: own }: Made, like: BigIntStats): Notice[] {
+  if (own.uid === like.uid && own.gid === like.gid) return [];
+  try {
+    fchownSync(fd, Number(like.uid), Number(like.gid));
+    return [];
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return [{ kind: 'owner-changed' }];
+  }
+}
+
+/** Copies extended attributes and access lists. Without the native helper we cannot detect them. */
+function copyAttributes(
+  context: DiskContext,
+  from: number,
+  to: number,
+): { readonly lost: boolean; readonly privileges: readonly string[] } {
+  const { native } = context;
+  if (native === undefined) return { lost: false, privileges: [] };
+  const privileges: string[] = [];
+  let lost = false;
+  for (const name of attributeNames(native, from)) {
+    if (name === CAPABILITIES) privileges.push('capabilities');
+    else if (!OF_THE_BYTES.has(name) && !copyAttribute(native, { name, from, to })) lost = true;
+  }
+  return { lost, privileges };
+}
+
+function attributeNames(native: NativeFiles, fd: number): readonly string[] {
+  try {
+    return [...native.listAttrsSync(fd)];
+  } catch (error) {
+    // A file system without attributes has none to lose.
+    if (errnoOf(error) === 'ENOTSUP') return [];
+    throw error;
+  }
+}
+
+function copyAttribute(native: NativeFiles, copy: { name: string; from: number; to: number }): boolean {
+  try {
+    const value = native.getAttrSync(copy.from, copy.name);
+    if (value !== null) native.setAttrSync(copy.to, copy.name, value);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return false;
+  }
+}

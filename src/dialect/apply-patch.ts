@@ -4,8 +4,14 @@ import { patchText } from './lookfirst/dialect.ts';
 import { LOOKING_TOOLS } from './lookfirst/looking-tools.ts';
 import { DESTROYS, type Dialect, tool } from './tool.ts';
 
-// This dialect has no tools to delete or undo, so its sentences must not name them.
+// This dialect has no tools to delete or undo, and a patch takes no revision, so its sentences must not name them.
 const { delete: _delete, undo: _undo, ...OFFERED } = LOOKFIRST_TOOLS;
+const {
+  revision: _revision,
+  replaceAll: _replaceAll,
+  recursive: _recursive,
+  ...ARGUMENTS
+} = OFFERED.arguments;
 
 const PATCH_TOOL = tool({
   name: 'apply_patch',
@@ -32,7 +38,13 @@ const PATCH_TOOL = tool({
 export const APPLY_PATCH: Dialect = {
   name: 'apply-patch',
   tools: [...LOOKING_TOOLS, PATCH_TOOL],
-  names: { ...OFFERED, write: 'apply_patch', edit: 'apply_patch', insert: 'apply_patch' },
+  names: {
+    ...OFFERED,
+    write: 'apply_patch',
+    edit: 'apply_patch',
+    insert: 'apply_patch',
+    arguments: ARGUMENTS,
+  },
   unknownArguments: 'refuse',
   terms: {},
   instructions:

@@ -338,6 +338,22 @@ function* everyRefusal() {
         for (const detail of DETAILS) yield { code, action, path: 'd/a.txt', next, detail };
 }
 
+it.each([...NAMES, 'apply-patch'] as const)(
+  '%s: sentences name only arguments that its tools take',
+  async (name) => {
+    const { tools, names } = await loadDialect(name);
+    const takes = (tool: string, argument: string | undefined) =>
+      argument === undefined ||
+      tools.some(
+        (each) =>
+          each.name === (names.command?.tool ?? tool) &&
+          JSON.stringify(each.inputSchema).includes(`"${argument}"`),
+      );
+    expect(takes(names.write, names.arguments.revision)).toBe(true);
+    expect(takes(names.edit, names.arguments.replaceAll)).toBe(true);
+  },
+);
+
 it('filesystem: a write or move into a missing folder suggests to create the folder first', async () => {
   const { call, say } = await open('filesystem');
   const write = () => call(say.write('d/e/new.txt', 'x'));

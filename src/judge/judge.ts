@@ -8,10 +8,9 @@ import { covered } from './rules/covered.ts';
 import { exists } from './rules/exists.ts';
 import { folder, recursive } from './rules/folder.ts';
 import { fresh } from './rules/fresh.ts';
-import { kind } from './rules/kind.ts';
+import { kind, size } from './rules/kind.ts';
 import { revision } from './rules/revision.ts';
 import { seen } from './rules/seen.ts';
-import { size } from './rules/size.ts';
 import type { JudgeRule } from './ruling.ts';
 
 /** The reason why a change is allowed. `carry`: the gate must still find the anchor unchanged, or refuse as STALE. */

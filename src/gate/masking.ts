@@ -7,10 +7,10 @@ import { isPlainAround, isSecretPath, masked, secretSpans, touchesSecret } from 
 import type { LookedFile } from './look.ts';
 import type { World } from './world.ts';
 
-/** The function that masks secrets in text of this file before a session sees it. */
+/** The function that masks secrets in a part of this file before a session sees it. */
 export function maskFor({ secrets }: Pick<Policy, 'secrets'>, path: string): (text: string) => string {
   if (secrets === 'show') return (text) => text;
-  return (text) => masked(text, { secretFile: isSecretPath(path) });
+  return (text) => masked(text, { secretFile: isSecretPath(path), isPart: true });
 }
 
 /**

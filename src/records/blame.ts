@@ -2,12 +2,14 @@ import { parse, resolve } from 'node:path';
 import { readSnapshot } from '../disk/read.ts';
 import type { Entry, Side } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import type { Policy } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { walkEntries } from '../store/store.ts';
 import { looksBinary } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
 import { splitLines, withoutEnding } from '../text/lines.ts';
+import { isSecretPath, masked } from '../text/secrets.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import type { Records } from './records.ts';
 
@@ -44,14 +46,17 @@ export interface Blame {
   readonly lines: readonly BlamedLine[];
 }
 
+interface BlameOptions {
+  readonly cwd: string;
+  readonly path: string;
+  readonly secrets: Policy['secrets'];
+}
+
 /**
  * Finds the writer of each line of a file. Follows moves, and marks lines that another program
- * changed in between.
+ * changed in between. Secrets are masked as in reads.
  */
-export async function blame(
-  records: Records,
-  { cwd, path }: { readonly cwd: string; readonly path: string },
-): Promise<Outcome<Blame>> {
+export async function blame(records: Records, { cwd, path, secrets }: BlameOptions): Promise<Outcome<Blame>> {
   const found = await liveFile(cwd, path);
   if (!found.ok) return found;
   const { absolute, key, live, fingerprint } = found;
@@ -67,12 +72,14 @@ export async function blame(
   }
   await course.foundAs(fingerprint, bytesOf, undefined);
   const clients = await records.clientsOf(course.origins.flatMap((origin) => origin.session ?? []));
-  const lines = splitLines(Buffer.from(live).toString('utf8')).map((text, index): BlamedLine => {
+  const text = Buffer.from(live).toString('utf8');
+  const shown = secrets === 'show' ? text : masked(text, { secretFile: isSecretPath(key) });
+  const lines = splitLines(shown).map((line, index): BlamedLine => {
     const origin = course.origins[index] ?? {};
     const client = origin.session === undefined ? undefined : clients.get(origin.session);
     return {
       line: index + 1,
-      text: withoutEnding(text),
+      text: withoutEnding(line),
       ...origin,
       ...(client === undefined ? {} : { client }),
     };

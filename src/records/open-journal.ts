@@ -53,7 +53,7 @@ export async function openJournal(options: JournalOptions = {}): Promise<Journal
     entries: (filter = {}) => walkEntries(records.store, filter),
     sightings: (filter = {}) => sightingsOf(records, filter),
     image: (sha256) => imageOf(records, sha256),
-    blame: (path) => blame(records, { cwd: process.cwd(), path }),
+    blame: (path) => blame(records, { cwd: process.cwd(), path, secrets: 'mask' }),
     verify: (verifying) => records.verify(verifying),
     close: () => records.close(),
   };

@@ -1,4 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
+import { join } from 'node:path';
 import { listNames } from '../disk/list.ts';
 import { readSnapshot } from '../disk/read.ts';
 import type { World } from '../gate/world.ts';
@@ -59,14 +60,18 @@ const MAX_SECRET_FILES = 20;
 /** A shorter value could be any word of an output, so it is masked only together with its name. */
 const MIN_TELLING_CHARS = 12;
 
+/** Folders of a root in which secret files are usual. */
+const SECRET_FOLDERS = ['.', '.aws', '.docker', '.kube', 'config'];
+
 /**
- * The function that masks a command's output. It masks tokens, and the values of secret files at the top of the roots,
- * because commands print those.
+ * The function that masks a command's output. It masks tokens, and the values of secret files at the top of the roots
+ * and in some folders there, because commands print those.
  */
 export async function outputMask(world: World): Promise<(text: string) => string> {
   if (world.policy.secrets === 'show') return (text) => text;
   const known: { readonly text: string; readonly shown: string }[] = [];
-  for (const root of world.workspace.roots) known.push(...(await secretsIn(world, root)));
+  for (const root of world.workspace.roots)
+    for (const folder of SECRET_FOLDERS) known.push(...(await secretsIn(world, join(root, folder))));
   // Longer values first, because one value may be part of another.
   known.sort((one, other) => other.text.length - one.text.length);
   return (text) =>
@@ -75,15 +80,17 @@ export async function outputMask(world: World): Promise<(text: string) => string
 
 async function secretsIn(
   world: World,
-  root: string,
+  folder: string,
 ): Promise<readonly { readonly text: string; readonly shown: string }[]> {
-  const outcome = world.workspace.locate(root, 'read');
+  const outcome = world.workspace.locate(folder, 'read');
   if (!outcome.ok || !outcome.located.exists) return [];
   const { place } = outcome.located;
   const dir = place.name === '.' ? place.dir : place.dir.enter(place.name);
   if (dir !== place.dir) place.dir.close();
   try {
-    const names = listNames(dir).filter(({ name, kind }) => kind === 'file' && isSecretPath(name));
+    const names = listNames(dir).filter(
+      ({ name, kind }) => kind === 'file' && isSecretPath(join(folder, name)),
+    );
     const found: { readonly text: string; readonly shown: string }[] = [];
     for (const { name } of names.slice(0, MAX_SECRET_FILES)) {
       const path = world.workspace.child(place.path, name);

@@ -101,7 +101,7 @@ function whyInvalid(pattern: string, { glob, exclude }: SearchOptions): string |
 /** The function that masks secrets in hit lines, according to the policy. */
 function lineShower({ policy }: SearchWorld): (line: string, path: string) => string {
   if (policy?.secrets === 'show') return (line) => line;
-  return (line, path) => masked(line, { secretFile: isSecretPath(path) });
+  return (line, path) => masked(line, { secretFile: isSecretPath(path), isPart: true });
 }
 
 async function searchFile(search: Search, { place }: File): Promise<Outcome<SearchResult>> {

@@ -14,6 +14,12 @@ describe('isSecretPath', () => {
     '.netrc',
     'secrets.yml',
     'credentials',
+    '.envrc',
+    'id_ed25519_sk',
+    '.docker/config.json',
+    '.kube/config',
+    'terraform.tfvars',
+    'client_secret_1.json',
   ])('%s holds secrets', (path) => expect(isSecretPath(path)).toBe(true));
   it.each([
     '.env.example',
@@ -24,6 +30,9 @@ describe('isSecretPath', () => {
     'keys.md',
     'environment',
     'package.json',
+    'src/auth.ts',
+    'config.json',
+    '.github/config',
   ])('%s holds none', (path) => expect(isSecretPath(path)).toBe(false));
 });
 
@@ -43,6 +52,7 @@ const TOKENS = {
   'SendGrid key': `SG.${A.slice(0, 22)}.${A}`,
   'Hugging Face token': `hf_${A.slice(0, 34)}`,
   'DigitalOcean token': `dop_v1_${A}${A.slice(0, 24)}`,
+  'Twilio key': `SK${'0a1b2c3d'.repeat(4)}`,
   JWT: `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0abc.${A}`,
 };
 
@@ -160,6 +170,12 @@ describe('tokens in any file', () => {
     'task-ant-hill',
   ])('does not mask: %s', (text) => expect(masked(text, { secretFile: false })).toBe(text));
 
+  it.each(['RSA PRIVATE KEY', 'PGP PRIVATE KEY BLOCK'])('the body of a %s is masked', (name) => {
+    const text = `-----BEGIN ${name}-----\nabc\n-----END ${name}-----\n`;
+    expect(masked(text, { secretFile: false })).not.toContain('abc');
+    expect(mayHoldSecret(Buffer.from(text))).toBe(true);
+  });
+
   it('the body of a private key is masked line by line', () => {
     const text = '-----BEGIN RSA PRIVATE KEY-----\nabc\ndef\n-----END RSA PRIVATE KEY-----\n';
     expect(masked(text, { secretFile: false })).toBe(
@@ -179,6 +195,70 @@ describe('values of a secret file', () => {
   ])('%j', (text, expected) => {
     expect(masked(text, { secretFile: true })).toBe(expected);
     expect(expected.split('\n').length).toBe(text.split('\n').length);
+  });
+});
+
+describe('no form of a value in a secret file is shown', () => {
+  const V = 'q7Zk2mWx9Pt4Rb8Ls3';
+  it.each([
+    ...['A=V', 'A="V"', "A='V'", 'A=ab#V', 'A="a#b\\"V"', 'A=V # note', 'A="one\nV\n"', 'A="x" V', 'A=x,V'],
+    ...[
+      'export A=V',
+      'set A=V',
+      'declare -x A=V',
+      'A+=V',
+      'A = V',
+      'MY KEY=V',
+      '# A=V',
+      ': V',
+      'V',
+      'V=',
+      'V==',
+    ],
+    ...['{"a":"V"}', '{"a":{"b":"V"}}', '"a": ["V"]', '"a": [\n "V"\n]', '"a b": "V"', '"a":"x","b":"V"'],
+    ...['{ "a": "x\\"V" }', '"a": "V" }', '"a": "x, V"', '["x", "V"]', '{"a": V}'],
+    ...[
+      'a: |\n  V',
+      'a: >-\n  x V',
+      '- V',
+      'a: {b: V}',
+      'a: [V]',
+      '"a b": V',
+      'a: x, V',
+      'a: x#V',
+      '? a\n: V',
+    ],
+    ...[
+      'a: !!str V',
+      'a: &x V',
+      'a: "x\n  V"',
+      ':a: V',
+      '*:*:*:*:V',
+      'h:5432:d:u:V',
+      'h:5432:d:u:V=',
+      'u:$1$V',
+    ],
+    ...['//r:8080/:_password="V"', ' password "V"', 'machine h login u password V', '<password>V</password>'],
+    ...['<server id="V"/>', 'Private-Lines: 1\nV', 'x = {\n a = "V"\n}', 'x = <<EOT\nV\nEOT', '[[V, V]]'],
+  ])('%j', (text) => expect(masked(text.replaceAll('V', V), { secretFile: true })).not.toContain(V));
+
+  it.each([
+    '# a note',
+    '[default]',
+    '{',
+    '  },',
+    'nested:',
+    '"auths": {',
+    'EMPTY=',
+    '---',
+    'a: |',
+    '// a note',
+  ])('%j has no value', (text) => expect(masked(text, { secretFile: true })).toBe(text));
+
+  it('a line of a private key is masked in a part of a file', () => {
+    const body = 'aB3/'.repeat(16);
+    expect(masked(`${body}\nplain`, { secretFile: false, isPart: true })).toBe('[masked]\nplain');
+    expect(masked(body, { secretFile: false })).toBe(body);
   });
 });
 

@@ -1,16 +1,19 @@
 import { type Span, viewOf } from './lines.ts';
+import { settingSpans } from './setting-values.ts';
 
 /** Replaces a masked value. The rest of the line and the line numbers stay the same. */
 export const MASK = '[masked]';
 
 /** Files that usually contain secrets. Their templates do not. */
 const SECRET_FILES: readonly RegExp[] = [
-  /(^|\/)\.env(\.(?!example$|sample$|template$|dist$|defaults$)[^/]+)?$/i,
+  /(^|\/)\.env(rc|\.(?!example$|sample$|template$|dist$|defaults$)[^/]+)?$/i,
   /(^|\/)(?!example\.|sample\.)[^/]+\.env$/i,
-  /\.(pem|key|p12|pfx|jks|keystore|ppk)$/i,
-  /(^|\/)id_(rsa|dsa|ecdsa|ed25519)$/i,
-  /(^|\/)\.(netrc|npmrc|pypirc|pgpass|git-credentials|htpasswd)$/i,
-  /(^|\/)(credentials|secrets)(\.(json|ya?ml|toml|ini))?$/i,
+  /\.(pem|key|p12|pfx|jks|keystore|ppk|kubeconfig|tfvars(\.json)?|tfstate(\.backup)?)$/i,
+  /(^|\/)id_(rsa|dsa|ecdsa|ed25519)(_sk)?$/i,
+  /(^|\/)\.(netrc|npmrc|pypirc|pgpass|git-credentials|htpasswd|my\.cnf|s3cfg|boto|dockercfg|terraformrc|vault-token)$/i,
+  /(^|\/)\.?(credentials|secrets)(\.(json|ya?ml|toml|ini|tfrc\.json))?$/i,
+  /(^|\/)(auth|local\.settings|(service[-_]account|client[-_]secret)[^/]*)\.json$/i,
+  /(^|\/)(kubeconfig|\.kube\/config|\.docker\/config\.json|gh\/hosts\.ya?ml|\.m2\/settings(-security)?\.xml)$/i,
 ];
 
 /** True if the file's name means that its values are secret. `path` is absolute or relative to a root. */
@@ -41,11 +44,13 @@ const TOKENS: readonly string[] = [
   'SG\\.[A-Za-z0-9_-]{20,}\\.[A-Za-z0-9_-]{20,}',
   'hf_[A-Za-z0-9]{34,}',
   'do[por]_v1_[a-f0-9]{64}',
+  'SK[0-9a-f]{32}',
   'eyJ[A-Za-z0-9_-]{17,}\\.(?!eyJzdWIiOiIxMjM0NTY3ODkw)eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}',
 ];
 const TOKEN = new RegExp(`(?<![A-Za-z0-9_])(?:${TOKENS.join('|')})(?![A-Za-z0-9_-])`, 'g');
 /** The lines of a private key between its first and last line, or up to the end of a text that was cut. */
-const KEY_BODY = /(-----BEGIN [A-Z ]*PRIVATE KEY-----\r?\n)([\s\S]*?)(?=-----END [A-Z ]*PRIVATE KEY-----|$)/g;
+const KEY_BODY =
+  /(-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----\r?\n)([\s\S]*?)(?=-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/g;
 
 /** The beginning of a private key on one line, as in the JSON file of a service account. The line may be cut. */
 const KEY_LINE = /(-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\\r)?\\n)([A-Za-z0-9+/=\\]{32,})/g;
@@ -83,26 +88,32 @@ const PHRASES: readonly { readonly hints: readonly string[]; readonly pattern: R
   },
 ];
 
-/** `KEY=value`, with or without `export`. The quotes around a value are not masked. */
-const ASSIGNMENT =
-  /^([ \t]*(?:export[ \t]+)?[\w.:/-]+[ \t]*=[ \t]*)(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\r\n#]*?))(?=[ \t]*(?:#.*)?\r?$)/gm;
-/** `"key": "value"` and `key: value`. */
-const MEMBER =
-  /^([ \t]*(?:-[ \t]+)?"?[\w.-]+"?[ \t]*:[ \t]*)(?:"([^"\r\n]+)"|'([^'\r\n]+)'|([^\s{[&|>,"'#][^\r\n,#]*?))(?=[ \t]*,?[ \t]*(?:#.*)?\r?$)/gm;
-/** `password value`, as in .netrc files. */
-const WORD_PAIR = /\b((?:password|passwd|account)[ \t]+)(\S+)/gi;
+/** A line of encoded bytes, as in the body of a private key. */
+const ENCODED_LINE = /^([ \t]*)((?=\S*[0-9])(?=\S*[A-Z])(?=\S*[a-z])[A-Za-z0-9+/]{40,}={0,2})[ \t]*\r?$/gm;
 
 /** Shorter texts are searched directly, because encoding them for the prefilter costs more than it saves. */
 const PREFILTER_CHARS = 4096;
 
+/** Where a text comes from. */
+export interface SecretOptions {
+  readonly secretFile: boolean;
+  /** True if the text is a part of a file: the first line of a private key may be missing. */
+  readonly isPart?: boolean;
+}
+
 /** Finds the secrets in a text, in order and without overlaps. */
-export function secretSpans(text: string, { secretFile }: { readonly secretFile: boolean }): readonly Span[] {
-  const spans: Span[] = [];
-  if (!secretFile && text.length > PREFILTER_CHARS && !mayHoldSecret(new TextEncoder().encode(text)))
+export function secretSpans(text: string, { secretFile, isPart }: SecretOptions): readonly Span[] {
+  const spans: Span[] = isPart === true ? valueSpans(text, ENCODED_LINE) : [];
+  if (
+    !secretFile &&
+    isPart !== true &&
+    text.length > PREFILTER_CHARS &&
+    !mayHoldSecret(new TextEncoder().encode(text))
+  )
     return spans;
   for (const match of text.matchAll(TOKEN))
     spans.push({ start: match.index, end: match.index + match[0].length });
-  if (text.includes('PRIVATE KEY-----')) {
+  if (text.includes('PRIVATE KEY')) {
     for (const match of text.matchAll(KEY_BODY))
       spans.push(...lineSpans(match[2] ?? '', match.index + (match[1] ?? '').length));
     spans.push(...valueSpans(text, KEY_LINE));
@@ -110,8 +121,7 @@ export function secretSpans(text: string, { secretFile }: { readonly secretFile:
   if (text.includes('/B')) spans.push(...valueSpans(text, WEBHOOK));
   for (const { hints, pattern } of PHRASES)
     if (hints.some((hint) => text.includes(hint))) spans.push(...valueSpans(text, pattern));
-  if (secretFile)
-    for (const pattern of [ASSIGNMENT, MEMBER, WORD_PAIR]) spans.push(...valueSpans(text, pattern));
+  if (secretFile) spans.push(...settingSpans(text));
   return merged(spans);
 }
 
@@ -121,7 +131,7 @@ const IS_WORD = new Uint8Array(256);
 for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-')
   IS_WORD[char.charCodeAt(0)] = 1;
 /** The first characters of tokens that begin with their run; `?` matches any character. */
-const BEGINNINGS = 'gh?_ gith glpa AKIA ASIA sk-? sk_l rk_l xox? AIza npm_ pypi hf_? do?_ eyJ?'
+const BEGINNINGS = 'gh?_ gith glpa AKIA ASIA sk-? sk_l rk_l xox? AIza npm_ pypi hf_? do?_ SK?? eyJ?'
   .split(' ')
   .map((four) => ({
     mask: codeOf([...four].map((char) => (char === '?' ? 0 : 0xff))),
@@ -297,7 +307,7 @@ export function isPlainAround(bytes: Uint8Array, text: string): boolean {
 /** A short text with a rare first character is found much faster than the whole phrase. */
 function mayHoldKey(bytes: Uint8Array): boolean {
   const buffer = viewOf(bytes);
-  return buffer.includes('KEY----') && buffer.includes('PRIVATE KEY-----');
+  return (buffer.includes('KEY----') || buffer.includes('KEY BLO')) && buffer.includes('PRIVATE KEY');
 }
 
 /** The spans of the values in a text, without their quotes. Group 1 of `pattern` is the text before the value. */
@@ -328,7 +338,7 @@ function merged(spans: readonly Span[]): readonly Span[] {
 }
 
 /** The text with its secrets masked. The number of lines does not change. */
-export function masked(text: string, options: { readonly secretFile: boolean }): string {
+export function masked(text: string, options: SecretOptions): string {
   const spans = secretSpans(text, options);
   if (spans.length === 0) return text;
   let result = '';

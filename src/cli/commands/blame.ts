@@ -3,7 +3,7 @@ import { agentTrace } from '../../records/agent-trace.ts';
 import { type Blame, type BlamedLine, blame } from '../../records/blame.ts';
 import { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
-import { placesOf, type StateFlags } from '../../session/configured.ts';
+import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode, version } from '../cli.ts';
 import { addCommonFlags } from '../flags.ts';
 import { opening } from '../progress.ts';
@@ -38,8 +38,9 @@ async function print(cli: Cli, files: readonly string[], flags: BlameFlags): Pro
   const records = await opening(cli, Records.open(placesOf(cli, flags)));
   try {
     const blamed: Blame[] = [];
+    const { secrets } = policyOf(cli, flags);
     for (const path of files) {
-      const outcome = await blame(records, { cwd: cli.cwd, path });
+      const outcome = await blame(records, { cwd: cli.cwd, path, secrets });
       if (!outcome.ok) {
         await tellRefusal(cli, outcome.refusal, { json: flags.json });
         return EXIT.refused;

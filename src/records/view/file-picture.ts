@@ -94,7 +94,7 @@ async function authorsOf(
     history,
   }: { readonly root: string; readonly path: string; readonly history: readonly Entry[] },
 ): Promise<number[]> {
-  const blamed = await blame(records, { cwd: root, path });
+  const blamed = await blame(records, { cwd: root, path, secrets: 'show' });
   const places = new Map(history.map(({ change }, place) => [change ?? `#${place}`, place]));
   return blamed.ok ? blamed.lines.map(({ change }) => places.get(change ?? '') ?? -1) : [];
 }

@@ -1,0 +1,103 @@
+import type { Span } from './lines.ts';
+
+/** Lines without a value: a bracket, a heading, the first or last line of a key, a comment. */
+const HARMLESS =
+  /^\s*(?:[\s{}[\](),:]*|---|\.\.\.|-----(?:BEGIN|END) [A-Z0-9 ]+-----|\[[\w .:/@-]+\]|(?:[#;]|\/\/[ \t]).*)$/;
+/** A setting that was made a comment. */
+const COMMENTED = /^(\s*[#;]+[ \t]*(?:export[ \t]+)?[\w.-]+=)(\S.*)$/;
+/** A line of a .netrc file, and its secret parts. */
+const NETRC = /^\s*(?:machine|default|login|password|account)(?:\s+[^\s:=]|\s*$)/;
+const NETRC_VALUE = /\b((?:password|account)[ \t]+)("[^"]*"|\S+)/g;
+/** The texts and attributes of an XML line. */
+const XML_VALUE = /(>|=")([^<>"]+)/g;
+
+const PREFIX = /\s*(?:-\s+)*(?:(?:export|set|setx|declare|readonly|typeset|env)\s+(?:-\w+\s+)*)?/iy;
+const BETWEEN = /(?:[\s,{}[\]]|[|>][+-]?\d?\s*$)*/y;
+/** A name and the sign after it. A name of .npmrc may begin with an address. */
+const NAME = /(?:"(?:[^"\\]|\\.)*"|'[^']*'|(?:\/\/[^\s="']*:)?:?[\w.$*@-]+)[ \t]*(?:[:?+]?=|:)[ \t]*/y;
+const QUOTED = /"((?:[^"\\]|\\.)*)"(?=\s*(?:[,}\]#]|\/\/|$))|'([^']*)'(?=\s*(?:[,}\]#]|\/\/|$))/y;
+/** A bracket, or the sign of a YAML value that begins in the next line. */
+const OPENING = /[{[]|[|>][+-]?\d?\s*$/y;
+/** Values in a list that are no secrets. */
+const LITERAL = /^(?:-?\d{1,3}|true|false|null)$/;
+/** A name that has one case. The last line of encoded bytes, which may end with `=`, has two. */
+const ONE_CASE = /^\s*(?:[A-Z0-9_.-]+|[a-z0-9_.-]+)[ \t]*=/;
+
+/**
+ * The spans of all values in a file of settings: KEY=value, JSON, YAML, TOML, XML, .netrc and lists of them, without
+ * quotes. Names, brackets and comments stay visible. A line with another form is a value as a whole.
+ */
+export function settingSpans(text: string): Span[] {
+  const spans: Span[] = [];
+  for (const { 0: line, index } of text.matchAll(/[^\r\n]+/g))
+    for (const { start, end } of lineSpans(line))
+      if (start < end) spans.push({ start: index + start, end: index + end });
+  return spans;
+}
+
+function lineSpans(line: string): Span[] {
+  const commented = COMMENTED.exec(line);
+  if (commented !== null) return [{ start: commented[1]?.length ?? 0, end: line.trimEnd().length }];
+  if (HARMLESS.test(line)) return [];
+  if (NETRC.test(line)) return groupSpans(line, NETRC_VALUE);
+  if (/^\s*</.test(line)) return groupSpans(line, XML_VALUE);
+  return flowSpans(line);
+}
+
+function groupSpans(line: string, pattern: RegExp): Span[] {
+  return [...line.matchAll(pattern)].flatMap(({ 1: before = '', 2: value = '', index }) => {
+    const start = index + before.length;
+    return value.trim() === '' ? [] : [{ start, end: start + value.length }];
+  });
+}
+
+/** The values of a line with names, quotes and brackets. */
+function flowSpans(line: string): Span[] {
+  const spans: Span[] = [];
+  let valueEnd = VALUE_END;
+  let at = lengthAt(PREFIX, line, 0);
+  while (at < line.length) {
+    const between = line.slice(at, at + lengthAt(BETWEEN, line, at));
+    if (/[{[]/.test(between)) valueEnd = LIST_VALUE_END;
+    at += between.length;
+    if (between !== '' && line[at] === '#') break;
+    const start = at + lengthAt(NAME, line, at);
+    if (start > at && lengthAt(OPENING, line, start) > 0) {
+      at = start;
+      continue;
+    }
+    const value = valueAt(line, start, valueEnd);
+    const text = line.slice(value.start, value.end);
+    const isLiteral = start === at && valueEnd === LIST_VALUE_END && LITERAL.test(text);
+    const from = isEncoded(line.slice(at, start), text) ? at : value.start;
+    if (!isLiteral) spans.push({ start: from, end: value.end });
+    at = Math.max(value.next, at + 1);
+  }
+  return spans;
+}
+
+/** True if `name` and its `=` are the last line of encoded bytes. */
+function isEncoded(name: string, value: string): boolean {
+  return /^=*$/.test(value) && /^[^"']*=\s*$/.test(name) && !ONE_CASE.test(name);
+}
+
+/** The text after a value without quotes. */
+const VALUE_END = /[ \t]#/;
+const LIST_VALUE_END = /[,}\]]|[ \t]#/;
+
+/** The value that begins here. `next` is the position after it and its quotes. */
+function valueAt(line: string, start: number, valueEnd: RegExp): Span & { readonly next: number } {
+  QUOTED.lastIndex = start;
+  const quoted = QUOTED.exec(line);
+  if (quoted !== null)
+    return { start: start + 1, end: start + quoted[0].length - 1, next: start + quoted[0].length };
+  const rest = line.slice(start);
+  const cut = rest.search(valueEnd);
+  const value = (cut === -1 ? rest : rest.slice(0, cut)).trimEnd().replace(/,$/, '').trimEnd();
+  return { start, end: start + value.length, next: cut === -1 ? line.length : start + cut };
+}
+
+function lengthAt(pattern: RegExp, line: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.exec(line)?.[0].length ?? 0;
+}

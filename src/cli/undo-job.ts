@@ -95,7 +95,7 @@ export async function refuseUndo(cli: Cli, refusal: Refusal, flags: UndoFlags): 
 const MAX_LISTED = 20;
 
 /** The preview of an undo: its changes, files and lines. */
-export function previewText(cli: Cli, taken: TakenBack): string {
+function previewText(cli: Cli, taken: TakenBack): string {
   const { result, changes } = taken;
   const lines = [`would take back ${countOf(result.undid.length, 'change')}:`];
   for (const entry of changes.slice(0, MAX_LISTED)) lines.push(`  ${changeLine(cli, entry)}`);

@@ -112,7 +112,7 @@ export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): 
  * Checks settings from a program like those of a file. An `undefined` setting counts as absent and gets the preset's
  * value.
  */
-export function checkOverrides(value: unknown): PolicyOverrides {
+function checkOverrides(value: unknown): PolicyOverrides {
   checkSettings(POLICY, value, 'policy');
   // The cast is safe: the shape has the policy's keys and values.
   return present(value as JsonRecord) as PolicyOverrides;

@@ -1,0 +1,196 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  base,
+  here,
+  open,
+  put,
+  ran,
+  refusedRun,
+  root,
+  runBeside,
+  session,
+  sessions,
+  text,
+  useWorkspace,
+} from '../support/command-workspace.ts';
+import { treeOf } from '../support/tree-of.ts';
+
+useWorkspace();
+
+describe.skipIf(here === undefined)('a command is refused if it changes', () => {
+  it.each<[string, string]>([
+    ['a protected file', 'echo x > id_rsa'],
+    ['a git hook', 'mkdir -p .git/hooks; echo x > .git/hooks/pre-commit'],
+    ['a program in git configuration', 'mkdir -p .git; printf "[core]\\n\\thooksPath = x\\n" > .git/config'],
+    ['the configuration of an agent', 'mkdir .claude; echo {} > .claude/settings.json'],
+    ['a folder with a protected file', 'rm -r keys'],
+  ])('%s', async (_what, command) => {
+    put('keys/id_rsa', 'secret');
+    expect(await refusedRun(command)).toMatchObject({ code: 'PROTECTED' });
+    expect(treeOf(root)).toMatchObject({ 'keys/id_rsa': expect.anything() });
+    expect(readdirSync(root)).toEqual(['keys']);
+    expect(readdirSync(join(base, 'state', 'layers'))).toEqual([]);
+  });
+
+  it('a protected path, unless the policy trusts commands with it', async () => {
+    await open({ commands: { trust: ['.claude/**'] } });
+    await ran('mkdir .claude; echo {} > .claude/settings.json');
+    expect(text('.claude/settings.json')).toBe('{}\n');
+  });
+
+  it('a file without write permission', async () => {
+    put('a', 'a\n');
+    chmodSync(join(root, 'a'), 0o444);
+    expect(await refusedRun('rm -f a; echo x > a')).toMatchObject({ code: 'READ_ONLY', path: 'a' });
+    expect(text('a')).toBe('a\n');
+  });
+
+  it('anything in a read-only session', async () => {
+    await open({ readOnly: true });
+    expect(await refusedRun('echo x > a')).toMatchObject({ code: 'READ_ONLY' });
+    expect(await ran('true')).toMatchObject({ exitCode: 0 });
+  });
+
+  it('anything in a read-only folder', async () => {
+    mkdirSync(join(root, 'ro'));
+    await open({}, [join(root, 'ro')]);
+    expect(await refusedRun('echo x > ro/f')).toMatchObject({ code: 'READ_ONLY', path: 'ro/f' });
+  });
+
+  it('a file to more than the allowed size', async () => {
+    await open({ commands: { fileBytes: 1000 } });
+    expect(await refusedRun('head -c 2000 /dev/zero > a', { profile: 'undo' })).toMatchObject({
+      code: 'TOO_LARGE',
+    });
+  });
+});
+
+describe.skipIf(here === undefined)('a change of another writer', () => {
+  const LINES = 'one\ntwo\nthree\nfour\nfive\n';
+
+  it('in another part of the file is merged', async () => {
+    put('a', LINES);
+    await session.read('a');
+    const outcome = await runBeside('sed -i s/one/ONE/ a', () => put('a', LINES.replace('five', 'FIVE')));
+    expect(outcome).toMatchObject({ ok: true, merged: ['a'] });
+    expect(text('a')).toBe(LINES.replace('one', 'ONE').replace('five', 'FIVE'));
+    await session.undo({});
+    expect(text('a')).toBe(LINES.replace('five', 'FIVE'));
+  });
+
+  it.each<[string, string, () => void]>([
+    ['changed the same line', 'sed -i s/one/ONE/ a', () => put('a', LINES.replace('one', 'uno'))],
+    ['changed a file that the command removed', 'rm a', () => put('a', LINES.replace('one', 'uno'))],
+    ['removed a file that the command changed', 'echo six >> a', () => rmSync(join(root, 'a'))],
+    ['made a file that the command made', 'echo x > n', () => put('n', 'theirs\n')],
+    ['added a file to a folder that the command removed', 'rm -r d', () => put('d/new', 'theirs\n')],
+  ])('that %s is a conflict', async (_what, command, write) => {
+    put('a', LINES);
+    put('d/f', 'f\n');
+    await session.read('a');
+    const outcome = await runBeside(command, write);
+    expect(outcome).toMatchObject({
+      ok: false,
+      refusal: { code: 'COMMAND_CONFLICT', detail: { output: 'ready\n' } },
+    });
+    const after = treeOf(root);
+    const layer = outcome.ok ? '' : (outcome.refusal.detail?.layer ?? '');
+    expect(await session.run({ kept: 'c0' })).toMatchObject({ ok: false });
+    expect(await session.run({ kept: layer })).toMatchObject({ ok: true, change: layer });
+    expect(treeOf(root)).not.toEqual(after);
+    await session.undo({ change: layer });
+    expect(treeOf(root)).toEqual(after);
+    expect(readdirSync(join(base, 'state', 'layers'))).toEqual([]);
+  });
+
+  it('to other files is no conflict', async () => {
+    put('a', LINES);
+    const outcome = await runBeside('sed -i s/one/ONE/ a', () => put('b', 'theirs\n'));
+    expect(outcome).toMatchObject({ ok: true });
+    expect(text('b')).toBe('theirs\n');
+  });
+
+  it('that the session has not seen is never dropped', async () => {
+    put('a', LINES);
+    await session.read('a');
+    put('a', LINES.replace('five', 'FIVE'));
+    expect(await refusedRun(`printf 'ONE\\ntwo\\nthree\\nfour\\nfive\\n' > a`)).toMatchObject({
+      code: 'COMMAND_CONFLICT',
+      detail: { diff: expect.stringContaining('+FIVE') },
+    });
+    expect(text('a')).toBe(LINES.replace('five', 'FIVE'));
+    await ran('sed -i s/one/ONE/ a');
+    expect(text('a')).toBe(LINES.replace('one', 'ONE').replace('five', 'FIVE'));
+  });
+
+  it("is not suspected in the effect of the session's own command", async () => {
+    put('a', LINES);
+    await session.read('a');
+    await ran('seq 1 1000 > a');
+    await ran(`printf '${LINES.replaceAll('\n', '\\n')}' > a`);
+    expect(text('a')).toBe(LINES);
+  });
+
+  it('matters under `seen-only`: a command may change only files that were read', async () => {
+    await open({ commands: { writes: 'seen-only' } });
+    put('a', LINES);
+    expect(await refusedRun('echo x > a')).toMatchObject({ code: 'NOT_READ', path: 'a' });
+    await session.read('a');
+    await ran('echo x > a; echo y > new');
+    expect(text('a')).toBe('x\n');
+  });
+
+  it('is overwritten under `apply`', async () => {
+    await open({ commands: { writes: 'apply' } });
+    put('a', LINES);
+    await session.read('a');
+    put('a', LINES.replace('five', 'FIVE'));
+    await ran('echo x > a');
+    expect(text('a')).toBe('x\n');
+  });
+});
+
+describe.skipIf(here === undefined)('secrets of a command', () => {
+  const token = `ghp_${'a1B2'.repeat(9)}`;
+
+  it('are masked in its output, in the kept output and in the diff', async () => {
+    put('.env', 'API_KEY=very-private-42\nNAME=me\n');
+    put('n.txt', 'x\n');
+    const result = await ran(
+      `cat .env; echo ${token}; echo key is very-private-42; echo "# note" >> .env; echo "t=${token}" > n.txt`,
+    );
+    expect(result.output.head).toBe('API_KEY=[masked]\nNAME=[masked]\n[masked]\nkey is [masked]\n');
+    expect(JSON.stringify(result)).not.toMatch(/very-private|a1B2a1B2/);
+    const long = await ran(`seq 20000; echo ${token}; cat .env; seq 20000`);
+    const read = await session.read(long.output.path ?? '', { offset: 20_001, limit: 3 });
+    expect(read).toMatchObject({ ok: true, text: '[masked]\nAPI_KEY=[masked]\nNAME=[masked]' });
+  });
+
+  it('are masked in its journal entry, whatever the policy shows', async () => {
+    await open({ secrets: 'show' });
+    const { change = '', output } = await ran(`echo ${token}; : > made.txt`);
+    expect(output.head).toBe(`${token}\n`);
+    const [entry] = await sessions.world.store.entries({ change, limit: 1 });
+    expect(entry?.text).toBe('echo [masked]; : > made.txt');
+  });
+
+  it('are masked in a conflict, and in the command line of the kept layer', async () => {
+    put('.env', 'A=first-value\n');
+    const outcome = await runBeside(`: ${token}; echo B=2 > .env`, () => put('.env', 'A=other-value\n'));
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'COMMAND_CONFLICT' } });
+    expect(JSON.stringify(outcome)).not.toMatch(/first-value|other-value/);
+    const kept = readdirSync(join(base, 'state/layers')).map((id) =>
+      readFileSync(join(base, 'state/layers', id, 'layer.json'), 'utf8'),
+    );
+    expect(kept).toHaveLength(1);
+    expect(kept.join()).not.toContain(token);
+  });
+
+  it('do not count as seen if a diff shows them masked', async () => {
+    await ran(`echo 'A=secret-one' > .env`);
+    expect(await session.write('.env', 'A=[x]\n')).toMatchObject({ ok: false });
+    expect(text('.env')).toBe('A=secret-one\n');
+  });
+});

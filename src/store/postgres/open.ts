@@ -24,7 +24,8 @@ const PATIENCE_MS = 60_000;
 export async function openPostgresStore(url: string, options: ConnectionOptions = {}): Promise<Store> {
   const db = await PostgresConnection.open(url, options);
   try {
-    await prepare(db);
+    await migratePostgres(db);
+    await prepareDays(db);
     return withNotes(new PostgresStore(db, { names: new Names(), owner: 'store', sharedRoots: [] }));
   } catch (error) {
     await db.close();
@@ -32,9 +33,8 @@ export async function openPostgresStore(url: string, options: ConnectionOptions 
   }
 }
 
-/** Updates the schema and creates the partitions of the next days. */
-async function prepare(db: PostgresConnection): Promise<void> {
-  await migratePostgres(db);
+/** Creates the partitions of the next days. */
+async function prepareDays(db: PostgresConnection): Promise<void> {
   try {
     await explained(
       makePartitions(db, Date.now()),
@@ -64,11 +64,14 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
   const machine = machineOf(home);
   const db = await PostgresConnection.open(url, options.connection);
   try {
-    await prepare(db);
+    await migratePostgres(db);
     const names = new Names(machine);
-    const given = placesOf(fleet);
-    if (given.length > 0) await savePlaces(db, machine, given);
-    const [places, { key, aheadMs }] = await Promise.all([readPlaces(db, machine), readKeyAndClock(db)]);
+    // Queries that are sent together take one round trip.
+    const [places, { key, aheadMs }] = await Promise.all([
+      savePlaces(db, machine, placesOf(fleet)).then(() => readPlaces(db, machine)),
+      readKeyAndClock(db),
+      prepareDays(db),
+    ]);
     names.places = places;
     const owner = fleetOwner(db, machine);
     const heart = new Heart(db, { owner: owner.id, machine });
@@ -145,13 +148,14 @@ function placesOf({ roots, workspace }: FleetOptions): readonly MachinePlace[] {
   }));
 }
 
-function savePlaces(
+async function savePlaces(
   db: PostgresConnection,
   machine: string,
   places: readonly MachinePlace[],
-): Promise<unknown> {
+): Promise<void> {
+  if (places.length === 0) return;
   const body = { machine, places: places.map(({ root, workspace }) => ({ r: root, n: workspace })) };
-  return db.query(`select ${db.schema}.lf_place($1::text::jsonb)`, [JSON.stringify(body)]);
+  await db.query(`select ${db.schema}.lf_place($1::text::jsonb)`, [JSON.stringify(body)]);
 }
 
 async function readPlaces(db: PostgresConnection, machine: string): Promise<readonly MachinePlace[]> {

@@ -111,4 +111,15 @@ await describePostgres('a clean-up of a fleet', (server) => {
     expect(existsSync(join(places.root, 'large.txt'))).toBe(true);
     expect(readdirSync(places.root)).toEqual(['large.txt']);
   });
+
+  it('counts each image once, also beyond the first page of the list', async () => {
+    const url = server.url();
+    const sessions = await opened(url, scratch());
+    const db = await PostgresConnection.open(url);
+    onTestFinished(() => db.close());
+    await db.query(
+      `insert into ${db.schema}.images select md5(n::text), 1, 'x', 'm', 0 from generate_series(1, 10001) n`,
+    );
+    expect(await sessions.world.images.usage()).toEqual({ count: 10_001, bytes: 10_001 });
+  });
 });

@@ -25,6 +25,8 @@ import type { Row } from './driver.ts';
 const MAX_SHARED_BYTES = 1 << 20;
 /** Number of sent images that are remembered. Beyond it, the database is queried for displaced files. */
 const MAX_SENT = 10_000;
+/** Number of images listed per query. */
+const LIST_PAGE = 5000;
 
 interface ImageOptions {
   /** Images as local files of this machine. */
@@ -165,22 +167,35 @@ export class PostgresImages implements Images {
     return this.#local.adoptLate(fromPath, sha256);
   }
 
-  /** Lists each image once, wherever it is stored. */
+  /** Lists each image once, wherever it is stored. Only those of this machine are held in memory at once. */
   async *list(): AsyncGenerator<KeptImage> {
-    // Ages instead of times: the clocks of this machine and the server may differ.
-    const nowMs = Date.now();
-    const rows = await this.#db.query(
-      `select sha256, size, ${nowMs} - (extract(epoch from clock_timestamp()) * 1000)::bigint + since_ms as since_ms
-       from ${this.#db.schema}.images where body is not null`,
-    );
-    const shared = new Map(rows.map((row) => [String(row['sha256']), row]));
-    for await (const image of this.#local.list()) {
-      const row = shared.get(image.sha256);
-      shared.delete(image.sha256);
-      yield { ...image, sinceMs: Math.max(image.sinceMs, Number(row?.['since_ms'] ?? 0)) };
+    const here = new Map<string, KeptImage>();
+    for await (const image of this.#local.list()) here.set(image.sha256, image);
+    for await (const shared of this.#shared()) {
+      const image = here.get(shared.sha256);
+      here.delete(shared.sha256);
+      yield image === undefined ? shared : { ...image, sinceMs: Math.max(image.sinceMs, shared.sinceMs) };
     }
-    for (const [sha256, row] of shared)
-      yield { sha256, bytes: Number(row['size']), sinceMs: Number(row['since_ms']) };
+    yield* here.values();
+  }
+
+  async *#shared(): AsyncGenerator<KeptImage> {
+    for (let after = ''; ; ) {
+      // Ages instead of times: the clocks of this machine and the server may differ.
+      const rows = await this.#db.query(
+        `select sha256, size, $2::bigint - (extract(epoch from clock_timestamp()) * 1000)::bigint + since_ms as since_ms
+         from ${this.#db.schema}.images where body is not null and sha256 > $1 order by sha256 limit ${LIST_PAGE}`,
+        [after, Date.now()],
+      );
+      for (const row of rows)
+        yield {
+          sha256: String(row['sha256']),
+          bytes: Number(row['size']),
+          sinceMs: Number(row['since_ms']),
+        };
+      if (rows.length < LIST_PAGE) return;
+      after = String(rows.at(-1)?.['sha256']);
+    }
   }
 
   async usage(): Promise<ImageUsage> {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/command-list.ts';
+import { npmEnvironment } from '../support/tools.mjs';
 import { scratch } from '../support/tree.ts';
 
 const project = join(import.meta.dirname, '../..');
@@ -110,7 +111,7 @@ describe('the package', () => {
       '--no-fund',
       join(base, filename),
     ];
-    execFileSync('npm', install, { cwd: root, stdio: 'ignore' });
+    execFileSync('npm', install, { cwd: root, env: npmEnvironment(), stdio: 'ignore' });
     const env = { ...process.env, LOOKFIRST_HOME: home };
     const command = join(root, 'node_modules/.bin/lookfirst');
     expect(execFileSync(command, ['--version'], { env, encoding: 'utf8' })).toBe(`${version}\n`);

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { npmEnvironment } from '../support/tools.mjs';
 
 let schemas = 0;
 
@@ -54,7 +55,7 @@ function installedPackage() {
   if (isThere()) return native;
   try {
     const args = ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
-    execFileSync('npm', args, { cwd: import.meta.dirname, stdio: 'ignore' });
+    execFileSync('npm', args, { cwd: import.meta.dirname, env: npmEnvironment(), stdio: 'ignore' });
   } catch {
     // For example, there is no network. The system's server is the second choice.
   }

@@ -3,3 +3,6 @@
  * Node or is a whole server. Such packages have a folder under test/ with pinned versions, installed when first used.
  */
 export function toolIn(folder: 'adapters' | 'conformance' | 'servers' | 'tokens', file: string): string;
+
+/** The environment for npm, with the certificates that its registry may need and other programs of the tests do not get. */
+export function npmEnvironment(): NodeJS.ProcessEnv;

@@ -46,8 +46,8 @@ export function timeless(text: string): string {
 
 /**
  * Runs a command line, by default in the workspace, without the environment of the user who runs the tests. Commands
- * that only use the state folder and the workspace run in this process, because starting Node takes longer than most of
- * them. All others run as a process: they serve, start programs, or change files in the user's home folder.
+ * that only use the state folder, the workspace and the given home folder run in this process, because starting Node
+ * takes longer than most of them. All others run as a process: they serve or start programs.
  */
 export async function lookfirst(
   places: Scratch,
@@ -90,6 +90,7 @@ export async function lookfirst(
 
 const IN_PROCESS: ReadonlySet<string> = new Set([
   'allow',
+  'audit',
   'blame',
   'claims',
   'completion',
@@ -97,7 +98,9 @@ const IN_PROCESS: ReadonlySet<string> = new Set([
   'diff',
   'gc',
   'history',
+  'init',
   'log',
+  'remove',
   'report',
   'rewind',
   'sessions',

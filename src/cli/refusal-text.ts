@@ -3,7 +3,7 @@ import { harmless, phrase } from '../report/bounded.ts';
 import { quoted } from '../report/evidence.ts';
 import { refusalOutcome } from '../report/json.ts';
 import { firstSentence } from '../report/sentences.ts';
-import type { Cli } from './cli.ts';
+import { type Cli, EXIT, type ExitCode } from './cli.ts';
 
 /** Prints a refusal for users, or as one line of JSON for programs. */
 export async function tellRefusal(
@@ -20,6 +20,17 @@ export async function tellRefusal(
         ...(flags.hint === undefined ? [] : [flags.hint]),
       ].join('\n'),
     );
+}
+
+/** Reports that something the user named does not exist. */
+export async function tellMissing(
+  cli: Cli,
+  reason: string,
+  flags: Parameters<typeof tellRefusal>[2],
+): Promise<ExitCode> {
+  const refusal = { code: 'NOT_FOUND', action: 'status', path: '', next: 'fix_argument' } as const;
+  await tellRefusal(cli, { ...refusal, detail: { reason } }, flags);
+  return EXIT.refused;
 }
 
 /** A refusal that concerns no file shows only its reason. */

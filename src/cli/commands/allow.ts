@@ -9,7 +9,7 @@ import { typeable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
-import { tellRefusal } from '../refusal-text.ts';
+import { tellMissing } from '../refusal-text.ts';
 import { missing } from '../words.ts';
 
 interface AllowFlags extends ScopeFlags, StateFlags {
@@ -104,12 +104,11 @@ async function revoked(
   grants: readonly GrantView[],
   { path, flags }: { readonly path: string; readonly flags: AllowFlags },
 ): Promise<ExitCode> {
-  if (grants.length === 0) {
-    const detail = { reason: `nothing is allowed for ${path}` };
-    const refusal = { code: 'NOT_FOUND', action: 'status', path: '', next: 'fix_argument', detail } as const;
-    await tellRefusal(cli, refusal, { json: flags.json, hint: 'lookfirst allow --list shows what is.' });
-    return EXIT.refused;
-  }
+  if (grants.length === 0)
+    return tellMissing(cli, `nothing is allowed for ${path}`, {
+      json: flags.json,
+      hint: 'lookfirst allow --list shows what is.',
+    });
   const text = grants.map(({ id, path: each }) => `revoked ${id} for ${pathText(typeable(each, cli.cwd))}`);
   await print(cli, grants, { flags, text: text.join('\n') });
   return EXIT.done;

@@ -11,7 +11,7 @@ import { typeable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, parseDuration, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
-import { tellRefusal } from '../refusal-text.ts';
+import { tellMissing, tellRefusal } from '../refusal-text.ts';
 import { missing } from '../words.ts';
 
 /** The session name of claims that a user makes without naming a session. */
@@ -150,12 +150,11 @@ async function released(
   ended: readonly Claim[],
   { target, flags }: { readonly target: string | undefined; readonly flags: ClaimsFlags },
 ): Promise<ExitCode> {
-  if (ended.length === 0 && target !== undefined) {
-    const detail = { reason: `no session claims ${target}` };
-    const refusal = { code: 'NOT_FOUND', action: 'status', path: '', next: 'fix_argument', detail } as const;
-    await tellRefusal(cli, refusal, { json: flags.json, hint: 'lookfirst claims lists the claims.' });
-    return EXIT.refused;
-  }
+  if (ended.length === 0 && target !== undefined)
+    return tellMissing(cli, `no session claims ${target}`, {
+      json: flags.json,
+      hint: 'lookfirst claims lists the claims.',
+    });
   if (flags.json === true) for (const each of ended) await cli.terminal.printJson(claimData(each));
   else await cli.terminal.print(`released ${countOf(ended.length, 'claim')}`);
   return EXIT.done;

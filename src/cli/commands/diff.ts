@@ -16,7 +16,7 @@ import {
   linesOption,
 } from '../flags.ts';
 import { opening } from '../progress.ts';
-import { tellRefusal } from '../refusal-text.ts';
+import { tellMissing } from '../refusal-text.ts';
 
 interface DiffFlags extends FilterFlags, StateFlags {
   readonly json?: boolean;
@@ -82,13 +82,7 @@ async function nothing(cli: Cli, change: string | undefined, flags: DiffFlags): 
     if (flags.json !== true) cli.terminal.tell('no change here (--all looks in every workspace)');
     return EXIT.done;
   }
-  const detail = { reason: `there is no change ${change}` };
-  await tellRefusal(
-    cli,
-    { code: 'NOT_FOUND', action: 'status', path: '', next: 'fix_argument', detail },
-    flags,
-  );
-  return EXIT.refused;
+  return tellMissing(cli, `there is no change ${change}`, flags);
 }
 
 async function print(

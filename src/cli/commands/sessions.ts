@@ -15,7 +15,7 @@ import { sessionTable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
-import { tellRefusal } from '../refusal-text.ts';
+import { tellMissing } from '../refusal-text.ts';
 import { missing } from '../words.ts';
 
 interface SessionsFlags extends ScopeFlags, StateFlags {
@@ -107,12 +107,11 @@ async function change(
     action === 'forget'
       ? await forgetSession(records, { id, nowMs })
       : await compactSession(records, { id, nowMs, policy: policyOf(cli, flags) });
-  if (seen === undefined) {
-    const detail = { reason: `there is no session ${JSON.stringify(id)}` };
-    const refusal = { code: 'NOT_FOUND', action: 'status', path: '', next: 'fix_argument', detail } as const;
-    await tellRefusal(cli, refusal, { json: flags.json, hint: 'lookfirst sessions --all lists them.' });
-    return EXIT.refused;
-  }
+  if (seen === undefined)
+    return tellMissing(cli, `there is no session ${JSON.stringify(id)}`, {
+      json: flags.json,
+      hint: 'lookfirst sessions --all lists them.',
+    });
   const done = action === 'forget' ? 'forgot' : 'noted the compaction of';
   if (flags.json === true) await cli.terminal.printJson({ ok: true, session: id, seen });
   else await cli.terminal.print(`${done} session ${id}, which had seen ${countOf(seen, 'file')}`);

@@ -1,3 +1,4 @@
+import { defined } from '../model/record.ts';
 import { objectOf } from '../model/shape.ts';
 import { pathText } from '../report/bounded.ts';
 import { commandText } from '../report/command-words.ts';
@@ -5,7 +6,7 @@ import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
 import { plainEdit, plainWrite, rowsText } from './render.ts';
 import { linesIn, VIEW_RANGE, VIEW_STYLE } from './text-editor.ts';
-import { DESTROYS, type Dialect, given, problem, READS, type Tool, tool } from './tool.ts';
+import { DESTROYS, type Dialect, problem, READS, type Tool, tool } from './tool.ts';
 
 const FILE = {
   type: 'string',
@@ -59,7 +60,7 @@ const FILE_TOOLS: readonly Tool[] = [
     annotations: { ...DESTROYS, idempotentHint: false },
     call: ({ file_path: path, old_string: oldString, new_string: newString, replace_all: replaceAll }) => ({
       kind: 'edit',
-      operation: { path, edits: [{ oldString, newString, ...given({ replaceAll }) }] },
+      operation: { path, edits: [{ oldString, newString, ...defined({ replaceAll }) }] },
       render: plainEdit(path),
     }),
   }),

@@ -1,9 +1,10 @@
+import { defined } from '../model/record.ts';
 import { objectOf } from '../model/shape.ts';
 import { pathText } from '../report/bounded.ts';
 import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
 import { describedFile, plainEdit, plainWrite, type ReadStyle, rowsText } from './render.ts';
-import { DESTROYS, type Dialect, given, READS, type Tool, tool } from './tool.ts';
+import { DESTROYS, type Dialect, READS, type Tool, tool } from './tool.ts';
 
 const FILE = { type: 'string', description: 'Absolute or workspace-relative path.' } as const;
 const DEFAULT_GLOB_LIMIT = 100;
@@ -34,7 +35,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
       // The original system treats values below 1 as its default.
       operation: {
         path,
-        ...given({ offset: atLeastOne(offset), limit: atLeastOne(limit) }),
+        ...defined({ offset: atLeastOne(offset), limit: atLeastOne(limit) }),
       },
       style: READ_STYLE,
     }),
@@ -77,7 +78,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
       if (oldString === '') return { kind: 'problem', reason: 'old_string must be non-empty' };
       return {
         kind: 'edit',
-        operation: { path, edits: [{ oldString, newString, ...given({ replaceAll }) }] },
+        operation: { path, edits: [{ oldString, newString, ...defined({ replaceAll }) }] },
         render: plainEdit(path),
       };
     },
@@ -129,7 +130,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     annotations: READS,
     call: ({ case_insensitive: ignoreCase, output_mode: mode = 'content', head_limit: head, ...search }) => ({
       kind: 'search',
-      operation: { ...search, mode: MODES[mode], ...given({ ignoreCase, limit: atLeastOne(head) }) },
+      operation: { ...search, mode: MODES[mode], ...defined({ ignoreCase, limit: atLeastOne(head) }) },
       render: (result) => rowsText(hitRows(result), result),
     }),
   }),

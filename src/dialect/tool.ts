@@ -100,13 +100,6 @@ export interface Dialect {
   readonly instructions: string;
 }
 
-/** Removes undefined members, for types that distinguish absent from undefined. */
-export function given<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const present = Object.entries(members).filter(([, value]) => value !== undefined);
-  // The cast is safe: the object is the same, without its undefined members.
-  return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
-}
-
 /** The new name of each tool, by its name in the dialect. Other tools keep their names. */
 export type ToolRenames = Readonly<Record<string, string>> | ((name: string) => string);
 

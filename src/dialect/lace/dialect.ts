@@ -1,11 +1,12 @@
 import type { Edit } from '../../model/intent.ts';
+import { defined } from '../../model/record.ts';
 import type { Notice, ReadResult } from '../../model/results.ts';
 import { objectOf } from '../../model/shape.ts';
 import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
 import type { ReadStyle, RenderContext } from '../render.ts';
-import { ADDS, DESTROYS, type Dialect, given, READS, tool } from '../tool.ts';
+import { ADDS, DESTROYS, type Dialect, READS, tool } from '../tool.ts';
 import { laceFindText, laceSearchText, sizeText, treeText } from './texts.ts';
 
 const FILE = { type: 'string', description: 'Path of the file.' } as const;
@@ -103,7 +104,7 @@ const fileInsert = tool({
   annotations: ADDS,
   call: ({ path, content, line }) => ({
     kind: 'insert',
-    operation: { path, content, ...given({ afterLine: line }) },
+    operation: { path, content, ...defined({ afterLine: line }) },
     render: ({ inserted, notices }, context) => {
       const added = inserted === undefined ? 0 : inserted.to - inserted.from + 1;
       const where = line === undefined ? 'Appended to end of file' : `Inserted after line ${line}`;
@@ -151,7 +152,7 @@ const fileList = tool({
       depth: recursive ? maxDepth + 1 : 1,
       summaryThreshold,
       maxResults,
-      ...given({ pattern }),
+      ...defined({ pattern }),
     };
     return {
       kind: 'list',
@@ -221,7 +222,7 @@ const ripgrepSearch = tool({
         pattern: wholeWord ? `\\b(?:${expression})\\b` : expression,
         ignoreCase: !caseSensitive,
         limit: more.maxResults ?? 50,
-        ...given({
+        ...defined({
           path,
           glob: more.includePattern,
           exclude: more.excludePattern,

@@ -1,4 +1,5 @@
 import type { FileIntent } from '../../model/intent.ts';
+import { defined } from '../../model/record.ts';
 import type { ApplyResult, ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import { objectOf } from '../../model/shape.ts';
 import { countOf, lineWords } from '../../report/amounts.ts';
@@ -8,7 +9,7 @@ import { LOOKFIRST_TOOLS } from '../../report/tool-names.ts';
 import { parsePatch } from '../../text/patch/parse.ts';
 import { commandTool } from '../command-tool.ts';
 import type { RenderContext } from '../render.ts';
-import { ADDS, DESTROYS, type Dialect, given, type Problem, type Tool, tool } from '../tool.ts';
+import { ADDS, DESTROYS, type Dialect, type Problem, type Tool, tool } from '../tool.ts';
 import { CLAIM_TOOLS, LOOKING_TOOLS } from './looking-tools.ts';
 
 // Without a description, because that of `read_file` explains paths, and every word costs tokens in each
@@ -47,7 +48,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
     annotations: DESTROYS,
     call: ({ expected_revision: expectedRevision, ...write }) => ({
       kind: 'write',
-      operation: { ...write, ...given({ expectedRevision }) },
+      operation: { ...write, ...defined({ expectedRevision }) },
       render: writeText,
     }),
   }),
@@ -72,8 +73,8 @@ const CHANGING_TOOLS: readonly Tool[] = [
       kind: 'edit',
       operation: {
         path,
-        edits: [{ oldString, newString, ...given({ replaceAll: more.replace_all }) }],
-        ...given({ expectedRevision: more.expected_revision }),
+        edits: [{ oldString, newString, ...defined({ replaceAll: more.replace_all }) }],
+        ...defined({ expectedRevision: more.expected_revision }),
       },
       render: editText,
     }),
@@ -100,7 +101,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
     annotations: ADDS,
     call: ({ path, content, after_line: afterLine, expected_revision: expectedRevision }) => ({
       kind: 'insert',
-      operation: { path, content, ...given({ afterLine, expectedRevision }) },
+      operation: { path, content, ...defined({ afterLine, expectedRevision }) },
       render: insertText,
     }),
   }),
@@ -248,9 +249,9 @@ function intentOf(change: AskedChange): FileIntent | string {
     edits: edits.map((edit) => ({
       oldString: edit.old_string,
       newString: edit.new_string,
-      ...given({ replaceAll: edit.replace_all }),
+      ...defined({ replaceAll: edit.replace_all }),
     })),
-    ...given({ moveTo: destination }),
+    ...defined({ moveTo: destination }),
   };
 }
 

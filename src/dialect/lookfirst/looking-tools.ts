@@ -1,3 +1,4 @@
+import { defined } from '../../model/record.ts';
 import type { ReadResult } from '../../model/results.ts';
 import { objectOf } from '../../model/shape.ts';
 import { byteSize, countOf, lineWords, relativeTime } from '../../report/amounts.ts';
@@ -11,7 +12,7 @@ import {
   type Rendered,
   styledText,
 } from '../render.ts';
-import { given, problem, READS, type Tool, tool } from '../tool.ts';
+import { problem, READS, type Tool, tool } from '../tool.ts';
 import { findAnswer, listAnswer, searchAnswer, statusText } from './looking-text.ts';
 
 const ALL_LINES = Number.MAX_SAFE_INTEGER;
@@ -116,7 +117,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     annotations: READS,
     call: ({ ignore_case: ignoreCase, ...search }) => ({
       kind: 'search',
-      operation: { ...search, ...given({ ignoreCase }) },
+      operation: { ...search, ...defined({ ignoreCase }) },
       render: (result) => searchAnswer(search.pattern, result),
     }),
   }),

@@ -59,14 +59,24 @@ export async function approvalsOf(
   { steps, approved }: { readonly steps: readonly ApprovedStep[]; readonly approved: Approved },
 ): Promise<{ readonly missing: MissingApproval } | { readonly entries: readonly NewEntry[] }> {
   const entries: NewEntry[] = [];
-  const changes = steps.flatMap((step) => step.effects.map((effect) => ({ step, effect })));
+  const changes = steps
+    .flatMap((step) => step.effects.map((effect) => ({ step, effect })))
+    .filter(({ effect }) => matchingGlob(world.policy.approve, effect.relative) !== undefined);
   for (const change of changes) {
-    if (matchingGlob(world.policy.approve, change.effect.relative) === undefined) continue;
+    // The user approves the file, and with it the folders that are created for it.
+    if (changes.some(({ effect }) => isParent(change.effect, effect))) continue;
     const entry = await usedApproval(world, ledger, { ...change, approved });
     if (entry === undefined) return { missing: missingApproval(world, ledger, change) };
     entries.push(entry);
   }
   return { entries };
+}
+
+/** True if `made` is a new folder above `effect`. */
+function isParent(made: Effect, effect: Effect): boolean {
+  return (
+    made.before.kind === 'absent' && made.after.kind === 'directory' && effect.key.startsWith(`${made.key}/`)
+  );
 }
 
 interface ApprovedChange {

@@ -82,7 +82,8 @@ async function judged(world: World, intent: TextIntent, view: LookedFile): Promi
   if (!planned.ok && carried) return refusedAs(world, view, stale(view));
   if (!planned.ok)
     return unplanned(world, view, withSight(view, planRefusal(planned, intent.kind, intent.path)));
-  const touching: TouchedEdit = { world, intent, view, planned, change };
+  const stillSeen = await seenLinesLeft(world, view, first?.licence);
+  const touching: TouchedEdit = { world, intent, view, planned, change, stillSeen };
   const second = judgeTouched(touching);
   if ('code' in second) return refusedAs(world, view, second);
   const unseen: Notice[] = carried && change === undefined ? [{ kind: 'unseen-append' }] : [];
@@ -129,6 +130,16 @@ async function changeSinceSeen(
   return outsideChange(world, sighting, snapshot);
 }
 
+/** The seen lines that an outside change left, if the policy allows the edit without showing that change. */
+async function seenLinesLeft(
+  world: World,
+  view: LookedFile,
+  licence: string | undefined,
+): Promise<readonly LineRange[] | undefined> {
+  if (view.facts.freshness !== 'changed' || licence === 'carry') return undefined;
+  return (await changeSinceSeen(world, view))?.stillSeen ?? [];
+}
+
 async function refusedAs(world: World, view: LookedFile, refusal: Refusal): Promise<Prepared> {
   return refusal.code === 'STALE' ? cure(world, view, { refusal }) : notPrepared(refusal);
 }
@@ -149,7 +160,7 @@ function stale(view: LookedFile): Refusal {
  */
 function plan(
   world: World,
-  { intent, view, change }: Omit<TouchedEdit, 'world' | 'planned'>,
+  { intent, view, change }: Pick<TouchedEdit, 'intent' | 'view' | 'change'>,
 ): PlannedText | PlanFailure {
   const bytes = view.snapshot?.bytes ?? new Uint8Array();
   const style = { path: view.path.relative, quotes: world.policy.quotes };
@@ -174,6 +185,8 @@ interface TouchedEdit {
   readonly view: LookedFile;
   readonly planned: PlannedText;
   readonly change: OutsideChange | undefined;
+  /** If the policy tolerates an outside change without showing it: the seen lines that it left. */
+  readonly stillSeen: readonly LineRange[] | undefined;
 }
 
 /** The second judgement, when the touched lines are known. Returns notices or a refusal. */
@@ -267,7 +280,7 @@ function moreOf({ world, intent, view, planned }: TouchedEdit): NewBytes['more']
 
 /** The session's sighting of the new bytes. If the file was empty, the session wrote all of it, as after a write. */
 function seenAfter(
-  { intent, view, planned }: TouchedEdit,
+  { intent, view, planned, stillSeen }: TouchedEdit,
   credit: Sighting | undefined,
 ): NewBytes['sighting'] {
   const { changes } = planned;
@@ -277,8 +290,8 @@ function seenAfter(
   // An append shows nothing of the old text, so that stays unread. The earlier sighting remains the baseline of the
   // next diff.
   if (isAppend(intent) && credit === undefined && view.facts.freshness !== 'same') return undefined;
-  const known =
-    credit?.coverage ?? (view.facts.freshness === 'same' ? view.sighting?.coverage : undefined) ?? NOTHING;
+  const earlier = view.facts.freshness === 'same' ? view.sighting?.coverage : rangesSeen(view, stillSeen);
+  const known = credit?.coverage ?? earlier ?? NOTHING;
   const coverage = carryCoverage(known, { changes, addedAre: 'seen', totalLines });
   return {
     coverage,
@@ -287,6 +300,15 @@ function seenAfter(
     how: 'edit',
     ...(view.sighting?.pages === undefined ? {} : { pages: pagesOf(planned.bytes, coverage) }),
   };
+}
+
+/** Lines that stay seen. A view that a compaction has cleared stays cleared. */
+function rangesSeen(
+  { sighting }: LookedFile,
+  ranges: readonly LineRange[] | undefined,
+): Coverage | undefined {
+  if (ranges === undefined || sighting === undefined || sighting.coverage.kind === 'none') return undefined;
+  return { kind: 'lines', ranges };
 }
 
 /** After the session's own edit of a huge file, its known lines as pages that can be compared one by one. */

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
@@ -18,5 +18,11 @@ describe('readPolicyText', () => {
     expect(() => readPolicyText(join(home, 'folder.json'))).toThrow(
       expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('EISDIR') }),
     );
+  });
+
+  it('refuses a link whose target is missing, because the default policy may be looser', () => {
+    const { home } = scratch();
+    symlinkSync(join(home, 'gone.json'), join(home, 'lookfirst.json'));
+    expect(() => readPolicyText(join(home, 'lookfirst.json'))).toThrow('it is a link to a missing file');
   });
 });

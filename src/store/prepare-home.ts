@@ -2,6 +2,7 @@ import {
   accessSync,
   chmodSync,
   constants,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -142,8 +143,11 @@ export function readPolicyText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (isMissing(error)) return undefined;
-    const why = errnoOf(error) ?? String(error);
+    // A link without a target is no missing policy: the user wants another one than the default.
+    const isLink =
+      errnoOf(error) === 'ENOENT' && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    if (isMissing(error) && !isLink) return undefined;
+    const why = isLink ? 'it is a link to a missing file' : (errnoOf(error) ?? String(error));
     throw new Fault('CONFIG_INVALID', `the policy file ${path} cannot be read (${why})`, {
       cause: error,
       path,

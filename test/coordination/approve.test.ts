@@ -36,6 +36,16 @@ describe('policy approve', () => {
     await refusal(t.session.announce([{ kind: 'edit', path: 'deploy/prod.yaml', edits: EDIT }]), 'PROTECTED');
   });
 
+  it('asks about a new file, not about the folders that are created for it', async () => {
+    const t = await desk({ session: 'one', policy: { approve: ['deploy/**'] } });
+    const refused = await refusal(t.session.write('deploy/eu/prod.yaml', 'x\n'), 'PROTECTED');
+    expect(refused.path).toBe('deploy/eu/prod.yaml');
+    const asked: ApprovalRequest[] = [];
+    const approver = async (request: ApprovalRequest) => (asked.push(request) ? 'approved' : undefined);
+    await ok(runWithApprover(approver, () => t.session.write('deploy/eu/prod.yaml', 'x\n')));
+    expect(asked.map(({ path }) => path)).toEqual(['deploy/eu/prod.yaml']);
+  });
+
   it('shows the user the diff and obeys the answer, if the client can ask the user', async () => {
     const t = await scene();
     const asked: ApprovalRequest[] = [];

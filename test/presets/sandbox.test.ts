@@ -73,6 +73,22 @@ describe('preset sandbox', () => {
     expect(t.text('a.txt'), 'Kept holds in every preset').toBe('changed\n');
   });
 
+  it.each(['sandbox', 'thread-history'] as const)(
+    '%s: an edit over an outside change leaves the file read',
+    async (preset) => {
+      const t = await desk({ store: 'memory:', preset });
+      for (const changed of ['one\nTWO\nthree\n', 'other\n', 'three']) {
+        await t.put('a.txt', 'one\ntwo\nthree\n');
+        await ok(t.session.read('a.txt'));
+        await t.put('a.txt', changed);
+        const [line = ''] = changed.split('\n');
+        const edited = await ok(t.session.edit('a.txt', [{ oldString: line, newString: 'mine' }]));
+        expect(edited.revision, 'the outside change was not shown').toBeUndefined();
+        await ok(t.session.write('a.txt', 'x\n'));
+      }
+    },
+  );
+
   it('a failed read does not mark the file as read', async () => {
     const t = await open();
     await refusal(t.session.read('later.txt'), 'NOT_FOUND');

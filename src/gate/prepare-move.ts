@@ -7,7 +7,7 @@ import { remove } from '../disk/remove.ts';
 import type { Conflict } from '../disk/replace.ts';
 import { judge } from '../judge/judge.ts';
 import { type Ledger, sightingsBelow } from '../ledger/ledger.ts';
-import { movedSightings } from '../ledger/merge-sighting.ts';
+import { movedSightings } from '../ledger/sightings.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Place } from '../model/path.ts';

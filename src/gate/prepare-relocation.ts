@@ -1,7 +1,7 @@
 import { fingerprintOf, modeOf, readSnapshot, type Snapshot } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { movedSightings } from '../ledger/merge-sighting.ts';
+import { movedSightings } from '../ledger/sightings.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { ResolvedPath } from '../model/path.ts';

@@ -1,7 +1,7 @@
 import { putBackFile } from '../disk/put-back.ts';
 import type { Staged } from '../disk/temp-file.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
-import { movedSightings } from '../ledger/merge-sighting.ts';
+import { movedSightings } from '../ledger/sightings.ts';
 import { NOTHING } from '../model/coverage.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import type { Stamp } from '../model/fingerprint.ts';

@@ -1,6 +1,6 @@
 import { fingerprintOf, readSnapshot, type Snapshot, stampOf } from '../disk/read.ts';
 import { type Ledger, sightingsBelow } from '../ledger/ledger.ts';
-import { movedSightings } from '../ledger/merge-sighting.ts';
+import { movedSightings } from '../ledger/sightings.ts';
 import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';

@@ -17,8 +17,15 @@ import {
   withoutContext,
   withoutStates,
 } from './memory.ts';
-import { bytesSeenWhole, counts, isAdded, licenses, mergeSighting } from './merge-sighting.ts';
-import { exportSightings, parseSightings } from './sighting-json.ts';
+import {
+  bytesSeenWhole,
+  counts,
+  exportSightings,
+  isAdded,
+  licenses,
+  mergeSighting,
+  parseSightings,
+} from './sightings.ts';
 
 interface LedgerOptions {
   readonly store: Store;

@@ -3,7 +3,7 @@ import { flags, sighting } from '../../test/support/judging.ts';
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Stamp } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
-import { mergeSighting } from './merge-sighting.ts';
+import { mergeSighting } from './sightings.ts';
 
 const OTHER = { sha256: 'bb'.repeat(32), size: 100 };
 const lines = (...pairs: [number, number][]): Coverage => ({

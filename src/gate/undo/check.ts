@@ -2,7 +2,7 @@ import { fingerprintOf, type Snapshot } from '../../disk/read.ts';
 import { isUnder } from '../../journal/undo-events.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import { type Ledger, sightingsBelow } from '../../ledger/ledger.ts';
-import { movedSightings } from '../../ledger/merge-sighting.ts';
+import { movedSightings } from '../../ledger/sightings.ts';
 import { type Side, sameContent } from '../../model/entry.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 import type { UndoSelection } from '../../model/session.ts';

@@ -16,8 +16,7 @@ import { type Step, sideAt, worldFor } from '../step.ts';
 import { listingFingerprint } from '../tree-step.ts';
 import type { World } from '../world.ts';
 import { checkSteps, mergedCall, SeenBefore } from './check.ts';
-import { type FoundChange, presentBytes } from './found-changes.ts';
-import { foldersInUse, isFolderToGo, previewDiff } from './preview.ts';
+import { type FoundChange, foldersInUse, isFolderToGo, presentBytes, previewDiff } from './found-changes.ts';
 
 /**
  * `by: 'session'`: a session that undoes another session's change by its id must have seen the files. A user need not.

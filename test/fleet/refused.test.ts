@@ -8,6 +8,7 @@ import { verifyChain } from '../../src/journal/verify.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresRecords } from '../../src/store/postgres/open.ts';
+import { MIGRATION_LOCK } from '../../src/store/postgres/server-functions.ts';
 import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';
@@ -150,6 +151,17 @@ await describePostgres('a fleet store that refuses', (server) => {
     const { store: opening } = await openPostgresRecords(store, home);
     onTestFinished(() => opening.close());
     expect(await verifyChain(opening)).toMatchObject({ ok: true, entries: 0 });
+  });
+
+  it('schema that another process updates: a start that needs no new table does not wait', async () => {
+    const url = server.url();
+    await (await opened(url, scratch())).close();
+    const other = await connected(url);
+    await other.query('begin');
+    await other.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+    // A start that waits for the lock fails after its deadline.
+    await opened(url, scratch());
+    await other.query('commit');
   });
 
   it('newer schema: the command line says what to update', async () => {

@@ -147,7 +147,7 @@ export class RecordWriter {
       newest.set(`${s}\0${k}`, { s, k, v: sightingText(sighting, isHashedKey(k) ? { key } : undefined) });
     }
     for (const { session } of forget) seenBy.add(column(session));
-    if (newest.size > 0) record['sightings'] = [...newest.values()];
+    if (newest.size > 0) record['sightings'] = sortedByName(newest);
     if (seenBy.size > 0) record['seenBy'] = [...seenBy];
     if (forget.length > 0)
       record['forget'] = forget.map(({ session, key }) => ({
@@ -234,6 +234,12 @@ export class RecordWriter {
     const { names } = this.#context;
     return names.machine === undefined ? entry : { ...names.storedIn(entry), machine: names.machine };
   }
+}
+
+/** Sorted as all processes sort them, because rows are locked in this order. */
+function sortedByName(values: ReadonlyMap<string, object>): readonly object[] {
+  if (values.size === 1) return [...values.values()];
+  return [...values].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
 }
 
 /**

@@ -24,6 +24,7 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
   chainsByHour,
   onlyFunctions,
   plainHour,
+  onlyFunctions,
 ];
 
 function tables(s: string): string {

@@ -121,8 +121,9 @@ begin
     end if;
   end if;
   if w ? 'sightings' then
+    -- The writer has sorted them: two records that lock the same rows in different orders would block each other.
     insert into sightings select x.s, x.k, x.v, here from jsonb_to_recordset(w->'sightings') as x(s text, k text, v text)
-      order by 1, 2 on conflict (session, key) do update set seen = excluded.seen, machine = excluded.machine;
+      on conflict (session, key) do update set seen = excluded.seen, machine = excluded.machine;
   end if;
   if w ? 'seenBy' then
     for i in 0 .. jsonb_array_length(w->'seenBy') - 1 loop
@@ -181,6 +182,10 @@ create or replace function ${s}.lf_partitions(from_day bigint, days int) returns
   security definer set search_path = ${s}, pg_temp as $f$
 declare d bigint; name text; part text;
 begin
+  -- Most starts find all tables, and must not wait for a process that updates the schema.
+  perform from generate_series(from_day, from_day + days - 1) day, unnest(array['entries_', 'touches_']) table_name
+    where to_regclass('${s}.' || quote_ident(table_name || day)) is null;
+  if not found then return; end if;
   perform pg_advisory_xact_lock(${MIGRATION_LOCK});
   for d in select * from generate_series(from_day, from_day + days - 1) loop
     foreach part in array array['entries', 'touches'] loop

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { grantCovers, grantsFor } from '../journal/grants.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Effect, NewEntry } from '../model/entry.ts';
+import { isBelow } from '../model/path.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import type { World } from './world.ts';
@@ -74,9 +75,7 @@ export async function approvalsOf(
 
 /** True if `made` is a new folder above `effect`. */
 function isParent(made: Effect, effect: Effect): boolean {
-  return (
-    made.before.kind === 'absent' && made.after.kind === 'directory' && effect.key.startsWith(`${made.key}/`)
-  );
+  return made.before.kind === 'absent' && made.after.kind === 'directory' && isBelow(effect.key, made.key);
 }
 
 interface ApprovedChange {

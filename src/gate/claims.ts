@@ -4,6 +4,7 @@ import type { Claim, ToldClaim } from '../model/claim.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { Effect, NewEntry } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import { isWithin } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Notice } from '../model/results.ts';
 import type { Action, Outcome, Refusal } from '../model/verdict.ts';
@@ -347,9 +348,4 @@ export class Worktrees {
     if (own === undefined || other === undefined || own === other || isMainWorktree(own)) return undefined;
     return { own, meant: own + absolute.slice(other.length) };
   }
-}
-
-/** True for the folder itself and everything in it. */
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }

@@ -10,7 +10,7 @@ import { type Ledger, sightingsBelow } from '../ledger/ledger.ts';
 import { movedSightings } from '../ledger/sightings.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import type { FileIntent } from '../model/intent.ts';
-import type { Place } from '../model/path.ts';
+import { isWithin, type Place } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
@@ -117,7 +117,7 @@ async function judged(
 function whyBlocked({ intent, source, destination }: LookedMove): Refusal | undefined {
   const from = source.path.key;
   const to = destination.path.key;
-  if (from === to || to.startsWith(`${from}/`)) {
+  if (isWithin(to, from)) {
     return refusal(
       'INVALID_ARGUMENT',
       intent.destination,

@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { movedSightings } from '../ledger/sightings.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
-import type { ResolvedPath } from '../model/path.ts';
+import { isBelow, type ResolvedPath } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { type Sighting, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -141,7 +141,7 @@ function whyBlocked(
   { change, content, to }: { change: Relocation; content: Content; to: string },
 ): Refusal | undefined {
   if (path.key === content.path.key) return invalid(to, 'source and destination are the same');
-  if (path.key.startsWith(`${content.path.key}/`)) return invalid(to, 'one path lies in the other');
+  if (isBelow(path.key, content.path.key)) return invalid(to, 'one path lies in the other');
   const makesParents = change.kind === 'edit' || change.makeParents !== false;
   if (!located.exists)
     return makesParents || located.missing.length === 1

@@ -1,4 +1,5 @@
 import type { Effect, Entry, Side } from '../model/entry.ts';
+import { isWithin } from '../model/path.ts';
 import { idleKeys, isUndo, movedTo, type Selected, takenBackBy, type UndoHistory } from './undo-history.ts';
 
 /** One effect in the history. The two effects of a folder move form one event. */
@@ -108,10 +109,6 @@ function insideOf(by: UndoEvent, passed: Iterable<UndoEvent>): UndoEvent | undef
   return undefined;
 }
 
-export function isUnder(key: string, folder: string): boolean {
-  return key.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
-}
-
 /**
  * True if an event happened in a folder that `moved` has moved, or moved something there: at its
  * old or new path or below.
@@ -120,7 +117,7 @@ function isInside(event: UndoEvent, moved: UndoEvent): boolean {
   if (moved.folderTo === undefined) return false;
   const keys = [event.effect.key, ...(event.folderTo === undefined ? [] : [event.folderTo.key])];
   const places = [moved.effect.key, moved.folderTo.key];
-  return places.some((place) => keys.some((key) => key === place || isUnder(key, place)));
+  return places.some((place) => keys.some((key) => isWithin(key, place)));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type Effect, type Entry, type Side, sameSide, type Undone } from '../model/entry.ts';
+import { isBelow, isWithin } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 
@@ -177,13 +178,13 @@ function isWanted(entry: Entry, target: Exclude<UndoTarget, Since>): boolean {
 function ofKey(entry: Entry, standing: readonly Effect[], key: string | undefined): readonly Effect[] {
   if (key === undefined) return standing;
   if (!standing.some((effect) => effect.key === key)) return [];
-  const isOwn = (each: string): boolean => each === key || each.startsWith(`${key}/`);
+  const isOwn = (each: string): boolean => isWithin(each, key);
   const own = new Set([key]);
   for (const effect of standing) {
     const ends = [effect.key, movedTo(entry, effect) ?? effect.key];
     if (ends.some(isOwn)) for (const end of ends) own.add(end);
   }
-  const isAbove = (effect: Effect): boolean => [...own].some((each) => each.startsWith(`${effect.key}/`));
+  const isAbove = (effect: Effect): boolean => [...own].some((each) => isBelow(each, effect.key));
   const madeFor = (effect: Effect): boolean => effect.after.kind === 'directory' && isAbove(effect);
   if (standing.every((effect) => own.has(effect.key) || madeFor(effect))) return standing;
   // A deleted file is restored together with the folders that were deleted above it.

@@ -1,13 +1,7 @@
 import { type Effect, type Entry, type Side, sameSide, type Undone } from '../model/entry.ts';
+import { isWithin } from '../model/path.ts';
 import { type Outcome, type Refused, refused, type UndoCall } from '../model/verdict.ts';
-import {
-  eventsOf,
-  eventsSince,
-  findObstacle,
-  isUnder,
-  type Obstacle,
-  type UndoEvent,
-} from './undo-events.ts';
+import { eventsOf, eventsSince, findObstacle, type Obstacle, type UndoEvent } from './undo-events.ts';
 import {
   isPartial,
   isUndo,
@@ -219,7 +213,7 @@ function wholeCourse(
   if (!course.some(isUndo)) return undefined;
   const events = course
     .flatMap((entry) => eventsOf(entry, selected))
-    .filter(({ effect }) => effect.key === root || isUnder(effect.key, root));
+    .filter(({ effect }) => isWithin(effect.key, root));
   const goes = ({ entry, effect, selected: wanted }: UndoEvent): boolean =>
     wanted || isUndo(entry) || history.undoerOf(entry, effect.key) !== undefined;
   return events.every(goes) ? events.map((event) => ({ ...event, selected: true })) : undefined;

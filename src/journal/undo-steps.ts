@@ -1,5 +1,6 @@
 import { type Effect, type Side, sameContent, sameSide } from '../model/entry.ts';
-import { isUnder, type UndoEvent } from './undo-events.ts';
+import { isBelow, isWithin } from '../model/path.ts';
+import type { UndoEvent } from './undo-events.ts';
 
 /**
  * One path to restore. Steps run in order. A step whose path already has its target state does
@@ -70,7 +71,7 @@ function isNeededAgain({ key, expect, restore }: UndoStep, following: () => read
   const later = following();
   if (later.some((step) => step.key === key || step.from !== undefined)) return false;
   const ends = new Map(later.map((step) => [step.key, step.restore.kind]));
-  return [...ends].some(([other, kind]) => kind !== 'absent' && isUnder(other, key));
+  return [...ends].some(([other, kind]) => kind !== 'absent' && isBelow(other, key));
 }
 
 /** Maps a path from an earlier time to its current path, and tracks which paths already have a step. */
@@ -95,8 +96,8 @@ class Whereabouts {
     for (const { effect, folderTo } of this.#moves) {
       const to = folderTo?.key ?? '';
       // The move's destination did not exist before the move.
-      if (now === to || isUnder(now, to)) return undefined;
-      if (now === effect.key || isUnder(now, effect.key)) now = to + now.slice(effect.key.length);
+      if (isWithin(now, to)) return undefined;
+      if (isWithin(now, effect.key)) now = to + now.slice(effect.key.length);
     }
     return now;
   }

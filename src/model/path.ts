@@ -45,6 +45,16 @@ export function at(place: Pick<Place, 'dir' | 'name'>): string {
   return `${place.dir.prefix}/${place.name}`;
 }
 
+/** True for the folder itself and everything in it. Both paths are canonical; the folder may be `/`. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || isBelow(path, folder);
+}
+
+/** True for everything in the folder, but not for the folder itself. */
+export function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+}
+
 export type FileKind = 'file' | 'directory' | 'link' | 'fifo' | 'socket' | 'device';
 
 /** Paths that begin with this name the kept output of a command, which can only be read. */

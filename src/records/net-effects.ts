@@ -4,6 +4,7 @@ import { readSnapshot } from '../disk/read.ts';
 import { type Entry, type Side, sameSide } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
+import { isBelow } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import { byteSize } from '../report/amounts.ts';
 import { pathText } from '../report/bounded.ts';
@@ -45,7 +46,7 @@ export function withoutImplied(effects: readonly NetEffect[]): NetEffect[] {
   const isImplied = (folder: NetEffect): boolean =>
     effects.some(({ key, before, after }) => {
       const sameWay = folder.before.kind === 'absent' ? before.kind === 'absent' : after.kind === 'absent';
-      return sameWay && key.startsWith(`${folder.key}/`);
+      return sameWay && isBelow(key, folder.key);
     });
   return effects.filter((effect) => !isOnlyFolder(effect) || !isImplied(effect));
 }

@@ -3,6 +3,7 @@ import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Claim, ClaimMark, ClaimOptions } from '../model/claim.ts';
 import type { NewEntry } from '../model/entry.ts';
+import { isWithin } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 
@@ -77,7 +78,7 @@ export async function endTurn(world: World, { session }: Ledger): Promise<void> 
 /** Ends all sessions' claims on files in a folder that is gone, for example a removed worktree. */
 export async function releaseWithin(world: World, folder: string): Promise<void> {
   if (folder === '') return;
-  const inside = world.claims.board.all().filter(({ key }) => `${key ?? ''}/`.startsWith(`${folder}/`));
+  const inside = world.claims.board.all().filter(({ key }) => isWithin(key ?? '', folder));
   const entries = inside.map(({ session, root, path, key }): NewEntry => {
     const file = key === undefined ? { path } : { path, key };
     return { kind: 'claim', atMs: world.now(), session, root, ...file, claim: { released: true } };
@@ -115,7 +116,7 @@ function targetOf(world: World, target: string): Outcome<{ readonly target: Targ
 /** Other sessions' claims on the same path, in it or around it, or by the same glob. */
 function othersOn(world: World, { session }: Ledger, { key, glob }: Target): readonly Claim[] {
   const isNear = (other: string): boolean =>
-    key !== undefined && (`${other}/`.startsWith(`${key}/`) || `${key}/`.startsWith(`${other}/`));
+    key !== undefined && (isWithin(other, key) || isWithin(key, other));
   return world.claims.board
     .all()
     .filter((each) => each.session !== session)

@@ -1,4 +1,5 @@
 import { Fault } from '../model/fault.ts';
+import { isWithin } from '../model/path.ts';
 import { linkCount, linksOn } from '../workspace/walk.ts';
 
 /**
@@ -53,10 +54,6 @@ function mustNotPassThrough(
   if (link !== undefined)
     throw invalid(path, `the ${what} ${path} is reached through ${link}, a link that the agent could change`);
   return walked;
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
 function invalid(path: string, message: string): Fault {

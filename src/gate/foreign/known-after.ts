@@ -2,6 +2,7 @@ import type { Snapshot } from '../../disk/read.ts';
 import { type Coverage, NOTHING, WHOLE } from '../../model/coverage.ts';
 import type { Effect, ForeignWrite } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
+import { isWithin } from '../../model/path.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { carryCoverage } from '../../text/carry.ts';
 import { hasUtf16Mark, looksBinary } from '../../text/decode.ts';
@@ -159,7 +160,7 @@ async function goneFrom(
     const seen = await ledger.recall(from);
     return { sightings: [], tombstones: seen === undefined ? [] : [from] };
   }
-  const moved = (await ledger.all()).filter(({ key }) => key === from || key.startsWith(`${from}/`));
+  const moved = (await ledger.all()).filter(({ key }) => isWithin(key, from));
   // Later verdicts compare the bytes, because the stamps have changed with the names.
   const there = moved.map((seen) => ({
     ...seen,

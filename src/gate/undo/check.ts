@@ -1,10 +1,10 @@
 import { fingerprintOf, type Snapshot } from '../../disk/read.ts';
-import { isUnder } from '../../journal/undo-events.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import { type Ledger, sightingsBelow } from '../../ledger/ledger.ts';
 import { movedSightings } from '../../ledger/sightings.ts';
 import { type Side, sameContent } from '../../model/entry.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
+import { isBelow } from '../../model/path.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, refused, type UndoCall } from '../../model/verdict.ts';
@@ -231,9 +231,9 @@ class Rehearsal {
   #move(from: string, to: string): void {
     const left = new Map<string, State>();
     for (const [key, state] of this.#left) {
-      if (isUnder(key, from)) left.set(`${to}${key.slice(from.length)}`, state);
+      if (isBelow(key, from)) left.set(`${to}${key.slice(from.length)}`, state);
       // States recorded below the new path no longer hold: the folder brings its own content.
-      else if (!isUnder(key, to)) left.set(key, state);
+      else if (!isBelow(key, to)) left.set(key, state);
     }
     this.#left = left.set(from, { side: ABSENT });
   }
@@ -293,7 +293,7 @@ export class SeenBefore {
 
   async #moving(from: string, to: string): Promise<readonly Sighting[]> {
     const present = new Map((await sightingsBelow(this.#ledger, from)).map((seen) => [seen.key, seen]));
-    for (const [key, seen] of this.#brought) if (key.startsWith(`${from}/`)) present.set(key, seen);
+    for (const [key, seen] of this.#brought) if (isBelow(key, from)) present.set(key, seen);
     const moving = [...present.values()];
     for (const seen of movedSightings(moving, { from, to })) this.#brought.set(seen.key, seen);
     return moving;

@@ -3,6 +3,7 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Fault, isMissing, isTaken } from '../../model/fault.ts';
+import { isWithin } from '../../model/path.ts';
 
 /** Fields whose text, or list of texts, is a path in a workspace. */
 const PATH_FIELDS: ReadonlySet<string> = new Set(['root', 'key', 'keys', 'movedTo', 'locked']);
@@ -44,7 +45,7 @@ export class Names {
   /** The fleet-wide name of a path on this machine. */
   stored(path: string): string {
     if (this.machine === undefined || !path.startsWith('/')) return path;
-    const place = this.#places.find(({ root }) => isIn(path, root));
+    const place = this.#places.find(({ root }) => isWithin(path, root));
     if (place !== undefined) return `workspace:${place.workspace}${below(path, place.root)}`;
     return `machine:${this.machine}${below(path, '/')}`;
   }
@@ -98,10 +99,6 @@ export function indexKey(text: string): string {
 
 export function isHashedKey(text: string): boolean {
   return text.startsWith(HASHED);
-}
-
-function isIn(path: string, root: string): boolean {
-  return path === root || root === '/' || path.startsWith(`${root}/`);
 }
 
 /** The rest of a path below a root: empty, or beginning with a slash. */

@@ -25,6 +25,8 @@ it('purges every image of one file, before-images and shown bytes alike, and jou
   const request = { key: join(t.root, 'private.txt'), nowMs: 5, dryRun: false };
   const planned = await purgeImages(state, { ...request, dryRun: true });
   expect(planned.count).toBe(3);
+  for (const key of [t.root, '/'])
+    expect(await purgeImages(state, { ...request, key, dryRun: true })).toMatchObject({ count: 6 });
   expect(await purgeImages(state, request)).toMatchObject({ count: planned.count });
   expect(held().filter((name) => /[0-9a-f]{64}/.test(name))).toHaveLength(before - planned.count);
   expect(await state.store.entries({ key: request.key, kinds: ['notice'] })).toMatchObject([

@@ -1,4 +1,5 @@
 import type { Effect, NewEntry, PendingChange } from '../model/entry.ts';
+import { isWithin } from '../model/path.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { countOf } from '../report/amounts.ts';
@@ -319,10 +320,6 @@ async function hashesOf(store: Store, purged: string | undefined): Promise<Reado
 
 function sidesOf({ before, after }: Effect): string[] {
   return [before, after].flatMap((side) => (side.kind === 'file' ? [side.fingerprint.sha256] : []));
-}
-
-function isWithin(key: string, folder: string): boolean {
-  return key === folder || key.startsWith(`${folder}/`);
 }
 
 async function usageAmong(images: Images, hashes: ReadonlySet<string>): Promise<ImageUsage> {

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { type Locks, slotsOf } from '../../lock/locks.ts';
 import { Fault } from '../../model/fault.ts';
+import { isWithin } from '../../model/path.ts';
 import type { PostgresConnection } from './connection.ts';
 import type { Names } from './names.ts';
 
@@ -182,7 +183,7 @@ export class LeasedLocks implements Locks {
   }
 
   #isShared(key: string): boolean {
-    return this.#options.sharedRoots.some((root) => key === root || key.startsWith(`${root}/`));
+    return this.#options.sharedRoots.some((root) => isWithin(key, root));
   }
 
   async #lease(keys: readonly string[], deadline: number): Promise<Lease | undefined> {

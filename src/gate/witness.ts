@@ -242,7 +242,7 @@ async function changedFile(world: World, sighting: Sighting): Promise<ChangedFil
   const outcome = world.workspace.locate(key, 'status');
   if (!outcome.ok) return undefined;
   const { located } = outcome;
-  const path = located.place.path.relative;
+  const path = world.workspace.shown(located.place.path);
   try {
     if (!located.exists || !located.stats.isFile()) return { key, path, sha256: '' };
     if (sighting.stamp && !sighting.racy && sameStamp(sighting.stamp, stampOf(located.stats)))

@@ -99,7 +99,7 @@ function foundAgain(workspace: Workspace, folder: Folder, path: string): string 
   if (!outcome.ok) return undefined;
   const { located } = outcome;
   located.place.dir.close();
-  return located.exists && located.stats.isFile() ? shownPath(workspace, located.place.path) : undefined;
+  return located.exists && located.stats.isFile() ? workspace.shown(located.place.path) : undefined;
 }
 
 /** The parts that find and search need. Every gate's World has them. */
@@ -178,11 +178,6 @@ export function openBase(
 
 function isNothing({ code }: Refusal): boolean {
   return code === 'NOT_FOUND' || code === 'NOT_A_FILE';
-}
-
-/** A path for the next call: relative to the first root, or absolute in another root. */
-export function shownPath(workspace: Workspace, path: ResolvedPath): string {
-  return path.root === workspace.roots[0] ? path.relative : path.absolute;
 }
 
 export function invalidSearch(path: string, reason: string): Refusal {

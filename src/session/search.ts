@@ -12,7 +12,6 @@ import {
   runLimits,
   type SearchTarget,
   type SearchWorld,
-  shownPath,
   tooLong,
   whyUnusable,
 } from './find.ts';
@@ -107,7 +106,7 @@ function lineShower({ policy }: SearchWorld): (line: string, path: string) => st
 async function searchFile(search: Search, { place }: File): Promise<Outcome<SearchResult>> {
   const files = openedFiles(search);
   try {
-    const problem = files.open(place, shownPath(search.world.workspace, place.path));
+    const problem = files.open(place, search.world.workspace.shown(place.path));
     if (problem !== undefined)
       return refused({ ...unreadableRefusal(search.path, problem), action: 'search' });
     const reader = hitReader(search.mode, { limit: search.limit, show: lineShower(search.world) });
@@ -190,7 +189,7 @@ function openInside(search: Search, files: OpenedFiles, absolute: string): void 
   const outcome = workspace.locate(absolute, 'search', 'parents');
   if (!outcome.ok) return;
   const { place } = outcome.located;
-  files.open(place, shownPath(workspace, place.path));
+  files.open(place, workspace.shown(place.path));
   place.dir.close();
 }
 

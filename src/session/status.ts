@@ -55,7 +55,10 @@ async function viewAt(
       : outcome;
   const { view } = outcome;
   view.located.place.dir.close();
-  return { ok: true, view: { ...view, shown: path === view.path.absolute ? view.path.relative : path } };
+  return {
+    ok: true,
+    view: { ...view, shown: path === view.path.absolute ? world.workspace.shown(view.path) : path },
+  };
 }
 
 /** The status of files, with the last change of each. */

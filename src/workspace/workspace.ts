@@ -240,6 +240,16 @@ export class Workspace {
     return this.#paths.known(key, relative);
   }
 
+  /** A path for the next call: relative to the first root, or absolute in another root. */
+  shown({ root, relative, absolute }: Pick<ResolvedPath, 'root' | 'relative' | 'absolute'>): string {
+    return this.roots.indexOf(root) > 0 ? absolute : relative;
+  }
+
+  /** Like `shown`, for a path as entries of the journal name it. */
+  shownAt({ key, relative }: { readonly key: string; readonly relative: string }): string {
+    return this.roots.length === 1 ? relative : this.shown(this.named(key, relative));
+  }
+
   /** The glob or folder that protects this path from every session; undefined if none. */
   protects(path: ResolvedPath): string | undefined {
     return this.#paths.protects(path);

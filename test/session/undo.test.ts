@@ -7,6 +7,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -174,4 +175,25 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     await ok(t.session.undo({ sinceMs: 0 }));
     expect(readdirSync(t.root)).toEqual([]);
   });
+});
+
+it('names files of another root by their absolute path, so that the next call finds them', async () => {
+  const t = await desk({ store: 'memory:' });
+  const session = await t.open({ roots: [t.root, t.outside] });
+  const path = join(t.outside, 'a.txt');
+  writeFileSync(path, 'one\n');
+  await t.put('a.txt', 'first root\n');
+  for (const each of ['a.txt', path]) await ok(session.read(each));
+  const { change } = await ok(session.write(path, 'two\n'));
+  expect(await ok(session.status(path))).toMatchObject({ files: [{ path }] });
+  const all = await ok(session.status());
+  expect(all.files.map((file) => file.path).sort()).toEqual([path, 'a.txt'].sort());
+  writeFileSync(path, 'by hand\n');
+  const swept = await ok(session.witness({ kind: 'command', command: 'make' }));
+  expect(swept.notices).toMatchObject([{ kind: 'changed-seen-files', paths: [path] }]);
+  expect((await refusal(session.undo({ change }), 'STALE')).path).toBe(path);
+  writeFileSync(path, 'two\n');
+  const undone = await ok(session.undo({ change }));
+  expect(undone).toMatchObject({ files: [{ path, did: 'restored' }] });
+  expect(undone.diff).toMatch(new RegExp(`^${path}\n`));
 });

@@ -98,12 +98,14 @@ async function canRestore(
   return present.has(restore.fingerprint.sha256) || world.images.has(restore.fingerprint.sha256);
 }
 
-async function notKept(world: World, { relative, restore }: UndoStep): Promise<Refusal> {
+async function notKept(world: World, step: UndoStep): Promise<Refusal> {
+  const { restore } = step;
+  const path = world.workspace.shownAt(step);
   const keeper = restore.kind === 'file' && (await world.images.keeper?.(restore.fingerprint.sha256));
   const reason = keeper
     ? `its earlier bytes are only on the machine ${keeper}, as secret or over 1 MB: undo the change there`
     : 'its earlier bytes are no longer kept';
-  return { code: 'NOT_FOUND', action: 'undo', path: relative, next: 'use_edit', detail: { reason } };
+  return { code: 'NOT_FOUND', action: 'undo', path, next: 'use_edit', detail: { reason } };
 }
 
 /** Three-way merge: base is the state after the change, theirs the present state, ours the state before the change. */
@@ -145,7 +147,7 @@ async function changedSince(
   step: UndoStep,
   { state, selection }: { readonly state: State; readonly selection: UndoSelection },
 ): Promise<Refusal> {
-  const base = { action: 'undo', path: step.relative } as const;
+  const base = { action: 'undo', path: world.workspace.shownAt(step) } as const;
   if (state.side.kind === 'absent') {
     const detail = { reason: 'it was deleted since that change' };
     return { ...base, code: 'DELETED', next: 'other_tool', detail };

@@ -115,6 +115,7 @@ const GIT_OBJECT = /(^|\/)\.git\/objects(\/|$)/;
 
 /** A bounded diff of an undo, under each file's name. A file that only moves back gets one line. */
 export async function previewDiff(world: World, found: readonly FoundChange[]): Promise<string> {
+  const nameOf = (step: Pick<UndoStep, 'key' | 'relative'>): string => world.workspace.shownAt(step);
   const present = presentBytes(found);
   const moves = fileMoves(found);
   const left = new Set(moves.values());
@@ -122,10 +123,10 @@ export async function previewDiff(world: World, found: readonly FoundChange[]): 
   let more = 0;
   const shown = found.filter((each) => !left.has(each) && !GIT_OBJECT.test(each.step.relative));
   for (const each of shown) {
-    const from =
-      each.step.restore.kind === 'file' ? (each.step.from ?? moves.get(each)?.step)?.relative : undefined;
+    const from = each.step.restore.kind === 'file' ? (each.step.from ?? moves.get(each)?.step) : undefined;
     if (diffs.length >= MAX_DIFFS) more += 1;
-    else if (from !== undefined) diffs.push(`${each.step.relative}\n(moved back from ${from}, same content)`);
+    else if (from !== undefined)
+      diffs.push(`${nameOf(each.step)}\n(moved back from ${nameOf(from)}, same content)`);
     else diffs.push(...(await diffOf(world, each, present)));
   }
   return [...diffs, ...objectsOf(found), ...(more === 0 ? [] : [`(and ${more} more files)`])].join('\n');
@@ -146,20 +147,20 @@ async function diffOf(
   present: ReadonlyMap<string, Uint8Array>,
 ): Promise<string[]> {
   const { expect, restore } = step;
-  if (isTooLarge(world, expect) || isTooLarge(world, restore))
-    return [`${step.relative}\n(too large to compare)`];
+  const name = world.workspace.shownAt(step);
+  if (isTooLarge(world, expect) || isTooLarge(world, restore)) return [`${name}\n(too large to compare)`];
   if (snapshot === undefined && restore.kind !== 'file')
-    return expect.kind === 'file' ? [`${step.relative}\n(not shown: too many bytes)`] : [];
+    return expect.kind === 'file' ? [`${name}\n(not shown: too many bytes)`] : [];
   const now = snapshot?.bytes ?? Buffer.alloc(0);
   const then =
     restore.kind === 'file'
       ? (present.get(restore.fingerprint.sha256) ?? (await world.images.read(restore.fingerprint)))
       : Buffer.alloc(0);
   if (hasNoLines(now) || hasNoLines(then))
-    return [`${step.relative}\n(binary, ${byteSize(Math.max(now.byteLength, then.byteLength))})`];
+    return [`${name}\n(binary, ${byteSize(Math.max(now.byteLength, then.byteLength))})`];
   const { maxDiffLines: maxLines, secrets } = world.policy;
   const { text } = maskedDiff<Uint8Array>(now, then, { maxLines, secrets, path: step.relative });
-  return text === '' ? [] : [`${step.relative}\n${text}`];
+  return text === '' ? [] : [`${name}\n${text}`];
 }
 
 function isTooLarge({ policy }: World, side: Side): boolean {

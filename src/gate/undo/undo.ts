@@ -206,7 +206,8 @@ async function undoLocked(
   const { plan, found } = checked;
   const diff = await previewDiff(world, found);
   const told = { undid: plan.undone.changes, ...(diff === '' ? {} : { diff }) };
-  const filesWith = (kept: ReadonlySet<string>): UndoneFile[] => found.map((each) => fileOf(each, kept));
+  const filesWith = (kept: ReadonlySet<string>): UndoneFile[] =>
+    found.map((each) => fileOf(world, each, kept));
   if (selection.preview === true)
     return { ok: true, ...told, files: filesWith(foldersInUse(world, plan.steps)) };
   await keepNeeded(world, found);
@@ -224,7 +225,7 @@ async function undoLocked(
   const kept = keptOf(found, results);
   if (change === undefined && kept.size > 0) {
     const folder = found.find(({ step }) => kept.has(step.key));
-    return refused(inUse(folder?.step.relative ?? ''));
+    return refused(inUse(folder === undefined ? '' : world.workspace.shownAt(folder.step)));
   }
   return { ok: true, ...(change === undefined ? {} : { change }), ...told, files: filesWith(kept) };
 }
@@ -303,8 +304,8 @@ function inUse(path: string): Refusal {
   return { code: 'STALE', action: 'undo', path, next: 'list', detail };
 }
 
-function fileOf({ step, merged }: FoundChange, kept: ReadonlySet<string>): UndoneFile {
-  const path = step.relative;
+function fileOf(world: World, { step, merged }: FoundChange, kept: ReadonlySet<string>): UndoneFile {
+  const path = world.workspace.shownAt(step);
   if (kept.has(step.key)) return { path, did: 'kept' };
   if (merged !== undefined) return { path, did: 'merged' };
   if (step.from !== undefined) return { path, did: 'moved-back' };
@@ -322,10 +323,16 @@ async function whyUnseen(
   steps: readonly UndoStep[],
 ): Promise<Refusal | undefined> {
   const refusals: Refusal[] = [];
-  for (const { lookAt, relative } of steps) {
+  for (const step of steps) {
+    const { lookAt } = step;
     const view = lookAt === undefined ? undefined : await missingView(world, ledger, lookAt);
     if (view !== undefined)
-      refusals.push({ code: 'NOT_READ', action: 'undo', path: view.folder ?? relative, next: view.next });
+      refusals.push({
+        code: 'NOT_READ',
+        action: 'undo',
+        path: view.folder ?? world.workspace.shownAt(step),
+        next: view.next,
+      });
     if (refusals.length === MAX_NAMED) break;
   }
   const [first] = refusals;
@@ -356,7 +363,7 @@ async function unlistedFolder(world: World, ledger: Ledger, key: string): Promis
     const isWhole = seen?.coverage.kind === 'whole';
     if (isWhole && seen.fingerprint?.sha256 === listingFingerprint(listNames(place.dir)).sha256)
       return undefined;
-    return { next: 'list', folder: above(place.path.relative) || '.' };
+    return { next: 'list', folder: above(world.workspace.shown(place.path)) || '.' };
   } finally {
     place.dir.close();
   }

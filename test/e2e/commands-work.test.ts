@@ -83,9 +83,9 @@ describe.skipIf(here === undefined)('work in the undo profile', () => {
     put('index.txt', 'served\n');
     const server = `require('http').createServer((q, r) => r.end(require('fs').readFileSync('index.txt'))).listen(0, '127.0.0.1', function () { require('fs').writeFileSync('port', String(this.address().port)); })`;
     const client = `fetch('http://127.0.0.1:' + require('fs').readFileSync('port')).then((r) => r.text()).then((t) => require('fs').writeFileSync('got', t))`;
-    put('server.js', server);
-    put('client.js', client);
-    await ran('node server.js & while ! [ -s port ]; do sleep 0.05; done; node client.js; kill $!');
+    put('server.cjs', server);
+    put('client.cjs', client);
+    await ran('node server.cjs & while ! [ -s port ]; do sleep 0.05; done; node client.cjs; kill $!');
     expect(readFileSync(join(places.root, 'got'), 'utf8')).toBe('served\n');
   });
 

@@ -28,11 +28,19 @@ export function conventional(command: Command, entry: CommandEntry, terminal: Te
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void terminal.print(text.trimEnd()),
-      writeErr: (text) => terminal.tell(harmless(usageText(text.trimEnd()))),
+      writeErr: (text) => terminal.tell(harmless(usageText(withExtra(text.trimEnd(), command)))),
       getOutHelpWidth: () => terminal.width ?? WIDTH,
       getErrHelpWidth: () => terminal.width ?? WIDTH,
     })
     .showHelpAfterError(`(${command.name()} --help lists the options)`);
+}
+
+/** Names the argument that is too much, instead of counting the arguments. */
+function withExtra(text: string, { args, registeredArguments }: Command): string {
+  return text.replace(
+    /^error: too many arguments.*$/m,
+    () => `error: unexpected argument '${args[registeredArguments.length] ?? ''}'`,
+  );
 }
 
 /** The usage line, such as `init CLIENT [options]`. A command after `--` comes last. */

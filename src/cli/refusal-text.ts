@@ -5,6 +5,9 @@ import { refusalOutcome } from '../report/json.ts';
 import { firstSentence } from '../report/sentences.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
 
+/** The next step after an unknown id of a change. */
+export const LISTS_CHANGES = 'lookfirst log --kind change lists the changes.';
+
 /** Prints a refusal for users, or as one line of JSON for programs. */
 export async function tellRefusal(
   cli: Cli,

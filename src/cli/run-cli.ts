@@ -5,7 +5,7 @@ import { type Cli, EXIT, type ExitCode, type RunViewer, version } from './cli.ts
 import { COMMANDS } from './command-list.ts';
 import { conventional } from './conventions.ts';
 import { colourChoice, Terminal, type TerminalStreams } from './terminal.ts';
-import { didYouMean, Times } from './words.ts';
+import { Times, unknownWord } from './words.ts';
 
 interface CliOptions {
   /** Everything after the program's own name. */
@@ -93,10 +93,9 @@ function isVersion(words: readonly (string | undefined)[]): boolean {
 
 function unknownCommand(cli: Cli, word: string): void {
   const names = COMMANDS.map((command) => command.name);
-  const hint = didYouMean(word, names);
   const what = word.startsWith('-') ? 'option' : 'command';
   cli.terminal.tell(
-    `error: unknown ${what} '${phrase(word)}'.${hint}\n(lookfirst --help lists the commands)`,
+    `error: ${unknownWord(what, phrase(word), names)}\n(lookfirst --help lists the commands)`,
   );
   cli.end(EXIT.usage);
 }

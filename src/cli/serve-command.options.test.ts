@@ -35,7 +35,8 @@ describe('parseServe', () => {
 
   it.each([
     [['--dialekt', 'x'], "unknown option '--dialekt'. Did you mean --dialect?"],
-    [['-x'], "unknown option '-x'."],
+    [['-x'], "unknown option '-x'"],
+    [['a', ''], 'the name of a folder is empty'],
     [['--dialect'], '--dialect needs a value'],
     [
       ['--dialect', 'go'],
@@ -50,7 +51,7 @@ describe('parseServe', () => {
     [['--read-only=yes'], '--read-only takes no value'],
     [['--http=web'], "--http takes a port from 0 to 65535, not 'web'"],
     [['--http', '70000'], "--http takes a port from 0 to 65535, not '70000'"],
-    [['--toString', 'x'], "unknown option '--toString'."],
+    [['--toString', 'x'], "unknown option '--toString'"],
   ])('refuses %j', (args, problem) => {
     expect(parseServe(args)).toEqual({ problem });
   });

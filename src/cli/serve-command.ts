@@ -14,7 +14,7 @@ import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 import { givenToken, shownToken, tokenLine } from '../wire/http.ts';
 import { EXIT, version } from './cli.ts';
 import { LateCompiler } from './late-compiler.ts';
-import { didYouMean, unknownChoice } from './words.ts';
+import { unknownChoice, unknownWord } from './words.ts';
 
 /** The parts of a process that a server uses. */
 interface ServeProcess {
@@ -343,6 +343,7 @@ export function parseServe(args: readonly string[]): ServeRequest | ServeProblem
     const problem = takeFlag(word, rest, values);
     if (problem !== undefined) return { problem };
   }
+  if (folders.includes('')) return { problem: 'the name of a folder is empty' };
   return requestOf(values, folders);
 }
 
@@ -374,7 +375,7 @@ function takeValued(
 ): string | undefined {
   const take = Object.hasOwn(VALUED, name) ? VALUED[name] : undefined;
   if (take === undefined) {
-    return `unknown option '${name}'.${didYouMean(name, SERVE_FLAGS)}`;
+    return unknownWord('option', name, SERVE_FLAGS);
   }
   const value = attached ?? rest.shift();
   return value === undefined || value === '' ? `${name} needs a value` : take(values, value);

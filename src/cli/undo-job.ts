@@ -11,7 +11,7 @@ import { openWorkspace, type StateFlags } from '../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
 import { entryPath, typeable } from './entry-row.ts';
 import { Progress } from './progress.ts';
-import { tellRefusal } from './refusal-text.ts';
+import { LISTS_CHANGES, tellRefusal } from './refusal-text.ts';
 
 /** Flags of the commands that take changes back. */
 export interface UndoFlags extends StateFlags {
@@ -85,10 +85,13 @@ async function isMeant(
 
 export async function refuseUndo(cli: Cli, refusal: Refusal, flags: UndoFlags): Promise<ExitCode> {
   const canMerge = refusal.code === 'STALE' && flags.merge !== true;
-  const hint = canMerge
-    ? 'Nothing was changed. --merge keeps both where they do not overlap.'
-    : 'Nothing was changed.';
-  await tellRefusal(cli, refusal, { json: flags.json, hint });
+  const isUnknown = refusal.code === 'NOT_FOUND' && refusal.next === 'fix_argument';
+  const further = canMerge
+    ? ' --merge keeps both where they do not overlap.'
+    : isUnknown
+      ? ` ${LISTS_CHANGES}`
+      : '';
+  await tellRefusal(cli, refusal, { json: flags.json, hint: `Nothing was changed.${further}` });
   return EXIT.refused;
 }
 

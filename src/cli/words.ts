@@ -7,6 +7,12 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return meant === undefined ? '' : ` Did you mean ${meant}?`;
 }
 
+/** The message for an unknown word. It ends with a full stop only if a suggestion follows. */
+export function unknownWord(what: string, word: string, known: readonly string[]): string {
+  const meant = didYouMean(word, known);
+  return `unknown ${what} '${word}'${meant === '' ? '' : `.${meant}`}`;
+}
+
 /** The message for an unknown choice: the wrong word, a suggestion, and the known choices. */
 export function unknownChoice(what: string, word: string, known: readonly string[]): string {
   return `unknown ${what} '${word}'.${didYouMean(word, known)} Choose from ${known.join(', ')}.`;

@@ -92,7 +92,9 @@ function parse(
   try {
     return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
   } catch (error) {
-    return { usage: error instanceof Error ? error.message : String(error) };
+    // Node adds advice about arguments that begin with a hyphen, which a hook never needs.
+    const [problem = ''] = String(error instanceof Error ? error.message : error).split('. ');
+    return { usage: problem.charAt(0).toLowerCase() + problem.slice(1) };
   }
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { Fault } from '../model/fault.ts';
+import { errnoOf, Fault } from '../model/fault.ts';
 import { defined } from '../model/record.ts';
 import { LineReader, LineWriter } from './lines.ts';
 import type { Upstream, UpstreamChoice, UpstreamEnd, UpstreamEvents } from './upstream.ts';
@@ -73,7 +73,11 @@ export class StdioUpstream implements Upstream {
     });
     this.#child = child;
     child.on('error', (cause) => {
-      this.#reject(new Fault('CONFIG_INVALID', `the server cannot be started: ${cause.message}`, { cause }));
+      // The error is the same if the working directory is missing.
+      const folder = cwd === undefined ? '' : `, or no folder ${cwd}`;
+      const isMissing = errnoOf(cause) === 'ENOENT';
+      const why = isMissing ? `there is no program ${command}${folder}` : cause.message;
+      this.#reject(new Fault('CONFIG_INVALID', `the server cannot be started: ${why}`, { cause }));
     });
     const { stdin, stdout } = child;
     if (stdin === null || stdout === null) return;

@@ -215,6 +215,6 @@ function noSandbox(reason: string): Refusal {
 }
 
 function noLayer(change: string): Refusal {
-  const detail = { reason: `no writes are kept as ${change}` };
+  const detail = { reason: `no writes are kept as ${change}; they are removed after 7 days` };
   return { code: 'NOT_FOUND', action: 'run', path: '', next: 'none', detail };
 }

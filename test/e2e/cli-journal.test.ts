@@ -69,7 +69,7 @@ describe('lookfirst diff', () => {
     );
     expect(await lookfirst(work, ['diff', 'c0000000000'])).toMatchObject({
       code: 2,
-      stderr: 'there is no change c0000000000 [NOT_FOUND]\n',
+      stderr: 'there is no change c0000000000 [NOT_FOUND]\nlookfirst log --kind change lists the changes.\n',
     });
   });
 });

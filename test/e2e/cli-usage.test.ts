@@ -53,10 +53,13 @@ describe('an invalid command line', () => {
   it.each([
     [['lgo'], "unknown command 'lgo'. Did you mean log?"],
     [['statsu'], 'Did you mean status?'],
-    [['xyzzyxyzzy'], "unknown command 'xyzzyxyzzy'."],
+    [['xyzzyxyzzy'], "unknown command 'xyzzyxyzzy'\n"],
     [['--hlep'], "error: unknown option '--hlep'. Did you mean --help?"],
     [['log', '--jsn'], "error: unknown option '--jsn'. Did you mean --json?"],
-    [['log', 'extra'], 'too many arguments'],
+    [['log', 'extra'], "error: unexpected argument 'extra'"],
+    [['config', 'get', 'secrets', 'show'], "error: unexpected argument 'show'"],
+    [['serve', ''], 'error: the name of a folder is empty'],
+    [['help', '--nonsense'], "error: unknown option '--nonsense'\n"],
     [['log', '--since', 'yesterday'], 'Use a time ago, as in 2h or 3d'],
     [['log', '--kind', 'write'], "error: --kind 'write' is invalid. Choose from read, look, change, refusal"],
     [
@@ -72,7 +75,7 @@ describe('an invalid command line', () => {
     [['allow', '--list', '--session', 'a'], '--list cannot be combined with a path or another option'],
     [['claims', 'claim'], 'error: TARGET is missing'],
     [['config', 'get'], 'error: KEY is missing'],
-    [['config', 'get', 'nope'], "error: unknown setting 'nope'."],
+    [['config', 'get', 'nope'], "error: unknown setting 'nope'\n"],
     [['config', 'get', 'partal'], "error: unknown setting 'partal'. Did you mean partial?"],
     [['serve', '--show-config'], 'error: --show-config needs --http'],
     [['serve', '--allow-undo', '.'], 'error: --allow-undo needs --http'],
@@ -104,6 +107,18 @@ describe('an invalid command line', () => {
   ])('%j ends with 64 and says what to do', async (args, words) => {
     const ran = await lookfirst(scratch(), args);
     expect(ran).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining(words) });
+  });
+});
+
+describe('a message that names what is missing', () => {
+  it.each([
+    [['undo', 'c0000000000'], 2, 'Nothing was changed. lookfirst log --kind change lists the changes.\n'],
+    [['diff', 'c0000000000'], 2, '[NOT_FOUND]\nlookfirst log --kind change lists the changes.\n'],
+    [['hook', '--nonsense'], 2, "lookfirst hook: unknown option '--nonsense' (lookfirst hook --help"],
+    [['proxy', '--', 'no-such-program'], 1, 'there is no program no-such-program [CONFIG_INVALID]'],
+  ])('%j', async (args, code, words) => {
+    const ran = await lookfirst(scratch(), args);
+    expect(ran).toMatchObject({ code, stderr: expect.stringContaining(words) });
   });
 });
 

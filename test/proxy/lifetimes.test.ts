@@ -87,7 +87,7 @@ describe('the proxy and its server end together', () => {
 
   it('a command that cannot be started is an error, not a hang', async () => {
     const { code } = await startProxy(scratch(), { command: '/nowhere/to/be/found', args: [] });
-    await expect(code).rejects.toThrow('ENOENT');
+    await expect(code).rejects.toThrow('there is no program');
     await expect(code).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   });
 });

@@ -6,7 +6,7 @@ import type { Column } from '../../report/human.ts';
 import { placeSettings, policySourcesOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT } from '../cli.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
-import { didYouMean, missing } from '../words.ts';
+import { missing, unknownWord } from '../words.ts';
 
 interface ConfigFlags extends StateFlags {
   readonly json?: boolean;
@@ -73,5 +73,5 @@ function valueText({ value }: Setting): string {
 
 function unknown(key: string, settings: readonly Setting[]): string {
   const known = settings.map((setting) => setting.key);
-  return `unknown setting '${key}'.${didYouMean(key, known)}`;
+  return unknownWord('setting', key, known);
 }

@@ -16,7 +16,7 @@ import {
   linesOption,
 } from '../flags.ts';
 import { opening } from '../progress.ts';
-import { tellMissing } from '../refusal-text.ts';
+import { LISTS_CHANGES, tellMissing } from '../refusal-text.ts';
 
 interface DiffFlags extends FilterFlags, StateFlags {
   readonly json?: boolean;
@@ -82,7 +82,7 @@ async function nothing(cli: Cli, change: string | undefined, flags: DiffFlags): 
     if (flags.json !== true) cli.terminal.tell('no change here (--all looks in every workspace)');
     return EXIT.done;
   }
-  return tellMissing(cli, `there is no change ${change}`, flags);
+  return tellMissing(cli, `there is no change ${change}`, { json: flags.json, hint: LISTS_CHANGES });
 }
 
 async function print(

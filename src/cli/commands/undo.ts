@@ -94,7 +94,9 @@ async function jobsFor(
 }
 
 function nothingToUndo(change: string | undefined): Refusal {
-  const reason =
-    change === undefined ? 'there is no change here to take back' : `there is no change ${change}`;
-  return { code: 'NOT_FOUND', action: 'undo', path: '', next: 'none', detail: { reason } };
+  const [reason, next] =
+    change === undefined
+      ? (['there is no change here to take back', 'none'] as const)
+      : ([`there is no change ${change}`, 'fix_argument'] as const);
+  return { code: 'NOT_FOUND', action: 'undo', path: '', next, detail: { reason } };
 }

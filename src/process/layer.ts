@@ -152,19 +152,29 @@ const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exe
 export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<Pick<Layer, 'spent'>>): void {
   try {
     // Remove the record first: a partly removed layer must not be applied.
-    unlessGone(() => unlinkSync(join(folder, 'layer.json')));
-    if (spent === undefined) removeFolder(folder);
-    else retire(folder, spent);
+    if (spent === undefined) {
+      unlessGone(() => unlinkSync(join(folder, 'layer.json')));
+      removeFolder(folder);
+    } else retire(folder, spent);
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
   }
 }
 
+/** Takes the layer's name away first: a partly removed layer must not be applied. */
 function retire(folder: string, spent: string): void {
-  for (const name of namesIn(folder))
-    if (name.startsWith('up-')) unlessGone(() => removeTree(join(folder, name), 0));
-  mkdirSync(dirname(spent), { recursive: true, mode: 0o700 });
-  unlessGone(() => renameSync(folder, spent));
+  if (!isRenamed(folder, spent)) {
+    mkdirSync(dirname(spent), { recursive: true, mode: 0o700 });
+    isRenamed(folder, spent);
+  }
+  // Most commands change nothing: an empty folder needs only one call.
+  for (const name of namesIn(spent))
+    if (name.startsWith('up-'))
+      unlessGone(() => isRemoved(join(spent, name)) || removeTree(join(spent, name), 0));
+}
+
+function isRenamed(from: string, to: string): boolean {
+  return unlessGone(() => renameSync(from, to) ?? true) === true;
 }
 
 /** Removes the contents of layers that no command needs any more. */

@@ -1,11 +1,18 @@
-import { spawn } from 'node:child_process';
+import { type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { clockTicked, type Layer } from './layer.ts';
 import { perlArgv } from './perl/perl-sandbox.ts';
-import { bubblewrapArgv, type SandboxPlan, type SandboxTools, START_FD, STATUS_FD } from './sandbox.ts';
+import {
+  bubblewrapArgv,
+  type PerlTools,
+  type SandboxPlan,
+  type SandboxTools,
+  START_FD,
+  STATUS_FD,
+} from './sandbox.ts';
 
 /** The result of a command. `ended`: it was killed, and its writes must not be committed. */
 export type CommandEnd =
@@ -47,20 +54,22 @@ export async function runSandboxed(
   if (options.signal?.aborted === true) return { kind: 'ended', why: 'cancelled' };
   const locale = options.env['LC_ALL'];
   const complete = { ...plan, layer: layer.folder, locale };
+  const perl = plan.profile.kind === 'undo' ? tools.perl : undefined;
   const [program = '', ...args] =
-    tools.perl !== undefined && plan.profile.kind === 'undo'
-      ? perlArgv(tools, tools.perl, complete)
-      : bubblewrapArgv(tools, complete);
+    perl === undefined ? bubblewrapArgv(tools, complete) : perlArgv(tools, perl, complete);
   const stream = options.output === 'inherit' ? 'inherit' : 'pipe';
   const child = spawn(program, args, {
     cwd: layer.folder,
     // Reading a locale's files costs as much as mounting, and `explain` in probe.ts expects English
     // messages.
     env: { ...options.env, LC_ALL: 'C' },
-    stdio: [stream === 'inherit' ? 'inherit' : 'ignore', stream, stream, 'pipe', 'pipe'],
+    stdio: stdioOf(stream, perl),
     // The command gets its own process group, so that `end` reaches every process. At a terminal it needs the terminal's group.
     detached: stream === 'pipe',
   });
+  const statusPipe = child.stdio[STATUS_FD] as Duplex;
+  const start = perl === undefined ? (child.stdio[START_FD] as Duplex) : statusPipe;
+  const told = perl === undefined ? [child.stdout, child.stderr] : [statusPipe];
   let why: 'timeout' | 'cancelled' | undefined;
   let again: NodeJS.Timeout | undefined;
   const end = (reason: 'timeout' | 'cancelled'): void => {
@@ -78,7 +87,6 @@ export async function runSandboxed(
     options.timeoutMs === undefined ? undefined : setTimeout(() => end('timeout'), options.timeoutMs);
   let status = '';
   let reason = '';
-  const statusPipe = child.stdio[STATUS_FD] as Readable;
   const done = new Promise<readonly [number, null]>((resolve) => {
     statusPipe.on('data', (chunk: Buffer) => {
       status += chunk.toString('utf8');
@@ -87,8 +95,10 @@ export async function runSandboxed(
         void ended([child.stdout, child.stderr]).then(() => resolve([Number(code), null]));
     });
   });
+  // The sandbox may be killed before it has read the byte that starts the command.
+  start.on('error', () => {});
   if (options.output !== 'inherit') child.stdout?.on('data', options.output);
-  for (const each of [child.stdout, child.stderr]) {
+  for (const each of told) {
     each?.on('data', (chunk: Buffer) => {
       if (reason.length < MAX_REASON_CHARS) reason += chunk.toString('utf8');
     });
@@ -96,8 +106,6 @@ export async function runSandboxed(
   try {
     // The sandbox is built while this waits.
     clockTicked(layer);
-    const start = child.stdio[START_FD] as Writable;
-    start.once('error', () => {});
     start.end('.');
     const [code, signal] = await Promise.race([done, closed(child)]);
     if (why !== undefined) return { kind: 'ended', why };
@@ -110,6 +118,18 @@ export async function runSandboxed(
     clearInterval(again);
     options.signal?.removeEventListener('abort', cancel);
   }
+}
+
+/**
+ * Every pipe costs 0.1 ms. Perl uses one for its messages and for the byte that starts the command, and the command's
+ * standard error joins its standard output.
+ */
+function stdioOf(stream: 'inherit' | 'pipe', perl: PerlTools | undefined): StdioOptions {
+  if (stream === 'inherit')
+    return ['inherit', 'inherit', 'inherit', 'pipe', ...(perl === undefined ? ['pipe' as const] : [])];
+  return perl === undefined
+    ? ['ignore', 'pipe', 'pipe', 'pipe', 'pipe']
+    : ['ignore', 'pipe', 'ignore', 'pipe'];
 }
 
 function isGroupKilled(leader: number | undefined): boolean {

@@ -67,7 +67,7 @@ export interface SandboxPlan {
  * command is left, bubblewrap as `exit-code` earlier than that.
  */
 export const STATUS_FD = 3;
-/** The descriptor on which the sandbox waits for a byte before it starts the command. */
+/** The descriptor on which bubblewrap waits for a byte before it starts the command. Perl reads it from the other one. */
 export const START_FD = 4;
 
 /**

@@ -3,7 +3,6 @@ import {
   type PerlTools,
   type SandboxPlan,
   type SandboxTools,
-  START_FD,
   STATUS_FD,
 } from '../sandbox.ts';
 
@@ -29,51 +28,58 @@ export function findPerl(
 
 /**
  * The whole sandbox of the profile `undo` in one program. Bubblewrap needs a second mount namespace and three other
- * programs before it, and the kernel takes long to dismantle mounts.
+ * programs before it, and the kernel takes long to dismantle mounts. Perl compiles the text at every start, 6 µs for a
+ * statement, so it has only the statements that this plan needs. All paths are arguments.
  *
- * Arguments: numbers of system calls, the user and group to become (-1: stay root), the streams, the locale, then the
- * lists `boundThrough`, `layered`, `folders to hide` and `files to hide` with their lengths, the folder, the command.
  * The first process dies with its parent, the second with the first, and all others with the second, which is the
  * first of the process namespace. If the first has died before the second could ask for its signal, the pipe has
  * ended. Only processes of the command keep its output open, and the second reports when all of them are gone: the
- * caller need not wait until the kernel has dismantled the mounts.
+ * caller need not wait until the kernel has dismantled the mounts. After a failure it waits for the byte that starts the
+ * command: if the caller could not write it, the message would be lost.
  */
-const PERL_SANDBOX: string = `
-my ($unshare, $mount, $prctl, $uid, $gid) = map { $_ + 0 } splice @ARGV, 0, 5;
-my ($streams, $locale, $localeText) = splice @ARGV, 0, 3;
-my ($through, $layered, $folders, $files) = map { [splice @ARGV, 0, shift @ARGV] } 1 .. 4;
-my $cwd = shift @ARGV;
-my ($zero, $group, $user) = (0, $) + 0, $> + 0);
-sub fail { syswrite STDERR, "sandbox: $_[0]: $!\n"; exit 1 }
-sub process { syscall $prctl, $_[0], $_[1], $zero, $zero, $zero }
-sub mounted { my ($from, $to, $kind, $flags, $data) = @_; syscall($mount, $from, $to, $kind, $flags, $data) == 0 or fail "mount $to" }
-sub identity { my ($into, $text) = @_; open my $file, '>', "/proc/self/$into" or fail $into; defined syswrite $file, $text or fail $into }
-sub left { $? & 127 ? 128 + ($? & 127) : $? >> 8 }
-process 1, 9;
-syscall($unshare, 0x20020000 | ($uid < 0 ? 0 : 0x10000000)) == 0 or fail 'unshare';
-if ($uid >= 0) {
-  identity 'setgroups', 'deny';
-  identity 'uid_map', "0 $user 1";
-  identity 'gid_map', "0 $group 1";
-}
+function sandboxText({ namespace, uid, gid }: SandboxTools, { calls }: PerlTools, plan: SandboxPlan): string {
+  const [unshare, mount, prctl] = calls;
+  const isUser = namespace === 'user';
+  const dieWithParent = `syscall ${prctl}, 1, 9, 0, 0, 0;`;
+  const identity = String.raw`
+sub identity { my ($into, $text) = @_; open my $file, '>', "/proc/self/$into" or fail($into); defined syswrite $file, $text or fail($into) }`;
+  const becomeRoot = String.raw`
+identity 'setgroups', 'deny';
+identity 'uid_map', "0 $user 1";
+identity 'gid_map', "0 $group 1";`;
+  const becomeUser = String.raw`
+syscall(${unshare}, 0x10000000) == 0 or fail 'unshare';
+identity 'uid_map', '${uid} 0 1';
+identity 'gid_map', '${gid} 0 1';
+syscall ${prctl}, 24, $_, 0, 0, 0 for 0 .. 63;`;
+  const { through, layered, folders, files } = pathsOf(plan);
+  const lists = Object.entries({ through, layered, folders, files });
+  const some = (paths: readonly string[], text: string): string => (paths.length === 0 ? '' : text);
+  return String.raw`open my $status, '+<&=', ${STATUS_FD} or exit 1;
+sub fail { syswrite $status, "sandbox: $_[0]: $!\n"; sysread $status, my $byte, 1; exit 1 }
+sub mounted { my ($from, $to, $kind, $flags, $data) = @_; syscall(${mount}, $from, $to, $kind, $flags, $data) == 0 or fail "mount $to" }
+sub left { $? & 127 ? 128 + ($? & 127) : $? >> 8 }${isUser ? identity : ''}
+${lists.map(([name, paths]) => some(paths, `my @${name} = splice @ARGV, 0, ${paths.length};`)).join('')}
+${dieWithParent}
+${isUser ? 'my ($user, $group) = ($> + 0, $) + 0);' : ''}
+syscall(${unshare}, ${isUser ? '0x30020000' : '0x20020000'}) == 0 or fail 'unshare';${isUser ? becomeRoot : ''}
 pipe my $alive, my $held or fail 'pipe';
 defined(my $first = fork) or fail 'fork';
 if ($first) { close $_ for $alive, STDOUT, STDERR; waitpid $first, 0; exit left }
 close $held;
-process 1, 9;
+${dieWithParent}
 vec(my $ended = '', fileno $alive, 1) = 1;
 exit 1 if select $ended, undef, undef, 0;
-mounted 'none', '/', $zero, 0x44000, $zero;
-mounted $through->[$_], "through-$_", $zero, 0x1000, $zero for 0 .. $#$through;
-mounted 'overlay', $layered->[$_], 'overlay', $zero, "lowerdir=low-$_,upperdir=up-$_,workdir=work-$_,userxattr,volatile" for 0 .. $#$layered;
-mounted "through-$_", $through->[$_], $zero, 0x1000, $zero for 0 .. $#$through;
-mounted 'proc', '/proc', 'proc', 14, $zero;
-mounted 'tmpfs', $_, 'tmpfs', 7, 'mode=0755' for @$folders;
-mounted '/dev/null', $_, $zero, 0x1000, $zero for @$files;
+mounted 'none', '/', 0, 0x44000, 0;
+${some(through, 'mounted $through[$_], "through-$_", 0, 0x1000, 0 for 0 .. $#through;')}
+mounted 'overlay', $layered[$_], 'overlay', 0, "lowerdir=low-$_,upperdir=up-$_,workdir=work-$_,userxattr,volatile" for 0 .. $#layered;
+${some(through, 'mounted "through-$_", $through[$_], 0, 0x1000, 0 for 0 .. $#through;')}
+mounted 'proc', '/proc', 'proc', 14, 0;
+${some(folders, "mounted 'tmpfs', $_, 'tmpfs', 7, 'mode=0755' for @folders;")}
+${some(files, "mounted '/dev/null', $_, 0, 0x1000, 0 for @files;")}
+my $cwd = shift @ARGV;
 chdir $cwd or fail "the folder $cwd";
-open my $start, '<&=', ${START_FD} or fail 'start';
-open my $status, '>&=', ${STATUS_FD} or fail 'status';
-sysread $start, my $byte, 1 or exit 1;
+sysread $status, my $byte, 1 or exit 1;
 defined(my $command = fork) or fail 'fork';
 if ($command) {
   close $_ for STDOUT, STDERR;
@@ -81,46 +87,43 @@ if ($command) {
   my $code = left;
   kill 'KILL', -1;
   1 while waitpid(-1, 0) > 0;
-  syswrite $status, "done $code\\n";
+  syswrite $status, "done $code\n";
   exit $code;
 }
-close $start;
+syscall ${prctl}, 38, 1, 0, 0, 0;${isUser ? becomeUser : ''}
 close $status;
-process 38, 1;
-if ($uid >= 0) {
-  syscall($unshare, 0x10000000) == 0 or fail 'unshare';
-  identity 'uid_map', "$uid 0 1";
-  identity 'gid_map', "$gid 0 1";
-  process 24, $_ for 0 .. 63;
-}
-open STDERR, '>&', STDOUT if $streams eq 'one';
-if ($locale) { $ENV{LC_ALL} = $localeText } else { delete $ENV{LC_ALL} }
+${plan.streams === 'one' ? "open STDERR, '>&', STDOUT;" : ''}
+${plan.locale === undefined ? 'delete $ENV{LC_ALL}' : '$ENV{LC_ALL} = shift @ARGV'};
 exec { $ARGV[0] } @ARGV;
 my $isMissing = $! == 2;
 syswrite STDERR, $isMissing ? "$ARGV[0]: not found\n" : "$ARGV[0]: $!\n";
 exit($isMissing ? 127 : 126)`;
+}
+
+type Paths = Readonly<Record<'through' | 'layered' | 'folders' | 'files', readonly string[]>>;
+
+function pathsOf({ boundThrough, layered, hidden }: SandboxPlan): Paths {
+  const of = (wanted: HiddenPath['kind']): readonly string[] =>
+    hidden.filter(({ kind }) => kind === wanted).map(({ path }) => path);
+  return { through: boundThrough, layered, folders: of('folder'), files: of('file') };
+}
 
 /**
  * The program and arguments that run a plan of the profile `undo`. It starts in two thirds of the time that bubblewrap
  * takes; `bubblewrapArgv` does the same, and the tests of sandboxes run with both.
  */
 export function perlArgv(tools: SandboxTools, perl: PerlTools, plan: SandboxPlan): readonly string[] {
-  const { uid, gid } = tools.namespace === 'root' ? { uid: -1, gid: -1 } : tools;
-  const hidden = (kind: HiddenPath['kind']): readonly string[] =>
-    plan.hidden.filter((each) => each.kind === kind).map(({ path }) => path);
-  const lists = [plan.boundThrough, plan.layered, hidden('folder'), hidden('file')];
+  const { through, layered, folders, files } = pathsOf(plan);
   return [
     perl.program,
     // `-f` skips the administrator's start-up code, which would otherwise run in every sandbox.
     '-f',
     '-e',
-    PERL_SANDBOX,
+    sandboxText(tools, perl, plan),
     '--',
-    ...[...perl.calls, uid, gid].map(String),
-    plan.streams,
-    ...(plan.locale === undefined ? ['', ''] : ['set', plan.locale]),
-    ...lists.flatMap((list) => [String(list.length), ...list]),
+    ...[through, layered, folders, files].flat(),
     plan.cwd,
+    ...(plan.locale === undefined ? [] : [plan.locale]),
     ...plan.command,
   ];
 }

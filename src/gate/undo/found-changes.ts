@@ -69,7 +69,7 @@ function join(first: FoundChange, last: FoundChange): FoundChange {
  * Pairs of steps that together are a move: a file restored to a free path, and the step that removes the same bytes
  * elsewhere.
  */
-export function fileMoves(found: readonly FoundChange[]): ReadonlyMap<FoundChange, FoundChange> {
+function fileMoves(found: readonly FoundChange[]): ReadonlyMap<FoundChange, FoundChange> {
   const going = new Map<string, FoundChange[]>();
   for (const each of found) {
     const { expect, restore } = each.step;

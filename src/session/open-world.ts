@@ -10,7 +10,7 @@ import { noteOwnLateWrites } from '../gate/late-writes.ts';
 import { recoverWorld } from '../gate/recover.ts';
 import type { World } from '../gate/world.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
-import type { PinnedDirectory } from '../model/path.ts';
+import { isWithin, type PinnedDirectory } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import { commonGitFolder } from '../process/git.ts';
 import { Processes } from '../process/processes.ts';
@@ -67,8 +67,10 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
 /** The git folders that worktrees share with their repository, unless a root contains them. */
 function annexesOf(roots: readonly string[]): readonly string[] {
   if (!Array.isArray(roots)) return [];
-  const common = roots.flatMap((root) => (typeof root === 'string' ? (commonGitFolder(root) ?? []) : []));
-  const isInside = (folder: string): boolean => roots.some((root) => `${folder}/`.startsWith(`${root}/`));
+  // The library passes its roots unchecked.
+  const named = roots.filter((root) => typeof root === 'string');
+  const common = named.flatMap((root) => commonGitFolder(root) ?? []);
+  const isInside = (folder: string): boolean => named.some((root) => isWithin(folder, root));
   return [...new Set(common)].filter((folder) => !isInside(folder));
 }
 

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { errnoOf, Fault, isMissing } from '../model/fault.ts';
-import type { ResolvedPath } from '../model/path.ts';
+import { isWithin, type ResolvedPath } from '../model/path.ts';
 import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
 import {
   foldPath,
@@ -34,7 +34,7 @@ export function openRoots(
     for (const path of readOnlyPaths) {
       const root = openRoot(path, guarantee);
       readOnly.push(root.canonical);
-      const isInside = roots.some(({ canonical }) => `${root.canonical}/`.startsWith(`${canonical}/`));
+      const isInside = roots.some(({ canonical }) => isWithin(root.canonical, canonical));
       if (isInside) root.dir.close();
       else roots.push(root);
     }

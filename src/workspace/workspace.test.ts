@@ -23,6 +23,15 @@ function faultOf(work: () => unknown): Partial<Fault> {
 }
 
 describe('open', () => {
+  it('adds no root for a read-only folder inside a root, even if that is /', () => {
+    const { root } = scratch();
+    const folder = join(root, 'd');
+    mkdirSync(folder);
+    for (const around of [root, '/'])
+      expect(opened([around], { readOnlyRoots: [folder] }).roots).toEqual([around]);
+    expect(opened([folder], { readOnlyRoots: [root] }).roots).toEqual([folder, root]);
+  });
+
   it.each<[string, (root: string) => string[]]>([
     ['empty', () => []],
     ['relative', () => ['src']],

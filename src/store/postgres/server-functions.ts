@@ -182,9 +182,10 @@ create or replace function ${s}.lf_partitions(from_day bigint, days int) returns
   security definer set search_path = ${s}, pg_temp as $f$
 declare d bigint; name text; part text;
 begin
-  -- Most starts find all tables, and must not wait for a process that updates the schema.
-  perform from generate_series(from_day, from_day + days - 1) day, unnest(array['entries_', 'touches_']) table_name
-    where to_regclass('${s}.' || quote_ident(table_name || day)) is null;
+  -- Most starts find all tables, and must not wait for a process that updates the schema. Not by to_regclass: the
+  -- server would remember that a table is missing until after the lock, when another process has made it.
+  perform from generate_series(from_day, from_day + days - 1) day, unnest(array['entries_', 'touches_']) part_name
+    where not exists (select from pg_class where relnamespace = '${s}'::regnamespace and relname = part_name || day);
   if not found then return; end if;
   perform pg_advisory_xact_lock(${MIGRATION_LOCK});
   for d in select * from generate_series(from_day, from_day + days - 1) loop

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -7,7 +8,7 @@ import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { makePartitions } from '../../src/store/postgres/schema.ts';
 import type { Store } from '../../src/store/store.ts';
-import { changeEntry, effect, file } from '../store/samples.ts';
+import { changeEntry, effect, file, pendingChange } from '../store/samples.ts';
 import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';
@@ -110,6 +111,21 @@ await describePostgres('a clean-up of a fleet', (server) => {
     await ok(session.undo());
     expect(existsSync(join(places.root, 'large.txt'))).toBe(true);
     expect(readdirSync(places.root)).toEqual(['large.txt']);
+  });
+
+  it.each([1, 2, 1001])('finds the images of a change with %i of them', async (count) => {
+    const url = server.url();
+    const store = await storeAt(url);
+    const bodies = Array.from({ length: count }, (_, n) => Buffer.from([0, 255, 92, n & 255, n >> 8]));
+    const shared = bodies.map((bytes) => ({
+      bytes,
+      fingerprint: { sha256: hash('sha256', bytes), size: bytes.length },
+    }));
+    await store.record({ announce: pendingChange('c1'), images: { shared, here: [] } });
+    const db = await connected(url);
+    const rows = await db.query(`select sha256, body from ${db.schema}.images`);
+    expect(rows).toHaveLength(count);
+    for (const { sha256, body } of rows) expect(hash('sha256', body as Buffer)).toBe(sha256);
   });
 
   it('counts each image once, also beyond the first page of the list', async () => {

@@ -27,6 +27,8 @@ import { RecentFollower, SeenCache, TRUSTED_MS } from './seen-cache.ts';
 
 /** Number of entries pruned per transaction. */
 const PRUNE_STEP = 20_000;
+/** A statement of PostgreSQL has at most 65,535 parameters. */
+const MAX_PARAMETERS = 1000;
 
 /**
  * One store for many machines. A record is one call of a server function: one round trip, one transaction. Each store
@@ -118,14 +120,19 @@ export class PostgresStore implements Store {
   /** Calls the server function and returns the number of the last entry. */
   async #send(record: string, images: AnnouncedImages['shared']): Promise<number> {
     const s = this.#s;
+    if (images.length === 0) {
+      const [row] = await this.#repeat('lf_record', `select ${s}.lf_record($1) as n`, [record]);
+      return Number(row?.['n']);
+    }
+    const hashes = images.map(({ fingerprint }) => fingerprint.sha256);
+    const bodies = images.map(({ bytes }) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    // Each body is its own parameter, because the driver sends those as bytes, and the members of a list as text.
+    const isMany = bodies.length > MAX_PARAMETERS;
+    const list = isMany ? '$3' : `array[${bodies.map((_, index) => `$${index + 3}`).join()}]`;
+    const text = `select ${s}.lf_record($1, $2, ${list}::bytea[]) as n`;
+    const values = isMany ? [record, hashes, bodies] : [record, hashes, ...bodies];
     const sent =
-      images.length === 0
-        ? this.#repeat('lf_record', `select ${s}.lf_record($1) as n`, [record])
-        : this.#query(`select ${s}.lf_record($1, $2, $3) as n`, [
-            record,
-            images.map(({ fingerprint }) => fingerprint.sha256),
-            images.map(({ bytes }) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)),
-          ]);
+      bodies.length === 1 ? this.#repeat('lf_record_image', text, values) : this.#query(text, values);
     const [row] = await sent;
     return Number(row?.['n']);
   }

@@ -83,8 +83,13 @@ export class Claims {
     if (first === undefined) return undefined;
     const told: ToldClaim[] = [];
     for (const claim of open.slice(0, MAX_TOLD)) told.push(await this.#told(claim, file, live));
-    const notice: Notice = { kind: 'claimed', path: file.relative, claims: told };
+    const notice: Notice = { kind: 'claimed', path: this.#shown(file), claims: told };
     return this.#tellingOf(ledger, { notice, file, of: first.session });
+  }
+
+  /** The path for the next call; see `Workspace.shown`. */
+  #shown({ root, relative }: ClaimedFile): string {
+    return this.#options.roots.indexOf(root) > 0 ? `${root}/${relative}` : relative;
   }
 
   /** Notices for a session to which another program showed a file. They are recorded as delivered. */
@@ -191,7 +196,7 @@ export class Claims {
     return {
       code: 'BUSY',
       action,
-      path: file.relative,
+      path: this.#shown(file),
       next: 'retry_later',
       detail: { writer, ...(reason === undefined ? {} : { reason }) },
     };

@@ -57,6 +57,16 @@ function suite(storeUrl: () => string | undefined): void {
       return notices;
     }
 
+    it('the notice names a file of another root by its absolute path', async () => {
+      const t = await desk({ session: 'one' });
+      const roots = [t.root, t.outside];
+      const [one, two] = [await t.open({ roots, session: 'a' }), await t.open({ roots, session: 'b' })];
+      const path = `${t.outside}/a.txt`;
+      await ok(one.write(path, TEXT));
+      await caughtUp(two, one);
+      expect(claimed(await noticesOfRead(two, path))).toMatchObject([{ path }]);
+    });
+
     it('another session is notified of an edit at its first read of the file, with lines, client and open turn', async () => {
       const { session, other } = await two();
       await toldEdit(session, other, 4);

@@ -24,6 +24,7 @@ import {
   text,
   useWorkspace,
 } from '../support/command-workspace.ts';
+import { desk, ok } from '../support/desk.ts';
 import { treeOf } from '../support/tree-of.ts';
 
 useWorkspace();
@@ -55,6 +56,14 @@ describe.skipIf(here === undefined)('a command', () => {
     if (layer === undefined) throw new Error('not kept');
     removeLayer({ folder: layer.folder });
     await expect.poll(() => existsSync(layer.folder), { timeout: 20_000 }).toBe(false);
+  });
+
+  it('names a file of another root than the first by its absolute path', async () => {
+    const t = await desk();
+    const two = await t.open({ roots: [t.root, t.outside] });
+    const path = join(t.outside, 'a.txt');
+    const { files } = await ok(two.run(`echo x > a.txt; echo y > ${path}`));
+    expect(files.map((file) => file.path).sort()).toEqual([path, 'a.txt'].sort());
   });
 
   it('is one change, which one undo takes back', async () => {

@@ -18,7 +18,7 @@ import { lockKeys } from '../keys.ts';
 import { type RestorePlace, restoreSteps } from '../restore-many.ts';
 import { worldFor } from '../step.ts';
 import type { World } from '../world.ts';
-import { bytesAfter, bytesBefore, nameOf, plainText } from './lost-update.ts';
+import { bytesAfter, bytesBefore, plainText, shownNameOf } from './lost-update.ts';
 import { type Vetted, vetWrites } from './vet-writes.ts';
 import {
   type LayerContent,
@@ -213,7 +213,7 @@ async function showWrites(
   const { secrets } = world.policy;
   let room = { lines: world.policy.maxDiffLines, chars: MAX_QUOTED_CHARS };
   for (const each of named.slice(0, MAX_NAMED)) {
-    const file = { ...fileOf(each), path: nameOf(world, each.path) };
+    const file = { ...fileOf(each), path: shownNameOf(world, each.path) };
     const texts = await textsOf(world, each);
     const diff =
       texts &&

@@ -41,7 +41,7 @@ export async function lostUpdate(
   return {
     code: 'COMMAND_CONFLICT',
     action: 'commit',
-    path: path.relative,
+    path: world.workspace.shownAt(path),
     next: 'read_again',
     detail: {
       reason: "the command's result drops a change that this session has not seen",
@@ -138,4 +138,9 @@ export function plainText(bytes: Uint8Array | undefined): string | undefined {
  */
 export function nameOf({ workspace }: World, { root, relative }: ResolvedPath): string {
   return workspace.annexes.includes(root) ? `.git/${relative}` : relative;
+}
+
+/** Like `nameOf`, for the agent: absolute in another root than the first. Globs must not be matched against it. */
+export function shownNameOf(world: World, path: ResolvedPath): string {
+  return world.workspace.roots.indexOf(path.root) > 0 ? path.absolute : nameOf(world, path);
 }

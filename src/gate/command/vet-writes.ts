@@ -18,6 +18,7 @@ import {
   lostUpdate,
   nameOf,
   plainText,
+  shownNameOf,
 } from './lost-update.ts';
 import type { Written } from './write-set.ts';
 
@@ -48,7 +49,7 @@ export async function vetWrites(
     const outcome = await vetOne(world, ledger, { written: each, ...how });
     if ('code' in outcome) refusals.push(outcome);
     else vetted.push(outcome);
-    if (outcome !== each && !('code' in outcome)) merged.push(each.path.relative);
+    if (outcome !== each && !('code' in outcome)) merged.push(shownNameOf(world, each.path));
   }
   return { written: vetted, merged, refusals };
 }
@@ -173,7 +174,7 @@ async function concurrentChange(world: World, ledger: Ledger, written: Written):
   return {
     code: 'COMMAND_CONFLICT',
     action: 'commit',
-    path: written.path.relative,
+    path: shownNameOf(world, written.path),
     next: 'read_again',
     detail: { reason: reasonOf(written), ...(diff === undefined ? {} : { diff }) },
   };

@@ -68,8 +68,8 @@ describe('code blocks in the documents', () => {
         "CONTRIBUTING.md: it runs this suite",
         "ARCHITECTURE.md: a diagram, checked by test/architecture.test.ts",
         "docs/containment.md: needs Docker",
-        "docs/fleet.md: needs Docker; test/fleet runs the same store and flags",
-        "docs/fleet.md: needs the owner of a PostgreSQL server; test/fleet/operations.test.ts runs it",
+        "docs/fleet.md: needs Docker; test/fleet/documents.test.ts runs the commands on another server",
+        "docs/fleet.md: needs the owner of a PostgreSQL server; test/fleet/documents.test.ts runs it",
       ]
     `);
     expect(run.length).toBeGreaterThan(20);

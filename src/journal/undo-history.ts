@@ -198,9 +198,10 @@ const FIRST_PAGE = 100;
 export async function entriesForUndo(store: Store, target: UndoTarget): Promise<readonly Entry[]> {
   if (target.kind === 'since') return store.entries({ kinds: ['change'], afterSeq: target.afterSeq });
   if (target.kind === 'last') {
-    // Query both in one round trip: the first page nearly always contains the target.
+    // Query both in one round trip: the first page nearly always contains the target. The newest change of a session is
+    // found faster than its oldest, which may come after many reads.
     const [[any], page] = await Promise.all([
-      store.entries(firstOf(target)),
+      store.entries({ ...firstOf(target), order: 'newest' }),
       store.entries({ kinds: ['change'], limit: FIRST_PAGE }),
     ]);
     return any === undefined ? [] : pagesBackTo(store, target, page);

@@ -154,6 +154,12 @@ const CHECKPOINT_PAGES = 4000;
 const INCREMENTAL = 2;
 
 /**
+ * The condition of the index of rare entries. SQLite uses that index only for queries with exactly this text. Never
+ * changed, because a migration contains it.
+ */
+export const IS_RARE = "kind not in ('read', 'look', 'change')";
+
+/**
  * Migration n brings a database from version n to n + 1. Append-only: a released migration is never edited. Filter
  * fields of entries are stored only in columns, so that the chain covers the columns too. `touches` finds the entries
  * of a key; see touchedKeys() for its rows.
@@ -187,6 +193,8 @@ const MIGRATIONS: readonly string[] = [
   `create index claim_entries on entries (kind) where kind = 'claim';`,
   // For `status`, which counts the newest of them; most journals have none.
   `create index unjudged_entries on entries (kind) where kind = 'unjudged';`,
+  // For questions about one session's turns, events and refusals, which are few among its reads and changes.
+  `create index rare_entries on entries (session) where ${IS_RARE};`,
 ];
 
 /** Opens a database file, creates it (0600) if missing, and migrates it. Throws SQLite's own errors. */

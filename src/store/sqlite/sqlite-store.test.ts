@@ -28,7 +28,9 @@ describe('queries of a long journal', () => {
     ['the newest refusals', { kinds: ['refusal'], near: ['/w'], limit: 10 }, 'refusal_entries'],
     ['the newest turns', { kinds: ['turn'], near: ['/w'], limit: 10 }, 'turn_entries'],
     ['turns and changes', { kinds: ['turn', 'change'], order: 'oldest' }, 'turn_entries'],
-    ['refusals of one session', { session: 's', kinds: ['refusal'] }, 'entries_of_session'],
+    ['refusals of one session', { session: 's', kinds: ['refusal'] }, 'rare_entries'],
+    ['events and turns of one session', { session: 's', kinds: ['session', 'turn'] }, 'rare_entries'],
+    ['refusals and looks of one session', { session: 's', kinds: ['refusal', 'look'] }, 'entries_of_session'],
   ] as const)('%s use an index', async (_what, filter, index) => {
     const path = join(scratch().home, 'state.db');
     const store = await openSqliteStore(path);
@@ -237,7 +239,7 @@ describe('opening a database fails with a fault that names it:', () => {
     const path = join(scratch().home, 'state.db');
     await (await openSqliteStore(path)).close();
     (await rawDatabase(path)).exec('pragma user_version = 99');
-    await expect(openSqliteStore(path)).rejects.toThrow(/has schema version 99.*up to 5.*update Lookfirst/);
+    await expect(openSqliteStore(path)).rejects.toThrow(/has schema version 99.*up to 6.*update Lookfirst/);
     await expect(openSqliteStore(path)).rejects.toMatchObject({ code: 'STORE_FAILED', path });
   });
 

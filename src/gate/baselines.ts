@@ -22,8 +22,7 @@ const MAX_SCANNED = 5000;
 export class Baselines {
   readonly #images: Pick<Images, 'has' | 'read' | 'keepBytes'>;
   readonly #share: boolean;
-  readonly #recent = new Map<string, Uint8Array>();
-  #bytes = 0;
+  readonly #recent = new RecentBytes(MAX_BYTES_IN_MEMORY);
   #unshared = new Map<string, { readonly fingerprint: Fingerprint; readonly bytes: Uint8Array }>();
   #unsharedBytes = 0;
   readonly #maySecrets = new Map<string, boolean>();
@@ -38,12 +37,8 @@ export class Baselines {
 
   remember(fingerprint: Fingerprint, bytes: Uint8Array): void {
     if (bytes.byteLength > MAX_FILE_BYTES) return;
-    const known = this.#recent.delete(fingerprint.sha256);
-    this.#recent.set(fingerprint.sha256, bytes);
-    if (known) return;
-    this.#bytes += bytes.byteLength;
-    this.#shrink();
-    if (this.#share) this.#shareLater(fingerprint, bytes);
+    const isKnown = this.#recent.use(fingerprint.sha256, bytes);
+    if (!isKnown && this.#share) this.#shareLater(fingerprint, bytes);
   }
 
   /** Like the function `mayHoldSecret`, with the result cached by fingerprint. */
@@ -79,14 +74,6 @@ export class Baselines {
     await this.#sharing;
   }
 
-  #shrink(): void {
-    for (const [sha256, bytes] of this.#recent) {
-      if (this.#bytes <= MAX_BYTES_IN_MEMORY) return;
-      this.#recent.delete(sha256);
-      this.#bytes -= bytes.byteLength;
-    }
-  }
-
   /** Shares after the answer is sent: no call should wait for it. */
   #shareLater(fingerprint: Fingerprint, bytes: Uint8Array): void {
     this.#unshared.set(fingerprint.sha256, { fingerprint, bytes });
@@ -108,5 +95,39 @@ export class Baselines {
         await setImmediate();
       }
     });
+  }
+}
+
+/**
+ * The bytes used last, in two generations: when the newer one holds half of the limit, it becomes the older one, and the
+ * former older one is dropped. Moving a used entry to the end of one map would be slow: V8 keeps a deleted entry in the
+ * chain of its key until it rebuilds the map, so that each use of a key in a map of 10,000 takes 100 µs.
+ */
+class RecentBytes {
+  readonly #limit: number;
+  #newer = new Map<string, Uint8Array>();
+  #older = new Map<string, Uint8Array>();
+  #newerBytes = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get(sha256: string): Uint8Array | undefined {
+    return this.#newer.get(sha256) ?? this.#older.get(sha256);
+  }
+
+  /** Returns whether the bytes were known before. */
+  use(sha256: string, bytes: Uint8Array): boolean {
+    if (this.#newer.has(sha256)) return true;
+    const isKnown = this.#older.has(sha256);
+    this.#newer.set(sha256, bytes);
+    this.#newerBytes += bytes.byteLength;
+    if (this.#newerBytes > this.#limit / 2) {
+      this.#older = this.#newer;
+      this.#newer = new Map();
+      this.#newerBytes = 0;
+    }
+    return isKnown;
   }
 }

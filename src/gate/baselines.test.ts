@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { fingerprintOf } from '../disk/read.ts';
+import { Baselines } from './baselines.ts';
+
+const MB = 1 << 20;
+const images = {
+  has: async () => false,
+  read: async () => expect.unreachable(),
+  keepBytes: async () => expect.unreachable(),
+};
+
+describe('the bytes in memory', () => {
+  it('are those used last, up to a limit', () => {
+    const baselines = new Baselines(images, { share: false });
+    const files = Array.from({ length: 24 }, (_, n) => Buffer.alloc(4 * MB, n));
+    const [used = expect.unreachable(), ...others] = files.map((bytes) => ({
+      bytes,
+      fingerprint: fingerprintOf(bytes),
+    }));
+    for (const { bytes, fingerprint } of others) {
+      baselines.remember(used.fingerprint, used.bytes);
+      baselines.remember(fingerprint, bytes);
+    }
+    const kept = others.filter(({ fingerprint }) => baselines.peek(fingerprint) !== undefined);
+    expect(baselines.peek(used.fingerprint)).toBe(used.bytes);
+    expect(kept).toEqual(others.slice(-kept.length));
+    // Half of the limit of 64 MB is always there, and more than the limit never.
+    expect(kept.length).toBeGreaterThanOrEqual(7);
+    expect(kept.length).toBeLessThanOrEqual(16);
+  });
+});

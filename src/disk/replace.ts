@@ -54,7 +54,7 @@ export interface Conflict {
   readonly retained: readonly string[];
 }
 
-/** Errors of the exchange on file systems without it. */
+/** Errors that the exchange of two names returns on file systems that do not support it. */
 const NO_EXCHANGE = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
 /** Limit on exchanges while other processes keep replacing the same name. All displaced bytes are kept in any case. */

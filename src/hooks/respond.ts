@@ -72,8 +72,9 @@ export async function respond(scene: Scene, event: HookEvent): Promise<HookReply
 }
 
 /**
- * Most hosts name the turn in every event, and a prompt may have been submitted before the hooks were configured. Of the
- * others, another process may have received the prompt.
+ * Begins or continues the turn of an event. Most hosts name the turn in every event, and its prompt may have been
+ * submitted before the hooks were configured. For other hosts, the turn is the newest one in the journal, because another
+ * process may have received the prompt.
  */
 async function continueTurn({ session, turns }: Scene, { turn }: HookEvent): Promise<void> {
   if (turn !== undefined && !turns.continuesAs(session, turn)) await session.beginTurn({ turn });

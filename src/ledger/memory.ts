@@ -7,7 +7,7 @@ import type { CallTimes } from '../model/foreign-session.ts';
 import { type LostReason, NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Remembered, Store } from '../store/store.ts';
 
-/** Bound on cached recalls without a change; beyond it the cache is cleared. */
+/** The maximum number of cached recalls. The cache is cleared when it is full. */
 const MAX_RECALLED = 1000;
 
 /**

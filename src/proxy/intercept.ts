@@ -31,9 +31,9 @@ const UNMISTAKABLE = /^[\0-:<-JL-_a-\x7f]*$/;
 
 /**
  * The gate for tool calls: checks each call, forwards it unchanged or answers it itself, and
- * records its result. Check, forwarding and answer form one turn per file; calls that only read
- * share a turn. Other processes can still write the same file in between: the upstream's own race
- * remains (see LIMITS.md).
+ * records its result. From the check to the answer, no other changing call for the same file runs;
+ * calls that only read run together. Other processes can still write the file in between (see
+ * LIMITS.md).
  */
 export class Intercept {
   readonly #options: InterceptOptions;

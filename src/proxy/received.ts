@@ -65,7 +65,7 @@ export interface AnswerWaiter {
   take(received: Received): void;
 }
 
-/** The client and the upstream, as an interception sees them. */
+/** The connections to the client and to the upstream that an interception uses. */
 export interface Wire {
   toUpstream(line: Buffer): void;
   toClient(line: Buffer): void;

@@ -17,7 +17,7 @@ export interface StdioUpstreamOptions {
   readonly graceMs?: number;
 }
 
-/** Options to start the command of a choice. A choice of neither a command nor a URL is a Fault. */
+/** Options to start the command of a choice. Throws a Fault if the choice has no command and no URL. */
 export function stdioOptions(
   { command, args = [], cwd, env, graceMs }: UpstreamChoice,
   { stderr, maxLineBytes }: { readonly stderr: Writable; readonly maxLineBytes: number },

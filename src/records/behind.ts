@@ -24,7 +24,7 @@ export class Foreground {
     }
   }
 
-  /** The given records, read only while no user waits. */
+  /** A view of the records whose reads wait until no click of a user is being answered. */
   behind(records: Records): Records {
     const { images, fleet } = records;
     const store = this.#patient(records.store);

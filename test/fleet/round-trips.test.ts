@@ -92,7 +92,7 @@ await describePostgres('round trips to PostgreSQL', (server) => {
       const store = await openPostgresStore(url);
       onTestFinished(() => store.close());
       stores.push(store);
-      // Every store appends once more each time, so that each new chain links to another end of every earlier one.
+      // Every earlier store appends one more entry, so that each new chain links to a new last entry of each earlier chain.
       for (const each of stores) await each.record({ entries: [readEntry()] });
     }
     const [first] = stores;

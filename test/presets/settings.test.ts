@@ -7,7 +7,7 @@ import { type Door, openScene, type Said, type Scene } from '../seeds/doors.ts';
 interface Row {
   readonly setting: string;
   readonly allowed: readonly PresetName[];
-  /** The doors through which the setting can be tested. Through others, another program shows or writes the text. */
+  /** The doors for which the setting matters. Behind the other doors, another program shows or writes the text. */
   readonly doors: readonly Door[];
   play(t: Scene): Promise<boolean>;
 }

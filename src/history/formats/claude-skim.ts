@@ -52,7 +52,7 @@ const TIME_LENGTH = '2026-01-02T03:04:05.678Z"}'.length;
 const ATTACHMENT_TYPE = Buffer.from(',"type":"attachment"');
 const ASSISTANT_TYPE = Buffer.from(',"type":"assistant"');
 const FILE_ATTACHMENT = Buffer.from('{"type":"file"');
-/** A part of every key and type that makes a message relevant. */
+/** A text that occurs in each key and type by which a relevant message is recognised. */
 const CALL = Buffer.from('tool_use');
 const CALLS = [Buffer.from('"type":"tool_use"'), Buffer.from('"type":"mcp_tool_use"'), RESULT_ID];
 const CALL_START = Buffer.from('{"type":"tool_use","id":"');

@@ -56,7 +56,7 @@ export class NamedMessages {
     this.#names.add(id);
   }
 
-  /** Call before a whole list: content missing from it was not seen. */
+  /** Call this before a list of all messages: content that is missing from the list does not count as seen. */
   clear(): void {
     this.#fold.reset();
     this.#names.clear();

@@ -125,7 +125,7 @@ export interface Appended {
   /** Number of the entry before them. */
   readonly after: number;
   readonly head: ChainLink;
-  /** Those of {@link CLAIM_KINDS}. */
+  /** The appended entries whose kind is one of {@link CLAIM_KINDS}. */
   readonly recent: readonly Entry[];
 }
 

@@ -36,7 +36,7 @@ export function operatorRefusal(command: string): Refusal | undefined {
     if (found !== undefined) return forTheUser(found.join(' '), 'commands that only the user may run');
     const own = rest.find((word) => OWN_SESSION_COMMANDS.has(word));
     if (own !== undefined && IDENTITY.test(command))
-      return forTheUser(own, 'it may only be run as the session that this agent has');
+      return forTheUser(own, 'an agent may run it only for its own session');
   }
   return undefined;
 }

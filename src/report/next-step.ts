@@ -137,7 +137,7 @@ function list(refusal: Refusal, tools: ToolNames): string {
   if (refusal.code === 'NOT_FOUND') return lookAround(refusal, tools);
   if (tools.list === undefined) {
     if (tools.find === undefined) return 'Next: check the path.';
-    return `Next: look with ${tools.find} for what is in it.`;
+    return `Next: ${tools.find} shows what is in it.`;
   }
   const path = { [tools.arguments.path]: pathOf(refusal) };
   if (refusal.code === 'NOT_A_FILE') return `Next: ${callOf(tools, 'list', path)} shows what is in it.`;

@@ -41,7 +41,7 @@ export function defineClaims(cli: Cli): Command {
   return addCommonFlags(addScopeFlags(command))
     .option('--session <id>', 'only this session; with claim: the session that claims (LOOKFIRST_SESSION)')
     .option('--reason <text>', 'with claim: the reason, shown to other sessions')
-    .option('--for <time>', 'with claim: how long, such as 30m (default: 1h)', duration)
+    .option('--for <time>', 'with claim: how long it lasts, as in 30m (default: 1h)', duration)
     .addHelpText('after', EXAMPLES)
     .action(async (action: Action, target: string | undefined, flags: ClaimsFlags) => {
       if (action === 'claim' && target === undefined) command.error(missing('TARGET'));

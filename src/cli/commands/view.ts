@@ -21,7 +21,7 @@ export function defineView(cli: Cli): Command {
       'Shows what each session saw, changed and was refused, as a page in your browser, with undo by click. ' +
         'It serves on 127.0.0.1 only, and the printed address contains the token that opens it.',
     )
-    .argument('[dir]', 'the workspaces in, around and below this folder', '.');
+    .argument('[dir]', 'show the workspaces that contain this folder or lie in it', '.');
   return addCommonFlags(command)
     .addOption(new Option('--port <n>', 'port; 0 is any free one').default(0).argParser(portNumber))
     .option('--no-open', 'print the address and open no browser')

@@ -38,7 +38,7 @@ async function prepareDays(db: PostgresConnection): Promise<void> {
   try {
     await explained(
       makePartitions(db, Date.now()),
-      'creating the tables of the next days in the fleet store, or waiting for another process that does',
+      'creating the tables of the next days in the fleet store, or waiting for another process that creates them',
     );
   } catch (error) {
     // A role that may only read cannot create partitions, and needs none.

@@ -130,7 +130,7 @@ export async function migratePostgres(db: PostgresConnection): Promise<void> {
   const doing = version === 0 ? 'creating' : 'updating';
   await explained(
     db.maintain(script),
-    `${doing} the tables of the fleet store, or waiting for another process that does: up to ${LOCK_S} seconds`,
+    `${doing} the tables of the fleet store, or waiting for another process that is doing so: up to ${LOCK_S} seconds`,
   );
 }
 

@@ -90,7 +90,7 @@ export function holds(fd: number, expected: Expected): boolean {
 }
 
 /** Like `holds`, for a place. False if it is not a regular file. */
-export function holdsAt(place: Pick<Place, 'dir' | 'name'>, fingerprint: Fingerprint): boolean {
+export function holdsAt(place: Pick<Place, 'dir' | 'name' | 'opensOwn'>, fingerprint: Fingerprint): boolean {
   const opened = openRegular(place);
   if ('problem' in opened) return false;
   try {

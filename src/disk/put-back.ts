@@ -59,7 +59,7 @@ async function exchangeBack(
     retain(context, temp);
     return 'taken';
   }
-  if (holdsAt({ dir: place.dir, name }, ours)) {
+  if (holdsAt({ ...place, name }, ours)) {
     retainOrDrop(context, temp);
     await syncFolder(context, place.dir);
     return 'back';

@@ -52,7 +52,7 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
   if (step.from === undefined && sameSide(step.expect, step.restore)) return RESTORED;
   const outcome = world.workspace.locate(step.key, 'undo', 'parents');
   if (!outcome.ok) return conflict('changed');
-  const { located } = outcome;
+  const located = how.ours === undefined ? outcome.located : openingOwn(outcome.located);
   try {
     // A link has replaced a parent folder: the file behind it is another file.
     if (located.place.path.key !== step.key) return conflict('changed');
@@ -66,6 +66,11 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
   } finally {
     located.place.dir.close();
   }
+}
+
+/** What we wrote a moment ago may have a mode that forbids its owner to read it. */
+function openingOwn(located: Located): Located {
+  return { ...located, place: { ...located.place, opensOwn: true } };
 }
 
 async function moveBack(world: World, step: RestoreRequest, to: Located): Promise<Restored> {

@@ -74,13 +74,16 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
   };
 }
 
-/** Reverts the step: puts a displaced file back, or restores the previous state otherwise. */
+/**
+ * Reverts the step: puts a displaced file back, or restores the previous state otherwise. The step may have made a file
+ * that its owner may not read.
+ */
 async function takeBack(world: World, step: UndoStep, displaced: Displaced | undefined): Promise<boolean> {
   const { restore: after } = step;
   if (displaced !== undefined && (after.kind === 'absent' || after.kind === 'file')) {
     const ours = after.kind === 'file' ? after.fingerprint : undefined;
     const put = (place: Place): ReturnType<typeof putBackFile> =>
-      putBackFile(world.disk, place, { displaced: displaced.file, ours });
+      putBackFile(world.disk, { ...place, opensOwn: true }, { displaced: displaced.file, ours });
     const back = await atPath(world, world.workspace.named(step.key, step.relative), put);
     if (back === 'back') return true;
     if (back !== 'unavailable') return false;

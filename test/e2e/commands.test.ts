@@ -1,9 +1,18 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
 import { FEW_FILES, killRuns, MANY_FILES } from '../support/killed-run.ts';
+import { giveAway, ORDINARY } from '../support/nobody.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -256,5 +265,40 @@ describe.skipIf(here === undefined)('a killed lookfirst run', () => {
   ])('leaves the workspace untouched or committed: %s files', async (_what, command) => {
     const seen = await killRuns(places, { rounds: 4, command });
     expect(seen.untouched + seen.committed).toBe(4);
+  });
+});
+
+describe.skipIf(here === undefined)('a command of an ordinary user whose commit fails', () => {
+  it.each([
+    ['changed a file', 'echo two > a.txt; chmod 0 a.txt'],
+    ['changed only the mode', 'chmod 200 a.txt'],
+    ['made a file', 'echo two > b.txt; chmod 0 b.txt'],
+    ['made a folder', 'mkdir -p c/e; echo two > c/e/g; chmod 0 c/e/g'],
+  ])('leaves nothing that may not be read, if it %s before', (_name, script) => {
+    mkdirSync(join(places.root, 'd'));
+    writeFileSync(join(places.root, 'd/f'), 'old\n');
+    giveAway(
+      places.base,
+      places.home,
+      places.root,
+      ...['a.txt', 'd', 'd/f'].map((name) => join(places.root, name)),
+    );
+    chmodSync(join(places.root, 'd'), 0o555);
+    const state = (): unknown => [
+      readdirSync(places.root),
+      text('a.txt'),
+      statSync(join(places.root, 'a.txt')).mode,
+    ];
+    const before = state();
+    const [program = '', ...args] = [...PROGRAM, 'run', '--', 'sh', '-c', `${script}; echo y > d/f`];
+    const options = {
+      cwd: places.root,
+      env: environment(places, {}),
+      encoding: 'utf8',
+      ...ORDINARY,
+    } as const;
+    const { status, stderr } = spawnSync(program, args, options);
+    expect(stderr).toContain('permission denied in its folder');
+    expect([status, state()]).toEqual([1, before]);
   });
 });

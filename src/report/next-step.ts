@@ -149,12 +149,21 @@ function list(refusal: Refusal, tools: ToolNames): string {
 /** The next step for a path that does not exist: what exists instead, or where the file may be. */
 function lookAround(refusal: Refusal, tools: ToolNames): string {
   if (tools.list !== undefined) {
-    const folder = { [tools.arguments.path]: parentOf(pathOf(refusal)) };
+    const folder = { [tools.arguments.path]: folderAbove(refusal) };
     return `Next: ${callOf(tools, 'list', folder)} shows what is there.`;
   }
   return tools.find === undefined
     ? 'Next: check the path.'
     : `Next: look for the right path with ${tools.find}.`;
+}
+
+/** The nearest folder above a missing path that exists, as far as the refusal tells. */
+function folderAbove(refusal: Refusal): string {
+  let path = pathOf(refusal);
+  // A path that climbs has more names than the walk counted.
+  const names = path.split(/[\\/]/).includes('..') ? 1 : (refusal.detail?.absentNames ?? 1);
+  for (let name = 0; name < names; name += 1) path = parentOf(path);
+  return path;
 }
 
 function parentOf(path: string): string {

@@ -12,6 +12,7 @@ import type { ListedEntry, ListResult } from '../model/results.ts';
 import type { ListOptions } from '../model/session.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import { absenceOf } from '../workspace/workspace.ts';
 
 const DEFAULT_LIMIT = 1000;
 /** Each level holds a handle open, so depth is bounded. Deeper entries are reported as left out. */
@@ -33,7 +34,8 @@ export async function listFolder(
   const { located } = outcome;
   const { place } = located;
   try {
-    if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'list', path, next: 'other_path' });
+    if (!located.exists)
+      return refused({ code: 'NOT_FOUND', action: 'list', path, next: 'other_path', ...absenceOf(located) });
     if (!located.stats.isDirectory()) return refused(notAFolder(path, kindOf(located.stats)));
     const dir = place.name === '.' ? place.dir : place.dir.enter(place.name);
     try {

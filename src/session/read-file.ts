@@ -14,7 +14,7 @@ import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.t
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { clampLine, countLines, offsetOfLine, splitLines, withoutEnding } from '../text/lines.ts';
 import { sniffMedia } from '../text/sniff-media.ts';
-import type { Located } from '../workspace/workspace.ts';
+import { absenceOf, type Located } from '../workspace/workspace.ts';
 import {
   type FileText,
   lazily,
@@ -77,7 +77,8 @@ function readLocated(
   { world, ledger, request }: { world: World; ledger: Ledger; request: ReadRequest },
 ): Awaitable<Outcome<ReadResult>> {
   const { path, options } = request;
-  if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'other_path' });
+  if (!located.exists)
+    return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'other_path', ...absenceOf(located) });
   const kind = kindOf(located.stats);
   if (kind !== 'file') return refused(notAFile(path, kind));
   const secret = secretRefusal(world, path, located.place.path.relative);

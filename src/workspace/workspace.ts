@@ -53,6 +53,11 @@ export interface Absent {
   readonly missing: readonly string[];
 }
 
+/** The detail of a refusal for a path that does not exist. */
+export function absenceOf({ missing }: Absent): Pick<Refusal, 'detail'> {
+  return missing.length > 1 ? { detail: { absentNames: missing.length } } : {};
+}
+
 /** The result of `locate`. The caller owns `place.dir` and closes it. */
 export type Located = Found | Absent;
 

@@ -249,6 +249,19 @@ it.each([...NAMES, 'apply-patch'] as const)(
   },
 );
 
+it.each(['lookfirst', 'lace', 'text-editor'] as const)(
+  '%s: a read in a missing folder suggests to list the nearest folder that exists',
+  async (name) => {
+    const { root, call, say } = await open(name);
+    mkdirSync(join(root, 'src'));
+    const { text } = await call(say.read('src/no/such/file.txt'));
+    const [step] = callsIn(text);
+    if (step === undefined) throw new Error(`no call in ${text}`);
+    expect(step[1]).toMatchObject({ path: 'src' });
+    expect((await call(step)).code).toBeUndefined();
+  },
+);
+
 it('filesystem: a write or move into a missing folder suggests to create the folder first', async () => {
   const { call, say } = await open('filesystem');
   const write = () => call(say.write('d/e/new.txt', 'x'));

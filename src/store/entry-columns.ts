@@ -1,6 +1,7 @@
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
+import { isBelow, isWithin } from '../model/path.ts';
 import { type How, NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import type { ChainLink, EntryFilter, PendingFilter } from './store.ts';
 
@@ -161,7 +162,7 @@ export function concernedKeys({ locked = [], foreign, entry }: PendingChange): r
 
 /** True if the paths are equal or one is inside the other. */
 function overlaps(one: string, other: string): boolean {
-  return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
+  return isWithin(one, other) || isBelow(other, one);
 }
 
 /**

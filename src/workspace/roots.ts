@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { errnoOf, Fault, isMissing } from '../model/fault.ts';
-import { isWithin, type ResolvedPath } from '../model/path.ts';
+import { isBelow, isWithin, type ResolvedPath } from '../model/path.ts';
 import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
 import {
   foldPath,
@@ -229,7 +229,7 @@ export class Protection {
 
   /** The number of levels below a folder at which protection depends on the folder's path. See `globReach`. */
   reach(relative: string, key: string): number {
-    if (this.#folders.some(({ path }) => path.startsWith(`${key}/`))) return Number.POSITIVE_INFINITY;
+    if (this.#folders.some(({ path }) => isBelow(path, key))) return Number.POSITIVE_INFINITY;
     return Math.max(0, ...this.globs.map((glob) => globReach(glob, relative)));
   }
 

@@ -1,6 +1,6 @@
 import type { BigIntStats } from 'node:fs';
 import { Fault } from '../model/fault.ts';
-import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
+import { isBelow, type PinnedDirectory, type Place, type ResolvedPath } from '../model/path.ts';
 import {
   type Action,
   type NextStep,
@@ -337,7 +337,7 @@ class ReadOnlyFolders {
   forbids({ key }: ResolvedPath, action: Action): boolean {
     if (this.#folders.length === 0 || !CHANGES.has(action)) return false;
     if (this.includes(key)) return true;
-    return TAKES_ALL.has(action) && this.#folders.some((folder) => folder.key.startsWith(`${key}/`));
+    return TAKES_ALL.has(action) && this.#folders.some((folder) => isBelow(folder.key, key));
   }
 }
 

@@ -91,7 +91,7 @@ function namelessRead(refusal: Refusal, tools: ToolNames): string {
   if (revision === undefined || refusal.action === 'delete' || refusal.action === 'undo')
     return `Next: ${name}; calls without a name share no memory.`;
   const call = readCall(tools, pathOf(refusal));
-  return `Next: ${call}, then repeat the change with ${revision} from its receipt. Calls without a name share no memory; ${name} to need no revision.`;
+  return `Next: ${call}, then repeat the change with ${revision} from its receipt. Calls without a name share no memory. To change files without a revision, ${name}.`;
 }
 
 function readRange(refusal: Refusal, tools: ToolNames): string {

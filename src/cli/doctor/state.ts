@@ -119,7 +119,7 @@ function fleetChecks(health: NonNullable<Awaited<ReturnType<typeof fleetHealth>>
     Math.abs(clockAheadMs) > MAX_CLOCK_MS ? warn('fleet', `${clock}: set it by NTP`) : ok('fleet', clock),
     ok(
       'fleet',
-      `the database takes ${byteSize(health.databaseBytes)}; watch the free space of its disk there`,
+      `the database takes ${byteSize(health.databaseBytes)}; Lookfirst cannot see how much space is free on its disk`,
     ),
   ];
 }

@@ -33,7 +33,7 @@ export const WHY: Readonly<Record<RefusalCode, string>> = {
 export const NEXT: Readonly<Record<NextStep, string>> = {
   read: 'read the file, then repeat the change',
   read_range: 'read the missing lines, then repeat the change',
-  read_again: 'read the file again, or go by the diff it was shown',
+  read_again: 'read the file again, or use the diff in the refusal',
   list: 'list the folder',
   other_path: 'choose another path',
   other_tool: 'use another tool',

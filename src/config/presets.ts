@@ -20,8 +20,11 @@ const SCRATCH = [
   '**/.turbo',
 ];
 
-/** Files in which users keep keys and passwords. */
+/** Files in which users and machines keep keys and passwords. */
 const HIDDEN = [
+  '/etc/shadow',
+  '/etc/gshadow',
+  '/etc/ssl/private',
   '~/.ssh',
   '~/.gnupg',
   '~/.aws',

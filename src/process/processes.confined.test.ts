@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CONFINE, commandBench } from '../../test/support/command-bench.ts';
+import { PRESETS } from '../config/presets.ts';
 
 const at = await commandBench();
 const { here } = at;
@@ -40,6 +41,12 @@ describe.skipIf(here === undefined)('a confined command', () => {
       hide: [join(outside, '.ssh'), join(outside, '.netrc'), join(outside, 'missing')],
     });
     expect(output.head).not.toContain('secret');
+  });
+
+  it('does not see the password hashes of the machine, even if root runs it', async () => {
+    const { hide } = PRESETS.default.commands;
+    const { output } = await at.run('cat /etc/shadow /etc/gshadow | wc -c', { profile: CONFINE, hide });
+    expect(output.head).toMatch(/^0$/m);
   });
 
   it('cannot write a file beyond the limit', async () => {

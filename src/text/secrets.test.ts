@@ -289,3 +289,11 @@ describe('isPlainAround', () => {
     expect(isPlainAround(Buffer.from(text), part)).toBe(expected);
   });
 });
+
+describe('a text that was made to be slow', () => {
+  // A search that starts again at each part of a long run would take longer than the time limit.
+  it.each(['sk-', '-eyJ', 'xoxb-', 'a.', ' ', '|'])('is searched in one pass: %j', (part) => {
+    const text = `${part.repeat(2 ** 20 / part.length)}x@_`;
+    for (const secretFile of [false, true]) secretSpans(text, { secretFile });
+  });
+});

@@ -22,7 +22,7 @@ export function isSecretPath(path: string): boolean {
 }
 
 /** Real keys mix cases and digits. Class and file names with the same beginning do not. */
-const MIXED = '(?=[\\w-]*[0-9])(?=[\\w-]*[A-Z])(?=[\\w-]*[a-z])';
+const MIXED = '(?=[\\w-]{0,200}[0-9])(?=[\\w-]{0,200}[A-Z])(?=[\\w-]{0,200}[a-z])';
 
 /**
  * Formats of tokens that are secret in any file. Each has a distinctive beginning and at least `MIN_RUN` consecutive
@@ -36,7 +36,7 @@ const TOKENS: readonly string[] = [
   'sk-ant-[A-Za-z0-9_-]{20,}',
   `sk-${MIXED}(?:proj-)?[A-Za-z0-9_-]{32,}`,
   '[sr]k_live_[A-Za-z0-9]{20,}',
-  'xox[abeprs]-[A-Za-z0-9-]{15,}',
+  'xox[abeprs]-[A-Za-z0-9-]{15,300}',
   'AIza[A-Za-z0-9_-]{35}',
   'ya29\\.[A-Za-z0-9_-]{20,}',
   'npm_[A-Za-z0-9]{36}',
@@ -45,7 +45,7 @@ const TOKENS: readonly string[] = [
   'hf_[A-Za-z0-9]{34,}',
   'do[por]_v1_[a-f0-9]{64}',
   'SK[0-9a-f]{32}',
-  'eyJ[A-Za-z0-9_-]{17,}\\.(?!eyJzdWIiOiIxMjM0NTY3ODkw)eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}',
+  'eyJ[A-Za-z0-9_-]{17,600}\\.(?!eyJzdWIiOiIxMjM0NTY3ODkw)eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}',
 ];
 const TOKEN = new RegExp(`(?<![A-Za-z0-9_])(?:${TOKENS.join('|')})(?![A-Za-z0-9_-])`, 'g');
 /** The lines of a private key between its first and last line, or up to the end of a text that was cut. */
@@ -84,7 +84,7 @@ const PHRASES: readonly { readonly hints: readonly string[]; readonly pattern: R
   {
     hints: [ADDRESS],
     pattern:
-      /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/"'`<>(){}$]*:)((?=[^\s:@/"'`]*[0-9])(?=[^\s:@/"'`]*[A-Za-z])[^\s:@/"'`<>(){}$\\]{8,})(?=@)/gi,
+      /(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s:@/"'`<>(){}$]*:)((?=[^\s:@/"'`]*[0-9])(?=[^\s:@/"'`]*[A-Za-z])[^\s:@/"'`<>(){}$\\]{8,})(?=@)/gi,
   },
 ];
 

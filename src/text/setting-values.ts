@@ -2,7 +2,7 @@ import type { Span } from './lines.ts';
 
 /** Lines without a value: a bracket, a heading, the first or last line of a key, a comment. */
 const HARMLESS =
-  /^\s*(?:[\s{}[\](),:]*|---|\.\.\.|-----(?:BEGIN|END) [A-Z0-9 ]+-----|\[[\w .:/@-]+\]|(?:[#;]|\/\/[ \t]).*)$/;
+  /^\s*(?:[{}[\](),:][\s{}[\](),:]*|---|\.\.\.|-----(?:BEGIN|END) [A-Z0-9 ]+-----|\[[\w .:/@-]+\]|(?:[#;]|\/\/[ \t]).*)?$/;
 /** A setting that was made a comment. */
 const COMMENTED = /^(\s*[#;]+[ \t]*(?:export[ \t]+)?[\w.-]+=)(\S.*)$/;
 /** A line of a .netrc file, and its secret parts. */

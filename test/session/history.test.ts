@@ -20,7 +20,7 @@ const answered = (id: number, text: string, revision?: string): object => ({
 
 /** A read of a file as it is now, with the receipt our server gives. */
 async function readNow(t: Desk, path: string): Promise<object[]> {
-  const other = await openSession({ roots: [t.root], store: 'memory:' });
+  const other = await openSession({ roots: [t.root], home: t.home, store: 'memory:' });
   const { text, revision, totalLines } = await ok(other.read(path));
   await other.close();
   const numbered = text

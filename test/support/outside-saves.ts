@@ -23,7 +23,7 @@ export interface SavesTally {
   displaced: number;
   /** Number of displaced saves that are not among the images. */
   missing: number;
-  /** Number of displaced saves without a journal entry within a second. */
+  /** Number of displaced saves without a journal entry about them. */
   unnoted: number;
   edits: number;
   refused: number;
@@ -36,6 +36,8 @@ interface Lost {
 }
 
 const AGENTS = 3;
+/** A notice belongs to a save that was missed within this time of it. A busy program misses its save seconds later. */
+const NOTED_MS = 10_000;
 
 /**
  * Three agents edit their own lines in files that two outside programs read, modify and save in a loop: one by rename,
@@ -139,7 +141,7 @@ function keptHashes(home: string): ReadonlySet<string> {
 }
 
 /**
- * The number of displaced saves without an entry about their file: a notice within a second, or a change that replaced
+ * The number of displaced saves without an entry about their file: a notice at about that time, or a change that replaced
  * them.
  */
 async function unnoted({ home, root }: Scratch, lost: readonly Lost[]): Promise<number> {
@@ -149,7 +151,7 @@ async function unnoted({ home, root }: Scratch, lost: readonly Lost[]): Promise<
     return lost.filter(({ path, sha256, missedMs }) => {
       const name = path.slice(root.length + 1);
       return !entries.some(({ kind, path: about, atMs, effects = [] }) => {
-        if (kind === 'notice') return about === name && Math.abs(atMs - missedMs) <= 1000;
+        if (kind === 'notice') return about === name && Math.abs(atMs - missedMs) <= NOTED_MS;
         return effects.some(({ before }) => before.kind === 'file' && before.fingerprint.sha256 === sha256);
       });
     }).length;

@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { listUnsorted } from '../disk/list.ts';
 import { grantCovers, grantsFor } from '../journal/grants.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Effect, NewEntry } from '../model/entry.ts';
-import { isBelow } from '../model/path.ts';
+import { isBelow, type Place } from '../model/path.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import type { World } from './world.ts';
@@ -32,14 +33,17 @@ export function runWithApprover<T>(approver: Approver, call: () => T): T {
 /** The results approved during one call, by path and exact content. */
 export type Approved = Map<string, NewEntry>;
 
-/** If a file changes while the user decides, the user is asked again, at most this often per call. */
+/** If a file changes while the user decides, the user is asked again, at most this often per call and path. */
 const MAX_ASKED = 5;
+
+/** What happens to one path. The user approves the path with its new content. */
+type ApprovedEffect = Pick<Effect, 'key' | 'relative' | 'before' | 'after' | 'movedTo'>;
 
 /** The part of a step that the user approves. */
 export interface ApprovedStep {
   readonly action: Action;
   readonly root: string;
-  readonly effects: readonly Effect[];
+  readonly effects: readonly ApprovedEffect[];
   diff?(): string | undefined;
 }
 
@@ -61,8 +65,8 @@ export async function approvalsOf(
 ): Promise<{ readonly missing: MissingApproval } | { readonly entries: readonly NewEntry[] }> {
   const entries: NewEntry[] = [];
   const changes = steps
-    .flatMap((step) => step.effects.map((effect) => ({ step, effect })))
-    .filter(({ effect }) => matchingGlob(world.policy.approve, effect.relative) !== undefined);
+    .flatMap((step) => [...step.effects, ...movedMembers(world, step)].map((effect) => ({ step, effect })))
+    .filter(({ effect }) => needsApproval(world, effect.relative));
   for (const change of changes) {
     // The user approves the file, and with it the folders that are created for it.
     if (changes.some(({ effect }) => isParent(change.effect, effect))) continue;
@@ -73,14 +77,64 @@ export async function approvalsOf(
   return { entries };
 }
 
+function needsApproval({ policy }: World, relative: string): boolean {
+  return matchingGlob(policy.approve, relative) !== undefined;
+}
+
+/** The paths under `approve` inside folders that a step moves, at their old and new places. */
+function movedMembers(world: World, { effects }: ApprovedStep): ApprovedEffect[] {
+  const { approve } = world.policy;
+  if (approve.length === 0) return [];
+  return effects.flatMap((effect) => {
+    const to = effects.find(({ key }) => key === effect.movedTo);
+    if (to === undefined || effect.before.kind !== 'directory') return [];
+    const found = world.workspace.locate(effect.key, 'move', 'parents');
+    if (!found.ok) return [];
+    const { located } = found;
+    try {
+      return located.exists ? membersIn(world, located.place, { from: effect, to }) : [];
+    } finally {
+      located.place.dir.close();
+    }
+  });
+}
+
+interface MovedFolder {
+  readonly from: ApprovedEffect;
+  readonly to: ApprovedEffect;
+}
+
+/** The members under `approve`. One approval covers a folder with all its entries, so they are not searched. */
+function membersIn(
+  world: World,
+  { dir: parent, name: folder }: Pick<Place, 'dir' | 'name'>,
+  { from, to }: MovedFolder,
+): ApprovedEffect[] {
+  const dir = parent.enter(folder);
+  try {
+    return listUnsorted(dir).flatMap(({ name, kind }) => {
+      const member = { from: memberOf(from, name), to: memberOf(to, name) };
+      const ends = [member.from, member.to].filter(({ relative }) => needsApproval(world, relative));
+      if (ends.length > 0) return ends;
+      return kind === 'directory' ? membersIn(world, { dir, name }, member) : [];
+    });
+  } finally {
+    dir.close();
+  }
+}
+
+function memberOf({ key, relative, before, after }: ApprovedEffect, name: string): ApprovedEffect {
+  return { key: `${key}/${name}`, relative: relative === '' ? name : `${relative}/${name}`, before, after };
+}
+
 /** True if `made` is a new folder above `effect`. */
-function isParent(made: Effect, effect: Effect): boolean {
+function isParent(made: ApprovedEffect, effect: ApprovedEffect): boolean {
   return made.before.kind === 'absent' && made.after.kind === 'directory' && isBelow(effect.key, made.key);
 }
 
 interface ApprovedChange {
   readonly step: ApprovedStep;
-  readonly effect: Effect;
+  readonly effect: ApprovedEffect;
 }
 
 /** The journal entry of the approval that a change uses, or undefined if there is none. */
@@ -111,7 +165,8 @@ export async function askUser(
   { mark, request, entry }: MissingApproval,
   approved: Approved,
 ): Promise<Approval> {
-  const answer = approved.size < MAX_ASKED ? await asking.getStore()?.(request) : undefined;
+  const asked = [...approved.values()].filter(({ key }) => key === entry.key).length;
+  const answer = asked < MAX_ASKED ? await asking.getStore()?.(request) : undefined;
   if (answer === 'approved') approved.set(mark, { ...entry, text: 'approved by the user' });
   return answer;
 }
@@ -132,6 +187,6 @@ function entryOf(world: World, ledger: Ledger, { step, effect }: ApprovedChange)
 }
 
 /** Identifies a path together with the exact content it will have. */
-function markOf({ key, after }: Effect): string {
+function markOf({ key, after }: ApprovedEffect): string {
   return `${key}\0${after.kind === 'file' ? after.fingerprint.sha256 : after.kind}`;
 }

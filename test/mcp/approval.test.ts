@@ -28,17 +28,18 @@ interface Scene {
 
 const NO_FORM = 'none';
 
-/** A server whose policy requires approval for `deploy/`, and an official client whose user gives these answers. */
+/** A server whose policy requires approval for `deploy/` or other paths, and an official client whose user gives these answers. */
 async function scene(
   transport: Transport,
   era: Era,
   user: ((message: string) => Promise<Action> | Action) | typeof NO_FORM,
+  approve: readonly string[] = ['deploy/**'],
 ): Promise<Scene> {
   const places = scratch();
   mkdirSync(join(places.root, 'deploy'));
   writeFileSync(join(places.root, 'deploy/prod.yaml'), 'replicas: 1\nimage: a\n');
   writeFileSync(join(places.root, 'other.txt'), 'other\n');
-  writeFileSync(join(places.home, 'lookfirst.json'), JSON.stringify({ approve: ['deploy/**'] }));
+  writeFileSync(join(places.home, 'lookfirst.json'), JSON.stringify({ approve }));
   const client = new Client(
     { name: 'test', version: '1' },
     {
@@ -165,6 +166,43 @@ describe.each(CASES)('approval over %s, %s client', (transport, era) => {
     expect(await waiting).toContain('replaced 1 occurrence');
     expect(text('deploy/prod.yaml')).toBe('replicas: 9\nimage: a\n');
   });
+});
+
+describe('a change of several paths', () => {
+  it('asks for each of many files', async () => {
+    const asked: string[] = [];
+    const { call, text } = await scene('stdio', 'legacy', (message) => {
+      asked.push(message);
+      return 'accept';
+    });
+    const changes = Array.from({ length: 7 }, (_, index) => ({
+      path: `deploy/${index}.yaml`,
+      content: 'x\n',
+    }));
+    expect(await call('apply_changes', { changes })).toContain('changed 7 files');
+    expect(asked).toHaveLength(7);
+    expect(text('deploy/6.yaml')).toBe('x\n');
+  });
+
+  it.each(['deploy/prod.yaml', '**/*.yaml', 'live/prod.yaml'])(
+    'asks before a folder with %s is moved',
+    async (glob) => {
+      const asked: string[] = [];
+      let answer: Action = 'decline';
+      const user = (message: string): Action => {
+        asked.push(message);
+        return answer;
+      };
+      const { call, text } = await scene('stdio', 'legacy', user, [glob]);
+      const move = { source: 'deploy', destination: 'live' };
+      expect(await call('move_path', move)).toContain('the user declined this change [PROTECTED]');
+      expect(asked[0]).toMatch(/move "(deploy|live)\/prod.yaml"/);
+      expect(text('deploy/prod.yaml')).toBe('replicas: 1\nimage: a\n');
+      answer = 'accept';
+      expect(await call('move_path', move)).toContain('moved deploy to live');
+      expect(text('live/prod.yaml')).toBe('replicas: 1\nimage: a\n');
+    },
+  );
 });
 
 describe('an answer that belongs to no question', () => {

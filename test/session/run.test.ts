@@ -64,6 +64,18 @@ describe.skipIf(here === undefined)('a command', () => {
     const path = join(t.outside, 'a.txt');
     const { files } = await ok(two.run(`echo x > a.txt; echo y > ${path}`));
     expect(files.map((file) => file.path).sort()).toEqual([path, 'a.txt'].sort());
+    for (const name of ['p', 'r']) mkdirSync(join(t.outside, name));
+    const policy = { protected: ['p/**'] };
+    const guarded = await t.open({
+      roots: [t.root, t.outside],
+      readOnlyRoots: [join(t.outside, 'r')],
+      policy,
+    });
+    for (const name of ['p/x.txt', 'r/x.txt']) {
+      const path = join(t.outside, name);
+      const outcome = await guarded.run(`echo z > ${path}`);
+      expect(outcome).toMatchObject({ ok: false, refusal: { path: expect.stringContaining(t.outside) } });
+    }
   });
 
   it('is one change, which one undo takes back', async () => {

@@ -18,13 +18,14 @@ import { lockKeys } from '../keys.ts';
 import { type RestorePlace, restoreSteps } from '../restore-many.ts';
 import { worldFor } from '../step.ts';
 import type { World } from '../world.ts';
-import { bytesAfter, bytesBefore, plainText, shownNameOf } from './lost-update.ts';
+import { bytesAfter, bytesBefore, plainText } from './lost-update.ts';
 import { type Vetted, vetWrites } from './vet-writes.ts';
 import {
   type LayerContent,
   layerKeys,
   readLayer,
   readWriteSet,
+  shownNameOf,
   type WriteSet,
   type Written,
 } from './write-set.ts';

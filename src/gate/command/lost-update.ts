@@ -131,16 +131,3 @@ export function plainText(bytes: Uint8Array | undefined): string | undefined {
   if (decoded === undefined || decoded.encoding !== 'utf-8') return undefined;
   return `${decoded.bom ? '\ufeff' : ''}${decoded.text}`;
 }
-
-/**
- * The name of a path in a root. Paths in a worktree's common git folder are named `.git/…`, the folder that the
- * worktree lacks.
- */
-export function nameOf({ workspace }: World, { root, relative }: ResolvedPath): string {
-  return workspace.annexes.includes(root) ? `.git/${relative}` : relative;
-}
-
-/** Like `nameOf`, for the agent: absolute in another root than the first. Globs must not be matched against it. */
-export function shownNameOf(world: World, path: ResolvedPath): string {
-  return world.workspace.roots.indexOf(path.root) > 0 ? path.absolute : nameOf(world, path);
-}

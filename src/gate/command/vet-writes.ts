@@ -10,17 +10,8 @@ import { matchingGlob } from '../../text/glob/glob.ts';
 import { merge3 } from '../../text/merge.ts';
 import { approvalsOf } from '../approval.ts';
 import type { World } from '../world.ts';
-import {
-  bytesAfter,
-  bytesBefore,
-  knownBytes,
-  lostDiff,
-  lostUpdate,
-  nameOf,
-  plainText,
-  shownNameOf,
-} from './lost-update.ts';
-import type { Written } from './write-set.ts';
+import { bytesAfter, bytesBefore, knownBytes, lostDiff, lostUpdate, plainText } from './lost-update.ts';
+import { nameOf, shownNameOf, type Written } from './write-set.ts';
 
 /** At most this many refusals are listed; the message counts the rest. */
 const MAX_REFUSALS = 50;
@@ -47,7 +38,7 @@ export async function vetWrites(
   for (const each of written) {
     if (refusals.length >= MAX_REFUSALS) break;
     const outcome = await vetOne(world, ledger, { written: each, ...how });
-    if ('code' in outcome) refusals.push(outcome);
+    if ('code' in outcome) refusals.push({ ...outcome, path: shownNameOf(world, each.path) });
     else vetted.push(outcome);
     if (outcome !== each && !('code' in outcome)) merged.push(shownNameOf(world, each.path));
   }
@@ -85,7 +76,6 @@ function refusal(written: Written, code: RefusalCode, detail?: RefusalDetail): R
  */
 function forbiddenWrite(world: World, written: Written): Refusal | undefined {
   if (world.policy.readOnly) return refusal(written, 'READ_ONLY', { reason: 'session' });
-  if (world.workspace.isReadOnly(written.path.key)) return refusal(written, 'READ_ONLY', { reason: 'root' });
   if (world.workspace.isReadOnly(written.path.key)) return refusal(written, 'READ_ONLY', { reason: 'root' });
   if (written.readOnly && !isInGit(world, written)) return refusal(written, 'READ_ONLY');
   return undefined;
@@ -174,7 +164,7 @@ async function concurrentChange(world: World, ledger: Ledger, written: Written):
   return {
     code: 'COMMAND_CONFLICT',
     action: 'commit',
-    path: shownNameOf(world, written.path),
+    path: written.path.relative,
     next: 'read_again',
     detail: { reason: reasonOf(written), ...(diff === undefined ? {} : { diff }) },
   };

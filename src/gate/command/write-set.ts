@@ -64,11 +64,18 @@ export async function readWriteSet(
   const reading = new WriteSetReader(world, beganNs);
   for (const { root, entries } of folders) {
     for (const entry of entries) {
-      const refusal = await reading.add(root, entry);
-      if (refusal !== undefined) return refusal;
+      const outcome = await reading.add(root, entry);
+      if (outcome !== undefined) return refused(named(world, root, outcome.refusal));
     }
   }
   return { ok: true, set: reading.set() };
+}
+
+/** Names the path of a refusal, which is relative to its root, for the agent. */
+function named(world: World, root: string, refusal: Refusal): Refusal {
+  const { path: relative } = refusal;
+  if (relative === undefined) return refusal;
+  return { ...refusal, path: shownNameOf(world, { root, relative, absolute: absolute(root, relative) }) };
 }
 
 /** The keys that a layer touches, to be locked before it is compared. A locked folder covers its contents. */
@@ -173,7 +180,7 @@ class WriteSetReader {
       case 'link':
         return { side: { kind: 'link', target: entry.target } };
       case 'file': {
-        if ((entry.mode & 0o7000) !== 0) this.#droppedBits.push(path.relative);
+        if ((entry.mode & 0o7000) !== 0) this.#droppedBits.push(shownNameOf(this.#world, path));
         const read = layerBytes(entry);
         const isHeld = read.byteLength <= HELD_FILE_BYTES && read.byteLength <= this.#room;
         if (isHeld) this.#room -= read.byteLength;
@@ -188,7 +195,7 @@ class WriteSetReader {
 
   #special(path: ResolvedPath, kind: FileKind, there: There): Refused | undefined {
     if (there.side.kind !== 'absent' || kind === 'device') return refused(notAFile(path, kind));
-    this.#leftOut.push({ path: path.relative, kind });
+    this.#leftOut.push({ path: shownNameOf(this.#world, path), kind });
     return undefined;
   }
 
@@ -278,6 +285,21 @@ const HELD_BYTES = 16 << 20;
 
 function parentKey({ key }: ResolvedPath): string {
   return key.slice(0, key.lastIndexOf('/'));
+}
+
+type NamedPath = Pick<ResolvedPath, 'root' | 'relative' | 'absolute'>;
+
+/**
+ * The name of a path in a root. Paths in a worktree's common git folder are named `.git/…`, the folder that the
+ * worktree lacks.
+ */
+export function nameOf({ workspace }: World, { root, relative }: NamedPath): string {
+  return workspace.annexes.includes(root) ? `.git/${relative}` : relative;
+}
+
+/** Like `nameOf`, for the agent: absolute in another root than the first. Globs must not be matched against it. */
+export function shownNameOf(world: World, path: NamedPath): string {
+  return world.workspace.roots.indexOf(path.root) > 0 ? path.absolute : nameOf(world, path);
 }
 
 function notInside(path: string): Refusal {

@@ -114,7 +114,7 @@ function replace(file: ConfigFile, text: string, access: 'as-usual' | 'private')
   const { path } = file;
   const before = ifThere(() => lstatSync(path));
   const isPrivate = access === 'private';
-  mkdirSync(dirname(path), { recursive: true, ...(isPrivate ? { mode: 0o700 } : {}) });
+  for (const folder of missingFolders(path).toReversed()) makeFolder(folder, isPrivate ? 0o700 : 0o777);
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   // The temporary file of a private file is private, too.
   const handle = openSync(temporary, 'wx', before === undefined && !isPrivate ? 0o666 : 0o600);
@@ -130,6 +130,15 @@ function replace(file: ConfigFile, text: string, access: 'as-usual' | 'private')
     if (ifThere(() => lstatSync(temporary)) !== undefined) unlinkSync(temporary);
   }
   return kept;
+}
+
+/** Not recursive: in /proc, Node's recursive `mkdir` never returns. */
+function makeFolder(path: string, mode: number): void {
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error;
+  }
 }
 
 function remove(file: ConfigFile): boolean {

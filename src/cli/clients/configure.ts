@@ -244,17 +244,38 @@ class Plan {
 
   /** Writes all files, or none: a failure if another program changed one meanwhile. */
   commit(): readonly ConfigureReport[] | undefined {
-    const written: PlannedFile[] = [];
-    for (const planned of this.#files.values()) {
-      const { file, text } = planned;
-      if (text === file.text) continue;
-      if (!writeAndKeep(this.#request, planned)) {
-        for (const { file: former, text: now } of written) writeConfig({ ...former, text: now }, former.text);
-        return [{ ok: false, file: file.path, reason: 'it was changed meanwhile; try again' }];
+    const { action, former } = this.#request;
+    const changed = [...this.#files.values()].filter(({ file, text }) => text !== file.text);
+    const takeBack: (() => void)[] = [];
+    let isDone = false;
+    try {
+      for (const { file, text, added } of changed) {
+        if (former !== undefined && action === 'init' && text !== undefined) {
+          takeBack.push(former.restorer(file.path));
+          former.keep(file.path, file.text, { next: text, added });
+        }
+        if (!writeConfig(file, text))
+          return [{ ok: false, file: file.path, reason: 'it was changed meanwhile; try again' }];
+        takeBack.push(() => writeConfig({ ...file, text }, file.text));
       }
-      written.push(planned);
+      isDone = true;
+    } finally {
+      if (!isDone) for (const step of takeBack.toReversed()) attempt(step);
+    }
+    for (const { file, text } of changed) {
+      if (action === 'remove') former?.forget(file.path);
+      if (text === undefined) former?.dropFolders(file.path);
     }
     return undefined;
+  }
+}
+
+/** Runs a step that takes a change back. Its failure is ignored: the original error is reported. */
+function attempt(step: () => void): void {
+  try {
+    step();
+  } catch {
+    // The remaining steps still run.
   }
 }
 
@@ -263,15 +284,6 @@ function formerOf({ action, proxy, former }: ConfigureRequest, file: ConfigFile)
   if (action !== 'remove' || proxy !== undefined) return undefined;
   const kept = former?.of(file.path, file.text);
   return kept === undefined ? undefined : { ok: true, text: kept.text };
-}
-
-/** Keeps the former content before `init` writes, and forgets it after `remove`. */
-function writeAndKeep({ action, former }: ConfigureRequest, { file, text, added }: PlannedFile): boolean {
-  if (action === 'init' && text !== undefined) former?.keep(file.path, file.text, { next: text, added });
-  const isWritten = writeConfig(file, text);
-  if (isWritten && action === 'remove') former?.forget(file.path);
-  if (isWritten && text === undefined) former?.dropFolders(file.path);
-  return isWritten;
 }
 
 function editOf(request: ConfigureRequest, candidate: Candidate, text: string | undefined): EditedConfig {

@@ -1,4 +1,15 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../../test/support/tree.ts';
@@ -154,6 +165,49 @@ describe('the server and the hooks of a client together', () => {
     put(broken, '{ "mcpServers": ');
     expect(run('init', client)).toMatchObject([{ ok: false, file: join(root, broken) }]);
     expect(existsSync(join(root, other))).toBe(false);
+  });
+
+  it('are not added at all if the second file cannot be written', () => {
+    const { root, run } = user();
+    mkdirSync(join(root, '.claude'));
+    symlinkSync('/proc/none/settings.json', join(root, '.claude/settings.local.json'));
+    expect(() => run('init', 'claude-code')).toThrow('cannot write');
+    expect(readdirSync(root)).toEqual(['.claude']);
+    expect(readdirSync(join(root, '../home/state/clients'))).toEqual([]);
+  });
+
+  it('are not added at all if the second file cannot be written: an earlier init and its record stay', () => {
+    const { root, run, put, text } = user();
+    const records = join(root, '../home/state/clients');
+    const recordsNow = () => readdirSync(records).map((name) => readFileSync(join(records, name), 'utf8'));
+    put('.mcp.json', ODD);
+    run('init', 'claude-code');
+    const [server, before] = [text('.mcp.json'), recordsNow()];
+    const settings = join(root, '.claude/settings.local.json');
+    unlinkSync(settings);
+    symlinkSync('/proc/none/settings.json', settings);
+    expect(() => run('init', 'claude-code', { dir: '/elsewhere' })).toThrow('cannot write');
+    expect(text('.mcp.json')).toBe(server);
+    expect(recordsNow()).toEqual(before);
+  });
+
+  it('are not removed at all if the second file cannot be written', () => {
+    const { root, run, put, text } = user();
+    put('.mcp.json', ODD);
+    put('.claude/settings.local.json', '{"model": "x"}');
+    run('init', 'claude-code');
+    const server = text('.mcp.json');
+    const settings = join(root, '.claude/settings.local.json');
+    // The name is so long that no temporary file fits beside it.
+    const long = join(root, 'x'.repeat(250));
+    renameSync(settings, long);
+    symlinkSync(long, settings);
+    expect(() => run('remove', 'claude-code')).toThrow('cannot write');
+    expect(text('.mcp.json')).toBe(server);
+    renameSync(long, settings);
+    run('remove', 'claude-code');
+    expect(text('.mcp.json')).toBe(ODD);
+    expect(text('.claude/settings.local.json')).toBe('{"model": "x"}');
   });
 
   it('previews the second change of one file on top of the first', () => {

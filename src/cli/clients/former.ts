@@ -56,12 +56,25 @@ export class FormerFiles {
     this.#write(path, undefined);
   }
 
+  /** A function that takes a later `keep` back: it restores the present record and removes folders that are missing now. */
+  restorer(path: string): () => void {
+    const known = this.#read(path);
+    const missing = missingFolders(path);
+    return () => {
+      this.#write(path, known);
+      this.#dropFolders((folder) => missing.includes(folder));
+    };
+  }
+
   /** Removes the folders above a deleted file that `init` created and that are empty now. */
   dropFolders(path: string): void {
-    const above = (folder: string): boolean => path.startsWith(folder + sep);
+    this.#dropFolders((folder) => path.startsWith(folder + sep));
+  }
+
+  #dropFolders(isWanted: (folder: string) => boolean): void {
     const known = this.#folders();
     const gone = known
-      .filter(above)
+      .filter(isWanted)
       .sort((a, b) => b.length - a.length)
       .filter(removeEmptyFolder);
     if (gone.length > 0) this.#keepFolders(known.filter((folder) => !gone.includes(folder)));

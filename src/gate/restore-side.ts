@@ -68,7 +68,7 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
   }
 }
 
-/** What we wrote a moment ago may have a mode that forbids its owner to read it. */
+/** The place of a file that this process has just written, for opening it even if its mode forbids its owner to read. */
 function openingOwn(located: Located): Located {
   return { ...located, place: { ...located.place, opensOwn: true } };
 }

@@ -145,7 +145,7 @@ export class Intercept {
     // Guessed paths are checked on disk first. A call without paths has nothing to check.
     if (meaning.guessed && meaning.touches.length > 0) return false;
     if (changes(meaning)) return false;
-    if (mayBeRespelt(meaning, this.#options.catalogue.table)) return false;
+    if (mayDifferOnDisk(meaning, this.#options.catalogue.table)) return false;
     const session = this.#options.session(rpcMeta(call.message));
     if (session instanceof Promise) return false;
     const found = keysOf(call, session);
@@ -203,8 +203,8 @@ export class Intercept {
     if (session.ended !== undefined) call.release = session.ended;
     const refusal = await judgeUnexplained(this.#options, call, session);
     if (refusal !== undefined) return { refusal };
-    if (mayBeRespelt(call.meaning, this.#options.catalogue.table))
-      call.meaning = respelt(call.meaning, session);
+    if (mayDifferOnDisk(call.meaning, this.#options.catalogue.table))
+      call.meaning = withPathsOnDisk(call.meaning, session);
     const { meaning } = call;
     const stopped = await locateAll(call, session);
     if (stopped !== undefined) return { refusal: stopped };
@@ -346,19 +346,19 @@ function keysOf(
  * True if the upstream may open a file with a slightly different name. For changes, some ASCII
  * characters count too: the Kelvin sign, for example, equals the letter K.
  */
-function mayBeRespelt(meaning: CallMeaning, table: ServerTable | undefined): boolean {
+function mayDifferOnDisk(meaning: CallMeaning, table: ServerTable | undefined): boolean {
   if (table?.equalNames !== true || meaning.guessed) return false;
   const plain = changes(meaning) ? UNMISTAKABLE : ASCII;
   return !givenPaths(meaning).every((path) => plain.test(path));
 }
 
-/** The call with its paths as they are spelled on disk now. */
-function respelt(meaning: CallMeaning, session: ForeignSession): CallMeaning {
-  const spelt = new Map<string, string>();
-  for (const path of callPaths(meaning)) spelt.set(path, session.spelt(path));
+/** The call with its paths as they are on disk now. */
+function withPathsOnDisk(meaning: CallMeaning, session: ForeignSession): CallMeaning {
+  const onDisk = new Map<string, string>();
+  for (const path of callPaths(meaning)) onDisk.set(path, session.pathOnDisk(path));
   const place = (path: string): string => {
     const placed = meaning.place(path);
-    return spelt.get(placed) ?? placed;
+    return onDisk.get(placed) ?? placed;
   };
   return { ...meaning, place };
 }

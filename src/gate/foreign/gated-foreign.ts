@@ -73,8 +73,8 @@ export class GatedForeign implements ForeignSession {
     return this.#gate.refusals.record(outcome).then(({ refusal }) => refused(refusal));
   }
 
-  spelt(path: string): string {
-    return speltPath(this.#scene.world, path);
+  pathOnDisk(path: string): string {
+    return pathOnDisk(this.#scene.world, path);
   }
 
   announce(
@@ -171,15 +171,15 @@ function foreignLocate(world: World, path: string, action: Action): Outcome<{ re
 }
 
 /**
- * The path with its names spelt as on disk, for a server that treats names as equal if they differ only in Unicode
+ * The path with its names as on disk, for a server that treats names as equal if they differ only in Unicode
  * form. If several names match, the server uses none, and the path stays unchanged.
  */
-function speltPath(world: World, path: string): string {
-  let spelt = path;
+function pathOnDisk(world: World, path: string): string {
+  let found = path;
   for (;;) {
-    const next = nextSpelling(world, spelt);
-    if (next === undefined) return spelt;
-    spelt = next;
+    const next = nextOnDisk(world, found);
+    if (next === undefined) return found;
+    found = next;
   }
 }
 
@@ -187,7 +187,7 @@ function speltPath(world: World, path: string): string {
  * The path with its first missing name replaced by the name on disk. Undefined if nothing is missing or no name
  * matches.
  */
-function nextSpelling(world: World, path: string): string | undefined {
+function nextOnDisk(world: World, path: string): string | undefined {
   const outcome = world.workspace.locate(path, 'read');
   if (!outcome.ok) return undefined;
   const { located } = outcome;

@@ -13,6 +13,7 @@ import { describeNotice } from '../report/describe-notice.ts';
 import type { Store } from '../store/store.ts';
 import { diffLines } from '../text/diff.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
+import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
 
 /** A notice names at most this many claims. */
@@ -24,8 +25,7 @@ interface ClaimsOptions {
   readonly store: Store;
   readonly baselines: Baselines;
   readonly policy: Pick<Policy, 'claims' | 'claimMs'>;
-  /** Canonical paths. */
-  readonly roots: readonly string[];
+  readonly workspace: Pick<Workspace, 'roots' | 'shownAt'>;
   now(): number;
 }
 
@@ -52,8 +52,8 @@ export class Claims {
 
   constructor(options: ClaimsOptions) {
     this.#options = options;
-    const { store, policy, now } = options;
-    this.worktrees = new Worktrees(options);
+    const { store, workspace, policy, now } = options;
+    this.worktrees = new Worktrees({ roots: workspace.roots, now });
     this.board = new ClaimBoard({ store, claimMs: policy.claimMs, now });
   }
 
@@ -83,13 +83,8 @@ export class Claims {
     if (first === undefined) return undefined;
     const told: ToldClaim[] = [];
     for (const claim of open.slice(0, MAX_TOLD)) told.push(await this.#told(claim, file, live));
-    const notice: Notice = { kind: 'claimed', path: this.#shown(file), claims: told };
+    const notice: Notice = { kind: 'claimed', path: this.#options.workspace.shownAt(file), claims: told };
     return this.#tellingOf(ledger, { notice, file, of: first.session });
-  }
-
-  /** The path for the next call; see `Workspace.shown`. */
-  #shown({ root, relative }: ClaimedFile): string {
-    return this.#options.roots.indexOf(root) > 0 ? `${root}/${relative}` : relative;
   }
 
   /** Notices for a session to which another program showed a file. They are recorded as delivered. */
@@ -171,7 +166,7 @@ export class Claims {
   }
 
   #isInFamily({ root, key }: Claim): boolean {
-    const folders = [...this.#options.roots, ...this.worktrees.tops()];
+    const folders = [...this.#options.workspace.roots, ...this.worktrees.tops()];
     const place = key ?? root;
     return folders.some((folder) => isWithin(place, folder) || (key === undefined && isWithin(folder, root)));
   }
@@ -196,7 +191,7 @@ export class Claims {
     return {
       code: 'BUSY',
       action,
-      path: this.#shown(file),
+      path: this.#options.workspace.shownAt(file),
       next: 'retry_later',
       detail: { writer, ...(reason === undefined ? {} : { reason }) },
     };

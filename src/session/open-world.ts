@@ -133,7 +133,7 @@ async function assemble(
     home,
     policy,
     baselines,
-    claims: new Claims({ store, baselines, policy, roots: workspace.roots, now }),
+    claims: new Claims({ store, baselines, policy, workspace, now }),
     processes,
     revisionOf,
     owner: owner.id,

@@ -1,5 +1,8 @@
 import { Fault } from '../../model/fault.ts';
 
+/** SQL for the server's clock, in milliseconds. */
+export const SERVER_CLOCK = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+
 /** A row by column name. */
 export type Row = Readonly<Record<string, unknown>>;
 

@@ -11,6 +11,7 @@ import { revisionsUnder } from '../revisions.ts';
 import type { FleetOptions, FleetView, State } from '../state.ts';
 import type { Store } from '../store.ts';
 import { type ConnectionOptions, explained, PostgresConnection } from './connection.ts';
+import { SERVER_CLOCK } from './driver.ts';
 import { Heart, LeasedLocks } from './heart.ts';
 import { checkWorkspaceName, existingMachineOf, type MachinePlace, machineOf, Names } from './names.ts';
 import { PostgresImages } from './postgres-images.ts';
@@ -165,8 +166,6 @@ async function readPlaces(db: PostgresConnection, machine: string): Promise<read
   return rows.map((row) => ({ root: String(row['root']), workspace: String(row['workspace']) }));
 }
 
-/** The server's clock, in milliseconds. */
-const SERVER_CLOCK = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 /** A smaller difference of clocks is not worth a warning. */
 const CLOCK_TOLERANCE_MS = 60_000;
 

@@ -17,7 +17,7 @@ import {
 } from '../images.ts';
 import type { AnnouncedImages } from '../store.ts';
 import type { PostgresConnection } from './connection.ts';
-import type { Row } from './driver.ts';
+import { type Row, SERVER_CLOCK } from './driver.ts';
 
 /**
  * Larger files stay on their machine: a megabyte takes a fifth of a second to write, and most source files are small.
@@ -183,7 +183,7 @@ export class PostgresImages implements Images {
     for (let after = ''; ; ) {
       // Ages instead of times: the clocks of this machine and the server may differ.
       const rows = await this.#db.query(
-        `select sha256, size, $2::bigint - (extract(epoch from clock_timestamp()) * 1000)::bigint + since_ms as since_ms
+        `select sha256, size, $2::bigint - ${SERVER_CLOCK} + since_ms as since_ms
          from ${this.#db.schema}.images where body is not null and sha256 > $1 order by sha256 limit ${LIST_PAGE}`,
         [after, Date.now()],
       );
@@ -209,9 +209,7 @@ export class PostgresImages implements Images {
 
   /** Announcing a change renews the time of its images, so an image announced meanwhile is not removed. */
   async remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {
-    const [clock] = await this.#db.query(
-      'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now',
-    );
+    const [clock] = await this.#db.query(`select ${SERVER_CLOCK} as now`);
     let kept: ReadonlySet<string> = new Set();
     const here = await this.#local.remove(hashes, async () => {
       kept = await needed();

@@ -1,4 +1,5 @@
 import { CHAIN_START } from '../chain.ts';
+import { SERVER_CLOCK } from './driver.ts';
 import { leaseFunctions } from './heart.ts';
 
 /** An arbitrary lock number. Two processes that start simultaneously must not both migrate. */
@@ -152,12 +153,12 @@ begin
     end if;
   end if;
   if hashes is not null then
-    insert into images select x.h, coalesce(length(x.b), 0), x.b, here, (extract(epoch from clock_timestamp()) * 1000)::bigint
+    insert into images select x.h, coalesce(length(x.b), 0), x.b, here, ${SERVER_CLOCK}
       from unnest(hashes, bodies) as x(h, b) order by x.h
       on conflict (sha256) do update set since_ms = excluded.since_ms, body = coalesce(images.body, excluded.body);
   end if;
   if w ? 'here' then
-    insert into images select x.h, x.z, null, here, (extract(epoch from clock_timestamp()) * 1000)::bigint
+    insert into images select x.h, x.z, null, here, ${SERVER_CLOCK}
       from jsonb_to_recordset(w->'here') as x(h text, z bigint) order by x.h
       on conflict (sha256) do update set since_ms = excluded.since_ms;
   end if;

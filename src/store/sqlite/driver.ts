@@ -2,6 +2,7 @@ import { closeSync, openSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 import { openProcessLock, type ProcessLock } from '../../lock/process-lock.ts';
+import type { Entry } from '../../model/entry.ts';
 import { errnoOf, Fault } from '../../model/fault.ts';
 import { CHAIN_START } from '../chain.ts';
 import { localOwner } from '../owner.ts';
@@ -153,11 +154,10 @@ const CHECKPOINT_PAGES = 4000;
 /** The value of `pragma auto_vacuum` for incremental mode. */
 const INCREMENTAL = 2;
 
-/**
- * The condition of the index of rare entries. SQLite uses that index only for queries with exactly this text. Never
- * changed, because a migration contains it.
- */
-export const IS_RARE = "kind not in ('read', 'look', 'change')";
+/** Kinds that are not in the index of a session's rare entries. Never changed, because a migration contains them. */
+export const FREQUENT_KINDS: readonly string[] = ['read', 'look', 'change'] satisfies Entry['kind'][];
+/** The condition of the index of rare entries. SQLite uses that index only for queries with exactly this text. */
+export const IS_RARE: string = `kind not in (${FREQUENT_KINDS.map((kind) => `'${kind}'`).join(', ')})`;
 
 /**
  * Migration n brings a database from version n to n + 1. Append-only: a released migration is never edited. Filter

@@ -18,7 +18,7 @@ import {
   type RecentEntries,
 } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { IS_RARE, type SqlValue } from './driver.ts';
+import { FREQUENT_KINDS, IS_RARE, type SqlValue } from './driver.ts';
 
 const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)';
 export const SELECT_ENTRY = 'select seq, at_ms, kind, session, root, path, change, rest, hash from entries';
@@ -65,9 +65,6 @@ const OWN_INDEX: ReadonlySet<string> = new Set([
   'unjudged',
 ] satisfies Entry['kind'][]);
 
-/** Kinds that are not in the index of a session's rare entries. */
-const FREQUENT: ReadonlySet<string> = new Set(['read', 'look', 'change'] satisfies Entry['kind'][]);
-
 /** True if few entries match already: SQLite would still prefer the index of a kind, and read all of its entries. */
 function hasBetterIndex({ session, change, key, keys }: EntryFilter): boolean {
   return session !== undefined || change !== undefined || key !== undefined || keys !== undefined;
@@ -83,7 +80,7 @@ function addKinds(
   filter: EntryFilter,
 ): void {
   const column = hasBetterIndex(filter) ? '+kind' : 'kind';
-  if (filter.session !== undefined && !kinds.some((kind) => FREQUENT.has(kind))) add(IS_RARE);
+  if (filter.session !== undefined && !kinds.some((kind) => FREQUENT_KINDS.includes(kind))) add(IS_RARE);
   const isIndexed = kinds.length > 0 && kinds.every((kind) => OWN_INDEX.has(kind));
   if (!isIndexed) add(`kind in (${kinds.map(() => '?').join(', ')})`, ...kinds);
   else add(`(${[...new Set(kinds)].map((kind) => `${column} = '${kind}'`).join(' or ')})`);

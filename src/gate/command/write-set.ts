@@ -299,7 +299,7 @@ export function nameOf({ workspace }: World, { root, relative }: NamedPath): str
 
 /** Like `nameOf`, for the agent: absolute in another root than the first. Globs must not be matched against it. */
 export function shownNameOf(world: World, path: NamedPath): string {
-  return world.workspace.roots.indexOf(path.root) > 0 ? path.absolute : nameOf(world, path);
+  return world.workspace.shown({ ...path, relative: nameOf(world, path) });
 }
 
 function notInside(path: string): Refusal {

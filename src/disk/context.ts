@@ -9,6 +9,7 @@ import type { Durability } from '../model/policy.ts';
 import { FileSystemClock } from './clock.ts';
 import { HeldFiles } from './held-files.ts';
 import { LitterLog } from './litter-log.ts';
+import { ReadyFiles } from './ready-files.ts';
 import { FileSystemSync, FolderSyncs } from './sync.ts';
 
 /** The steps of a commit, in order; a test can fail or kill the process at each of them. */
@@ -29,6 +30,8 @@ export type CommitStep =
 export interface DiskContext {
   readonly clock: FileSystemClock;
   readonly litter: LitterLog;
+  /** Undefined if switched off. */
+  readonly ready: ReadyFiles | undefined;
   /** Folder outside every workspace to which displaced files move. A commit never deletes them. */
   readonly retained: string;
   /** Holds displaced files open that could only be copied into `retained`. */
@@ -65,9 +68,11 @@ export function openDisk(options: DiskOptions): DiskContext {
   const clock = new FileSystemClock(join(options.home, 'clock'));
   const held = new HeldFiles();
   const litter = new LitterLog(options.home, options.owner, options.durability);
+  const ready = usesReadyFiles() ? new ReadyFiles(options.home, options.owner) : undefined;
   return {
     clock,
     litter,
+    ready,
     retained,
     held,
     durability: options.durability,
@@ -77,11 +82,16 @@ export function openDisk(options: DiskOptions): DiskContext {
     native: options.commit === 'claim' ? undefined : loadNative(),
     ...(options.trace === undefined ? {} : { trace: options.trace }),
     close: () => {
+      ready?.close();
       held.close();
       clock.close();
       litter.close();
     },
   };
+}
+
+function usesReadyFiles(): boolean {
+  return process.env['LOOKFIRST_READY_FILES'] !== 'off';
 }
 
 /** The functions we use of fs-native-extensions: atomic exchange of two names, and extended attributes. */

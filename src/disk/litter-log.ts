@@ -4,12 +4,13 @@ import {
   fdatasyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { isMissing } from '../model/fault.ts';
+import { errnoOf, isMissing } from '../model/fault.ts';
 import type { Durability } from '../model/policy.ts';
 
 /** The prefix of all our temporary names; the owner follows it. */
@@ -104,6 +105,16 @@ export class LitterLog {
 
 export function logFolder(home: string): string {
   return join(home, 'writers');
+}
+
+/** The names in one of our folders; empty if it is gone or cannot be read now, which must not block a change. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return [];
+  }
 }
 
 /** The lines of a log; empty if another start has already removed it. */

@@ -4,8 +4,9 @@ import { errnoOf, isMissing } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
-import { type LitterLine, logFolder, readLitter, TEMP_PREFIX, unlinkIfThere } from './litter-log.ts';
+import { type LitterLine, logFolder, namesIn, readLitter, TEMP_PREFIX, unlinkIfThere } from './litter-log.ts';
 import { retain, retainFolder } from './publication.ts';
+import { dropReadyFiles } from './ready-files.ts';
 
 export interface Recovery {
   readonly home: string;
@@ -30,7 +31,7 @@ export interface Recovered {
 export function recover(context: DiskContext, recovery: Recovery): Recovered {
   const restored: string[] = [];
   const removed: string[] = [];
-  for (const file of logsIn(logFolder(recovery.home))) {
+  for (const file of namesIn(logFolder(recovery.home))) {
     const owner = file.replace(/\.log$/, '');
     if (recovery.isAlive(owner)) continue;
     const path = join(logFolder(recovery.home), file);
@@ -46,17 +47,8 @@ export function recover(context: DiskContext, recovery: Recovery): Recovered {
     }
     if (!left) unlinkIfThere(path);
   }
+  dropReadyFiles(recovery.home, recovery.isAlive);
   return { restored, removed };
-}
-
-function logsIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    // The folder is gone, or this process has too many open files. Neither may block the change about to begin.
-    if (errnoOf(error) === undefined) throw error;
-    return [];
-  }
 }
 
 interface Litter {

@@ -61,9 +61,7 @@ export async function writeTemp(
   context.trace?.('temp-open');
   const name = context.litter.tempName(dirname(place.path.absolute));
   const path = `${place.dir.prefix}/${name}`;
-  const replaces = like.kind === 'replaces';
-  // Keep the file private until it gets its final mode: a 0600 secret is never readable, even briefly.
-  const fd = openSync(path, CREATE, replaces ? 0o600 : 0o666);
+  const fd = takeReady(context, path, { content, like }) ?? openSync(path, CREATE, firstMode(like));
   try {
     context.trace?.('temp-write');
     await writeContent(fd, content);
@@ -78,6 +76,26 @@ export async function writeTemp(
     removeQuietly(context, path);
     throw error;
   }
+}
+
+/** A replacement stays private until it gets its final mode: a 0600 secret is never readable, even briefly. */
+function firstMode({ kind }: Likeness): number {
+  return kind === 'replaces' ? 0o600 : 0o666;
+}
+
+/**
+ * The descriptor of a ready file, now at `path`. Undefined for a new file, because it inherits access rules of its
+ * folder; for a replaced file with attributes, because the folder may label its files; and for no bytes, because then
+ * nothing would set the file's time.
+ */
+function takeReady(
+  { ready, native }: DiskContext,
+  path: string,
+  { content, like }: NewTemp,
+): number | undefined {
+  if (ready === undefined || native === undefined || like.kind === 'new') return undefined;
+  if (content.bytes === undefined || content.bytes.byteLength === 0) return undefined;
+  return attributeNames(native, like.fd).length > 0 ? undefined : ready.take(path, like.stats);
 }
 
 /**

@@ -53,12 +53,17 @@ const SPENT = 'spent-layers';
 /** The link in a layer's folder that names the process which runs its command. */
 const OWNER = 'owner';
 
+/** The folder of a layer, which need not exist yet. */
+export function layerFolder(home: string, id: string): string {
+  return join(home, 'layers', id);
+}
+
 /**
  * Makes the folders for a layer over each of `layered`. Its command must not start before `clockTicked`. `owner`: the tag
  * of this process; see `abandonedLayers`.
  */
 export function makeLayer(home: string, id: string, layered: readonly string[], owner?: string): Layer {
-  const folder = join(home, 'layers', id);
+  const folder = layerFolder(home, id);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (owner !== undefined) symlinkSync(owner, join(folder, OWNER));
   for (const [index, path] of layered.entries()) {
@@ -114,7 +119,7 @@ export function keepLayer(layer: Layer, record: Pick<LayerRecord, 'session' | 'c
 /** A kept layer and its record; undefined if there is none with this id. */
 export function openLayer(home: string, id: string): (Layer & LayerRecord) | undefined {
   if (!/^[a-z0-9]+$/.test(id)) return undefined;
-  const folder = join(home, 'layers', id);
+  const folder = layerFolder(home, id);
   let text: string;
   try {
     text = readFileSync(join(folder, 'layer.json'), 'utf8');

@@ -126,7 +126,7 @@ async function attempt(
       tools,
       {
         profile: { kind: 'undo' },
-        layer,
+        layer: { folder: layer.folder, make: () => layer },
         layered: [workspace],
         boundThrough: [],
         hidden: [],

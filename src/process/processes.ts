@@ -18,6 +18,7 @@ import {
   expiredLayers,
   type Layer,
   type LayerRecord,
+  layerFolder,
   makeLayer,
   makePassage,
   openLayer,
@@ -123,7 +124,11 @@ export class Processes {
 
   async run(request: CommandRequest, { tools }: Extract<Probe, { ok: true }>): Promise<CommandRun> {
     const { home, env, owner } = this.#options;
-    const layer = newLayer(home, request, owner);
+    let layer: Layer | undefined;
+    const make = (): Layer => {
+      layer ??= newLayer(home, request, owner);
+      return layer;
+    };
     const confined = request.profile.kind === 'confine';
     const secrets = confined ? hiddenPaths(request.hide, homedir()) : [];
     const output = new KeptOutput(home, request);
@@ -132,7 +137,7 @@ export class Processes {
         tools,
         {
           ...request,
-          layer,
+          layer: { folder: layerFolder(home, request.id), make },
           hidden: [...secrets, { path: home, kind: 'folder' }],
           streams: request.output === 'inherit' ? 'two' : 'one',
         },
@@ -153,9 +158,9 @@ export class Processes {
                 },
         },
       );
-      return { layer, end, output: output.end() };
+      return { layer: make(), end, output: output.end() };
     } catch (error) {
-      removeLayer(layer);
+      if (layer !== undefined) removeLayer(layer);
       throw error;
     } finally {
       this.#tidyLater();

@@ -1,4 +1,4 @@
-import { type StdioOptions, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Duplex, Readable } from 'node:stream';
@@ -32,11 +32,14 @@ interface SandboxOptions {
   readonly output: 'inherit' | ((chunk: Buffer) => void);
 }
 
-/** A plan and the layer that its command writes to. */
+/** A plan and the layer that its command writes to. `make` creates the layer while the sandbox starts, if it can. */
 type SandboxRun = Omit<SandboxPlan, 'layer' | 'locale'> & {
-  readonly layer: Pick<Layer, 'folder' | 'beganNs'>;
+  readonly layer: { readonly folder: string; readonly make: () => Pick<Layer, 'folder' | 'beganNs'> };
 };
 
+/** The byte that lets Perl mount, because the layer has been made, and the byte that starts the command. */
+const MOUNT = 'm';
+const START = '.';
 /** Interval at which the end of a command is tried again. */
 const END_AGAIN_MS = 500;
 /** The maximum length of error text kept from bubblewrap and mount, which report a failure in one line. */
@@ -52,21 +55,11 @@ export async function runSandboxed(
   options: SandboxOptions,
 ): Promise<CommandEnd> {
   if (options.signal?.aborted === true) return { kind: 'ended', why: 'cancelled' };
-  const locale = options.env['LC_ALL'];
-  const complete = { ...plan, layer: layer.folder, locale };
   const perl = plan.profile.kind === 'undo' ? tools.perl : undefined;
-  const [program = '', ...args] =
-    perl === undefined ? bubblewrapArgv(tools, complete) : perlArgv(tools, perl, complete);
   const stream = options.output === 'inherit' ? 'inherit' : 'pipe';
-  const child = spawn(program, args, {
-    cwd: layer.folder,
-    // Reading a locale's files costs as much as mounting, and `explain` in probe.ts expects English
-    // messages.
-    env: { ...options.env, LC_ALL: 'C' },
-    stdio: stdioOf(stream, perl),
-    // The command gets its own process group, so that `end` reaches every process. At a terminal it needs the terminal's group.
-    detached: stream === 'pipe',
-  });
+  // Bubblewrap's mounts begin at once.
+  if (perl === undefined) layer.make();
+  const child = spawnSandbox(tools, { ...plan, layer: layer.folder }, { env: options.env, stream });
   const statusPipe = child.stdio[STATUS_FD] as Duplex;
   const start = perl === undefined ? (child.stdio[START_FD] as Duplex) : statusPipe;
   const told = perl === undefined ? [child.stdout, child.stderr] : [statusPipe];
@@ -104,9 +97,7 @@ export async function runSandboxed(
     });
   }
   try {
-    // The sandbox is built while this waits.
-    clockTicked(layer);
-    start.end('.');
+    begin(start, layer.make, perl);
     const [code, signal] = await Promise.race([done, closed(child)]);
     if (why !== undefined) return { kind: 'ended', why };
     // An exit code is reported only for a command that was started.
@@ -117,6 +108,40 @@ export async function runSandboxed(
     clearTimeout(timer);
     clearInterval(again);
     options.signal?.removeEventListener('abort', cancel);
+  }
+}
+
+function spawnSandbox(
+  tools: SandboxTools,
+  plan: Omit<SandboxPlan, 'locale'>,
+  { env, stream }: { readonly env: SandboxOptions['env']; readonly stream: 'inherit' | 'pipe' },
+): ChildProcess {
+  const complete = { ...plan, locale: env['LC_ALL'] };
+  const perl = plan.profile.kind === 'undo' ? tools.perl : undefined;
+  const [program = '', ...args] =
+    perl === undefined ? bubblewrapArgv(tools, complete) : perlArgv(tools, perl, complete);
+  return spawn(program, args, {
+    cwd: perl === undefined ? plan.layer : '/',
+    // Reading a locale's files costs as much as mounting, and `explain` in probe.ts expects English
+    // messages.
+    env: { ...env, LC_ALL: 'C' },
+    stdio: stdioOf(stream, perl),
+    // The command gets its own process group, so that `end` reaches every process. At a terminal it needs the terminal's group.
+    detached: stream === 'pipe',
+  });
+}
+
+/** Lets the sandbox mount the layer and start the command. If there is no layer, the sandbox ends. */
+function begin(start: Duplex, make: SandboxRun['layer']['make'], perl: PerlTools | undefined): void {
+  try {
+    const layer = make();
+    if (perl !== undefined) start.write(MOUNT);
+    // The sandbox is built while this waits.
+    clockTicked(layer);
+    start.end(START);
+  } catch (error) {
+    start.end();
+    throw error;
   }
 }
 
@@ -162,7 +187,7 @@ export function endCommands(ids: readonly string[]): void {
   }
 }
 
-function closed(child: ReturnType<typeof spawn>): Promise<readonly [number | null, string | null]> {
+function closed(child: ChildProcess): Promise<readonly [number | null, string | null]> {
   return new Promise((resolve, reject) => {
     child.once('error', (error) => {
       reject(new Fault('IO_FAILED', `the sandbox could not be started: ${error.message}`, { cause: error }));

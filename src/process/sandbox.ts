@@ -34,7 +34,7 @@ export interface SandboxTools {
 /** Perl, and the numbers of the system calls that it has no function for. */
 export interface PerlTools {
   readonly program: string;
-  readonly calls: readonly [unshare: number, mount: number, prctl: number];
+  readonly calls: readonly [unshare: number, mount: number, prctl: number, leave: number];
 }
 
 /** A path that the command must not see. An empty folder or file replaces it. */

@@ -265,11 +265,11 @@ describe.skipIf(here === undefined)('a state folder that cannot be written', () 
     expect(output).not.toHaveProperty('path');
   });
 
-  it('starts no command if no layer can be made', async () => {
+  it.each(['undo', 'confine'] as const)('starts no command if no layer can be made: %s', async (profile) => {
     await ran('true');
     rmSync(join(base, 'state', 'layers'), { recursive: true });
     writeFileSync(join(base, 'state', 'layers'), '');
-    await expect(session.run('echo two > a.txt')).rejects.toMatchObject({
+    await expect(session.run('echo two > a.txt', { profile })).rejects.toMatchObject({
       code: 'IO_FAILED',
       unchanged: true,
     });

@@ -7,8 +7,11 @@ import {
 } from '../sandbox.ts';
 
 export const PERL = '/usr/bin/perl';
-/** The numbers of unshare, mount and prctl. */
-const CALLS: Readonly<Record<string, PerlTools['calls']>> = { x64: [272, 165, 157], arm64: [97, 40, 167] };
+/** The numbers of unshare, mount, prctl and exit_group. */
+const CALLS: Readonly<Record<string, PerlTools['calls']>> = {
+  x64: [272, 165, 157, 231],
+  arm64: [97, 40, 167, 94],
+};
 const PERL_VARIABLES = ['PERL5OPT', 'PERL5DB', 'PERL_UNICODE', 'PERLIO'];
 
 /**
@@ -34,11 +37,12 @@ export function findPerl(
  * The first process dies with its parent, the second with the first, and all others with the second, which is the
  * first of the process namespace. If the first has died before the second could ask for its signal, the pipe has
  * ended. Only processes of the command keep its output open, and the second reports when all of them are gone: the
- * caller need not wait until the kernel has dismantled the mounts. After a failure it waits for the byte that starts the
- * command: if the caller could not write it, the message would be lost.
+ * caller need not wait until the kernel has dismantled the mounts. The caller makes the layer while Perl starts: a first byte
+ * says that it can be mounted, a second starts the command. After a failure Perl reads both: if the caller could not write
+ * them, the message would be lost. The call exit_group leaves out Perl's own clean-up, 0.3 ms.
  */
 function sandboxText({ namespace, uid, gid }: SandboxTools, { calls }: PerlTools, plan: SandboxPlan): string {
-  const [unshare, mount, prctl] = calls;
+  const [unshare, mount, prctl, leave] = calls;
   const isUser = namespace === 'user';
   const dieWithParent = `syscall ${prctl}, 1, 9, 0, 0, 0;`;
   const identity = String.raw`
@@ -56,7 +60,7 @@ syscall ${prctl}, 24, $_, 0, 0, 0 for 0 .. 63;`;
   const lists = Object.entries({ through, layered, folders, files });
   const some = (paths: readonly string[], text: string): string => (paths.length === 0 ? '' : text);
   return String.raw`open my $status, '+<&=', ${STATUS_FD} or exit 1;
-sub fail { syswrite $status, "sandbox: $_[0]: $!\n"; sysread $status, my $byte, 1; exit 1 }
+sub fail { syswrite $status, "sandbox: $_[0]: $!\n"; 1 while sysread $status, my $byte, 9; exit 1 }
 sub mounted { my ($from, $to, $kind, $flags, $data) = @_; syscall(${mount}, $from, $to, $kind, $flags, $data) == 0 or fail "mount $to" }
 sub left { $? & 127 ? 128 + ($? & 127) : $? >> 8 }${isUser ? identity : ''}
 ${lists.map(([name, paths]) => some(paths, `my @${name} = splice @ARGV, 0, ${paths.length};`)).join('')}
@@ -65,12 +69,15 @@ ${isUser ? 'my ($user, $group) = ($> + 0, $) + 0);' : ''}
 syscall(${unshare}, ${isUser ? '0x30020000' : '0x20020000'}) == 0 or fail 'unshare';${isUser ? becomeRoot : ''}
 pipe my $alive, my $held or fail 'pipe';
 defined(my $first = fork) or fail 'fork';
-if ($first) { close $_ for $alive, STDOUT, STDERR; waitpid $first, 0; exit left }
+if ($first) { close $_ for $alive, STDOUT, STDERR; waitpid $first, 0; syscall ${leave}, left }
 close $held;
 ${dieWithParent}
 vec(my $ended = '', fileno $alive, 1) = 1;
 exit 1 if select $ended, undef, undef, 0;
 mounted 'none', '/', 0, 0x44000, 0;
+sysread $status, my $made, 1 or exit 1;
+my $layer = shift @ARGV;
+chdir $layer or fail "the folder $layer";
 ${some(through, 'mounted $through[$_], "through-$_", 0, 0x1000, 0 for 0 .. $#through;')}
 mounted 'overlay', $layered[$_], 'overlay', 0, "lowerdir=low-$_,upperdir=up-$_,workdir=work-$_,userxattr,volatile" for 0 .. $#layered;
 ${some(through, 'mounted "through-$_", $through[$_], 0, 0x1000, 0 for 0 .. $#through;')}
@@ -88,7 +95,7 @@ if ($command) {
   kill 'KILL', -1;
   1 while waitpid(-1, 0) > 0;
   syswrite $status, "done $code\n";
-  exit $code;
+  syscall ${leave}, $code;
 }
 syscall ${prctl}, 38, 1, 0, 0, 0;${isUser ? becomeUser : ''}
 close $status;
@@ -122,6 +129,7 @@ export function perlArgv(tools: SandboxTools, perl: PerlTools, plan: SandboxPlan
     sandboxText(tools, perl, plan),
     '--',
     ...[through, layered, folders, files].flat(),
+    plan.layer,
     plan.cwd,
     ...(plan.locale === undefined ? [] : [plan.locale]),
     ...plan.command,

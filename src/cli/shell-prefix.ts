@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { HOSTS } from '../dialect/calls/hosts/hosts.ts';
+import { COMMAND_LINE } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { RunResult } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -47,9 +48,6 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** The session name of a command whose conversation is not known. */
-const NO_CONVERSATION = 'command-line';
-
 /**
  * Runs one line of Claude Code's shell on a layer, for the session that announced its command. A background command
  * runs without a layer, which would hide its writes, and its changes are recorded when it ends. Inside Claude Code's
@@ -90,7 +88,7 @@ async function prepare(
   flags: StateFlags,
 ): Promise<Prepared | AnnouncedShell | undefined> {
   if (policyOf(cli, flags).hooks.shell === 'images') return undefined;
-  const conversation = cli.env['LOOKFIRST_SESSION'] || cli.env['CLAUDE_CODE_SESSION_ID'] || NO_CONVERSATION;
+  const conversation = cli.env['LOOKFIRST_SESSION'] || cli.env['CLAUDE_CODE_SESSION_ID'] || COMMAND_LINE;
   for (let tries = 0; tries < MAX_CLAIMS; tries += 1) {
     const announced = await announcedShell(placesOf(cli, flags), { conversation, line });
     if (announced?.layer === 'never') return announced;

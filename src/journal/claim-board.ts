@@ -1,13 +1,10 @@
 import type { Claim } from '../model/claim.ts';
-import type { Effect, NewEntry, Side } from '../model/entry.ts';
+import { COMMAND_LINE, type Effect, type NewEntry, type Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { defined } from '../model/record.ts';
 import { plainKey } from '../store/entry-columns.ts';
 import type { Store } from '../store/store.ts';
-
-/** The session id that the command line uses to record the user's actions. */
-const COMMAND_LINE = 'command-line';
 
 interface ClaimBoardOptions {
   readonly store: Pick<Store, 'recent'>;

@@ -177,6 +177,9 @@ export interface Entry extends NewEntry {
 /** Text of the session entry that a process writes when it joins a session that is open. */
 export const SESSION_CONTINUED = 'continued';
 
+/** The session of changes that a user makes on the command line. Each command is a process that opens and closes it. */
+export const COMMAND_LINE = 'command-line';
+
 /** A change that was announced and is not settled. If its process died, a later start must settle it. */
 export interface PendingChange {
   readonly change: string;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { relative } from 'node:path';
 import { type ActiveGrant, activeGrants } from '../journal/grants.ts';
-import type { Entry, Grant, NewEntry } from '../model/entry.ts';
+import { COMMAND_LINE, type Entry, type Grant, type NewEntry } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { Records } from './records.ts';
 import { canonicalPath, isInScope, type Scope } from './scope.ts';
@@ -16,9 +16,6 @@ export interface GrantView {
   readonly once?: true;
   readonly atMs: number;
 }
-
-/** The session name that the journal uses for actions of the user at the command line. */
-const WHO = 'command-line';
 
 interface GrantRequest {
   readonly cwd: string;
@@ -42,7 +39,7 @@ export async function giveGrant(records: Records, request: GrantRequest): Promis
   };
   const path = isInScope(key, root) ? relative(root, key) : key;
   await records.store.record({
-    entries: [{ kind: 'grant', atMs: nowMs, session: WHO, root, path, key, grant }],
+    entries: [{ kind: 'grant', atMs: nowMs, session: COMMAND_LINE, root, path, key, grant }],
   });
   return { ...grant, path: key, atMs: nowMs };
 }
@@ -73,7 +70,7 @@ function revocation(
   return {
     kind: 'grant',
     atMs: nowMs,
-    session: WHO,
+    session: COMMAND_LINE,
     root,
     ...defined({ path, key }),
     grant: { id, revoked: true },

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { type ChainReport, type VerifyOptions, verifyChain } from '../journal/verify.ts';
-import type { Entry } from '../model/entry.ts';
+import { COMMAND_LINE, type Entry } from '../model/entry.ts';
 import type { Images } from '../store/images.ts';
 import { openRecordedState, type RecordedState } from '../store/open-state.ts';
 import type { FleetView } from '../store/state.ts';
@@ -151,7 +151,7 @@ export class Records {
   }): Promise<void> {
     const { text, root, nowMs } = attempt;
     await this.store.record({
-      entries: [{ kind: 'notice', atMs: nowMs, session: 'command-line', root, text }],
+      entries: [{ kind: 'notice', atMs: nowMs, session: COMMAND_LINE, root, text }],
     });
   }
 

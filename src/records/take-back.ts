@@ -2,7 +2,7 @@ import { type UndoRequest, undo } from '../gate/undo/undo.ts';
 import { type PartRequest, undoPart } from '../gate/undo/undo-part.ts';
 import type { World } from '../gate/world.ts';
 import { Ledger } from '../ledger/ledger.ts';
-import type { Entry } from '../model/entry.ts';
+import { COMMAND_LINE, type Entry } from '../model/entry.ts';
 import type { UndoResult } from '../model/results.ts';
 import type { Outcome } from '../model/verdict.ts';
 import type { Sessions } from '../session/sessions.ts';
@@ -17,19 +17,13 @@ export interface TakenBack {
 }
 
 /**
- * The session name of a user's undo in the journal, unless the caller passes another. It keeps no
- * sightings.
- */
-const WHO = 'command-line';
-
-/**
  * Undoes changes for the user, who may undo anything without having read it. With `preview` nothing
  * changes.
  */
 export function takeBack(
   sessions: Pick<Sessions, 'world'>,
   selection: UndoRequest,
-  who: string = WHO,
+  who: string = COMMAND_LINE,
 ): Promise<Outcome<{ readonly taken: TakenBack }>> {
   return asPerson(sessions, who, (world, ledger) => undo(world, ledger, selection));
 }
@@ -38,7 +32,7 @@ export function takeBack(
 export function takeBackPart(
   sessions: Pick<Sessions, 'world'>,
   part: PartRequest,
-  who: string = WHO,
+  who: string = COMMAND_LINE,
 ): Promise<Outcome<{ readonly taken: TakenBack }>> {
   return asPerson(sessions, who, (world, ledger) => undoPart(world, ledger, part));
 }

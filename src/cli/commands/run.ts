@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
+import { COMMAND_LINE } from '../../model/entry.ts';
 import type { RunResult } from '../../model/results.ts';
 import type { RunOptions, Command as SandboxedCommand } from '../../model/session.ts';
 import { harmless } from '../../report/bounded.ts';
@@ -26,9 +27,6 @@ interface Flags extends StateFlags {
   readonly prefix?: string;
   readonly prefixScript?: boolean;
 }
-
-/** The session name of a user's command in the journal. */
-const WHO = 'command-line';
 
 /** The exit codes of an interrupted shell and of `timeout`. */
 const INTERRUPTED = 130;
@@ -107,7 +105,7 @@ async function runOnLayer(cli: Cli, words: readonly string[], flags: Flags): Pro
   // committed.
   process.on('SIGINT', end).on('SIGTERM', end);
   try {
-    const session = await sessions.session(flags.session || cli.env['LOOKFIRST_SESSION'] || WHO);
+    const session = await sessions.session(flags.session || cli.env['LOOKFIRST_SESSION'] || COMMAND_LINE);
     const command: SandboxedCommand = flags.apply === undefined ? words : { kept: flags.apply };
     const outcome = await session.run(command, {
       ...optionsOf(flags),

@@ -22,7 +22,7 @@ interface Viewpoint {
 export function entryColumns(colours: Colours, { fleet }: Pick<Records, 'fleet'>): readonly Column[] {
   const columns: readonly Column[] = [
     { title: 'WHEN' },
-    { title: 'WHAT', paint: (cell) => paintWhat(cell, colours) },
+    { title: 'WHAT', cut: 'end', paint: (cell) => paintWhat(cell, colours) },
     { title: 'PATH', cut: 'front' },
     { title: '+/-', isOptional: true },
     { title: 'SESSION', cut: 'end' },

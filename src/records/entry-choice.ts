@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path';
-import { type Entry, type EntryKind, SESSION_CONTINUED } from '../model/entry.ts';
+import { COMMAND_LINE, type Entry, type EntryKind, SESSION_CONTINUED } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import { entryKeys } from '../store/entry-columns.ts';
 import { type EntryFilter, type Store, walkEntries } from '../store/store.ts';
@@ -13,7 +13,7 @@ export interface EntryRequest extends ScopeRequest {
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
   readonly kinds?: readonly EntryKind[] | undefined;
-  /** `hidden`: leaves out the entries of processes that joined an open session. */
+  /** `hidden`: leaves out the entries of processes that continue a session. */
   readonly continued?: 'hidden' | undefined;
   /** The maximum number of entries; 0 or absent means all. */
   readonly limit?: number | undefined;
@@ -55,10 +55,14 @@ export class EntryChoice {
 
   #fits(entry: Entry): boolean {
     const folder = this.#folder;
-    if (this.#continued === 'hidden' && entry.kind === 'session' && entry.text === SESSION_CONTINUED)
-      return false;
+    if (this.#continued === 'hidden' && entry.kind === 'session' && isContinued(entry)) return false;
     return folder === undefined || [...pathsOf(entry)].some((key) => isInScope(key, folder));
   }
+}
+
+/** True if a process joined an open session, or if another command of the user resumed the command line's session. */
+function isContinued({ session, text }: Entry): boolean {
+  return text === SESSION_CONTINUED || (session === COMMAND_LINE && text === 'resumed');
 }
 
 /** Refusals keep the path as the caller wrote it, which may be a full one. */

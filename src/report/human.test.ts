@@ -46,6 +46,13 @@ describe('table', () => {
     expect(table({ columns, rows, width: 32 }).split('\n')[1]).toBe(`${'x'.repeat(20)}  some/othe…`);
   });
 
+  it('cuts the columns that it keeps, instead of leaving one more out', () => {
+    const columns = [{ title: 'when' }, { title: 'what', cut: 'end' as const }, { title: 'id' }];
+    const rows = [['just now', 'run npm test', 'c0a1b2c3d4e']];
+    expect(table({ columns, rows, width: 20 }).split('\n')[1]).toBe('just now  run npm t…');
+    expect(table({ columns, rows, width: 31 }).split('\n')[1]).toBe('just now  run npm…  c0a1b2c3d4e');
+  });
+
   it('removes control characters and newlines from cells', () => {
     const text = table({ columns: [{ title: 'path' }], rows: [['a\n\u001b[31mb\u202ec']] });
     expect(text).toBe('path\na [31mb c');

@@ -73,17 +73,17 @@ function naturalWidths(columns: readonly Column[], rows: readonly (readonly stri
   );
 }
 
-/** Shrinks the columns that may be cut, the widest first; then drops columns from the right. */
+/** Keeps as many columns from the left as can be cut to fit, and cuts those, the widest first. */
 function fitWidths(columns: readonly Column[], natural: readonly number[], width: number): number[] {
-  const widths = [...natural];
-  let excess = total(widths) - width;
-  while (excess > 0) {
+  const least = natural.map((own, i) => (columns[i]?.cut === undefined ? own : Math.min(own, MIN_CUT_WIDTH)));
+  let kept = columns.length;
+  while (kept > 1 && total(least.slice(0, kept)) > width) kept--;
+  const widths = natural.map((own, i) => (i < kept ? own : 0));
+  for (let excess = total(widths) - width; excess > 0; excess--) {
     const widest = indexOfWidest(columns, widths);
     if (widest === undefined) break;
     widths[widest] = (widths[widest] ?? 0) - 1;
-    excess--;
   }
-  for (let i = widths.length - 1; i > 0 && total(widths) > width; i--) widths[i] = 0;
   if (total(widths) > width) widths[0] = Math.max(1, Math.floor(width));
   return widths;
 }

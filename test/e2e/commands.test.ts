@@ -30,7 +30,7 @@ const text = (path: string): string => readFileSync(join(places.root, path), 'ut
 describe('run_command', () => {
   it('is offered only with --allow-commands', async () => {
     const names = async (args: readonly string[]) => {
-      const served = await Served.start(places, args);
+      const served = await Served.here(places, args);
       return (await served.tools()).map(({ name }) => name);
     };
     expect(await names([])).not.toContain('run_command');
@@ -123,6 +123,12 @@ describe.skipIf(here === undefined)('lookfirst run', () => {
 
   it('ends with 127 if the program does not exist', async () => {
     expect(await lookfirst(places, ['run', '--', 'no-such-program'])).toMatchObject({ code: 127 });
+  });
+
+  it('is listed in the log without the processes that continue its session', async () => {
+    for (let i = 0; i < 2; i++) await lookfirst(places, ['run', '--', 'sh', '-c', 'echo more >> a.txt']);
+    const { stdout } = await lookfirst(places, ['log']);
+    expect(stdout.match(/ (run|session) \w+/g)).toEqual([' run sh', ' run sh', ' session opened']);
   });
 
   it('ends with 2 when nothing is committed', async () => {

@@ -48,7 +48,7 @@ export function defineLog(cli: Cli): Command {
 
 const EXAMPLES = `
 It shows workspaces that are this folder, contain it or are inside it; --all shows every
-workspace. A process that joins an open session is listed only with --kind or --json.
+workspace. A process that continues a session is listed only with --kind or --json.
 
 Examples:
   lookfirst log                              the last 50 entries here

@@ -41,7 +41,7 @@ function signatureOf({ inputSchema: { properties, required = [] } }: Listed): st
 }
 
 it('the default dialect offers exactly the tools of the contract, with their arguments and all four hints', async () => {
-  const served = await Served.start(scratch());
+  const served = await Served.here(scratch());
   const tools = (await served.tools()) as unknown as Listed[];
   expect(tools.map(({ name }) => name).sort()).toEqual(Object.keys(TOOLS).sort());
   for (const tool of tools) {
@@ -196,7 +196,7 @@ function plant({ root }: Scratch): void {
 it('every success has its text, its outcome and no structured content', async () => {
   const places = scratch();
   plant(places);
-  const served = await Served.start(places);
+  const served = await Served.here(places);
   for (const [tool, args, text, members] of SUCCESSES) {
     const given: object = JSON.parse(JSON.stringify(args).replaceAll('ROOT', places.root));
     const answer = await served.call(tool, given);
@@ -242,7 +242,7 @@ describe('every refusal', () => {
   it('says what was refused and why, ends its first sentence with the code, and has a matching outcome', async () => {
     const places = scratch();
     plant(places);
-    const served = await Served.start(places);
+    const served = await Served.here(places);
     for (const [tool, args, first] of REFUSALS) {
       const answer = await served.call(tool, args);
       const what = `${tool} ${JSON.stringify(args)}: ${answer.text}`;

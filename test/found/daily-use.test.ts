@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -38,8 +38,9 @@ describe('26. a drop-in for the official server', () => {
   });
 
   it('expands ~ to the home folder', async () => {
-    const t = await table({ 'a.txt': 'one\n' }, FILESYSTEM);
-    const read = await t.call('read_text_file', { path: '~/root/a.txt' });
+    const t = prepared({ 'a.txt': 'one\n' });
+    const server = await Served.start(t, FILESYSTEM.args);
+    const read = await server.call('read_text_file', { path: '~/root/a.txt' });
     expect(read).toMatchObject({ ok: true, text: expect.stringContaining('one') });
   });
 
@@ -47,7 +48,7 @@ describe('26. a drop-in for the official server', () => {
     const t = prepared({ 'found.txt': 'x\n' });
     symlinkSync('/etc', t.path('found-outside'));
     symlinkSync('nowhere', t.path('found-nowhere'));
-    const server = await Served.start(t, FILESYSTEM.args);
+    const server = await Served.here(t, FILESYSTEM.args);
     const found = await server.call('search_files', { path: t.root, pattern: 'found*' });
     expect(found.text.split('\n')).toEqual([t.path('found.txt')]);
   });
@@ -179,13 +180,5 @@ describe('32. the form of a file', () => {
     done(await t.call('read_file', { path: 'a.txt' }));
     done(await t.call('write_file', { path: 'a.txt', content: 'two\n' }));
     expect(readFileSync(t.path('a.txt'))).toEqual(after);
-  });
-
-  // Deleting such a file, and undoing both, is in test/attack/large-files.test.ts.
-  it('a file of 2 GB can be moved', async () => {
-    const t = await table({ large: 'first line\n' }, { policy: { maxReadMs: 300_000 } });
-    truncateSync(t.path('large'), 2 ** 31 + 10);
-    done(await t.call('move_path', { source: 'large', destination: 'moved' }));
-    expect(statSync(t.path('moved')).size).toBe(2 ** 31 + 10);
   });
 });

@@ -235,7 +235,7 @@ describe('25. the proxy judges as the server does', () => {
   it('a dry run of an edit needs no read, and the lines of its diff count as seen', async () => {
     const t = prepared({ 'a.txt': numbered(30), 'b.txt': numbered(30) });
     const proxy = await proxied(t, [OFFICIAL, t.root]);
-    const server = await Served.start(t, ['--dialect', 'filesystem']);
+    const server = await Served.here(t, ['--dialect', 'filesystem']);
     await proxy.tools();
     for (const [door, name] of [
       [proxy, 'a.txt'],

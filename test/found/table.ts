@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { environment, PROGRAM, type Ran, type RunOptions, runProgram } from '../support/command-line.ts';
+import { environment, lookfirst, PROGRAM, type Ran, type RunOptions } from '../support/command-line.ts';
 import { type Answer, Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
-/** A workspace, and the built program on it as a server and as a command line. */
+/** A workspace, with a server and a command line on it. */
 export interface Table extends Scratch {
   readonly server: Served;
   call(tool: string, args?: object): Promise<Answer>;
@@ -25,13 +25,14 @@ export interface Setting {
   readonly policy?: object;
 }
 
-/** Makes the files, and starts the server. */
+/** Makes the files and a server: in this process, or with an environment of its own as a process of the built program. */
 export async function table(
   files: Readonly<Record<string, string | Uint8Array>> = {},
   { args = [], env = {}, policy }: Setting = {},
 ): Promise<Table> {
   const places = prepared(files, policy);
-  const server = await Served.start(places, args, env);
+  const isPlain = Object.keys(env).length === 0;
+  const server = await (isPlain ? Served.here(places, args) : Served.start(places, args, env));
   return {
     ...places,
     server,
@@ -58,7 +59,7 @@ export function prepared(
     path,
     put,
     text: (name) => readFileSync(path(name), 'utf8'),
-    run: (given, options) => runProgram(places, given, options),
+    run: (given, options) => lookfirst(places, given, options),
   };
 }
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
+import { environment, lookfirst, objects } from '../support/command-line.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
@@ -18,17 +18,18 @@ interface Ended {
   readonly stderr: string;
 }
 
+/** With a store of its own, a hook works without a resident process. */
+function around(): Record<string, string> {
+  const store = `sqlite:${join(places.home, 'lookfirst.db')}`;
+  return { LOOKFIRST_STORE: store, SHELL: '/bin/sh', CLAUDE_CODE_SESSION_ID: 's' };
+}
+
 function start(command: string, args: readonly string[], input = '', env = {}): Promise<Ended> {
   return new Promise((resolve) => {
-    const store = { LOOKFIRST_STORE: `sqlite:${join(places.home, 'lookfirst.db')}` };
-    const around = {
-      ...environment(places),
-      ...store,
-      SHELL: '/bin/sh',
-      CLAUDE_CODE_SESSION_ID: 's',
-      ...env,
-    };
-    const child = spawn(command, [...args], { cwd: places.root, env: around });
+    const child = spawn(command, [...args], {
+      cwd: places.root,
+      env: environment(places, { ...around(), ...env }),
+    });
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (part) => (stdout += part));
@@ -41,10 +42,9 @@ function start(command: string, args: readonly string[], input = '', env = {}): 
 
 /** Sends one event of Claude Code to the program, without a resident process. */
 async function send(hook_event_name: string, more: object): Promise<Record<string, string>> {
-  const [node = '', ...first] = PROGRAM;
   const payload = { session_id: 's', cwd: places.root, prompt_id: 'turn-1', hook_event_name, ...more };
-  const env = { CLAUDE_CODE_SHELL_PREFIX: shell, CLAUDE_PROJECT_DIR: places.root };
-  const ran = await start(node, [...first, 'hook', 'claude-code'], JSON.stringify(payload), env);
+  const env = { ...around(), CLAUDE_CODE_SHELL_PREFIX: shell, CLAUDE_PROJECT_DIR: places.root };
+  const ran = await lookfirst(places, ['hook', 'claude-code'], { input: JSON.stringify(payload), env });
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   return ran.stdout === '' ? {} : JSON.parse(ran.stdout).hookSpecificOutput;
 }

@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
-import { Served } from '../support/served.ts';
+import { lookfirst, objects } from '../support/command-line.ts';
+import { Served, servingHere } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 type Era = 'legacy' | 'modern';
@@ -64,19 +64,16 @@ async function scene(
   return { places, client, call, text };
 }
 
-function stdio(places: Scratch): StdioClientTransport {
-  const [command = '', ...program] = PROGRAM;
-  const env = environment(places) as Record<string, string>;
-  return new StdioClientTransport({
-    command,
-    args: [...program, 'serve', places.root],
-    env,
-    stderr: 'ignore',
-  });
+/** Both ends of a connection over stdio use the same lines, so the server's transport also serves a client. */
+function stdio(places: Scratch): StdioServerTransport {
+  const { stdin, stdout, stderr } = servingHere(places, [places.root]);
+  stderr.resume();
+  onTestFinished(() => void stdin.end());
+  return new StdioServerTransport(stdout, stdin);
 }
 
 async function http(places: Scratch): Promise<StreamableHTTPClientTransport> {
-  const served = Served.launch(places, ['serve', places.root, '--http'], { LOOKFIRST_TOKEN: TOKEN });
+  const served = Served.launchHere(places, [places.root, '--http'], { LOOKFIRST_TOKEN: TOKEN });
   await served.client.said('token: ');
   const url = /serving at (\S+)/.exec(served.client.errors)?.[1] ?? '';
   return new StreamableHTTPClientTransport(new URL(`${url}/agent`), {
@@ -210,7 +207,7 @@ describe('an answer that belongs to no question', () => {
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'a\n');
     writeFileSync(join(places.home, 'lookfirst.json'), JSON.stringify({ approve: ['*.txt'] }));
-    const { client } = Served.launch(places, ['serve', places.root]);
+    const { client } = Served.launchHere(places, [places.root]);
     const envelope = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },

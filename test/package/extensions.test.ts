@@ -47,7 +47,8 @@ describe.each(FOLDERS)('%s: packaging/%s', (client, folder, script) => {
     const { home, base } = scratch();
     mkdirSync(join(home, 'bin'));
     writeFileSync(join(home, 'bin/lookfirst-hook'), '#!/bin/sh\necho "$@"\n', { mode: 0o755 });
-    const env = { PATH: process.env['PATH'], HOME: base, LOOKFIRST_HOME: home };
+    const { PATH, LOOKFIRST_COMPILE_CACHE } = process.env;
+    const env = { PATH, LOOKFIRST_COMPILE_CACHE, HOME: base, LOOKFIRST_HOME: home };
     const args = [client, '--event', 'SessionStart'];
     const ran = spawnSync(join(packaging, folder, 'bin/lookfirst-hook'), args, { env, encoding: 'utf8' });
     expect([ran.status, ran.stdout]).toEqual([0, `${args.join(' ')}\n`]);

@@ -115,7 +115,7 @@ describe('000 Read tracker', () => {
   it('0.14 Interaction with Bash: Bash is offered beside Read, Write and Edit if commands are allowed', async () => {
     const places = scratch();
     const names = async (args: readonly string[]): Promise<unknown[]> => {
-      const served = await Served.start(places, ['--preset', 'sandbox', '--dialect', 'sandbox', ...args]);
+      const served = await Served.here(places, ['--preset', 'sandbox', '--dialect', 'sandbox', ...args]);
       return (await served.tools()).map(({ name }) => name);
     };
     expect(await names([])).not.toContain('Bash');

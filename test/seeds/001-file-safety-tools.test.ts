@@ -196,7 +196,7 @@ describe('001 File safety tools', () => {
 
   it('1.16 Session-scoped tracking: removed when an unnamed session ends, kept for a named one', async () => {
     const places = scratch();
-    const served = await Served.start(places, ['--preset', 'file-time']);
+    const served = await Served.here(places, ['--preset', 'file-time']);
     await served.call('list_directory', {});
     await served.call('list_directory', {}, { 'dev.lookfirst/session': 'kept' });
     await served.stop();
@@ -207,7 +207,7 @@ describe('001 File safety tools', () => {
   });
 
   it('1.17 Option 1: our tools replace the filesystem server', async () => {
-    const served = await Served.start(scratch(), ['--preset', 'file-time', '--dialect', 'filesystem']);
+    const served = await Served.here(scratch(), ['--preset', 'file-time', '--dialect', 'filesystem']);
     expect(await served.tools()).toHaveLength(14);
   });
 
@@ -259,7 +259,7 @@ describe('001 File safety tools', () => {
     const t = await openScene('server', B);
     t.put('a.txt', 'a\n');
     t.put('b.txt', 'b\n');
-    const served = await Served.start(t, ['--preset', 'file-time']);
+    const served = await Served.here(t, ['--preset', 'file-time']);
     const changes = ['a.txt', 'b.txt'].map((path) => ({ path, content: 'new\n' }));
     expect((await served.call('apply_changes', { changes })).outcome['code']).toBe('NOT_READ');
     expect((await served.call('read_file', { paths: ['a.txt', 'b.txt'] })).ok).toBe(true);

@@ -152,7 +152,7 @@ describe('002 Read-before-write from thread history', () => {
     const t = await openScene('server', C);
     t.put('a.txt', 'one\n');
     const { Served } = await import('../support/served.ts');
-    const served = await Served.start(t, ['--preset', 'thread-history', '--dialect', 'lace']);
+    const served = await Served.here(t, ['--preset', 'thread-history', '--dialect', 'lace']);
     const schemas = JSON.stringify(await served.tools());
     expect(schemas).not.toMatch(/force|bypass|skip/i);
     const forced = await served.call('file_write', { path: 'a.txt', content: 'x', force: true });

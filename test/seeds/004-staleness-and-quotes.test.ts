@@ -172,7 +172,7 @@ describe('004 Staleness and quotes', () => {
 
   it('4.16 Next steps, JSON recovery: arguments sent as JSON text', async () => {
     const places = scratch();
-    const served = await Served.start(places, ['--preset', 'staleness']);
+    const served = await Served.here(places, ['--preset', 'staleness']);
     const changes = JSON.stringify([{ path: 'a.txt', content: 'one\n' }]);
     expect((await served.call('apply_changes', { changes })).ok).toBe(true);
     expect((await served.call('read_file', { path: 'a.txt', limit: '1' })).ok).toBe(true);

@@ -36,9 +36,18 @@ export class Served {
 
   /** Like `start`, in this process: for tests of what a server answers, not of how it starts and ends. */
   static async here(places: Scratch, args: readonly string[] = []): Promise<Served> {
-    const served = new Served(new RawClient([], {}, servingHere(places, [places.root, ...args])));
+    const served = Served.launchHere(places, [places.root, ...args]);
     await served.hello();
     return served;
+  }
+
+  /** Runs `lookfirst serve ARGS` in this process. */
+  static launchHere(
+    places: Scratch,
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ): Served {
+    return new Served(new RawClient([], {}, servingHere(places, args, env)));
   }
 
   /** A server that another program starts. */
@@ -105,21 +114,32 @@ export function answerIn(result: Record<string, unknown>): Answer {
   };
 }
 
-/** `lookfirst serve` in this process, with the streams and the end of a child process. Closing its input ends it. */
-function servingHere(places: Scratch, args: readonly string[]): ChildProcessWithoutNullStreams {
+/** `lookfirst serve` in this process, with the streams and the end of a child process. */
+export function servingHere(
+  places: Scratch,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): ChildProcessWithoutNullStreams {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
-  const around = { ...streams, env: environment(places), platform: process.platform, cwd: () => places.base };
-  const child = Object.assign(new EventEmitter(), streams, { kill: () => streams.stdin.end() });
+  const { platform } = process;
+  const surroundings = { ...streams, env: environment(places, env), platform, cwd: () => places.base };
+  const around = Object.assign(new EventEmitter(), surroundings);
+  // The end of its input ends a server over stdio, a signal one over HTTP.
+  const kill = (): void => {
+    streams.stdin.end();
+    around.emit('SIGTERM');
+  };
+  const child = Object.assign(new EventEmitter(), streams, { kill });
   const unused = (): never => {
-    throw new Error('only over stdio');
+    throw new Error('runs as a process');
   };
   void runServe({
     args,
-    // The server uses these parts of a process. Signals never arrive here.
-    process: Object.assign(new EventEmitter(), around) as unknown as NodeJS.Process,
+    // The server uses these parts of a process.
+    process: around as unknown as NodeJS.Process,
     homeFolder: places.base,
     servers: () => import('../../src/mcp/serve.ts'),
-    viewer: unused,
+    viewer: async (...about) => (await import('../../src/viewer/serve-viewer.ts')).viewerBeside(...about),
     help: unused,
   }).then((code) => child.emit('close', code, null));
   // The client uses only these parts of a child process.

@@ -3,11 +3,13 @@ import type { LineRange } from '../model/coverage.ts';
 import type { Edit } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import type { MatchTier } from '../model/results.ts';
+import type { Action, Refusal, RefusalDetail } from '../model/verdict.ts';
 import type { LineChange } from '../text/carry.ts';
 import { type Change, insertAfterLine } from '../text/change.ts';
 import { type DecodedText, decodeText, encodeText } from '../text/decode.ts';
 import { countNewlineBytes } from '../text/lines.ts';
 import type { FoldTier } from '../text/match.ts';
+import type { Nearest } from '../text/nearest.ts';
 import { hasCurlyQuotes, straightenContent } from '../text/quotes/quotes.ts';
 import { applyEdits, type EditFailure } from '../text/splice.ts';
 import { spliceBytes } from '../text/splice-bytes.ts';
@@ -189,4 +191,55 @@ function nextNewline(text: Chars, from: number): number {
 
 function lastNewline(text: Chars, from: number): number {
   return typeof text === 'string' ? text.lastIndexOf('\n', from) : text.lastIndexOf(10, from);
+}
+
+/** The refusal for a text change that cannot be made. Called only after the gate has allowed access to the content. */
+export function planRefusal(failure: PlanFailure, action: Action, path: string): Refusal {
+  switch (failure.kind) {
+    case 'not-text':
+      return { code: 'NOT_TEXT', action, path, next: 'other_tool' };
+    case 'not-encodable':
+      return invalid(
+        action,
+        path,
+        `the text has characters that the file's encoding (${failure.encoding}) lacks`,
+      );
+    case 'no-such-line':
+      return invalid(action, path, 'after_line is past the end of the file');
+    case 'empty-anchor':
+      return {
+        ...invalid(action, path, 'old_string is empty'),
+        detail: { reason: 'old_string is empty', index: failure.index },
+      };
+    case 'same':
+      return {
+        ...invalid(action, path, ''),
+        detail: { reason: 'old_string and new_string are the same', index: failure.index },
+      };
+    case 'too-large':
+      return { code: 'TOO_LARGE', action, path, next: 'use_edit', detail: { index: failure.index } };
+    case 'ambiguous': {
+      const { count, places, index } = failure;
+      return { code: 'AMBIGUOUS_MATCH', action, path, next: 'add_context', detail: { count, places, index } };
+    }
+    case 'no-match': {
+      const { nearest, index } = failure;
+      const detail = { count: 0, index, ...(nearest === undefined ? {} : quoted(nearest)) };
+      return { code: 'NO_MATCH', action, path, next: 'add_context', detail };
+    }
+    default:
+      return failure satisfies never;
+  }
+}
+
+function quoted({ shown, difference, anchor }: Nearest): RefusalDetail {
+  return {
+    nearest: shown,
+    ...(difference === undefined ? {} : { difference }),
+    ...(anchor === undefined ? {} : { anchor }),
+  };
+}
+
+function invalid(action: Action, path: string, reason: string): Refusal {
+  return { code: 'INVALID_ARGUMENT', action, path, next: 'fix_argument', detail: { reason } };
 }

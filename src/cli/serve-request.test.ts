@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defineServe } from './commands/serve.ts';
-import { parseServe, SERVE_FLAGS } from './serve-command.ts';
+import { parseServe, SERVE_FLAGS } from './serve-request.ts';
 
 const DEFAULTS = {
   folders: [],

@@ -1,5 +1,3 @@
-import { toolGuard } from '../judge/guarded-configuration.ts';
-import { judge } from '../judge/judge.ts';
 import { asOf, type Ledger } from '../ledger/ledger.ts';
 import { notLocked } from '../lock/locks.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
@@ -10,16 +8,13 @@ import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
 import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import type { Basis } from '../store/store.ts';
-import { suspectLines } from '../text/placeholder.ts';
-import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
 import { OutdatedBasis } from './announce.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
 import { runAsTool } from './bypass.ts';
 import { carryOutTold } from './carry-out.ts';
 import { Announcements } from './foreign/announcements.ts';
 import { type Held, isRelocation, keysOf, lockLooked, lockRemembered, pathsOf, trafficOf } from './keys.ts';
-import { glanceFacts, type LookRequest } from './look.ts';
-import { prepare, prepareAll } from './prepare.ts';
+import { prepareAll, vetInFull, vetOne } from './prepare.ts';
 import { type Denied, type Prepared, Refusals } from './prepared.ts';
 import { type CallSettings, type Step, withSettings, worldFor } from './step.ts';
 import { validateAnnouncement, validateEnding, validateEvent, validateIntent } from './validate.ts';
@@ -35,10 +30,6 @@ const MAX_TRIES = 5;
 const MAX_CONFLICTS = 6;
 /** Conflicts that another try may resolve. */
 const MOMENTARY: ReadonlySet<RefusalCode> = new Set(['STALE', 'DELETED', 'ALREADY_EXISTS']);
-
-type Vetted = { readonly ok: true; readonly notices: readonly Notice[] } | Denied;
-
-type WriteIntent = Extract<FileIntent, { kind: 'write' }>;
 
 /**
  * The only way to change a file. `vet` judges, `perform` judges and acts under one lock, `witness` records actions of
@@ -352,46 +343,4 @@ function dryRun(steps: readonly Step[]): ApplyResult {
       notices: step.notices ?? [],
     })),
   };
-}
-
-/**
- * Judges one change as `perform` would. A plain write of a file unchanged since it was seen needs one stat. Any other
- * change is prepared in full and then discarded.
- */
-function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaitable<Vetted> {
-  if (world.policy.readOnly || change.kind !== 'write' || !isPlain(change))
-    return vetInFull(world, ledger, change);
-  const request: LookRequest = { path: change.path, action: 'overwrite', depth: 'glance' };
-  const outcome = world.workspace.locate(request.path, request.action);
-  if (!outcome.ok) return outcome;
-  const { located } = outcome;
-  located.place.dir.close();
-  return andThen(ledger.recall(located.place.path.key), (sighting) => {
-    const facts = glanceFacts(world, { request, located, sighting }, ledger.session);
-    const isGuarded = toolGuard(located.place.path.relative) !== undefined;
-    const enough = !isGuarded && (facts.freshness === 'same' || !located.exists);
-    // Content refused before is recognised by its hash, which only a full vet computes.
-    const verdict = enough && sighting?.refusedContent === undefined ? judge(facts, world.policy) : undefined;
-    if (verdict?.outcome === 'allow') return { ok: true, notices: verdict.notices };
-    return vetInFull(world, ledger, change);
-  });
-}
-
-/** True if neither the text nor the options of the write could cause a refusal. */
-function isPlain({ content, expectedRevision, makeParents, overwrite }: WriteIntent): boolean {
-  if (expectedRevision !== undefined || makeParents === false || overwrite === false) return false;
-  if (typeof content !== 'string') return true;
-  return content.isWellFormed() && !hasCurlyQuotes(content) && suspectLines(content).length === 0;
-}
-
-async function vetInFull(
-  world: World,
-  ledger: Ledger,
-  change: FileIntent,
-  batch: readonly FileIntent[] = [change],
-): Promise<Vetted> {
-  const prepared = await prepare(world, ledger, change, batch);
-  if (!prepared.ok) return prepared;
-  prepared.step.close();
-  return { ok: true, notices: prepared.step.notices ?? [] };
 }

@@ -1,12 +1,19 @@
 import { hash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { grantsFor } from '../journal/grants.ts';
+import { toolGuard } from '../judge/guarded-configuration.ts';
+import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { errnoOf } from '../model/fault.ts';
 import type { FileIntent, ForeignIntent } from '../model/intent.ts';
+import type { Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { FileState, Refusal, RefusalCode } from '../model/verdict.ts';
+import { suspectLines } from '../text/placeholder.ts';
+import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
 import { isRelocation, pathsOf, type Traffic, trafficOf } from './keys.ts';
+import { glanceFacts, type LookRequest } from './look.ts';
 import { prepareDelete } from './prepare-delete.ts';
 import { prepareText } from './prepare-edit.ts';
 import { prepareMkdir, prepareMove } from './prepare-move.ts';
@@ -243,4 +250,54 @@ function hashOf(change: ForeignIntent): string {
     value instanceof Uint8Array ? hash('sha256', value, 'hex') : value,
   );
   return hash('sha256', text, 'hex');
+}
+
+type Vetted = { readonly ok: true; readonly notices: readonly Notice[] } | Denied;
+
+/**
+ * Judges one change as `perform` would. A plain write of a file unchanged since it was seen needs one stat. Any other
+ * change is prepared in full and then discarded.
+ */
+export function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaitable<Vetted> {
+  if (world.policy.readOnly || change.kind !== 'write' || !isPlain(change))
+    return vetInFull(world, ledger, change);
+  const request: LookRequest = { path: change.path, action: 'overwrite', depth: 'glance' };
+  const outcome = world.workspace.locate(request.path, request.action);
+  if (!outcome.ok) return outcome;
+  const { located } = outcome;
+  located.place.dir.close();
+  return andThen(ledger.recall(located.place.path.key), (sighting) => {
+    const facts = glanceFacts(world, { request, located, sighting }, ledger.session);
+    const isGuarded = toolGuard(located.place.path.relative) !== undefined;
+    const enough = !isGuarded && (facts.freshness === 'same' || !located.exists);
+    // Content refused before is recognised by its hash, which only a full vet computes.
+    const verdict = enough && sighting?.refusedContent === undefined ? judge(facts, world.policy) : undefined;
+    if (verdict?.outcome === 'allow') return { ok: true, notices: verdict.notices };
+    return vetInFull(world, ledger, change);
+  });
+}
+
+/** True if neither the text nor the options of the write could cause a refusal. */
+function isPlain({
+  content,
+  expectedRevision,
+  makeParents,
+  overwrite,
+}: Extract<FileIntent, { kind: 'write' }>): boolean {
+  if (expectedRevision !== undefined || makeParents === false || overwrite === false) return false;
+  if (typeof content !== 'string') return true;
+  return content.isWellFormed() && !hasCurlyQuotes(content) && suspectLines(content).length === 0;
+}
+
+/** Judges one change by preparing it, and discards its step. `batch`: all changes of the call. */
+export async function vetInFull(
+  world: World,
+  ledger: Ledger,
+  change: FileIntent,
+  batch: readonly FileIntent[] = [change],
+): Promise<Vetted> {
+  const prepared = await prepare(world, ledger, change, batch);
+  if (!prepared.ok) return prepared;
+  prepared.step.close();
+  return { ok: true, notices: prepared.step.notices ?? [] };
 }

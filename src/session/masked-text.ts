@@ -9,7 +9,18 @@ import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { decodeText, hasNul } from '../text/decode.ts';
-import { clampLines, lineAt, sliceLineBytes, sliceLines, splitLines, toLf, viewOf } from '../text/lines.ts';
+import {
+  clampLine,
+  clampLines,
+  lineAt,
+  offsetOfLine,
+  sliceLineBytes,
+  sliceLines,
+  splitLines,
+  toLf,
+  viewOf,
+  withoutEnding,
+} from '../text/lines.ts';
 import { isSecretPath, MASK, masked, secretSpans, withoutSecrets } from '../text/secrets.ts';
 import { outputId } from './path-names.ts';
 
@@ -161,7 +172,7 @@ export async function readOutput(
 }
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
-const NEWLINE = 10;
+const [NEWLINE, RETURN] = [10, 13];
 const NONE: readonly number[] = [];
 const ALL: LineRange = { from: 1, to: Number.MAX_SAFE_INTEGER };
 
@@ -263,4 +274,40 @@ function hasLongLine(lines: Uint8Array, max: number): boolean {
     at = newline + 1;
   }
   return false;
+}
+
+/** The lines that fit into one answer, at least one. */
+export function fittingLines(
+  text: FileText,
+  range: LineRange,
+  { world, maxAnswerBytes: room }: { readonly world: World; readonly maxAnswerBytes: number },
+): LineRange {
+  if (text.whole.byteLength <= room) return range;
+  let used = 0;
+  let to = range.from - 1;
+  for (const bytes of shownSizes(text, range, world.policy.maxLineChars)) {
+    used += bytes + 1;
+    if (used > room && to >= range.from) return { from: range.from, to };
+    to += 1;
+  }
+  return range;
+}
+
+/** The size of each line as shown, without its ending and with a long line cut. */
+function* shownSizes(text: FileText, range: LineRange, maxLineChars: number): Generator<number> {
+  const { body } = text;
+  const cutSize = (line: string): number => Buffer.byteLength(clampLine(line, maxLineChars).text);
+  if (body === undefined) {
+    for (const line of splitLines(text.slice(range))) yield cutSize(withoutEnding(line));
+    return;
+  }
+  let at = offsetOfLine(body, range.from);
+  for (let line = range.from; line <= range.to && at < body.length; line += 1) {
+    const found = body.indexOf(NEWLINE, at);
+    const newline = found === -1 ? body.length : found;
+    const end = newline > at && body[newline - 1] === RETURN && found !== -1 ? newline - 1 : newline;
+    // A line has at most as many characters as bytes, so a short line need not be decoded.
+    yield end - at <= maxLineChars ? end - at : cutSize(body.toString('utf8', at, end));
+    at = newline + 1;
+  }
 }

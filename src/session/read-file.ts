@@ -12,11 +12,12 @@ import { isOutputPath } from '../model/path.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
-import { clampLine, countLines, offsetOfLine, splitLines, withoutEnding } from '../text/lines.ts';
+import { countLines } from '../text/lines.ts';
 import { sniffMedia } from '../text/sniff-media.ts';
 import { absenceOf, type Located } from '../workspace/workspace.ts';
 import {
   type FileText,
+  fittingLines,
   lazily,
   type PageOptions,
   type PageText,
@@ -43,7 +44,6 @@ import {
 const EAGER_BYTES = 8 << 10;
 /** Media files up to this size are returned; larger ones are only described. */
 const MAX_MEDIA_BYTES = 5 << 20;
-const [NEWLINE, RETURN] = [10, 13];
 
 /** The path and options of a read. */
 export interface ReadRequest extends Pick<OpenRead, 'path' | 'options' | 'watching' | 'from' | 'pageEnds'> {
@@ -187,7 +187,7 @@ function showLines(reading: OpenRead, snapshot: Snapshot, visible: VisibleText):
   const totalLines = known ?? countOf(text, snapshot);
   const asked = rangeOf(reading, totalLines);
   if ('code' in asked) return asked;
-  const range = fitting(reading, text, asked);
+  const range = reading.options.raw === true ? asked : fittingLines(text, asked, reading);
   const all = range.from === 1 && range.to === totalLines;
   const lines = shownPage(text, showing(reading, all ? 'all' : range));
   const empty = totalLines === 0;
@@ -263,42 +263,6 @@ function flagsOf({
 
 function showing({ options, world }: OpenRead, range: LineRange | 'all'): PageOptions {
   return { range, raw: options.raw === true, maxLineChars: world.policy.maxLineChars };
-}
-
-/** The lines that fit into one answer, at least one. */
-function fitting(
-  { options, world, maxAnswerBytes: room }: OpenRead,
-  text: FileText,
-  range: LineRange,
-): LineRange {
-  if (options.raw === true || text.whole.byteLength <= room) return range;
-  let used = 0;
-  let to = range.from - 1;
-  for (const bytes of shownSizes(text, range, world.policy.maxLineChars)) {
-    used += bytes + 1;
-    if (used > room && to >= range.from) return { from: range.from, to };
-    to += 1;
-  }
-  return range;
-}
-
-/** The size of each line as shown, without its ending and with a long line cut. */
-function* shownSizes(text: FileText, range: LineRange, maxLineChars: number): Generator<number> {
-  const { body } = text;
-  const cutSize = (line: string): number => Buffer.byteLength(clampLine(line, maxLineChars).text);
-  if (body === undefined) {
-    for (const line of splitLines(text.slice(range))) yield cutSize(withoutEnding(line));
-    return;
-  }
-  let at = offsetOfLine(body, range.from);
-  for (let line = range.from; line <= range.to && at < body.length; line += 1) {
-    const found = body.indexOf(NEWLINE, at);
-    const newline = found === -1 ? body.length : found;
-    const end = newline > at && body[newline - 1] === RETURN && found !== -1 ? newline - 1 : newline;
-    // A line has at most as many characters as bytes, so a short line need not be decoded.
-    yield end - at <= maxLineChars ? end - at : cutSize(body.toString('utf8', at, end));
-    at = newline + 1;
-  }
 }
 
 /** True if the whole file is requested. A file has no more lines than bytes; lines are counted only in small files. */

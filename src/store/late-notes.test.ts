@@ -16,12 +16,16 @@ const NOTE: Notes = { sightings: [{ session: 's', sighting: BARE_SIGHTING }], en
 class Probe extends MemoryStore {
   records = 0;
   failing = false;
+  /** Sightings of this file are rejected. */
+  rejects: string | undefined;
   hold: Promise<void> | undefined;
 
   override async record(writes: Writes): Promise<void> {
     this.records += 1;
     await this.hold;
     if (this.failing) throw new Fault('STORE_FAILED', 'the disk is full');
+    if (writes.sightings?.some(({ sighting }) => sighting.key === this.rejects))
+      throw new Fault('STORE_FAILED', 'the value is too odd', { reason: 'rejected' });
     return super.record(writes);
   }
 }
@@ -113,6 +117,42 @@ describe('notes', () => {
     release();
     expect(await looked).toHaveLength(1);
     expect(await lookedAgain).toEqual([BARE_SIGHTING]);
+    await store.close();
+  });
+
+  it.each(['wait', 'overlap'] as const)(
+    'that the store always rejects are left out, journalled, and count as unread (%s)',
+    async (records) => {
+      const probe = new Probe();
+      const store = new LateNotes(probe, { withinMs: NEVER_MS, records, patienceMs: NEVER_MS });
+      const noteOf = (key: string): Notes => ({
+        sightings: [{ session: 's', sighting: { ...BARE_SIGHTING, key } }],
+        entries: [readEntry({ path: key })],
+      });
+      // An older sighting must not count in place of the rejected one.
+      await store.record(noteOf('/odd'));
+      probe.rejects = '/odd';
+      for (const key of ['/a', '/odd', '/b', '/c']) await store.note(noteOf(key));
+      await store.note(noteOf('/d'));
+      await store.record({ entries: [readEntry({ path: 'later' })] });
+      expect((await store.sightings('s')).map(({ key }) => key)).toEqual(['/a', '/b', '/c', '/d']);
+      expect(await store.recall('s', '/odd')).toBeUndefined();
+      const kinds = (await store.entries({})).map(({ kind, path }) => path ?? kind);
+      expect(kinds.sort()).toEqual(['/a', '/b', '/c', '/d', '/odd', '/odd', 'later', 'notice']);
+      await store.close();
+    },
+  );
+
+  it('that were rejected do not bring back what a later record forgot', async () => {
+    const probe = new Probe();
+    const store = new LateNotes(probe, { withinMs: NEVER_MS, records: 'overlap', patienceMs: NEVER_MS });
+    probe.rejects = '/odd';
+    await store.note({
+      sightings: ['/a', '/odd'].map((key) => ({ session: 's', sighting: { ...BARE_SIGHTING, key } })),
+      entries: [],
+    });
+    await store.record({ forget: [{ session: 's' }] });
+    expect(await store.sightings('s')).toEqual([]);
     await store.close();
   });
 

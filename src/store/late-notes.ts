@@ -50,6 +50,10 @@ export class LateNotes implements Store {
   #timer: NodeJS.Timeout | undefined;
   /** Time of the first failure since the last success. */
   #failedMs: number | undefined;
+  /** Records that were sent together with notes and are not answered yet. */
+  readonly #overlapping = new Map<Promise<void>, Writes>();
+  /** True while notes are written in parts, because the store has rejected them together. Records then wait. */
+  #inParts = false;
   #closed = false;
   readonly snapshot?: () => Promise<string>;
   readonly pruneReads?: (beforeMs: number) => Promise<number>;
@@ -133,7 +137,9 @@ export class LateNotes implements Store {
       return this.#store.record(writes);
     }
     const recorded = this.#store.record(writes);
+    this.#overlapping.set(recorded, writes);
     const [noted, done] = await Promise.allSettled([written, recorded]);
+    this.#overlapping.delete(recorded);
     if (noted.status === 'rejected' && done.status === 'fulfilled')
       for (const peer of this.#peers) peer.#waiting.supersede(writes);
     return recorded;
@@ -141,7 +147,7 @@ export class LateNotes implements Store {
 
   /** False if all notes so far have been sent to the store in order. */
   #mustWait(): boolean {
-    return !this.#overlaps || [...this.#peers].some((peer) => peer.#waiting.size > 0);
+    return !this.#overlaps || [...this.#peers].some((peer) => peer.#waiting.size > 0 || peer.#inParts);
   }
 
   async sightings(session: string): Promise<readonly Sighting[]> {
@@ -254,7 +260,12 @@ export class LateNotes implements Store {
     this.#waiting = new Batch();
     this.#leaving = batch;
     try {
-      await this.#store.record(batch.writes());
+      try {
+        await this.#store.record(batch.writes());
+      } catch (error) {
+        if (!isRejection(error)) throw error;
+        await this.#writeInParts(batch);
+      }
       this.#failedMs = undefined;
     } catch (error) {
       this.#failedMs ??= performance.now();
@@ -264,6 +275,72 @@ export class LateNotes implements Store {
       this.#leaving = undefined;
     }
   }
+
+  async #writeInParts(batch: Batch): Promise<void> {
+    this.#inParts = true;
+    try {
+      for (const peer of this.#peers)
+        for (const [recorded, writes] of peer.#overlapping)
+          await recorded.then(
+            () => batch.supersede(writes),
+            () => undefined,
+          );
+      await this.#writePart(batch.writes());
+    } finally {
+      this.#inParts = false;
+    }
+  }
+
+  /**
+   * Writes notes in smaller and smaller parts, and leaves out those that the store rejects: it would reject them again,
+   * and no later change could be recorded. After another failure the journal may have some reads twice.
+   */
+  async #writePart(notes: Notes): Promise<void> {
+    try {
+      await this.#store.record(notes);
+    } catch (error) {
+      if (!isRejection(error)) throw error;
+      const parts = halvesOf(notes);
+      if (parts === undefined) return this.#leaveOut(notes, error);
+      for (const part of parts) await this.#writePart(part);
+    }
+  }
+
+  /** Journals that a note is left out. Forgets its file, so that an older sighting does not count instead. */
+  async #leaveOut({ sightings: [seen], entries: [entry] }: Notes, { message }: Fault): Promise<void> {
+    const { session = '', atMs = 0 } = entry ?? { ...seen, atMs: seen?.sighting.atMs };
+    const what =
+      seen === undefined
+        ? `a read of ${entry?.path} could not be journalled`
+        : `what was read of ${seen.sighting.key} could not be recorded, so it counts as unread`;
+    const notice = { kind: 'notice', atMs, session, root: '/', text: `${what}: ${message}` } as const;
+    const forget = seen === undefined ? [] : [{ session, key: seen.sighting.key }];
+    for (const writes of [{ forget, entries: [notice] }, { forget }]) {
+      try {
+        return await this.#store.record(writes);
+      } catch (error) {
+        // A store that can hold neither the session's id nor the path has no older sighting of them.
+        if (!isRejection(error)) throw error;
+      }
+    }
+  }
+}
+
+/** True if the store will reject the same writes whenever they are sent. */
+function isRejection(error: unknown): error is Fault {
+  return error instanceof Fault && (error.reason === 'rejected' || error.reason === 'too-long');
+}
+
+/** Two parts in the order of the notes, or undefined if there is only one left. */
+function halvesOf({ sightings, entries }: Notes): readonly [Notes, Notes] | undefined {
+  const size = sightings.length + entries.length;
+  if (size < 2) return undefined;
+  const half = size >> 1;
+  const rest = Math.max(0, half - sightings.length);
+  return [
+    { sightings: sightings.slice(0, half), entries: entries.slice(0, rest) },
+    { sightings: sightings.slice(half), entries: entries.slice(rest) },
+  ];
 }
 
 /** Notes in order of arrival. Of each file only the newest sighting is kept. */

@@ -89,6 +89,27 @@ await describePostgres('a fleet store that refuses', (server) => {
     },
   );
 
+  it('sighting that the server always rejects: other files are changed, and its file counts as unread', async () => {
+    const url = server.url();
+    const places = scratch();
+    for (const name of ['odd.txt', 'b.txt']) writeFileSync(join(places.root, name), 'one\ntwo\n');
+    const sessions = await opened(url, places);
+    const session = await sessions.session('agent');
+    const db = await connected(url);
+    await db.query(`create function ${db.schema}.reject() returns trigger language plpgsql as
+      $f$ begin if new.key like '%odd.txt' then raise exception 'odd' using errcode = '22023'; end if; return new; end $f$`);
+    await db.query(`create trigger reject before insert on ${db.schema}.sightings
+      for each row execute function ${db.schema}.reject()`);
+    for (const name of ['odd.txt', 'b.txt']) await ok(session.read(name));
+    await ok(session.edit('b.txt', EDIT));
+    expect(await session.edit('odd.txt', EDIT)).toMatchObject({ refusal: { code: 'NOT_READ' } });
+    await ok(session.edit('b.txt', [{ oldString: 'one', newString: 'eins' }]));
+    const entries = await sessions.world.store.entries({ kinds: ['notice', 'read'] });
+    expect(entries.map(({ kind, path, text }) => path ?? `${kind} ${text}`)).toEqual(
+      expect.arrayContaining(['b.txt', 'odd.txt', expect.stringContaining('odd.txt could not be recorded')]),
+    );
+  });
+
   it('path longer than a row of an index: it is read, edited and undone, and other files too', async () => {
     const url = server.url();
     const places = scratch();

@@ -258,6 +258,8 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
     reason: 'busy',
     text: 'the fleet store has no free connection: raise its limit, or put PgBouncer in front of it',
   },
+  '22': { reason: 'rejected', text: 'the fleet store cannot hold a value of this record' },
+  '23': { reason: 'rejected', text: 'the fleet store cannot hold a value of this record' },
   '54000': { reason: 'too-long', text: 'a session id or the path of a root is too long for the fleet store' },
   '57014': { reason: 'timeout', text: 'the fleet store cancelled a statement: raise its statement_timeout' },
   '42P01': { reason: 'missing', text: 'a table of the fleet store does not exist' },

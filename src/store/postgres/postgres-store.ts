@@ -109,6 +109,7 @@ export class PostgresStore implements Store {
       if (writes.ifPending === undefined) this.#recent.recorded(writes.entries ?? []);
     } catch (error) {
       this.#seen.doubt(writes);
+      this.#writer.failed(prepared);
       const { basis } = writes;
       if (basis !== undefined && error instanceof Fault && error.reason === 'outdated')
         this.#seen.drop(basis.session);

@@ -58,6 +58,8 @@ interface PreparedRecord {
   readonly text: string;
   /** The moment at which the record was built, if it renews the owner. */
   readonly renewsOwner: Moment | undefined;
+  /** Reads that are journalled with this record, for `journal.reads: summary`. */
+  readonly summarised: readonly string[];
 }
 
 /** Serialises records for the server function, and numbers them. */
@@ -99,6 +101,11 @@ export class RecordWriter {
     }
   }
 
+  /** The record was not written, so the next one journals its reads. */
+  failed({ summarised }: PreparedRecord): void {
+    for (const name of summarised) this.#summarised.delete(name);
+  }
+
   /** Builds the JSON text that `lf_record` takes. Throws if the writes are not JSON. */
   prepare(writes: Writes): PreparedRecord {
     const now = Date.now();
@@ -106,7 +113,7 @@ export class RecordWriter {
     const isDue = writes.announce !== undefined && (this.#ownerRenewed?.ageMs ?? Infinity) > OWNER_MS;
     const renewsOwner = isDue ? new Moment() : undefined;
     if (now - this.#acknowledgedMs > CHAIN_IDLE_MS) this.#acknowledged = 0;
-    const { entries, reads } = this.#entriesOf(writes.entries ?? []);
+    const { entries, reads, summarised } = this.#entriesOf(writes.entries ?? []);
     const record: Record<string, unknown> = {
       chain: this.chain,
       machine: this.#context.names.here,
@@ -122,7 +129,7 @@ export class RecordWriter {
     this.#addConditions(record, writes);
     this.#addViews(record, writes);
     this.#addChanges(record, writes);
-    return { writes, text: JSON.stringify(record), renewsOwner };
+    return { writes, text: JSON.stringify(record), renewsOwner, summarised };
   }
 
   /** Adds the conditions that the server checks first. */
@@ -179,23 +186,25 @@ export class RecordWriter {
   #entriesOf(all: readonly NewEntry[]): {
     readonly entries: readonly object[];
     readonly reads: readonly object[];
+    readonly summarised: readonly string[];
   } {
     if (this.#context.reads === undefined)
-      return { entries: all.map((entry) => this.#entryOf(entry)), reads: [] };
+      return { entries: all.map((entry) => this.#entryOf(entry)), reads: [], summarised: [] };
     const shown = all.filter((entry) => isShown(entry) && this.#isNew(entry));
     return {
       entries: all.filter((entry) => !isShown(entry)).map((entry) => this.#entryOf(entry)),
       reads: shown.map((entry) => this.#entryOf(entry)),
+      summarised: this.#context.reads === 'all' ? [] : shown.map(readName),
     };
   }
 
   /**
    * False if the journal already has a read of this file by this session in the same minute, and `reads` is `summary`.
    */
-  #isNew({ session, root, path = '', atMs }: NewEntry): boolean {
+  #isNew(entry: NewEntry): boolean {
     if (this.#context.reads === 'all') return true;
-    const name = `${session}\0${root}\0${path}`;
-    const minute = Math.floor(atMs / MINUTE_MS);
+    const name = readName(entry);
+    const minute = Math.floor(entry.atMs / MINUTE_MS);
     if (this.#summarised.get(name) === minute) return false;
     if (this.#summarised.size >= MAX_SUMMARISED) this.#summarised.clear();
     this.#summarised.set(name, minute);
@@ -234,6 +243,11 @@ export class RecordWriter {
     const { names } = this.#context;
     return names.machine === undefined ? entry : { ...names.storedIn(entry), machine: names.machine };
   }
+}
+
+/** Identifies the reads of which the journal gets one a minute. */
+function readName({ session, root, path = '' }: NewEntry): string {
+  return `${session}\0${root}\0${path}`;
 }
 
 /** Sorted as all processes sort them, because rows are locked in this order. */

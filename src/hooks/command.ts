@@ -20,7 +20,7 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
   const refused = forbidden === undefined ? undefined : await deniedByUser(scene, forbidden);
   if (refused !== undefined) return refused;
   const writes: string[] = [];
-  for (const write of writesOf(run.command)) {
+  for (const write of writesOf(run.command, scene.userHome)) {
     const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
     const intents = await intentsOf(scene, run, write);
     const denial = await denialOf(scene, intents, how);
@@ -136,5 +136,6 @@ const MAX_OUTPUT_CHARS = 4 << 20;
 async function noteOutput(scene: Scene, run: RunTouch, output: string): Promise<void> {
   if (output === '' || output.length > MAX_OUTPUT_CHARS) return;
   const foreign = scene.session.foreign();
-  for (const name of namesOf(run.command)) await foreign.witnessOutput(commandPath(scene, run, name), output);
+  for (const name of namesOf(run.command, scene.userHome))
+    await foreign.witnessOutput(commandPath(scene, run, name), output);
 }

@@ -143,11 +143,16 @@ function runTouch(rule: Extract<Rule, { does: 'run' }>, scope: Arguments): RunTo
   const folder = rule.folder === undefined ? undefined : textIn(scope, rule.folder);
   return {
     does: 'run',
-    command: typeof given === 'string' ? given : words.join(' '),
+    command: typeof given === 'string' ? given : words.map(shellWord).join(' '),
     ...(words.length === 0 ? {} : { words }),
     ...(folder === undefined ? {} : { folder }),
     ...(argumentIn(scope, rule.background) === true ? { background: true } : {}),
   };
+}
+
+/** A word as a shell line spells it, so that the line means the same as the list of words. */
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** A copy may create or replace its destination. Its new bytes are unknown, except that they come from the source. */

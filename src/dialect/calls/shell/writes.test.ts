@@ -8,6 +8,29 @@ const append = (path: string, content?: string) =>
   content === undefined ? { how: 'append', path } : { how: 'append', path, content };
 const edit = (path: string) => ({ how: 'edit', path });
 
+describe('folders that a word begins with', () => {
+  it.each([
+    ['echo x > ~/a.txt', [over('/home/u/a.txt')]],
+    ['echo x > ~/"a b.txt"', [over('/home/u/a b.txt')]],
+    ['echo x > "$HOME/a.txt"', [over('/home/u/a.txt')]],
+    [`cp b.txt \${HOME}/a.txt`, [{ how: 'copy', source: 'b.txt', path: '/home/u/a.txt' }]],
+    ['cd ~/src && echo x > a.txt', [over('/home/u/src/a.txt')]],
+    ['cd src && echo x > "$PWD"/a.txt', [over('src/./a.txt')]],
+    ['echo x > "~/a.txt"', [over('~/a.txt')]],
+    ['echo x > ~bob/a.txt', []],
+    ['echo x > $HOMEX/a.txt', []],
+    [`echo x > \${HOME:-/x}/a.txt`, []],
+    ['echo x > $HOME/$name', []],
+    ['HOME=/x; echo x > ~/a.txt', []],
+  ])('%s', (command, expected) => {
+    expect(writesOf(command, '/home/u')).toEqual(expected);
+  });
+
+  it('a home folder that is unknown', () => {
+    expect(writesOf('echo x > ~/a.txt; echo x > $HOME/a.txt')).toEqual([]);
+  });
+});
+
 describe('certain writes', () => {
   it.each([
     ['echo x > a.txt', [over('a.txt')]],

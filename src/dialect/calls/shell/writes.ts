@@ -18,17 +18,18 @@ export type ShellWrite =
  * -i`, `perl -pi` and `apply_patch`. Anything that depends on a variable, glob or condition is skipped, and so is a
  * command that cannot be parsed.
  */
-export function writesOf(command: string): readonly ShellWrite[] {
-  return (certainCommands(command) ?? []).flatMap((simple) => [
+export function writesOf(command: string, home?: string): readonly ShellWrite[] {
+  return (certainCommands(command, home) ?? []).flatMap((simple) => [
     ...programWrites(simple),
     ...redirectWrites(simple),
   ]);
 }
 
-function redirectWrites({ words, redirects, folder }: SimpleCommand): readonly ShellWrite[] {
+function redirectWrites({ words, redirects, folder, home }: SimpleCommand): readonly ShellWrite[] {
   return redirects.flatMap((redirect): ShellWrite[] => {
     if (redirect.type !== 'Redirect') return [];
-    const path = targetOf(redirect, folder);
+    const target = redirect.target === undefined ? undefined : literalOf(redirect.target, home);
+    const path = targetOf(redirect.operator, target, folder);
     if (path === undefined) return [];
     const how = redirect.operator.endsWith('>>') ? 'append' : 'overwrite';
     const content = words.length === 1 && words[0] === 'cat' ? bodyOf(redirects) : undefined;
@@ -40,11 +41,14 @@ const WRITING = new Set(['>', '>>', '>|', '&>', '&>>', '>&']);
 /** Devices are not files, and writing to them loses nothing. */
 const DEVICE = /^\/dev\//;
 
-function targetOf(redirect: Redirect, folder: string | undefined): string | undefined {
-  const target = redirect.target === undefined ? undefined : literalOf(redirect.target);
-  if (target === undefined || target === '' || !WRITING.has(redirect.operator)) return undefined;
+function targetOf(
+  operator: Redirect['operator'],
+  target: string | undefined,
+  folder: string | undefined,
+): string | undefined {
+  if (target === undefined || target === '' || !WRITING.has(operator)) return undefined;
   // `2>&1` and `>&-` name descriptors, not files.
-  if (redirect.operator === '>&' && /^(?:\d+|-|\d+-)$/.test(target)) return undefined;
+  if (operator === '>&' && /^(?:\d+|-|\d+-)$/.test(target)) return undefined;
   return fileAt(folder, target);
 }
 

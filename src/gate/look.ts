@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { containsAt } from '../disk/content.ts';
 import {
@@ -14,13 +15,14 @@ import { toolGuard } from '../judge/guarded-configuration.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
-import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
+import { CLIENT_FILES, isWithin, type PinnedDirectory, type ResolvedPath } from '../model/path.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { Outcome, Writer } from '../model/verdict.ts';
 import { decodeText } from '../text/decode.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { viewOf as bufferOf, countLines, sliceLineBytes } from '../text/lines.ts';
 import { findPlaceholder, suspectLines } from '../text/placeholder.ts';
+import { NamedDirectory } from '../workspace/pinned.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { bypassFacts } from './bypass.ts';
 import type { World } from './world.ts';
@@ -351,8 +353,10 @@ export function guardFor(world: World, session: string, entry: NamedEntry): stri
   return isAllowed ? undefined : guardOf(world, entry);
 }
 
-/** The result of `guardFor` for a path of the workspace; undefined for every other path. */
+/** The result of `guardFor` for a path of the workspace, or of `guardOutside`. */
 export function guardAt(world: World, session: string, path: string): string | undefined {
+  const outside = world.workspace.canonicalOutside(path);
+  if (outside !== undefined) return guardOutside(world, outside);
   const outcome = world.workspace.locate(path, 'status');
   if (!outcome.ok) return undefined;
   const { place } = outcome.located;
@@ -361,6 +365,16 @@ export function guardAt(world: World, session: string, path: string): string | u
   } finally {
     place.dir.close();
   }
+}
+
+/** Files outside the workspace are left to the host, except our own state and files with our entries. */
+function guardOutside({ home, policy }: World, path: string): string | undefined {
+  if (isWithin(path, home)) return `${path}, because it is in the state folder of Lookfirst`;
+  if (!CLIENT_FILES.test(path) || matchingGlob(policy.commands.trust, path.slice(1)) !== undefined)
+    return undefined;
+  const place = { dir: new NamedDirectory(dirname(path)), name: basename(path) };
+  const isOurs = containsAt(place, OWN_NAME, policy.maxEditBytes);
+  return isOurs ? `${path}, because it holds the configuration of Lookfirst` : undefined;
 }
 
 /** Decodes the replaced file only if the new text looks suspicious, so that ordinary writes do not pay for it. */

@@ -30,10 +30,12 @@ const MAX_CONTEXT = 8_000;
  */
 export async function answerHook(call: HookCall, respond: Respond): Promise<HookAnswer> {
   const { host } = call;
-  const payload = parseObject(call.text);
-  if (payload === undefined) return failed(call, 'the input is not a JSON object');
+  const given = parseObject(call.text);
+  if (given === undefined) return failed(call, 'the input is not a JSON object');
+  const payload = asDeclared(call, given);
   const eventName = eventNameOf(payload);
   const event = host.understand(payload);
+  if (eventName === '') return failed(call, 'the event has no name');
   if (event.kind === 'malformed') return failed(call, event.reason, eventName);
   try {
     const reply = bounded(await respond(host, event));
@@ -43,10 +45,23 @@ export async function answerHook(call: HookCall, respond: Respond): Promise<Hook
   }
 }
 
+/**
+ * The payload under the name in the host's configuration, if it has no name of its own. A name that the gate ignores must
+ * not let a change pass that the configuration wants judged.
+ */
+function asDeclared({ host, declaredEvent }: HookCall, payload: JsonRecord): JsonRecord {
+  if (declaredEvent === undefined) return payload;
+  const isIgnored = BEFORE_EVENTS.has(declaredEvent) && host.understand(payload).kind === 'other';
+  if (eventNameOf(payload) !== '' && !isIgnored) return payload;
+  return { ...payload, ...Object.fromEntries(NAME_FIELDS.map((field) => [field, declaredEvent])) };
+}
+
+/** The fields in which hosts name their events. */
+const NAME_FIELDS = ['hook_event_name', 'hookEventName', 'hook', 'event'];
+
 /** The host's own name for the event. */
 function eventNameOf(payload: JsonRecord): string {
-  const fields = ['hook_event_name', 'hookEventName', 'hook', 'event'];
-  return fields.map((field) => payloadText(payload[field])).find((name) => name !== undefined) ?? '';
+  return NAME_FIELDS.map((field) => payloadText(payload[field])).find((name) => name !== undefined) ?? '';
 }
 
 function failed(call: HookCall, reason: string, eventName?: string): HookAnswer {

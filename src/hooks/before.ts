@@ -24,11 +24,12 @@ export async function before(
     return PASS;
   }
   const run = meaning.touches.find((touch) => touch.does === 'run');
+  if (run?.command === '') return incomprehensible(scene, event, 'run');
   if (run !== undefined) return beforeCommand(scene, event, run);
   const intents = meaning.touches.flatMap((touch) => (touch.does === 'change' ? [touch.intent] : []));
-  if (intents.length === 0) return meaning.unexplained ? incomprehensible(scene, event) : PASS;
+  if (intents.length === 0) return meaning.unexplained ? incomprehensible(scene, event, 'overwrite') : PASS;
   const { inside, outside } = await sorted(scene, intents);
-  const forbidden = await forbiddenBy(scene, inside, outside);
+  const forbidden = await forbiddenBy(scene, intents, outside);
   if (forbidden !== undefined) return forbidden;
   const stray = scene.host.contextBefore ? await strayWrites(scene, intents) : [];
   if (inside.length === 0) return withContext(noticeText(scene, stray, ''));
@@ -66,11 +67,11 @@ export async function strayWrites(
 /** The denial of a change that no sighting licenses. */
 async function forbiddenBy(
   scene: Scene,
-  inside: readonly ForeignIntent[],
+  intents: readonly ForeignIntent[],
   outside: Refusal | undefined,
 ): Promise<HookReply | undefined> {
   if (outside !== undefined && scene.policy.hooks.outside === 'refuse') return denied(scene, outside);
-  const ours = await guardRefusal(scene, inside);
+  const ours = await guardRefusal(scene, intents);
   return ours === undefined ? undefined : deniedByUser(scene, ours);
 }
 
@@ -84,12 +85,13 @@ async function observed(
   return PASS;
 }
 
-/** The denial of a call whose tool changes files, but whose arguments do not say which. */
-function incomprehensible(scene: Scene, { tool }: ToolCall): HookReply {
-  const reason = `the input of ${tool} does not say which file it changes`;
+/** The denial of a call whose tool changes files or runs commands, but whose arguments do not say which. */
+function incomprehensible(scene: Scene, { tool }: ToolCall, action: 'overwrite' | 'run'): HookReply {
+  const what = action === 'run' ? 'which command it runs' : 'which file it changes';
+  const reason = `the input of ${tool} does not say ${what}`;
   const denial = denied(scene, {
     code: 'INVALID_ARGUMENT',
-    action: 'overwrite',
+    action,
     path: tool,
     next: 'fix_argument',
     detail: { reason },

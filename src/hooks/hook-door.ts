@@ -67,6 +67,7 @@ export class HookDoor {
       roots: workspace.roots,
       cwd,
       home,
+      userHome: this.#around.env['HOME'],
       shell,
       turns: this.#turns,
     } as const;

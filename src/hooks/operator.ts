@@ -93,12 +93,19 @@ export async function tamperRefusal(scene: Scene, command: string): Promise<Refu
   if (command.includes('disableAllHooks')) return tampering('the hooks of the client');
   if (onlyReads(command)) return undefined;
   if (command.includes(scene.home) || OWN_FILES.test(command)) return tampering('the state of Lookfirst');
-  for (const name of namesOf(command)) {
-    if (!CLIENT_FILES.test(name) && !CLIENT_FOLDERS.test(name)) continue;
-    const found = await scene.session.search('lookfirst', { path: pathOf(scene, name), mode: 'files' });
-    if (found.ok && found.hits.length > 0) return tampering(name);
-  }
+  for (const name of namesOf(command, scene.userHome))
+    if (await holdsOurEntries(scene, pathOf(scene, name))) return tampering(name);
   return undefined;
+}
+
+/** True for a client's file with our entries, and for a folder with such a file. */
+async function holdsOurEntries({ session }: Scene, path: string): Promise<boolean> {
+  if (!CLIENT_FILES.test(path) && !CLIENT_FOLDERS.test(path)) return false;
+  const found = await session.search('lookfirst', { path, mode: 'files' });
+  if (found.ok) return found.hits.length > 0;
+  const files = CLIENT_FILES.test(path) ? [path] : CONFIGURATIONS.map((name) => `${path}/${name}`);
+  for (const file of files) if ((await session.guardAt(file)) !== undefined) return true;
+  return false;
 }
 
 function onlyReads(command: string): boolean {
@@ -118,6 +125,8 @@ function tampering(path: string): Refusal {
 }
 
 const CLIENT_FOLDERS = /(^|\/)\.(claude|codex|gemini|cursor|vscode)\/?$/;
+/** The names of `CLIENT_FILES` in those folders. */
+const CONFIGURATIONS = ['settings.json', 'settings.local.json', 'hooks.json', 'config.toml', 'mcp.json'];
 
 /** The denial of a change to a file that only the user may change: one with our entries, or one that runs programs. */
 export async function guardRefusal(

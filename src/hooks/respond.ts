@@ -237,6 +237,7 @@ export function hooksInProcess(
   return (session, event) => {
     const { policy, roots, home } = session;
     const cwd = resolve(roots[0] ?? '/', event.cwd ?? '.');
-    return respond({ host, session, policy, roots, cwd, home, shell: 'plain', turns }, event);
+    const userHome = process.env['HOME'];
+    return respond({ host, session, policy, roots, cwd, home, userHome, shell: 'plain', turns }, event);
   };
 }

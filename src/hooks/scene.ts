@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { resolve } from 'node:path';
+import { isAbsolute, normalize, resolve } from 'node:path';
 import { HOSTS, interpretFor } from '../dialect/calls/hosts/hosts.ts';
 import type { HostTable } from '../dialect/calls/table.ts';
 import type { Touch } from '../dialect/calls/touch.ts';
@@ -24,6 +24,8 @@ export interface Scene {
   readonly cwd: string;
   /** The state folder. */
   readonly home: string;
+  /** The folder that `~` means in the host's shell. */
+  readonly userHome: string | undefined;
   /** `layered`: our prefix runs the host's shell commands on a layer. */
   readonly shell: 'layered' | 'plain';
   readonly turns: TurnNotes;
@@ -112,9 +114,15 @@ function locatedIntent(at: (path: string) => string, intent: ForeignIntent): For
     : { ...intent, path: at(intent.path) };
 }
 
-/** A path as the session understands it, spelled like the host's path if both mean the same file. */
-export function pathOf({ cwd, roots }: Scene, path: string): string {
-  return cwd === roots[0] ? path : resolve(cwd, path);
+/**
+ * A path as the session understands it, spelled like the host's path if both mean the same file. The host follows links that
+ * lead into the workspace from outside, and so does this function; the session itself does not.
+ */
+export function pathOf({ cwd, roots, session }: Scene, path: string): string {
+  // The session refuses a relative path that leaves the root, even if it returns.
+  const climbs = !isAbsolute(path) && normalize(path).startsWith('..');
+  const named = cwd === roots[0] && !climbs ? path : resolve(cwd, path);
+  return session.nameInside(isAbsolute(path) ? path : `${cwd}/${path}`) ?? named;
 }
 
 /**

@@ -236,6 +236,13 @@ export class GatedSession extends LookingSession implements Session {
     return this.during(async (world) => guardAt(world, this.id, path));
   }
 
+  /** The name inside the workspace of a path that leads there through links outside; undefined for every other path. */
+  nameInside(path: string): string | undefined {
+    const { workspace } = this.host.world;
+    const canonical = workspace.canonicalOutside(path);
+    return canonical === undefined || workspace.pathOf(canonical) === undefined ? undefined : canonical;
+  }
+
   /** The id of the change that was announced for a call and is not settled yet. */
   announcedAs(call: string): Promise<string | undefined> {
     return this.during(() => this.gate.announcements.changeOf(call));

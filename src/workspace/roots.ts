@@ -1,5 +1,5 @@
 import { realpathSync, statSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { errnoOf, Fault, isMissing } from '../model/fault.ts';
 import { isBelow, isWithin, type ResolvedPath } from '../model/path.ts';
 import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
@@ -86,6 +86,16 @@ function trimmed(path: string): string {
 
 function slashes(path: string): string {
   return process.platform === 'win32' ? path.replaceAll('\\', '/') : path;
+}
+
+/** An absolute path without links, also for a file that does not exist yet. Unreadable folders end the search. */
+export function canonicalName(path: string): string {
+  try {
+    return slashes(realpathSync.native(path));
+  } catch {
+    const folder = dirname(path);
+    return folder === path ? path : slashes(join(canonicalName(folder), basename(path)));
+  }
 }
 
 /** Agents name the same files repeatedly, so a small cache suffices. */

@@ -11,7 +11,7 @@ import {
 } from '../model/verdict.ts';
 import { foldPath, type NameComparison, platformFolding } from './lexical.ts';
 import { atLeast, type Guarantee, RecentFolders, strongestGuarantee } from './pinned.ts';
-import { type OpenedRoots, openRoots, Protection, WorkspacePaths } from './roots.ts';
+import { canonicalName, type OpenedRoots, openRoots, Protection, WorkspacePaths } from './roots.ts';
 import { type Root, type Walked, walk } from './walk.ts';
 
 export interface WorkspaceSettings {
@@ -230,6 +230,14 @@ export class Workspace {
   pathOf(input: string): ResolvedPath | undefined {
     const named = this.#paths.read(input);
     return named.kind === 'inside' ? named.path : undefined;
+  }
+
+  /**
+   * The canonical name of a path that is outside the workspace by its text. Links on the way may lead into a root: other
+   * programs follow them, our own operations do not. Undefined for a path that is inside by its text.
+   */
+  canonicalOutside(input: string): string | undefined {
+    return this.#paths.read(input).kind === 'escapes' ? canonicalName(input) : undefined;
   }
 
   /** The resolved path of a name found while listing a pinned directory. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lookfirst, objects } from '../support/command-line.ts';
@@ -76,6 +76,37 @@ describe('an agent that tries to switch the gate off', () => {
     const journal = objects(await lookfirst(places, ['log', '--kind', 'notice', '--json', '--limit', '0']));
     const tries = journal.filter(({ text }) => String(text).startsWith('refused to an agent'));
     expect(tries).toHaveLength(COMMANDS.length + 1);
+  });
+
+  it('cannot change our state or our entries outside the workspace', async () => {
+    const codex = join(places.outside, '.codex');
+    mkdirSync(codex);
+    writeFileSync(join(codex, 'hooks.json'), OURS);
+    symlinkSync(places.home, join(places.outside, 'state'));
+    const files = [
+      join(codex, 'hooks.json'),
+      join(places.home, 'lookfirst.json'),
+      join(places.outside, 'state/bin/lookfirst-hook'),
+    ];
+    for (const path of files) {
+      const write = { event: 'before', action: 'write', input: { path, content: '{}' }, call: path };
+      expect([path, (await agent.send(write)).reason]).toEqual([
+        path,
+        expect.stringContaining('[PROTECTED]'),
+      ]);
+    }
+    for (const command of [
+      `rm ${codex}/hooks.json`,
+      `cd ${codex} && rm hooks.json`,
+      `mv ${codex} /tmp/away`,
+    ]) {
+      const run = { event: 'before', action: 'run', input: { command }, call: command };
+      expect([command, (await agent.send(run)).verdict]).toEqual([command, 'deny']);
+    }
+    const own = { path: join(codex, 'notes.md'), content: 'x' };
+    expect((await agent.send({ event: 'before', action: 'write', input: own, call: 'n' })).verdict).toBe(
+      'pass',
+    );
   });
 
   it('may change a settings file that the policy trusts', async () => {

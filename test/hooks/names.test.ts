@@ -1,0 +1,112 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { answerHook } from '../../src/hooks/answer-hook.ts';
+import type { HostName } from '../../src/hooks/event.ts';
+import { HookDoor } from '../../src/hooks/hook-door.ts';
+import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
+import { Hooked } from '../support/hooked.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+let places: Scratch;
+let agent: Hooked;
+
+beforeEach(() => {
+  places = scratch();
+  agent = new Hooked(places);
+  mkdirSync(join(places.root, 'src'));
+  writeFileSync(join(places.root, 'a.txt'), 'one\n');
+  writeFileSync(join(places.root, 'src/b.txt'), 'two\n');
+  symlinkSync(places.root, join(places.outside, 'alias'));
+  symlinkSync(join(places.root, 'src'), join(places.outside, 'part'));
+  symlinkSync(join(places.root, 'a.txt'), join(places.outside, 'link.txt'));
+});
+
+/** Names of files in the workspace that are outside it by their text. */
+function namesOutside(): readonly string[] {
+  const { root, outside } = places;
+  return [
+    `../${basename(root)}/a.txt`,
+    `src/../../${basename(root)}/a.txt`,
+    `${outside}/alias/a.txt`,
+    `${outside}/part/b.txt`,
+    `${outside}/part/../a.txt`,
+    `${outside}/link.txt`,
+  ];
+}
+
+describe('a file of the workspace under a name outside it', () => {
+  it('is judged before a tool or the shell writes it', async () => {
+    for (const path of namesOutside()) {
+      const write = { event: 'before', action: 'write', input: { path, content: 'x' }, call: path };
+      expect([path, (await agent.send(write)).reason]).toEqual([path, expect.stringContaining('[NOT_READ]')]);
+      const run = {
+        event: 'before',
+        action: 'run',
+        input: { command: `echo x > ${path}` },
+        call: `s${path}`,
+      };
+      expect([path, (await agent.send(run)).reason]).toEqual([path, expect.stringContaining('[NOT_READ]')]);
+    }
+  });
+
+  it('is read under that name', async () => {
+    await agent.read(join(places.outside, 'alias/a.txt'), 'one\n');
+    const input = { path: 'a.txt', content: 'x' };
+    expect((await agent.send({ event: 'before', action: 'write', input, call: 'c' })).verdict).toBe('pass');
+  });
+
+  it('a file that is outside is left to the host', async () => {
+    writeFileSync(join(places.outside, 'other.txt'), 'one\n');
+    const input = { path: join(places.outside, 'other.txt'), content: 'x' };
+    expect((await agent.send({ event: 'before', action: 'write', input, call: 'c' })).verdict).toBe('pass');
+  });
+});
+
+describe('an event that its client names badly', () => {
+  const answer = (name: HostName, payload: object, declaredEvent?: string) => {
+    const host = HOOK_HOSTS[name];
+    const env = { LOOKFIRST_HOME: places.home };
+    const door = new HookDoor({ env, platform: process.platform, cwd: places.root }, {});
+    const settings = { host, cwd: places.root, roots: [], state: {} };
+    const text = JSON.stringify({ session_id: 's', cwd: places.root, tool_use_id: 'c', ...payload });
+    const call = { host, text, onFailure: 'deny', ...(declaredEvent ? { declaredEvent } : {}) } as const;
+    return answerHook(call, (_, event) => door.respond(settings, event)).finally(() => door.close());
+  };
+  const write = { tool_name: 'Write', tool_input: { file_path: 'a.txt', content: 'x' } };
+
+  it.each([[{}], [{ hook_event_name: 3 }], [{ hook_event_name: 'pretooluse' }]])(
+    'is judged as the event of its configuration: %j',
+    async (name) => {
+      const { stdout } = await answer('claude-code', { ...write, ...name }, 'PreToolUse');
+      expect(stdout).toContain('[NOT_READ]');
+    },
+  );
+
+  it('is denied if the configuration does not name it either', async () => {
+    expect(await answer('claude-code', write)).toMatchObject({ exitCode: 2, stdout: '' });
+  });
+
+  it('passes under an unknown name', async () => {
+    const event = { ...write, hook_event_name: 'SomethingNew' };
+    expect(await answer('claude-code', event)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+  });
+
+  it.each([[{}], [{ command: 5 }], [{ command: { text: 'ls' } }]])(
+    'a command that is no text is denied: %j',
+    async (input) => {
+      const event = { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: input };
+      const { stdout } = await answer('claude-code', event);
+      expect(stdout).toContain('refusing to run Bash: the input of Bash does not say which command it runs');
+    },
+  );
+
+  it.each([
+    ['bash', '-lc', 'cd src && echo x > b.txt'],
+    ['bash', '-lc', "sed -i 's/two/2/' src/b.txt"],
+    ['cp', 'some file', 'src/b.txt'],
+  ])('a command that is a list of words is judged: %s %s %s', async (...command) => {
+    const event = { hook_event_name: 'PreToolUse', tool_name: 'shell', tool_input: { command } };
+    expect((await answer('codex', event)).stdout).toMatch(/src\/b\.txt: read it first \[NOT_READ\]/);
+  });
+});

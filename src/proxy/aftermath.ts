@@ -22,19 +22,21 @@ const IS_ERROR = Buffer.from('"isError"');
 const RESULT_TYPE = Buffer.from('"resultType"');
 const COMPLETE = Buffer.from('"resultType":"complete"');
 
+type AftermathOptions = Pick<
+  InterceptOptions,
+  'receipts' | 'shared' | 'log' | 'wording' | 'catalogue' | 'where'
+>;
+
 /**
  * Handles a call after its answer has arrived. An answer that shows the lines of a file goes to the client
  * immediately and unchanged, and is recorded a moment later. Until then the call keeps its turn at the file, so that
  * no change can be made before the record. Any other answer is recorded first, by the state on disk.
  */
 export class Aftermath {
-  readonly #options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log' | 'wording' | 'catalogue'>;
+  readonly #options: AftermathOptions;
   readonly #wire: Wire;
 
-  constructor(
-    options: Pick<InterceptOptions, 'receipts' | 'shared' | 'log' | 'wording' | 'catalogue'>,
-    wire: Wire,
-  ) {
+  constructor(options: AftermathOptions, wire: Wire) {
     this.#options = options;
     this.#wire = wire;
   }
@@ -107,7 +109,7 @@ export class Aftermath {
     await this.#noted(call, response);
     const result = fieldOf(response, 'result');
     const refused = [...call.leftOut].map(
-      ([path, refusal]) => `${path}: Error - ${inWords(refusal, this.#options, call.tool)}`,
+      ([path, refusal]) => `${path}: Error - ${inWords(refusal, this.#options, call)}`,
     );
     this.#wire.toClient(
       isRecord(result) && answerEnding(response) === 'done'

@@ -7,6 +7,7 @@ import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import { inTermsOf, type ToolNames } from '../report/tool-names.ts';
 import { COMPACTED_METHOD } from '../tools/session-choice.ts';
+import type { ProxyCall } from './call.ts';
 import { Catalogue } from './catalogue.ts';
 import { ProxyTurns } from './turns.ts';
 import { AskedOnce, isUnknownTool, type UnknownTools, unknownToolText } from './unknown-refusal.ts';
@@ -53,18 +54,32 @@ interface Shared {
  */
 export function inWords(
   refusal: Refusal,
-  options: Pick<InterceptOptions, 'wording' | 'catalogue'>,
-  tool = '',
+  options: Pick<InterceptOptions, 'wording' | 'catalogue' | 'where'>,
+  call?: Pick<ProxyCall, 'tool' | 'meaning'>,
 ): string {
   if (isUnknownTool(refusal)) return unknownToolText(refusal);
   const { catalogue, wording } = options;
-  const rules = catalogue.rulesOf(tool) ?? [];
+  const rules = catalogue.rulesOf(call?.tool ?? '') ?? [];
   const terms = argumentsOf(rules);
   const tools = withOldText(catalogue.words, terms['old_string']);
   const text = explain(inTermsOf(terms, refusal), { nowMs: Date.now(), tools, wording });
   const rule = rules.find(({ does }) => does === 'move');
-  if (refusal.code !== 'ALREADY_EXISTS' || rule?.does !== 'move' || rule.taken === undefined) return text;
-  return `${rule.taken.replace('PATH', () => refusal.path)}\n${text}`;
+  const own =
+    refusal.code === 'ALREADY_EXISTS' && rule?.does === 'move'
+      ? rule.taken
+      : catalogue.table?.sentences?.[refusal.code];
+  if (own === undefined) return text;
+  const values = { PATH: refusal.path, ROOT: options.where.root, TEXT: oldTextOf(refusal, call) };
+  return `${own.replace(/PATH|ROOT|TEXT/g, (name) => values[name as keyof typeof values] ?? '')}\n${text}`;
+}
+
+/** The text that was not found, of the edit that the refusal is about. */
+function oldTextOf({ detail }: Refusal, call: Pick<ProxyCall, 'meaning'> | undefined): string {
+  for (const touch of call?.meaning.touches ?? []) {
+    if (touch.does === 'change' && touch.intent.kind === 'edit')
+      return touch.intent.edits[detail?.index ?? 0]?.oldString ?? '';
+  }
+  return '';
 }
 
 /** The called tool's names for the arguments of our own edits and inserts. */

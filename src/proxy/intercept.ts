@@ -272,7 +272,7 @@ export class Intercept {
 
   #refuse(call: ProxyCall, refusal: Refusal): void {
     if (call.stage !== 'over') {
-      this.#wire.toClient(refusalLine(call, refusal, inWords(refusal, this.#options, call.tool)));
+      this.#wire.toClient(refusalLine(call, refusal, inWords(refusal, this.#options, call)));
       call.times.answeredAt = performance.now();
     }
     this.#finish(call);

@@ -88,7 +88,8 @@ describe('the official server with a wider root than the gate', () => {
     expect(many).toMatchObject({ ok: true });
     expect(many.text).toContain(`${first}:\n${first}\n`);
     const all = JSON.stringify(many.answer);
-    expect(all).toContain(`${secret}: Error - refusing to read`);
+    expect(all).toContain(`${secret}: Error - Access denied - path outside allowed directories: ${secret}`);
+    expect(all).toContain('refusing to read');
     expect(all).toContain('[OUTSIDE_WORKSPACE]');
     expect(all).not.toContain(`${secret}:\\nsecret`);
     for (const path of inside)

@@ -29,6 +29,22 @@ function open(content = 'one\ntwo\nthree\nfour\nfive\n') {
 }
 
 describe('the official server behind the gate', () => {
+  it("begins a refusal with the official server's own sentence, where it has one", async () => {
+    const { client, path } = open();
+    const outside = join(dirname(server.root), 'x');
+    const far = await client.call('read_text_file', { path: outside });
+    expect(far.text).toContain(
+      `Access denied - path outside allowed directories: ${outside} not in ${server.root}\nrefusing to read`,
+    );
+    await client.call('read_text_file', { path });
+    const edits = [
+      { oldText: 'one', newText: '1' },
+      { oldText: 'zz $&', newText: 'x' },
+    ];
+    const edited = await client.call('edit_file', { path, edits });
+    expect(edited.text).toContain('Could not find exact match for edit:\nzz $&\nrefusing to edit');
+  });
+
   it('refuses a blind overwrite with a result of its own, and leaves the file unchanged', async () => {
     const { client, path } = open();
     const blind = await client.call('write_file', { path, content: 'x' });

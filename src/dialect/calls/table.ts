@@ -9,6 +9,7 @@ import {
   TEXT,
   variantOf,
 } from '../../model/shape.ts';
+import type { RefusalCode } from '../../model/verdict.ts';
 import type { ToolNames } from '../../report/tool-names.ts';
 
 /**
@@ -38,6 +39,8 @@ export interface ServerTable {
   readonly expandsHome: boolean;
   /** Names of its own tools, for the next step of a refusal. */
   readonly words: ToolNames;
+  /** Its own sentences, which precede ours. PATH, ROOT and TEXT mean the path, the workspace and the text to replace. */
+  readonly sentences?: Partial<Readonly<Record<RefusalCode, string>>>;
   readonly tools: Readonly<Record<string, readonly Rule[]>>;
 }
 

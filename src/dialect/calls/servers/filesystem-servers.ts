@@ -32,6 +32,10 @@ export const OFFICIAL_FILESYSTEM: ServerTable = {
     list: 'list_directory',
     arguments: { path: 'path' },
   },
+  sentences: {
+    OUTSIDE_WORKSPACE: 'Access denied - path outside allowed directories: PATH not in ROOT',
+    NO_MATCH: 'Could not find exact match for edit:\nTEXT',
+  },
   tools: {
     read_file: READ,
     read_text_file: READ,

@@ -1,8 +1,19 @@
 import { join } from 'node:path';
 import type { ChainReport, VerifyOptions } from '../journal/verify.ts';
-import type { Entry } from '../model/entry.ts';
+import { ENTRY_KINDS, type Entry } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import {
+  ANY,
+  checkShape,
+  listOf,
+  mismatchText,
+  type ObjectShape,
+  objectOf,
+  oneOf,
+  type Shape,
+  TEXT,
+} from '../model/shape.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { defaultHome } from '../session/open-world.ts';
@@ -50,13 +61,47 @@ export async function openJournal(options: JournalOptions = {}): Promise<Journal
     throw new Fault('MISUSE', 'a store in memory cannot be opened a second time: name another store');
   const records = await Records.open({ home, store });
   return {
-    entries: (filter = {}) => walkEntries(records.store, filter),
-    sightings: (filter = {}) => sightingsOf(records, filter),
+    entries: (filter = {}) => walkEntries(records.store, checked(ENTRY_FILTER, filter)),
+    sightings: (filter = {}) => sightingsOf(records, checked(SIGHTING_FILTER, filter)),
     image: (sha256) => imageOf(records, sha256),
     blame: (path) => blame(records, { cwd: process.cwd(), path, secrets: 'mask' }),
     verify: (verifying) => records.verify(verifying),
     close: () => records.close(),
   };
+}
+
+/** A number; Infinity is allowed. */
+const BOUND: Shape = {
+  type: 'tested',
+  is: (value) => typeof value === 'number' && !Number.isNaN(value),
+  must: 'a number',
+};
+
+const ENTRY_FILTER: ObjectShape = objectOf({
+  session: TEXT,
+  root: TEXT,
+  near: listOf(TEXT),
+  key: TEXT,
+  keys: listOf(TEXT),
+  change: TEXT,
+  kinds: listOf(oneOf(...Object.keys(ENTRY_KINDS))),
+  sinceMs: BOUND,
+  untilMs: BOUND,
+  chain: TEXT,
+  committed: ANY,
+  afterSeq: BOUND,
+  beforeSeq: BOUND,
+  order: oneOf('newest', 'oldest'),
+  limit: BOUND,
+});
+
+const SIGHTING_FILTER: ObjectShape = objectOf({ session: TEXT, key: TEXT });
+
+/** Throws a Fault for a filter that is not valid: a misspelt name that is ignored would give all entries. */
+function checked<T>(shape: ObjectShape, filter: T): T {
+  const [mismatch] = checkShape(shape, filter);
+  if (mismatch === undefined) return filter;
+  throw new Fault('MISUSE', mismatchText(mismatch, { noun: 'filter', whole: 'the filter' }));
 }
 
 async function* sightingsOf(

@@ -37,7 +37,7 @@ export async function claim(
     ...(glob === undefined ? {} : { glob }),
     ...(reason === undefined ? {} : { reason: reason.slice(0, MAX_REASON_CHARS) }),
   };
-  const others = othersOn(world, ledger, found.target);
+  const others = await othersOn(world, ledger, found.target);
   const entry: NewEntry = { kind: 'claim', atMs: world.now(), ...ledger.author, ...place, claim: mark };
   await world.store.record({ entries: [entry] });
   return { ok: true, claim: id, others };
@@ -114,11 +114,10 @@ function targetOf(world: World, target: string): Outcome<{ readonly target: Targ
 }
 
 /** Other sessions' claims on the same path, in it or around it, or by the same glob. */
-function othersOn(world: World, { session }: Ledger, { key, glob }: Target): readonly Claim[] {
+async function othersOn(world: World, { session }: Ledger, { key, glob }: Target): Promise<readonly Claim[]> {
   const isNear = (other: string): boolean =>
     key !== undefined && (isWithin(other, key) || isWithin(key, other));
-  return world.claims.board
-    .all()
+  return (await world.claims.inFamily())
     .filter((each) => each.session !== session)
     .filter((each) => (each.key === undefined ? each.glob === glob : isNear(each.key)));
 }

@@ -158,6 +158,18 @@ function suite(storeUrl: () => string | undefined): void {
       },
     );
 
+    it('a claim does not name sessions that were forgotten, nor other workspaces', async () => {
+      const t = await desk({ session: 'one' });
+      const elsewhere = await t.open({ roots: [t.outside], session: 'far' });
+      await ok(elsewhere.claim('src/**'));
+      const two = await t.open({ session: 'two' });
+      await ok(two.claim('src/**'));
+      await caughtUp(t.session, two);
+      expect(await ok(t.session.claim('src/**'))).toMatchObject({ others: [{ session: 'two' }] });
+      await two.forget();
+      expect(await ok(t.session.claim('src/**'))).toMatchObject({ others: [] });
+    });
+
     it('outlive the turn, expire, and cannot name a path outside the workspace', async () => {
       let now = Date.now();
       const t = await desk({ session: 'one', now: () => now });

@@ -46,6 +46,16 @@ describe('openJournal', () => {
     await journal.close();
   });
 
+  it('rejects a filter with an unknown name or value', async () => {
+    const journal = await openJournal({ home: scratch().home });
+    const entries = (filter: object) => all(journal.entries(filter));
+    expect(await entries({ session: undefined, limit: Infinity })).toEqual([]);
+    expect(() => journal.entries({ sesion: 'a' } as object)).toThrow('did you mean "session"?');
+    expect(() => journal.entries({ kinds: ['changes'] } as object)).toThrow('kinds');
+    expect(() => journal.sightings({ path: 'a' } as object)).toThrow('known are session, key');
+    await journal.close();
+  });
+
   it('creates no files', async () => {
     const home = join(scratch().root, 'no-state');
     const journal = await openJournal({ home });

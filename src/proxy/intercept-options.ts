@@ -1,6 +1,7 @@
 import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
 import type { ArgumentName, Rule, ServerTable } from '../dialect/calls/table.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
+import { KeyedMutex, type LockMode } from '../model/keyed-mutex.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -9,7 +10,6 @@ import { inTermsOf, type ToolNames } from '../report/tool-names.ts';
 import { COMPACTED_METHOD } from '../tools/session-choice.ts';
 import type { ProxyCall } from './call.ts';
 import { Catalogue } from './catalogue.ts';
-import { ProxyTurns } from './turns.ts';
 import { AskedOnce, isUnknownTool, type UnknownTools, unknownToolText } from './unknown-refusal.ts';
 import type { UpstreamChoice } from './upstream.ts';
 import type { UpstreamLocation } from './upstream-paths.ts';
@@ -211,4 +211,38 @@ export function remembered(choose: Choice): Choice {
       return session;
     });
   };
+}
+
+/**
+ * Turns at files, by key: calls that only read share a turn; a call that changes a file has it
+ * alone. First come, first served. A call that needs several files joins all their queues in one
+ * step, so that two calls cannot deadlock.
+ */
+export class ProxyTurns {
+  readonly #files = new KeyedMutex<string>();
+
+  /** Waits for a turn at all keys; the returned function releases them. Joins the queues synchronously. */
+  async take(keys: readonly string[], mode: LockMode): Promise<() => void> {
+    const held = await Promise.all([...new Set(keys)].map((key) => this.#files.acquire(key, mode)));
+    return () => {
+      for (const release of held) release?.();
+    };
+  }
+
+  /** Takes a shared turn at all keys if that is possible without waiting; otherwise undefined. */
+  takeNow(keys: readonly string[]): (() => void) | undefined {
+    const held: (() => void)[] = [];
+    const releaseAll = (): void => {
+      for (const release of held) release();
+    };
+    for (const key of keys.length < 2 ? keys : new Set(keys)) {
+      const release = this.#files.tryAcquire(key, 'together');
+      if (release === undefined) {
+        releaseAll();
+        return undefined;
+      }
+      held.push(release);
+    }
+    return releaseAll;
+  }
 }

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { type ChainReport, type VerifyOptions, verifyChain } from '../journal/verify.ts';
 import { COMMAND_LINE, type Entry } from '../model/entry.ts';
 import type { Images } from '../store/images.ts';
@@ -6,8 +6,7 @@ import { openRecordedState, type RecordedState } from '../store/open-state.ts';
 import type { FleetView } from '../store/state.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 import type { EntryChoice } from './entry-choice.ts';
-import type { NetEffect } from './net-effects.ts';
-import { diffOf, type PathDiff, type PathDiffOptions } from './net-effects.ts';
+import { diffOf, type NetEffect, type PathDiff, type PathDiffOptions } from './net-effects.ts';
 
 /** The location of the state. */
 export interface RecordsPlace {
@@ -157,5 +156,57 @@ export class Records {
 
   close(): Promise<void> {
     return this.store.close();
+  }
+}
+
+/** Store calls that take milliseconds each and that long lists make many of. */
+const PAGED: ReadonlySet<PropertyKey> = new Set(['entries', 'confirm']);
+
+/**
+ * Lets answers that a user waits for go first. Long lists are read in pages, and before each page they wait until no
+ * such answer is in progress. A local store reads without yielding, so a click would otherwise wait for the whole list.
+ */
+export class Foreground {
+  #running = 0;
+  #waiting: (() => void)[] = [];
+
+  /** Runs work that a user waits for. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    this.#running += 1;
+    try {
+      return await work();
+    } finally {
+      this.#running -= 1;
+      if (this.#running === 0) for (const goOn of this.#waiting.splice(0)) goOn();
+    }
+  }
+
+  /** A view of the records whose reads wait until no click of a user is being answered. */
+  behind(records: Records): Records {
+    const { images, fleet } = records;
+    const store = this.#patient(records.store);
+    return Records.over({ store, images, ...(fleet === undefined ? {} : { fleet }) });
+  }
+
+  #patient(store: Store): Store {
+    return new Proxy(store, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== 'function') return value;
+        if (!PAGED.has(name)) return value.bind(target);
+        return async (...args: readonly unknown[]): Promise<unknown> => {
+          await this.#turn();
+          return value.apply(target, args);
+        };
+      },
+    });
+  }
+
+  /** Accepts waiting requests first, then waits for those in progress. */
+  async #turn(): Promise<void> {
+    do {
+      await setImmediate();
+      if (this.#running > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } while (this.#running > 0);
   }
 }

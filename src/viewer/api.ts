@@ -1,9 +1,11 @@
 import { ENTRY_KINDS, type EntryKind } from '../model/entry.ts';
-import { type Outcome, refused } from '../model/verdict.ts';
-import { Foreground } from '../records/behind.ts';
+import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { stateSize } from '../records/clean-up.ts';
+import { Foreground } from '../records/records.ts';
+import { rewindJob } from '../records/rewind.ts';
 import { type TakenBack, takeBack, takeBackPart } from '../records/take-back.ts';
-import type { UndoJob } from '../records/undo-jobs.ts';
+import { type TurnView, turnViews } from '../records/turns.ts';
+import { type UndoJob, undoJobs } from '../records/undo-jobs.ts';
 import {
   entryView,
   numbers,
@@ -12,11 +14,13 @@ import {
   turnDetail,
   turnRows,
   type ViewSources,
+  viewText,
 } from '../records/view/entry-views.ts';
 import { feedPage, feedRow } from '../records/view/feed.ts';
 import { filePicture } from '../records/view/file-picture.ts';
-import { conflictView, rewindJobFor, takenView, turnAt, undoJobFor } from '../records/view/undo-views.ts';
-import type { FeedFilter, LiveView, StartView, UndoView } from '../records/view/view-data.ts';
+import { unifiedRows } from '../records/view/hunks.ts';
+import type { FeedFilter, FileDiff, LiveView, StartView, UndoView } from '../records/view/view-data.ts';
+import { WHY } from '../records/view/view-words.ts';
 import type { Sessions } from '../session/sessions.ts';
 
 /** The number of rows on one page of the feed. */
@@ -171,7 +175,9 @@ export class Api {
     const { seq } = body;
     const turn = typeof seq === 'number' ? await turnAt(this.#sources, seq) : undefined;
     if (turn === undefined) return NOT_FOUND;
-    const job = await rewindJobFor(this.#sources, turn, body['everyone'] === true ? 'everyone' : 'session');
+    const { records, scope } = this.#sources;
+    const of = body['everyone'] === true ? 'everyone' : 'session';
+    const job = await rewindJob(records, { turn, scope, of });
     if (job === undefined) return ok({ ok: true, files: [], diffs: [] } satisfies UndoView);
     const preview = body['preview'] === true;
     const merge = body['merge'] === true ? { merge: true } : {};
@@ -238,4 +244,78 @@ function filterOf(query: Query): FeedFilter {
     code: text('code'),
     turn: text('turn'),
   };
+}
+
+/** The result or preview of an undo, for users. */
+function takenView(sources: ViewSources, { result, root }: TakenBack): UndoView {
+  const { change, files, diff = '' } = result;
+  return {
+    ok: true,
+    ...(change === undefined ? {} : { change }),
+    files,
+    diffs: previewDiffs(sources, { root, diff, paths: files.map(({ path }) => path) }),
+  };
+}
+
+/** A refused undo, with the changes that prevent it. */
+function conflictView(sources: ViewSources, refusal: Refusal, root: string): UndoView {
+  const { code, path, detail } = refusal;
+  const reason = detail?.reason ?? WHY[code];
+  const isChanged = code === 'STALE' && detail?.diff !== undefined;
+  return {
+    ok: false,
+    code,
+    path,
+    reason,
+    canMerge: code === 'STALE',
+    diffs: isChanged ? [section(sources, { root, path, text: detail.diff ?? '' })] : [],
+  };
+}
+
+/** The sections of a preview: each begins with the path of a file on a line of its own. */
+function previewDiffs(
+  sources: ViewSources,
+  { root, diff, paths }: { readonly root: string; readonly diff: string; readonly paths: readonly string[] },
+): FileDiff[] {
+  const names = new Set(paths);
+  const sections: { path: string; lines: string[] }[] = [];
+  const lines = diff.split('\n');
+  for (const [i, line] of lines.entries()) {
+    const isName = names.has(line) && /^(@@ |\()/.test(lines[i + 1] ?? '');
+    if (isName) sections.push({ path: line, lines: [] });
+    else sections.at(-1)?.lines.push(line);
+  }
+  return sections.map(({ path, lines: rows }) => section(sources, { root, path, text: rows.join('\n') }));
+}
+
+function section(
+  sources: ViewSources,
+  { root, path, text }: { readonly root: string; readonly path: string; readonly text: string },
+): FileDiff {
+  const rows = unifiedRows(text, (line) => viewText(sources, path, line));
+  const [note] = text.match(/^[(…].*$/m) ?? [];
+  return { root, path, ...rows, parts: false, ...(note === undefined ? {} : { note }) };
+}
+
+/** The undo of a change, or of its effect on one file; undefined if there is no such change here. */
+async function undoJobFor(
+  { records, scope }: ViewSources,
+  {
+    change,
+    root,
+    path,
+  }: { readonly change: string; readonly root?: string | undefined; readonly path?: string | undefined },
+): Promise<UndoJob | undefined> {
+  const entry = await records.change(change);
+  if (entry === undefined || !scope.includes(entry.root)) return undefined;
+  const [job] = await undoJobs(records, { cwd: root ?? entry.root, change, path });
+  return job;
+}
+
+/** The turn whose entry has this number. */
+async function turnAt({ records, scope }: ViewSources, seq: number): Promise<TurnView | undefined> {
+  const [mark] = await records.store.entries({ ...scope.filter, afterSeq: seq - 1, beforeSeq: seq + 1 });
+  if (mark?.kind !== 'turn' || mark.turn === undefined) return undefined;
+  const turns = await turnViews(records, { scope, session: mark.session, name: mark.turn });
+  return turns.find((turn) => turn.seq === seq);
 }

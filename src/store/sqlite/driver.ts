@@ -1,7 +1,7 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
-import { openProcessLock, type ProcessLock } from '../../lock/process-lock.ts';
+import { openProcessLock, type ProcessLock } from '../../lock/locks.ts';
 import type { Entry } from '../../model/entry.ts';
 import { errnoOf, Fault } from '../../model/fault.ts';
 import { CHAIN_START } from '../chain.ts';

@@ -4,8 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { readEntry } from '../../test/store/samples.ts';
 import { scratch } from '../../test/support/tree.ts';
 import { walkEntries } from '../store/store.ts';
-import { Foreground } from './behind.ts';
-import { Records } from './records.ts';
+import { Foreground, Records } from './records.ts';
 
 it('a long list yields to answers that a user waits for before each of its pages', async () => {
   const { home } = scratch();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ProxyTurns } from './turns.ts';
+import { ProxyTurns } from './intercept-options.ts';
 
 /** Takes a turn and logs when it was granted. */
 function taker(turns: ProxyTurns, log: string[]) {

@@ -1,7 +1,7 @@
 import type { McpSdkServerConfigWithInstance, SdkMcpToolDefinition } from '@anthropic-ai/claude-agent-sdk';
 import { fromJSONSchema, type ZodObject } from 'zod';
 import { andThen } from '../model/awaitable.ts';
-import { Fault } from '../model/fault.ts';
+import { errorText, Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, objectIn, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
@@ -147,7 +147,7 @@ class InProcessServer {
     if (method === 'notifications/cancelled') this.#running.get(params['requestId'])?.abort();
     if (id === undefined || typeof method !== 'string') return;
     const answer = await this.#answer(id, method, params).catch((error: unknown) => ({
-      error: { code: INTERNAL_ERROR, message: error instanceof Error ? error.message : String(error) },
+      error: { code: INTERNAL_ERROR, message: errorText(error) },
     }));
     await this.#transport?.send({ jsonrpc: '2.0', id, ...answer });
   }

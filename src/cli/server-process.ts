@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Fault } from '../model/fault.ts';
+import { errorText, Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 import type { Stage } from './stage.ts';
@@ -143,10 +143,6 @@ function asRecord(value: unknown): JsonRecord {
   return isRecord(value) ? value : {};
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** The problem of a server without a tool that `blindWriteProblem` knows. */
 export const NO_TOOL = 'it has no tool that could be tried';
 
@@ -167,7 +163,7 @@ export async function blindWriteProblem(
   try {
     server = await ServerProcess.start(command, env, cwd);
   } catch (error) {
-    return `it cannot start: ${messageOf(error)}`;
+    return `it cannot start: ${errorText(error)}`;
   }
   try {
     const content = 'overwritten\n';
@@ -186,7 +182,7 @@ export async function blindWriteProblem(
       return `a blind write was answered with ${answer.code ?? 'success'} instead of NOT_READ`;
     return undefined;
   } catch (error) {
-    return messageOf(error);
+    return errorText(error);
   } finally {
     await server.stop();
   }

@@ -1,5 +1,5 @@
 import type { UserTable } from '../dialect/calls/user-table.ts';
-import { Fault } from '../model/fault.ts';
+import { errorText, Fault } from '../model/fault.ts';
 import { nearestName } from '../model/nearest-name.ts';
 import { type Policy, PRESET_NAMES, type PresetName } from '../model/policy.ts';
 import { defined, isRecord, type JsonRecord } from '../model/record.ts';
@@ -135,7 +135,7 @@ function parseJson(text: string, name: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorText(cause);
     throw new Fault('CONFIG_INVALID', `${name} is not JSON: ${why}`, { cause, path: name });
   }
 }

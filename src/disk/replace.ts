@@ -33,6 +33,7 @@ import { syncFolder } from './sync.ts';
 import {
   canBeStaged,
   discard,
+  inodeAt,
   type OwnFile,
   openStaged,
   type Staged,
@@ -275,10 +276,6 @@ function giveBack(context: DiskContext, native: NativeFiles, publication: Public
   kept.push(...keepOurs(context, publication));
   if (inodeAt(temp.path) !== undefined) kept.push(retain(context, temp.path));
   return kept;
-}
-
-function inodeAt(path: string): bigint | undefined {
-  return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { closeSync, lstatSync } from 'node:fs';
 import { errnoOf } from '../model/fault.ts';
 import { at, type PinnedDirectory, type Place } from '../model/path.ts';
+import { withoutEnding } from '../text/lines.ts';
 import { openRegular, type Unreadable } from './read.ts';
 
 const MAX_RECORD_BYTES = 64 << 20;
@@ -129,10 +130,6 @@ function characterStart(bytes: Buffer, at: number): number {
   let start = at;
   while (start > at - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;
   return start;
-}
-
-function withoutEnding(text: string): string {
-  return text.replace(/\r?\n$/, '');
 }
 
 /** Moves an index back if it would split a surrogate pair. */

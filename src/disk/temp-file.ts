@@ -178,7 +178,8 @@ export function dropStaged({ dir }: Place, { name, stats }: Staged): void {
   if (inodeAt(path) === stats.ino) unlinkSync(path);
 }
 
-function inodeAt(path: string): bigint | undefined {
+/** The inode at a path; undefined if nothing is there. Does not follow a link. */
+export function inodeAt(path: string): bigint | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }
 

@@ -1,4 +1,4 @@
-import { Fault } from '../model/fault.ts';
+import { errorText, Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { type HookAnswer, type HookEvent, type HookReply, type Host, SILENT } from './event.ts';
 import { deniedOnStderr, payloadText } from './hosts/payload.ts';
@@ -77,7 +77,7 @@ function failed(call: HookCall, reason: string, eventName?: string): HookAnswer 
 
 function describe(error: unknown): string {
   if (error instanceof Fault) return `${error.message} [${error.code}]`;
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }
 
 function parseObject(text: string): JsonRecord | undefined {

@@ -7,7 +7,16 @@ import type { LayerExpectation } from '../model/entry.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { HookEvent, HookReply } from './event.ts';
 import { guardRefusal, operatorRefusal, tamperRefusal } from './operator.ts';
-import { callId, denied, deniedByUser, noticeText, pathOf, type Scene, unjudged } from './scene.ts';
+import {
+  callId,
+  denied,
+  deniedByUser,
+  locatedIntent,
+  noticeText,
+  pathOf,
+  type Scene,
+  unjudged,
+} from './scene.ts';
 
 type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
 
@@ -73,7 +82,7 @@ async function intentsOf(scene: Scene, run: RunTouch, write: ShellWrite): Promis
     }
     case 'patch':
       return patchIntents(write.patch).map((intent) =>
-        patched(intent, (path) => at(inFolder(write.folder, path) ?? path)),
+        locatedIntent((path) => at(inFolder(write.folder, path) ?? path), intent),
       );
     default:
       return write satisfies never;
@@ -83,12 +92,6 @@ async function intentsOf(scene: Scene, run: RunTouch, write: ShellWrite): Promis
 /** Content that the command line does not contain replaces the file, too. */
 function overwrite(path: string, content: string | undefined): ForeignIntent {
   return content === undefined ? { kind: 'touch', path } : { kind: 'write', path, content };
-}
-
-function patched(intent: ForeignIntent, at: (path: string) => string): ForeignIntent {
-  return intent.kind === 'move'
-    ? { ...intent, source: at(intent.source), destination: at(intent.destination) }
-    : { ...intent, path: at(intent.path) };
 }
 
 /** A copy into a folder keeps its name there. */

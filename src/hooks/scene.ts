@@ -108,7 +108,8 @@ function located(scene: Scene, touch: Touch): Touch {
   }
 }
 
-function locatedIntent(at: (path: string) => string, intent: ForeignIntent): ForeignIntent {
+/** An intent with each of its paths mapped by `at`. */
+export function locatedIntent(at: (path: string) => string, intent: ForeignIntent): ForeignIntent {
   return intent.kind === 'move'
     ? { ...intent, source: at(intent.source), destination: at(intent.destination) }
     : { ...intent, path: at(intent.path) };

@@ -62,3 +62,8 @@ export function isMissing(error: unknown): boolean {
 export function isTaken(error: unknown): boolean {
   return errnoOf(error) === 'EEXIST';
 }
+
+/** The message of any thrown value. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

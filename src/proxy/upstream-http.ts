@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { errorText } from '../model/fault.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { mediaType } from '../wire/http.ts';
 import {
@@ -137,7 +138,7 @@ export class HttpUpstream implements Upstream {
     try {
       await this.#received(await exchange.response, message, key);
     } catch (error) {
-      this.#failed(key, error instanceof Error ? error.message : String(error));
+      this.#failed(key, errorText(error));
     } finally {
       if (key !== undefined) this.#open.delete(key);
     }

@@ -99,7 +99,7 @@ function seen(when: string | undefined): string[] {
  */
 export function whatDiffers({ seen: then, now }: RefusalDetail): string | undefined {
   if (then === undefined || now === undefined) return undefined;
-  const times = [then.mtimeMs, now.mtimeMs].map((ms) => (ms === undefined ? 'unknown' : seconds(ms)));
+  const times = [then.mtimeMs, now.mtimeMs].map((ms) => (ms === undefined ? 'unknown' : utcSeconds(ms)));
   const hashes = [then.sha256, now.sha256].map((sha256) => sha256.slice(0, 12));
   return `file modified externally (mtime: ${times.join(' → ')}, size: ${then.size} → ${now.size}, sha256: ${hashes.join(' → ')})`;
 }
@@ -111,7 +111,7 @@ function heldBack(detail: RefusalDetail): string[] {
 }
 
 /** Formats a time as RFC 3339 in UTC, with seconds. */
-function seconds(ms: number): string {
+export function utcSeconds(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 

@@ -12,7 +12,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
-import { errnoOf, Fault, isMissing, isTaken } from '../model/fault.ts';
+import { errnoOf, errorText, Fault, isMissing, isTaken } from '../model/fault.ts';
 
 /** Ignores the group: most systems give each user a private group, for which folders are writable by default. */
 const WRITABLE_BY_OTHERS = 0o002;
@@ -37,7 +37,7 @@ export function prepareHome(path: string): string {
     makePrivate(canonical);
     return canonical;
   } catch (error) {
-    const message = `the state folder cannot be used: ${path} (${error instanceof Error ? error.message : String(error)})`;
+    const message = `the state folder cannot be used: ${path} (${errorText(error)})`;
     throw new Fault('STORE_FAILED', message, { cause: error, path });
   }
 }

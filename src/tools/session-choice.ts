@@ -68,7 +68,9 @@ export function chooseSession(
     };
   }
   const id =
-    idAmong(session, env['LOOKFIRST_SESSION']) ?? idIn(call.meta, CLIENT_KEYS) ?? idIn(env, CLIENT_VARIABLES);
+    [session, env['LOOKFIRST_SESSION']].find(isSessionId) ??
+    idIn(call.meta, CLIENT_KEYS) ??
+    idIn(env, CLIENT_VARIABLES);
   if (id !== undefined) return { kind: 'named', id };
   return call.sessionHint === undefined ? { kind: nameless } : { kind: 'transport', hint: call.sessionHint };
 }
@@ -95,11 +97,6 @@ export function subAgentChoice(
     );
     return found === undefined ? choice : { kind: 'named', id: found.entry.session };
   });
-}
-
-function idAmong(first: unknown, second: unknown): string | undefined {
-  if (isSessionId(first)) return first;
-  return isSessionId(second) ? second : undefined;
 }
 
 function idIn(values: JsonRecord, names: readonly string[]): string | undefined {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { errorText } from '../../model/fault.ts';
 import { ripgrepVersion } from '../../records/health.ts';
 import { jsonText } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
@@ -17,7 +18,6 @@ import {
   type DoctorCheck,
   fail,
   ok,
-  reasonOf,
   warn,
 } from '../doctor/state.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
@@ -88,7 +88,7 @@ async function checkRipgrep(cli: Cli): Promise<DoctorCheck> {
   try {
     return ok('ripgrep', await ripgrepVersion(cli.cwd));
   } catch (error) {
-    return fail('ripgrep', reasonOf(error));
+    return fail('ripgrep', errorText(error));
   }
 }
 
@@ -98,7 +98,7 @@ async function checkCommands(cli: Cli, flags: StateFlags, stage: Stage): Promise
     const { ok: works, message } = await canRunCommands(cli, flags, stage.state);
     return works ? ok('commands', message) : warn('commands', message);
   } catch (error) {
-    return warn('commands', reasonOf(error));
+    return warn('commands', errorText(error));
   }
 }
 

@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import { stateFolder } from '../../config/home.ts';
+import { errorText } from '../../model/fault.ts';
 import { canonicalPath } from '../../records/scope.ts';
 import type { Cli } from '../cli.ts';
 import {
@@ -26,7 +27,7 @@ import { scanToml } from '../clients/toml-scan.ts';
 import { blindWriteProblem, NO_TOOL } from '../server-process.ts';
 import type { Stage } from '../stage.ts';
 import { hooksFile } from './hooks.ts';
-import { type DoctorCheck, fail, ok, reasonOf, warn } from './state.ts';
+import { type DoctorCheck, fail, ok, warn } from './state.ts';
 
 /** For each client with our server and no hooks: the changes that its own tools make unjudged. */
 const AROUND: Readonly<Record<ClientName, string | undefined>> = {
@@ -105,7 +106,7 @@ async function checkFile(client: Client, configured: Configured): Promise<Doctor
     for (const server of proxied) gates.push(await checkProxied(client, { ...configured, text, server }));
     return [...own, ...gates, ...notEnforced(client, proxied, places)];
   } catch (error) {
-    return [warn(name, reasonOf(error))];
+    return [warn(name, errorText(error))];
   }
 }
 

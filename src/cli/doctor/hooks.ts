@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { errorText } from '../../model/fault.ts';
 import { Records } from '../../records/records.ts';
 import { unjudgedCalls } from '../../records/status-views.ts';
 import { placesOf } from '../../session/configured.ts';
@@ -9,7 +10,7 @@ import { readConfig } from '../clients/config-file.ts';
 import { hookFiles, isCurrent } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import type { Stage } from '../stage.ts';
-import { type DoctorCheck, fail, ok, reasonOf, warn } from './state.ts';
+import { type DoctorCheck, fail, ok, warn } from './state.ts';
 
 const SESSION = 'lookfirst-doctor';
 
@@ -98,7 +99,7 @@ export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Doctor
       if (!denied) yield fail(subject, `a blind write passed the hook configured in ${file}`);
       else yield ok(subject, `a blind write was denied (${ms} ms) through ${file}`);
     } catch (error) {
-      yield fail(subject, `the hook configured in ${file} cannot run: ${reasonOf(error)}`);
+      yield fail(subject, `the hook configured in ${file} cannot run: ${errorText(error)}`);
     }
     if (settings.shell !== undefined) yield await checkShell(cli, { name, file, home, stage });
     const [, program = ''] = cli.self;
@@ -143,7 +144,7 @@ async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Pr
     if (entry?.text === command) return ok(subject, 'a command ran on a layer and can be undone');
     return warn(subject, `a command ran without a layer${stderr === '' ? '' : `: ${stderr.trim()}`}`);
   } catch (error) {
-    return fail(subject, `the prefix ${shell} cannot run: ${reasonOf(error)}`);
+    return fail(subject, `the prefix ${shell} cannot run: ${errorText(error)}`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { errorText } from '../../model/fault.ts';
 import {
   exchangeFiles,
   type FolderHealth,
@@ -39,7 +40,7 @@ export function checkHome(cli: Cli, flags: StateFlags): DoctorCheck[] {
   try {
     return checkHomeFolder(cli, placesOf(cli, flags).home);
   } catch (error) {
-    return [fail(HOME, reasonOf(error))];
+    return [fail(HOME, errorText(error))];
   }
 }
 
@@ -84,7 +85,7 @@ export async function checkStore(cli: Cli, flags: StateFlags): Promise<DoctorChe
     if (report.ok) return ok('store', `${countOf(report.entries, 'entry')} in an unbroken chain`);
     return fail('store', `journal entry ${report.seq} was ${report.problem}`);
   } catch (error) {
-    return fail('store', reasonOf(error));
+    return fail('store', errorText(error));
   }
 }
 
@@ -99,7 +100,7 @@ export async function* checkFleet(cli: Cli, flags: StateFlags): AsyncGenerator<D
     const health = await fleetHealth(placesOf(cli, flags).store);
     if (health !== undefined) yield* fleetChecks(health);
   } catch (error) {
-    yield fail('fleet', reasonOf(error));
+    yield fail('fleet', errorText(error));
   }
 }
 
@@ -131,7 +132,7 @@ export function checkPolicy(cli: Cli, flags: StateFlags): DoctorCheck {
     const said = `preset ${policy.preset}, staleness ${policy.staleness}${open}`;
     return open === '' ? ok('policy', said) : warn('policy', said);
   } catch (error) {
-    return fail('policy', reasonOf(error));
+    return fail('policy', errorText(error));
   }
 }
 
@@ -150,7 +151,7 @@ export function checkFolder(cli: Cli): DoctorCheck[] {
     const health = folderHealth(cli.cwd);
     return [checkGuarantee(health), checkClock(health), ...checkSync(health.root)];
   } catch (error) {
-    return [fail('containment', reasonOf(error))];
+    return [fail('containment', errorText(error))];
   }
 }
 
@@ -199,7 +200,7 @@ function checkExchange(stage: Stage): DoctorCheck {
     if (!exchangeFiles(join(stage.workspace, 'one.txt'), join(stage.workspace, 'two.txt')))
       return warn(name, `fs-native-extensions has no build here; ${weaker}`);
   } catch (error) {
-    return warn(name, `not on this file system (${reasonOf(error)}); ${weaker}`);
+    return warn(name, `not on this file system (${errorText(error)}); ${weaker}`);
   }
   const isSwapped = stage.text('one.txt') === 'two' && stage.text('two.txt') === 'one';
   return isSwapped ? ok(name, 'a file changes in one step') : fail(name, 'two names were not exchanged');
@@ -237,9 +238,4 @@ export function warn(name: string, message: string): DoctorCheck {
 
 export function fail(name: string, message: string): DoctorCheck {
   return { name, status: 'fail', message };
-}
-
-/** The error in one line. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

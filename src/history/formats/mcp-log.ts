@@ -1,4 +1,5 @@
 import { type JsonRecord, objectIn, stringIn, textOf, timeIn } from '../../model/record.ts';
+import { idKey } from '../../wire/rpc.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
 import { outcomeIn } from '../tool-result.ts';
@@ -35,11 +36,11 @@ class McpReader implements Reader {
       return;
     }
     if (message['method'] === 'notifications/cancelled') {
-      this.#failed(keyOf(params['requestId']));
+      this.#failed(idKey(params['requestId']));
       return;
     }
     if ('method' in message) return;
-    const id = keyOf(message['id']);
+    const id = idKey(message['id']);
     const result = objectIn(message, 'result');
     if (result === undefined) {
       this.#failed(id);
@@ -55,7 +56,7 @@ class McpReader implements Reader {
   restore(): void {}
 
   #call(message: JsonRecord, params: JsonRecord, atMs: number | undefined): void {
-    const id = keyOf(message['id']);
+    const id = idKey(message['id']);
     const name = stringIn(params, 'name');
     if (id === undefined || name === undefined) return;
     const { cwd, root } = this.#fold.options;
@@ -71,9 +72,4 @@ class McpReader implements Reader {
   #failed(id: string | undefined): void {
     if (id !== undefined) this.#fold.result({ id, ok: false, flagged: true });
   }
-}
-
-/** `1` and `"1"` are different ids. */
-function keyOf(id: unknown): string | undefined {
-  return typeof id === 'string' || typeof id === 'number' ? JSON.stringify(id) : undefined;
 }

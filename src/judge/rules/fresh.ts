@@ -1,5 +1,6 @@
 import type { Policy } from '../../model/policy.ts';
 import { type Sighting, showsAll } from '../../model/sighting.ts';
+import { utcSeconds } from '../../report/evidence.ts';
 import { bringsWhatIsThere, type Facts, knowledgeOf } from '../facts.ts';
 import { type JudgeRule, no, note, PASS, type Ruling } from '../ruling.ts';
 
@@ -79,7 +80,7 @@ function whatDiffers(facts: Facts, sighting: Sighting): string {
   const parts: string[] = [];
   const then = seenMtimeMs(sighting);
   const now = facts.target.exists ? facts.target.mtimeMs : undefined;
-  if (then !== undefined && now !== undefined) parts.push(`mtime: ${seconds(then)} → ${seconds(now)}`);
+  if (then !== undefined && now !== undefined) parts.push(`mtime: ${utcSeconds(then)} → ${utcSeconds(now)}`);
   const size = sighting.fingerprint?.size;
   if (size !== undefined && facts.target.exists) parts.push(`size: ${size} → ${facts.target.sizeBytes}`);
   return parts.length === 0 ? 'file modified externally' : `file modified externally (${parts.join(', ')})`;
@@ -87,9 +88,4 @@ function whatDiffers(facts: Facts, sighting: Sighting): string {
 
 function seenMtimeMs(sighting: Sighting): number | undefined {
   return sighting.stamp === undefined ? undefined : Number(sighting.stamp.mtimeNs / 1_000_000n);
-}
-
-/** Formats a time as RFC 3339 in UTC, with seconds. */
-function seconds(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel';
-import { Fault } from '../../model/fault.ts';
+import { errorText, Fault } from '../../model/fault.ts';
 import { loadPostgres, type PgClient, type PgQuery, type PgValue, type Row } from './driver.ts';
 
 /** Every call ends within this time, whatever the network does. */
@@ -275,7 +275,7 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
 
 function faultOf(cause: unknown, loss: Loss): Fault {
   if (cause instanceof Fault) return cause;
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = errorText(cause);
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const known = 'severity' in Object(cause) ? (WORDS[code] ?? WORDS[code.slice(0, 2)]) : undefined;
   if (known !== undefined)

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 import { openProcessLock, type ProcessLock } from '../../lock/locks.ts';
 import type { Entry } from '../../model/entry.ts';
-import { errnoOf, Fault } from '../../model/fault.ts';
+import { errnoOf, errorText, Fault } from '../../model/fault.ts';
 import { CHAIN_START } from '../chain.ts';
 import { localOwner } from '../owner.ts';
 
@@ -111,7 +111,7 @@ const CAUSES: readonly Cause[] = [
 /** A Fault STORE_FAILED that names the database and a remedy. A Fault is returned unchanged. */
 export function storeFault(error: unknown, file: string): Fault {
   if (error instanceof Fault) return error;
-  const said = error instanceof Error ? error.message : String(error);
+  const said = errorText(error);
   const cause = causeOf(error, said);
   return new Fault('STORE_FAILED', `the state database ${file} failed: ${cause?.sentence ?? said}`, {
     cause: error,

@@ -20,13 +20,14 @@ import { HttpUpstream } from './upstream-http.ts';
 import { StdioUpstream, stdioOptions } from './upstream-stdio.ts';
 
 /** Opens a workspace and runs the proxy over it until either side ends; resolves to the exit code. */
-export async function openProxy(options: ProxyPlan): Promise<number> {
+export async function openProxy(options: ProxyPlan, streams: ProxyStreams = process): Promise<number> {
   const sessions = await Sessions.open(options.workspace);
   try {
     options.opened(sessions);
     const gate = gateOf(options, sessions);
     if (options.http !== undefined) return await serve(options.http, gate);
-    return await runProxy({ ...gate, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr });
+    const { stdin, stdout, stderr } = streams;
+    return await runProxy({ ...gate, stdin, stdout, stderr });
   } finally {
     await sessions.close();
   }
@@ -118,11 +119,15 @@ async function openForCall(sessions: Sessions): Promise<ForeignSession> {
   return session.foreign(() => void session.close());
 }
 
-/** Options for the proxy in front of one server, for one client. */
-export interface ProxyOptions extends GateOptions, UpstreamChoice {
+/** The streams of a proxy over stdio. */
+interface ProxyStreams {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
+}
+
+/** Options for the proxy in front of one server, for one client. */
+export interface ProxyOptions extends GateOptions, UpstreamChoice, ProxyStreams {
   readonly maxLineBytes?: number;
   /** Signals that end the proxy and are forwarded to the server; default: those that clients send. */
   readonly signals?: readonly NodeJS.Signals[];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServerProcess } from '../../src/cli/server-process.ts';
 import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
+import { OFFICIAL } from '../support/official-server.ts';
 import { scratch } from '../support/tree.ts';
 
 describe('lookfirst init and remove', () => {
@@ -81,15 +82,13 @@ describe('lookfirst init and remove', () => {
   });
 
   describe('doctor on a proxy that init put in front of another server', () => {
-    const official = new URL(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
-
     /** Configures VS Code with the official server behind our proxy. Returns what `doctor` reports about that proxy. */
     async function proxied(change: (text: string) => string = (text) => text) {
       const places = scratch();
       const file = join(places.root, '.vscode/mcp.json');
       mkdirSync(join(places.root, '.vscode'));
       // biome-ignore lint/suspicious/noTemplateCurlyInString: VS Code's own variable.
-      const files = { command: process.execPath, args: [official.pathname, '${workspaceFolder}'] };
+      const files = { command: process.execPath, args: [OFFICIAL, '${workspaceFolder}'] };
       writeFileSync(file, JSON.stringify({ servers: { files } }));
       writeFileSync(join(places.root, 'precious.txt'), 'mine\n');
       expect((await lookfirst(places, ['init', 'vscode', '--proxy', 'files'])).code).toBe(0);
@@ -120,7 +119,7 @@ describe('lookfirst init and remove', () => {
     });
 
     it('fails if the server cannot start', async () => {
-      const { code, check } = await proxied((text) => text.replace(official.pathname, '/no/server.js'));
+      const { code, check } = await proxied((text) => text.replace(OFFICIAL, '/no/server.js'));
       expect(code).toBe(1);
       expect(check).toMatchObject({ status: 'fail', message: expect.stringContaining('it cannot start') });
     });
@@ -130,10 +129,10 @@ describe('lookfirst init and remove', () => {
       ['without a known tool', 'has no tool for writing files that Lookfirst knows', 'SCRIBE'],
     ])('before a server %s is not tried, and doctor says so', async (_which, words, argument) => {
       const { code, check } = await proxied((text) => {
-        if (argument !== 'SCRIBE') return text.replace(official.pathname, argument);
+        if (argument !== 'SCRIBE') return text.replace(OFFICIAL, argument);
         const scribe = join(scratch().base, 'scribe.mjs');
         writeFileSync(scribe, SCRIBE);
-        return text.replace(official.pathname, scribe);
+        return text.replace(OFFICIAL, scribe);
       });
       expect(code).toBe(0);
       expect(check).toMatchObject({ status: 'warn', message: expect.stringContaining(words) });
@@ -176,13 +175,11 @@ createInterface({ input: process.stdin }).on('line', (line) => {
 `;
 
 describe('lookfirst proxy', () => {
-  const official = new URL(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
-
   it('refuses blind writes to another server, and records other writes for log and undo', async () => {
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\n');
     const command = [...PROGRAM, 'proxy', '--root', places.root, '--session', 'agent-7', '--'];
-    const upstream = [process.execPath, official.pathname, places.root];
+    const upstream = [process.execPath, OFFICIAL, places.root];
     const server = await ServerProcess.start([...command, ...upstream], environment(places));
     onTestFinished(() => server.stop());
     const path = join(places.root, 'a.txt');

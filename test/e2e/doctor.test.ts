@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { lookfirst, objects, PROGRAM } from '../support/command-line.ts';
 import { desk, ok } from '../support/desk.ts';
+import { OFFICIAL } from '../support/official-server.ts';
 import { scratch } from '../support/tree.ts';
 
 describe('lookfirst demo', () => {
@@ -57,8 +58,7 @@ describe('lookfirst doctor', () => {
 
   it('reports for every configured client what is not enforced', async () => {
     const places = scratch();
-    const official = new URL(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
-    const entry = { command: process.execPath, args: [official.pathname, '.'] };
+    const entry = { command: process.execPath, args: [OFFICIAL, '.'] };
     writeFileSync(join(places.root, '.mcp.json'), JSON.stringify({ mcpServers: { filesystem: entry } }));
     expect((await lookfirst(places, ['init', 'claude-code', '--proxy', 'filesystem'])).code).toBe(0);
     expect((await lookfirst(places, ['init', 'claude-desktop'])).code).toBe(0);

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { lookfirst } from '../support/command-line.ts';
+import { OFFICIAL } from '../support/official-server.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { Served } from '../support/served.ts';
 import { scratch } from '../support/tree.ts';
@@ -264,10 +264,6 @@ describe('over HTTP', () => {
 });
 
 describe('as a drop-in for the official filesystem server', () => {
-  const OFFICIAL = fileURLToPath(
-    new URL('../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url),
-  );
-
   it('lists the same tools with the same titles, arguments and hints', async () => {
     const places = scratch();
     const official = new RawClient([OFFICIAL, places.root]);

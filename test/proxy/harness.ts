@@ -6,13 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { type ProxyOptions, runProxy } from '../../src/proxy/open-proxy.ts';
 import type { WorkspaceOptions } from '../../src/session/sessions.ts';
+import { OFFICIAL } from '../support/official-server.ts';
 import { TestGate } from './gate.ts';
 import { LineClient } from './line-client.ts';
 
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 /** Commands that start real servers. */
-export const OFFICIAL: string = join(modules, '@modelcontextprotocol/server-filesystem/dist/index.js');
+export { OFFICIAL };
 export const EVERYTHING: string = join(modules, '@modelcontextprotocol/server-everything/dist/index.js');
 
 /** A new folder with a canonical path, removed with the test. */

@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { DialectName } from '../../src/dialect/tool.ts';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
@@ -12,6 +11,7 @@ import { explain } from '../../src/report/explain.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { openSession } from '../../src/session/sessions.ts';
 import { giveAway, ORDINARY } from '../support/nobody.ts';
+import { OFFICIAL } from '../support/official-server.ts';
 import { type Answer, answerIn, Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
@@ -19,10 +19,6 @@ import { type Scratch, scratch } from '../support/tree.ts';
 export const DOORS = ['library', 'server', 'proxy'] as const;
 /** `hooks`: a program with its own file tools that asks before each change and reports afterwards. */
 export type Door = (typeof DOORS)[number] | 'hooks';
-
-const OFFICIAL = fileURLToPath(
-  new URL('../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url),
-);
 
 /** The answer of a door; the text is what a model reads. */
 export interface Said {
@@ -154,8 +150,12 @@ const STARTS: Readonly<Record<Door, (places: Scratch, options: SceneOptions) => 
   },
   proxy: async (places, { preset, user }) => {
     const { root } = places;
-    const args = ['proxy', '--root', root, '--preset', preset, '--', process.execPath, OFFICIAL, root];
-    const served = Served.launch(places, args, {}, user === undefined ? {} : ORDINARY);
+    const args = ['--root', root, '--preset', preset, '--', process.execPath, OFFICIAL, root];
+    if (user === undefined) {
+      const served = await Served.proxyHere(places, args);
+      return async (session) => callingAgent(served, officialCalls(root), session);
+    }
+    const served = Served.launch(places, ['proxy', ...args], {}, ORDINARY);
     await served.hello();
     return async (session) => callingAgent(served, officialCalls(root), session);
   },

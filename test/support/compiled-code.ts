@@ -1,16 +1,24 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bundleOfficialServer } from './official-server.ts';
 
 /**
  * Makes the programs that tests start faster: they share their compiled code, although each has its own state folder, and
  * Node does not read the certificates in NODE_EXTRA_CA_CERTS, which takes it longer than its own start. Only npm gets them.
+ * The official server is one file.
  */
-export function setup(): () => void {
+export async function setup(): Promise<() => void> {
   const { NODE_EXTRA_CA_CERTS } = process.env;
   if (NODE_EXTRA_CA_CERTS !== undefined) process.env['TEST_CA_CERTS'] = NODE_EXTRA_CA_CERTS;
   delete process.env['NODE_EXTRA_CA_CERTS'];
   const folder = mkdtempSync(join(tmpdir(), 'lookfirst-compiled-'));
   process.env['LOOKFIRST_COMPILE_CACHE'] = folder;
-  return () => rmSync(folder, { recursive: true, force: true });
+  // Tests also start the official server as an ordinary user.
+  const readable = mkdtempSync(join(tmpdir(), 'lookfirst-official-'));
+  chmodSync(readable, 0o755);
+  process.env['TEST_OFFICIAL_SERVER'] = await bundleOfficialServer(readable);
+  return () => {
+    for (const made of [folder, readable]) rmSync(made, { recursive: true, force: true });
+  };
 }

@@ -1,6 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
+import { runCli } from '../../src/cli/run-cli.ts';
 import { runServe } from '../../src/cli/serve-command.ts';
 import { environment, PROGRAM } from './command-line.ts';
 import { RawClient } from './raw-client.ts';
@@ -48,6 +49,13 @@ export class Served {
     env: Readonly<Record<string, string>> = {},
   ): Served {
     return new Served(new RawClient([], {}, servingHere(places, args, env)));
+  }
+
+  /** Runs `lookfirst proxy ARGS` in this process, and initializes the connection. */
+  static async proxyHere(places: Scratch, args: readonly string[]): Promise<Served> {
+    const served = new Served(new RawClient([], {}, proxyingHere(places, args)));
+    await served.hello();
+    return served;
   }
 
   /** A server that another program starts. */
@@ -112,6 +120,25 @@ export function answerIn(result: Record<string, unknown>): Answer {
     outcome,
     result,
   };
+}
+
+/** `lookfirst proxy` over stdio in this process, with the streams and the end of a child process. */
+function proxyingHere(places: Scratch, args: readonly string[]): ChildProcessWithoutNullStreams {
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+  const child = Object.assign(new EventEmitter(), streams, { kill: () => streams.stdin.end() });
+  void runCli({
+    args: ['proxy', ...args],
+    streams,
+    env: environment(places),
+    cwd: places.base,
+    platform: process.platform,
+    homeFolder: places.base,
+    self: [process.execPath, PROGRAM[1] ?? ''],
+    runProxy: async (plan) => (await import('../../src/proxy/open-proxy.ts')).openProxy(plan, streams),
+    runViewer: () => Promise.reject(new Error('runs as a process')),
+  }).then((code) => child.emit('close', code, null));
+  // The client uses only these parts of a child process.
+  return child as unknown as ChildProcessWithoutNullStreams;
 }
 
 /** `lookfirst serve` in this process, with the streams and the end of a child process. */

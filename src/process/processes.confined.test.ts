@@ -3,8 +3,9 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CONFINE, commandBench } from '../../test/support/command-bench.ts';
+import { CONFINE, commandBench, UNDO } from '../../test/support/command-bench.ts';
 import { PRESETS } from '../config/presets.ts';
+import type { Profile } from './sandbox.ts';
 
 const at = await commandBench();
 const { here } = at;
@@ -47,6 +48,33 @@ describe.skipIf(here === undefined)('a confined command', () => {
     const { hide } = PRESETS.default.commands;
     const { output } = await at.run('cat /etc/shadow /etc/gshadow | wc -c', { profile: CONFINE, hide });
     expect(output.head).toMatch(/^0$/m);
+  });
+
+  it.each([{}, { namespace: 'user' as const }])('cannot change settings of the kernel: %o', async (tools) => {
+    const { output } = await at.run('find /proc/sys -writable | wc -l', {
+      profile: CONFINE,
+      tools,
+    });
+    expect(output.head).toMatch(/^0$/m);
+  });
+
+  it.skipIf(here?.tools.perl === undefined)('has none of the keys of its session in the kernel', async () => {
+    const [keyctl, addKey] = process.arch === 'x64' ? [250, 248] : [219, 217];
+    const unshare = join(at.home, 'unshare');
+    const steps = [
+      `my ($kind, $name, $value) = ('user', 'a key', 'secret')`,
+      `syscall ${keyctl}, 1, 0`,
+      `syscall ${addKey}, $kind, $name, $value, 6, -3`,
+      `exec '${here?.tools.unshare}', @ARGV`,
+    ];
+    writeFileSync(unshare, `#!/usr/bin/perl\n${steps.join(';\n')};\n`, { mode: 0o755 });
+    const search = `perl -e '($k, $n) = ("user", "a key"); print syscall ${keyctl}, 10, -3, $k, $n, 0'`;
+    const found = async (profile: Profile): Promise<string> =>
+      (await at.run(search, { profile, tools: { unshare, ...(profile === UNDO ? { perl: undefined } : {}) } }))
+        .output.head;
+    // The other profile keeps them.
+    expect(Number(await found(UNDO))).not.toBe(0);
+    expect(await found(CONFINE)).toBe('-1');
   });
 
   it('cannot write a file beyond the limit', async () => {

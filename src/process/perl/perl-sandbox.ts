@@ -7,10 +7,10 @@ import {
 } from '../sandbox.ts';
 
 export const PERL = '/usr/bin/perl';
-/** The numbers of unshare, mount, prctl and exit_group. */
+/** The numbers of unshare, mount, prctl, exit_group and keyctl. */
 const CALLS: Readonly<Record<string, PerlTools['calls']>> = {
-  x64: [272, 165, 157, 231],
-  arm64: [97, 40, 167, 94],
+  x64: [272, 165, 157, 231, 250],
+  arm64: [97, 40, 167, 94, 219],
 };
 const PERL_VARIABLES = ['PERL5OPT', 'PERL5DB', 'PERL_UNICODE', 'PERLIO'];
 

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { changedProgram, isGitConfig, isGuarded } from './guarded-configuration.ts';
+import {
+  changedProgram,
+  isGitConfig,
+  isGitLink,
+  isGitPointer,
+  isGuarded,
+  leadsOutOfGit,
+} from './guarded-configuration.ts';
 
 describe('configuration that decides which programs run', () => {
   it.each([
@@ -41,6 +48,29 @@ describe('configuration that decides which programs run', () => {
   });
 });
 
+describe('git finds its configuration by way of', () => {
+  it.each(['.git', 'a/.git', '.git/config', '.git/modules/a', '.git/worktrees'])('a link at %s', (path) =>
+    expect(isGitLink(path)).toBe(true),
+  );
+
+  it.each(['.git/HEAD', '.git/refs/heads/a', '.git/annex/x', '.gitignore', 'a.git'])(
+    'no link at %s',
+    (path) => expect(isGitLink(path)).toBe(false),
+  );
+
+  it.each([
+    ['.git', 'gitdir: other\n', true],
+    ['a/.git', 'gitdir: ../.git/../other', true],
+    ['a/.git', 'gitdir: ../b/.git/other', true],
+    ['a/.git', 'gitdir: ../.git/modules/a\n', false],
+    ['a/.git', 'gitdir: /w/.git/worktrees/a\n', false],
+    ['.git/commondir', '../other\n', true],
+    ['.git/worktrees/a/commondir', '../..\n', false],
+  ])('the text of %s: %j', (path, text, leadsOut) => {
+    expect([isGitPointer(path), leadsOutOfGit(path, text)]).toEqual([true, leadsOut]);
+  });
+});
+
 describe('two texts of a git configuration', () => {
   const BASE = '[core]\n\tbare = false\n[remote "origin"]\n\turl = a\n';
   it.each([
@@ -53,6 +83,9 @@ describe('two texts of a git configuration', () => {
     ['[credential "https://a"]\n\thelper = !x\n', 'credential.https://a.helper'],
     ['[core] sshCommand = x\n', 'core.sshcommand'],
     ['[core]\n\tssh\\\nCommand = x\n', 'core.sshcommand'],
+    ['[user][core]\n\tfsmonitor = x\n', 'core.fsmonitor'],
+    ['# comment \\\n[core]\n\tfsmonitor = x\n', 'core.fsmonitor'],
+    ['[user]\n\tname = x # comment \\\n[core]\n\tfsmonitor = x\n', 'core.fsmonitor'],
   ])('run other programs: %j', (added, key) => {
     expect(changedProgram(BASE, `${BASE}${added}`)).toBe(key);
     expect(changedProgram(`${BASE}${added}`, BASE)).toBe(key);

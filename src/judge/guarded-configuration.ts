@@ -16,6 +16,12 @@ const GUARDED: readonly RegExp[] = [
 const GIT_CONFIG =
   /(^|\/)\.git\/(modules\/((?!refs\/|logs\/).)+\/)?(worktrees\/[^/]+\/)?config(\.worktree)?$/i;
 
+/** Links that lead git to other configuration: `.git` itself, and all in it but branches, logs and objects. */
+const GIT_LINK = /(^|\/)\.git(\/(?!HEAD$|(refs|logs|objects|annex)(\/|$)).*)?$/i;
+
+/** Files that name the folder with the configuration: `.git` of a worktree or submodule, and `commondir`. */
+const GIT_POINTER = /(^|\/)\.git(\/(.+\/)?commondir)?$/i;
+
 /** Git settings whose value is a program, or a file with more settings. Branches and remotes are not guarded. */
 const RUNS_PROGRAMS: readonly RegExp[] = [
   /^core\.(hookspath|fsmonitor|sshcommand|editor|pager|askpass|gitproxy|attributesfile|worktree|alternaterefscommand)$/,
@@ -49,6 +55,27 @@ export function isGitConfig(relative: string): boolean {
   return GIT_CONFIG.test(relative);
 }
 
+/** True if a link at this path can give a repository other configuration. */
+export function isGitLink(relative: string): boolean {
+  return GIT_LINK.test(relative);
+}
+
+/** True for a file that names another folder of git. Judge its text with `leadsOutOfGit`. */
+export function isGitPointer(relative: string): boolean {
+  return GIT_POINTER.test(relative);
+}
+
+/** True if git would read its configuration from a folder that `isGitConfig` does not cover. */
+export function leadsOutOfGit(relative: string, text: string): boolean {
+  const target = text.replace(/^gitdir:/, '').trim();
+  const from = target.startsWith('/') ? '' : relative.replace(/[^/]*$/, '');
+  const parts: string[] = [];
+  for (const part of `${from}${target}`.split('/'))
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  return !isGitConfig([...parts, 'config'].join('/'));
+}
+
 /** True for a file that determines which programs run. `relative` is a path inside a workspace root. */
 export function isGuarded(relative: string): boolean {
   return GUARDED.some((pattern) => pattern.test(relative));
@@ -62,20 +89,30 @@ export function changedProgram(before: string, after: string): string | undefine
   );
 }
 
-/** Settings that run programs, with all their values. */
+/**
+ * Settings that run programs, with all their values. A backslash at the end of a line continues a value, but not a
+ * comment, so both readings count.
+ */
 function programs(text: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
+  for (const lines of [text.replace(/\\\r?\n/g, ''), text]) addPrograms(lines, found);
+  return found;
+}
+
+function addPrograms(text: string, found: Map<string, string>): void {
   let section = '';
-  // A backslash at the end of a line continues the value.
-  for (const line of text.replace(/\\\r?\n/g, '').split(/\r?\n/)) {
-    const header = HEADER.exec(line);
-    section = header === null ? section : sectionOf(header);
-    const setting = /^\s*([A-Za-z][\w-]*)\s*(?:=\s*(.*))?$/.exec(header === null ? line : (header[3] ?? ''));
+  for (const line of text.split(/\r?\n/)) {
+    let rest = line;
+    // Git also accepts several headers on one line.
+    for (let header = HEADER.exec(rest); header !== null; header = HEADER.exec(rest)) {
+      section = sectionOf(header);
+      rest = header[3] ?? '';
+    }
+    const setting = /^\s*([A-Za-z][\w-]*)\s*(?:=\s*(.*))?$/.exec(rest);
     const key = `${section}.${(setting?.[1] ?? '').toLowerCase()}`;
     if (setting === null || !runsProgram(key)) continue;
     found.set(key, `${found.get(key) ?? ''}${setting[2] ?? ''}\n`);
   }
-  return found;
 }
 
 const HEADER = /^\s*\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\](.*)$/;

@@ -70,8 +70,12 @@ describe.skipIf(here === undefined)('a confined command', () => {
     writeFileSync(unshare, `#!/usr/bin/perl\n${steps.join(';\n')};\n`, { mode: 0o755 });
     const search = `perl -e '($k, $n) = ("user", "a key"); print syscall ${keyctl}, 10, -3, $k, $n, 0'`;
     const found = async (profile: Profile): Promise<string> =>
-      (await at.run(search, { profile, tools: { unshare, ...(profile === UNDO ? { perl: undefined } : {}) } }))
-        .output.head;
+      (
+        await at.run(search, {
+          profile,
+          tools: { unshare, ...(profile === UNDO ? { perl: undefined } : {}) },
+        })
+      ).output.head;
     // The other profile keeps them.
     expect(Number(await found(UNDO))).not.toBe(0);
     expect(await found(CONFINE)).toBe('-1');

@@ -19,11 +19,24 @@ import { treeOf } from '../support/tree-of.ts';
 
 useWorkspace();
 
+const BAD_CONFIG = 'git init -q; git config core.fsmonitor x;';
+
 describe.skipIf(here === undefined)('a command is refused if it changes', () => {
   it.each<[string, string]>([
     ['a protected file', 'echo x > id_rsa'],
     ['a git hook', 'mkdir -p .git/hooks; echo x > .git/hooks/pre-commit'],
     ['a program in git configuration', 'mkdir -p .git; printf "[core]\\n\\thooksPath = x\\n" > .git/config'],
+    ['a program in git configuration that is not UTF-8', `${BAD_CONFIG} printf '# \\377\\n' >> .git/config`],
+    ['a program in a long git configuration', `${BAD_CONFIG} yes '# x' | head -c 9000000 >> .git/config`],
+    [
+      'a program below two headings of a line',
+      'mkdir .git; printf "[user][core]\\nfsmonitor = x" > .git/config',
+    ],
+    ['a program after a comment', `mkdir .git; printf '%s\\n' '# \\' '[core]' 'fsmonitor = x' > .git/config`],
+    ['the folder of git by a link', `${BAD_CONFIG} mv .git other; ln -s other .git`],
+    ['the folder of git by a file', `${BAD_CONFIG} mv .git other; echo 'gitdir: other' > .git`],
+    ['the configuration of git by a link', `${BAD_CONFIG} mv .git/config other; ln -s ../other .git/config`],
+    ['the common folder of git', `${BAD_CONFIG} mv .git other; git init -q; echo ../other > .git/commondir`],
     ['the configuration of an agent', 'mkdir .claude; echo {} > .claude/settings.json'],
     ['a folder with a protected file', 'rm -r keys'],
   ])('%s', async (_what, command) => {

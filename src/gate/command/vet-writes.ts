@@ -1,5 +1,12 @@
 import { fingerprintOf } from '../../disk/read.ts';
-import { changedProgram, isGitConfig, isGuarded } from '../../judge/guarded-configuration.ts';
+import {
+  changedProgram,
+  isGitConfig,
+  isGitLink,
+  isGitPointer,
+  isGuarded,
+  leadsOutOfGit,
+} from '../../judge/guarded-configuration.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { missingLines } from '../../model/coverage.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
@@ -101,13 +108,19 @@ async function unapproved(world: World, ledger: Ledger, written: Written): Promi
 async function guardedChange(world: World, written: Written): Promise<Refusal | undefined> {
   const relative = nameOf(world, written.path);
   if (matchingGlob(world.policy.commands.trust, relative) !== undefined) return undefined;
-  if (isGuarded(relative) && written.before.kind !== 'directory' && written.after.kind !== 'directory')
-    return refusal(written, 'PROTECTED', { reason: `${relative}, because it decides which programs run` });
-  if (!isGitConfig(relative)) return undefined;
-  const [before, after] = [await bytesBefore(world, written), bytesAfter(written)].map(plainText);
-  const setting = changedProgram(before ?? '', after ?? '');
+  const whole = refusal(written, 'PROTECTED', {
+    reason: `${relative}, because it decides which programs run`,
+  });
+  const { before, after } = written;
+  if (isGuarded(relative) && before.kind !== 'directory' && after.kind !== 'directory') return whole;
+  if (after.kind === 'link' && isGitLink(relative)) return whole;
   // Removing a repository with its configuration runs no program.
-  if (setting === undefined || written.after.kind === 'absent') return undefined;
+  if (after.kind !== 'file' || !(isGitConfig(relative) || isGitPointer(relative))) return undefined;
+  const text = bytesAfter(written)?.toString('utf8');
+  if (text === undefined || (isGitPointer(relative) && leadsOutOfGit(relative, text))) return whole;
+  const earlier = (await bytesBefore(world, written))?.toString('utf8');
+  const setting = isGitConfig(relative) ? changedProgram(earlier ?? '', text) : undefined;
+  if (setting === undefined) return undefined;
   return refusal(written, 'PROTECTED', {
     reason: `the setting ${setting}, because it decides which programs run`,
   });

@@ -82,6 +82,13 @@ function isNewRevert({ type, properties }: SessionEvent, reverted: Map<string | 
   return message !== undefined && message !== known;
 }
 
+/** opencode's own tools that change no file. A failure of Lookfirst does not stop them. */
+const HARMLESS = ['read', 'grep', 'glob', 'list', 'task', 'todowrite', 'todoread', 'webfetch', 'skill'];
+
+function isHarmless(input: unknown): boolean {
+  return HARMLESS.includes((input as ToolInput).tool);
+}
+
 /** Runs the hook script of the state folder this file was copied to, or the package it is part of. */
 function callHook(
   cwd: string,
@@ -93,12 +100,13 @@ function callHook(
   const [command, ...args] = existsSync(script)
     ? [script, ...flags]
     : ['node', join(here, 'bin', 'lookfirst.js'), 'hook', ...flags];
-  const precedesChange = event.hook === 'tool.execute.before';
+  const precedesChange = event.hook === 'tool.execute.before' && !isHarmless(event['input']);
   return new Promise((resolve) => {
-    const unanswered = (reason: string) => {
-      const deny = `Lookfirst did not answer (${reason}), so this call is refused. Ask the user to run \`lookfirst doctor\`.`;
-      resolve(precedesChange ? { deny } : {});
-    };
+    const denied = (deny: string) => resolve(precedesChange ? { deny } : {});
+    const unanswered = (reason: string) =>
+      denied(
+        `Lookfirst did not answer (${reason}), so this call is refused. Ask the user to run \`lookfirst doctor\`.`,
+      );
     const child = spawn(command ?? '', args, { cwd, stdio: ['pipe', 'pipe', 'pipe'] });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
@@ -107,7 +115,7 @@ function callHook(
     child.on('error', (error) => unanswered(error.message));
     child.stdin.on('error', () => undefined);
     child.on('close', (code) => {
-      if (code === 2) return resolve({ deny: Buffer.concat(err).toString('utf8').trim() });
+      if (code === 2) return denied(Buffer.concat(err).toString('utf8').trim());
       if (code !== 0) return unanswered(`exit ${code}`);
       const text = Buffer.concat(out).toString('utf8').trim();
       try {

@@ -1,3 +1,4 @@
+import { changesFiles } from '../dialect/calls/hosts/hosts.ts';
 import { errorText, Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { type HookAnswer, type HookEvent, type HookReply, type Host, SILENT } from './event.ts';
@@ -41,8 +42,14 @@ export async function answerHook(call: HookCall, respond: Respond): Promise<Hook
     const reply = bounded(await respond(host, event));
     return host.answer(reply, { eventName, kind: event.kind });
   } catch (error) {
-    return failed(call, describe(error), eventName);
+    const isHarmless = event.kind === 'before' && !changesFiles(host.name, event.tool);
+    return isHarmless ? ignored(describe(error)) : failed(call, describe(error), eventName);
   }
+}
+
+/** A failure that must not stop the host: nothing is changed without a check. */
+function ignored(reason: string): HookAnswer {
+  return { ...SILENT, stderr: `lookfirst: ${reason}; the host goes on\n` };
 }
 
 /**
@@ -68,7 +75,7 @@ function failed(call: HookCall, reason: string, eventName?: string): HookAnswer 
   const event = call.declaredEvent ?? eventName;
   // Without any name the event may be one that precedes a change.
   const precedesChange = event === undefined || event === '' || BEFORE_EVENTS.has(event);
-  if (!precedesChange) return { ...SILENT, stderr: `lookfirst: ${reason}; the host goes on\n` };
+  if (!precedesChange) return ignored(reason);
   const sentence = `Lookfirst could not check this call: ${reason}.`;
   if (call.onFailure === 'pass')
     return { ...SILENT, stderr: `${sentence} It passes unchecked because of --fail-open.\n` };

@@ -24,7 +24,7 @@ export async function before(
     return PASS;
   }
   const run = meaning.touches.find((touch) => touch.does === 'run');
-  if (run?.command === '') return incomprehensible(scene, event, 'run');
+  if (run?.unclear === true) return incomprehensible(scene, event, 'run');
   if (run !== undefined) return beforeCommand(scene, event, run);
   const intents = meaning.touches.flatMap((touch) => (touch.does === 'change' ? [touch.intent] : []));
   if (intents.length === 0) return meaning.unexplained ? incomprehensible(scene, event, 'overwrite') : PASS;

@@ -276,3 +276,21 @@ describe('a revert in opencode', () => {
     expect(hooks).toEqual(['event', 'tool.execute.before']);
   });
 });
+
+describe('the plugin of opencode, if Lookfirst fails', () => {
+  it.each(['exit 2', 'exit 1', 'echo no JSON'])('stops only tools that change files: %s', async (ending) => {
+    const bin = join(places.base, 'bin');
+    mkdirSync(bin);
+    copyFileSync(join(import.meta.dirname, '../../dist/opencode.js'), join(bin, 'lookfirst-opencode.mjs'));
+    const script = `#!/bin/sh\ncat > /dev/null\necho out of order >&2\n${ending}\n`;
+    writeFileSync(join(bin, 'lookfirst-hook'), script, { mode: 0o755 });
+    const { LookfirstPlugin } = await import(join(bin, 'lookfirst-opencode.mjs'));
+    const plugin = await LookfirstPlugin({ directory: places.root });
+    const before = (tool: string) =>
+      plugin['tool.execute.before']({ tool, sessionID: 's', callID: 'c' }, { args: {} });
+    await before('read');
+    await before('webfetch');
+    for (const tool of ['write', 'bash', 'my_tool'])
+      await expect(before(tool)).rejects.toThrow(/out of order|did not answer/);
+  });
+});

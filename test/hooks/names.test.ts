@@ -101,6 +101,27 @@ describe('an event that its client names badly', () => {
     },
   );
 
+  it('an empty input for a running process of Codex passes: it only waits', async () => {
+    const event = { hook_event_name: 'PreToolUse', tool_name: 'write_stdin', tool_input: { session_id: 1 } };
+    expect(await answer('codex', event)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+  });
+
+  it.each([
+    ['claude-code', 'Read', 0],
+    ['claude-code', 'mcp__lookfirst__read_file', 0],
+    ['claude-code', 'Unknown', 0],
+    ['claude-code', 'Write', 2],
+    ['claude-code', 'Bash', 2],
+    ['codex', 'update_plan', 0],
+    ['codex', 'apply_patch', 2],
+  ] as const)('a failure stops only tools that change files: %s %s', async (host, tool, exitCode) => {
+    writeFileSync(join(places.home, 'lookfirst.json'), '{');
+    const event = { hook_event_name: 'PreToolUse', tool_name: tool, tool_input: { file_path: 'a.txt' } };
+    const failed = await answer(host, event);
+    expect(failed).toMatchObject({ exitCode, stdout: '' });
+    expect(failed.stderr).toContain('[CONFIG_INVALID]');
+  });
+
   it.each([
     ['bash', '-lc', 'cd src && echo x > b.txt'],
     ['bash', '-lc', "sed -i 's/two/2/' src/b.txt"],

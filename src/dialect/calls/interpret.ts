@@ -49,7 +49,7 @@ export function touchesOf(rules: readonly Rule[], args: Arguments): Touch[] {
 }
 
 /** True if a rule may change files. */
-function mayChange({ does }: Rule): boolean {
+export function mayChange({ does }: Rule): boolean {
   return !['look', 'list', 'read', 'search', 'nothing'].includes(does);
 }
 
@@ -140,6 +140,7 @@ function runTouch(rule: Extract<Rule, { does: 'run' }>, scope: Arguments): RunTo
   const given = argumentIn(scope, rule.command);
   const list = Array.isArray(given) ? given : [];
   const words = list.every((word) => typeof word === 'string') ? list : [];
+  const isClear = typeof given === 'string' || words.length > 0 || rule.optional === true;
   const folder = rule.folder === undefined ? undefined : textIn(scope, rule.folder);
   return {
     does: 'run',
@@ -147,6 +148,7 @@ function runTouch(rule: Extract<Rule, { does: 'run' }>, scope: Arguments): RunTo
     ...(words.length === 0 ? {} : { words }),
     ...(folder === undefined ? {} : { folder }),
     ...(argumentIn(scope, rule.background) === true ? { background: true } : {}),
+    ...(isClear ? {} : { unclear: true }),
   };
 }
 

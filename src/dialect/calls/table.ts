@@ -111,6 +111,8 @@ export type Rule = RuleScope &
         readonly folder?: ArgumentName;
         /** A flag: the call returns before the command has ended. */
         readonly background?: ArgumentName;
+        /** A call without a command runs nothing. */
+        readonly optional?: true;
       }
     | { readonly does: 'unknown' | 'nothing' }
   );

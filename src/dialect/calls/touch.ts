@@ -31,6 +31,8 @@ export interface RunTouch {
   readonly folder?: string;
   /** The answer arrives before the command has ended. */
   readonly background?: true;
+  /** The call does not say which command it runs, in any form that is known. */
+  readonly unclear?: true;
 }
 
 /** Requested lines. Negative numbers count from the end (-1 is the last line); an undefined `to` means to the end. */

@@ -1,4 +1,4 @@
-import { type ForeignCall, type Interpretation, interpret } from '../interpret.ts';
+import { type ForeignCall, type Interpretation, interpret, mayChange } from '../interpret.ts';
 import type { HostTable, Rule } from '../table.ts';
 import {
   DELETE,
@@ -68,7 +68,7 @@ const CODEX: HostTable = {
     shell_command: SHELL,
     exec_command: SHELL,
     // Input for a running process, which may do anything with it.
-    write_stdin: [{ does: 'run', command: 'chars' }],
+    write_stdin: [{ does: 'run', command: 'chars', optional: true }],
     view_image: SHOW_IMAGE,
     update_plan: NO_RULE,
   },
@@ -269,4 +269,10 @@ export function interpretFor(host: HostTable | undefined, call: ForeignCall): In
   if (host !== undefined && Object.hasOwn(host.tools, name)) return interpret(call, host.tools[name]);
   const usual = usualRules(name);
   return usual === undefined ? interpret(call, undefined) : { ...interpret(call, usual), guessed: true };
+}
+
+/** True if a host's own tool changes files or runs commands. False for tools that are not in its table. */
+export function changesFiles(host: string, tool: string): boolean {
+  const tools = HOSTS.find(({ id }) => id === host)?.tools ?? {};
+  return Object.hasOwn(tools, tool) && tools[tool]?.some(mayChange) === true;
 }

@@ -286,11 +286,11 @@ describe('the plugin of opencode, if Lookfirst fails', () => {
     writeFileSync(join(bin, 'lookfirst-hook'), script, { mode: 0o755 });
     const { LookfirstPlugin } = await import(join(bin, 'lookfirst-opencode.mjs'));
     const plugin = await LookfirstPlugin({ directory: places.root });
-    const before = (tool: string) =>
+    const call = (tool: string) =>
       plugin['tool.execute.before']({ tool, sessionID: 's', callID: 'c' }, { args: {} });
-    await before('read');
-    await before('webfetch');
+    await call('read');
+    await call('webfetch');
     for (const tool of ['write', 'bash', 'my_tool'])
-      await expect(before(tool)).rejects.toThrow(/out of order|did not answer/);
+      await expect(call(tool)).rejects.toThrow(/out of order|did not answer/);
   });
 });

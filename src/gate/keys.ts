@@ -3,7 +3,7 @@ import type { PendingChange } from '../model/entry.ts';
 import { nothingChanged } from '../model/fault.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Sighting } from '../model/sighting.ts';
-import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { Basis } from '../store/store.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { settleLeft } from './recover.ts';
@@ -167,7 +167,7 @@ export function missingFolder(located: Located): string | undefined {
 
 function twice({ path, change }: Pick<Touched, 'path' | 'change'>, reason: string): Refusal {
   const action = change.kind === 'write' ? 'overwrite' : change.kind;
-  return { code: 'INVALID_ARGUMENT', action, path, next: 'fix_argument', detail: { reason } };
+  return invalidArgument(action, path, reason);
 }
 
 /**

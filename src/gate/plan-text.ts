@@ -3,7 +3,7 @@ import type { LineRange } from '../model/coverage.ts';
 import type { Edit } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import type { MatchTier } from '../model/results.ts';
-import type { Action, Refusal, RefusalDetail } from '../model/verdict.ts';
+import { type Action, invalidArgument, type Refusal, type RefusalDetail } from '../model/verdict.ts';
 import type { LineChange } from '../text/carry.ts';
 import { type Change, insertAfterLine } from '../text/change.ts';
 import { type DecodedText, decodeText, encodeText } from '../text/decode.ts';
@@ -199,23 +199,20 @@ export function planRefusal(failure: PlanFailure, action: Action, path: string):
     case 'not-text':
       return { code: 'NOT_TEXT', action, path, next: 'other_tool' };
     case 'not-encodable':
-      return invalid(
+      return invalidArgument(
         action,
         path,
         `the text has characters that the file's encoding (${failure.encoding}) lacks`,
       );
     case 'no-such-line':
-      return invalid(action, path, 'after_line is past the end of the file');
+      return invalidArgument(action, path, 'after_line is past the end of the file');
     case 'empty-anchor':
-      return {
-        ...invalid(action, path, 'old_string is empty'),
-        detail: { reason: 'old_string is empty', index: failure.index },
-      };
+      return invalidEdit(action, path, { reason: 'old_string is empty', index: failure.index });
     case 'same':
-      return {
-        ...invalid(action, path, ''),
-        detail: { reason: 'old_string and new_string are the same', index: failure.index },
-      };
+      return invalidEdit(action, path, {
+        reason: 'old_string and new_string are the same',
+        index: failure.index,
+      });
     case 'too-large':
       return { code: 'TOO_LARGE', action, path, next: 'use_edit', detail: { index: failure.index } };
     case 'ambiguous': {
@@ -232,14 +229,14 @@ export function planRefusal(failure: PlanFailure, action: Action, path: string):
   }
 }
 
+function invalidEdit(action: Action, path: string, detail: { reason: string; index: number }): Refusal {
+  return { ...invalidArgument(action, path, detail.reason), detail };
+}
+
 function quoted({ shown, difference, anchor }: Nearest): RefusalDetail {
   return {
     nearest: shown,
     ...(difference === undefined ? {} : { difference }),
     ...(anchor === undefined ? {} : { anchor }),
   };
-}
-
-function invalid(action: Action, path: string, reason: string): Refusal {
-  return { code: 'INVALID_ARGUMENT', action, path, next: 'fix_argument', detail: { reason } };
 }

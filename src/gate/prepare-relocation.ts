@@ -7,7 +7,7 @@ import type { FileIntent } from '../model/intent.ts';
 import { isBelow, type ResolvedPath } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { type Sighting, showsAll } from '../model/sighting.ts';
-import type { Refusal } from '../model/verdict.ts';
+import { invalidArgument, type Refusal } from '../model/verdict.ts';
 import { type Relocation, routeOf, type Traffic } from './keys.ts';
 import { type LookedFile, look } from './look.ts';
 import { prepareText } from './prepare-edit.ts';
@@ -64,7 +64,7 @@ async function contentOf(
     const verdict = judge(view.facts, world.policy);
     if (verdict.outcome === 'refuse') return notPrepared(verdict.refusal);
     if (!view.located.exists) return notPrepared({ code: 'NOT_FOUND', action: 'move', path, next: 'list' });
-    if (!view.located.stats.isFile()) return notPrepared(invalid(path, ONLY_FILES));
+    if (!view.located.stats.isFile()) return notPrepared(invalidArgument('move', path, ONLY_FILES));
     const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes };
     const before = await readSnapshot(view.located.place, limits);
     if ('problem' in before) return notPrepared(unverifiable(path));
@@ -140,8 +140,9 @@ function whyBlocked(
   { path, located }: LookedFile,
   { change, content, to }: { change: Relocation; content: Content; to: string },
 ): Refusal | undefined {
-  if (path.key === content.path.key) return invalid(to, 'source and destination are the same');
-  if (isBelow(path.key, content.path.key)) return invalid(to, 'one path lies in the other');
+  if (path.key === content.path.key)
+    return invalidArgument('move', to, 'source and destination are the same');
+  if (isBelow(path.key, content.path.key)) return invalidArgument('move', to, 'one path lies in the other');
   const makesParents = change.kind === 'edit' || change.makeParents !== false;
   if (!located.exists)
     return makesParents || located.missing.length === 1
@@ -149,11 +150,7 @@ function whyBlocked(
       : { code: 'NOT_FOUND', action: 'move', path: to, next: 'other_path' };
   if (change.kind === 'move' && change.overwrite === false)
     return { code: 'ALREADY_EXISTS', action: 'move', path: to, next: 'other_path' };
-  return located.stats.isFile() ? undefined : invalid(to, ONLY_FILES);
-}
-
-function invalid(path: string, reason: string): Refusal {
-  return { code: 'INVALID_ARGUMENT', action: 'move', path, next: 'fix_argument', detail: { reason } };
+  return located.stats.isFile() ? undefined : invalidArgument('move', to, ONLY_FILES);
 }
 
 interface RelocationParts {

@@ -5,7 +5,7 @@ import { WHOLE } from '../model/coverage.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
-import type { Refusal } from '../model/verdict.ts';
+import { invalidArgument, type Refusal } from '../model/verdict.ts';
 import { bytesInFormOf, looksBinary } from '../text/decode.ts';
 import { countLines, lineCount } from '../text/lines.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
@@ -133,6 +133,5 @@ function linesOf({ text, bytes }: Authored): number {
 
 function malformed({ facts: { path }, located }: LookedFile): Refusal {
   const action = located.exists ? 'overwrite' : 'create';
-  const detail = { reason: 'the content contains half of a surrogate pair' };
-  return { code: 'INVALID_ARGUMENT', action, path, next: 'fix_argument', detail };
+  return invalidArgument(action, path, 'the content contains half of a surrogate pair');
 }

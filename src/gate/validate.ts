@@ -14,7 +14,7 @@ import {
   TEXT,
   variantOf,
 } from '../model/shape.ts';
-import type { Action, Refusal } from '../model/verdict.ts';
+import { type Action, invalidArgument, type Refusal } from '../model/verdict.ts';
 
 /** The action that a refusal names, by kind of change. */
 const ACTIONS: Readonly<Record<string, Action>> = {
@@ -186,13 +186,8 @@ function mismatchIn(shape: Shape, value: unknown, words: MismatchWords): string 
 function invalid(change: unknown, reason: string): Refusal {
   const { kind, path, source } = isRecord(change) ? change : {};
   const given = path ?? source;
-  return {
-    code: 'INVALID_ARGUMENT',
-    action: (typeof kind === 'string' && Object.hasOwn(ACTIONS, kind) ? ACTIONS[kind] : undefined) ?? 'edit',
-    path: typeof given === 'string' ? given : '',
-    next: 'fix_argument',
-    detail: { reason },
-  };
+  const action = typeof kind === 'string' && Object.hasOwn(ACTIONS, kind) ? ACTIONS[kind] : undefined;
+  return invalidArgument(action ?? 'edit', typeof given === 'string' ? given : '', reason);
 }
 
 function isRange(value: unknown): boolean {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
-import type { Refusal } from '../model/verdict.ts';
+import { invalidArgument, type Refusal } from '../model/verdict.ts';
 import { beforeCommand } from './command.ts';
 import type { HookEvent, HookReply, ToolCall } from './event.ts';
 import { guardRefusal } from './operator.ts';
@@ -89,14 +89,7 @@ async function observed(
 function incomprehensible(scene: Scene, { tool }: ToolCall, action: 'overwrite' | 'run'): HookReply {
   const what = action === 'run' ? 'which command it runs' : 'which file it changes';
   const reason = `the input of ${tool} does not say ${what}`;
-  const denial = denied(scene, {
-    code: 'INVALID_ARGUMENT',
-    action,
-    path: tool,
-    next: 'fix_argument',
-    detail: { reason },
-  });
-  return denial ?? PASS;
+  return denied(scene, invalidArgument(action, tool, reason)) ?? PASS;
 }
 
 interface Sorted {

@@ -177,3 +177,8 @@ export type Outcome<T> = ({ readonly ok: true } & T) | Refused;
 export function refused(refusal: Refusal): Refused {
   return { ok: false, refusal };
 }
+
+/** The refusal of an argument that no file could make valid. */
+export function invalidArgument(action: Action, path: string, reason: string): Refusal {
+  return { code: 'INVALID_ARGUMENT', action, path, next: 'fix_argument', detail: { reason } };
+}

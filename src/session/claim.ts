@@ -5,7 +5,7 @@ import type { Claim, ClaimMark, ClaimOptions } from '../model/claim.ts';
 import type { NewEntry } from '../model/entry.ts';
 import { isWithin } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
-import { type Outcome, refused } from '../model/verdict.ts';
+import { invalidArgument, type Outcome, refused } from '../model/verdict.ts';
 
 const DEFAULT_MS = 60 * 60_000;
 const MAX_MS = 24 * 60 * 60_000;
@@ -27,7 +27,7 @@ export async function claim(
   const found = targetOf(world, target);
   if (!found.ok) return found;
   if (!Number.isInteger(forMs) || forMs < 1 || forMs > MAX_MS)
-    return refused(invalid(target, `a claim lasts from 1 ms to 24 hours, not ${forMs}`));
+    return refused(invalidArgument('call', target, `a claim lasts from 1 ms to 24 hours, not ${forMs}`));
   const id = `k${randomBytes(4).toString('hex')}`;
   const { glob, ...place } = found.target;
   const untilMs = world.now() + forMs;
@@ -102,9 +102,10 @@ function releaseWrites(world: World, session: string): { readonly entries?: read
 }
 
 function targetOf(world: World, target: string): Outcome<{ readonly target: Target }> {
-  if (target === '') return refused(invalid(target, 'name a path or a glob'));
+  if (target === '') return refused(invalidArgument('call', target, 'name a path or a glob'));
   if (/[*?[\]{}]/.test(target)) {
-    if (target.length > MAX_GLOB_CHARS) return refused(invalid(target.slice(0, 80), 'the glob is too long'));
+    if (target.length > MAX_GLOB_CHARS)
+      return refused(invalidArgument('call', target.slice(0, 80), 'the glob is too long'));
     return { ok: true, target: { root: world.workspace.roots[0] ?? '', glob: target } };
   }
   const resolved = world.workspace.resolve(target, 'status');
@@ -120,14 +121,4 @@ async function othersOn(world: World, { session }: Ledger, { key, glob }: Target
   return (await world.claims.inFamily())
     .filter((each) => each.session !== session)
     .filter((each) => (each.key === undefined ? each.glob === glob : isNear(each.key)));
-}
-
-function invalid(path: string, reason: string) {
-  return {
-    code: 'INVALID_ARGUMENT',
-    action: 'call',
-    path,
-    next: 'fix_argument',
-    detail: { reason },
-  } as const;
 }

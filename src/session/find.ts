@@ -13,7 +13,7 @@ import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import type { FindResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
-import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -31,9 +31,9 @@ export async function findFiles(
 ): Promise<Outcome<FindResult>> {
   const { path = '.', limit = DEFAULT_LIMIT } = options;
   const reason = whyUnusable('pattern', pattern);
-  if (reason !== undefined) return refused(invalidSearch(path, reason));
+  if (reason !== undefined) return refused(invalidArgument('search', path, reason));
   const glob = readGlob(pattern);
-  if ('problem' in glob) return refused(invalidSearch(path, glob.problem));
+  if ('problem' in glob) return refused(invalidArgument('search', path, glob.problem));
   const opened = openBase(world.workspace, path, glob.base);
   if (!opened.ok) return opened;
   const { target } = opened;
@@ -180,13 +180,13 @@ function isNothing({ code }: Refusal): boolean {
   return code === 'NOT_FOUND' || code === 'NOT_A_FILE';
 }
 
-export function invalidSearch(path: string, reason: string): Refusal {
-  return { code: 'INVALID_ARGUMENT', action: 'search', path, next: 'fix_argument', detail: { reason } };
-}
-
 /** The refusal for a search that ran out of time before its first hit. */
 export function tooLong(path: string): Refusal {
-  return invalidSearch(path, 'nothing was found before the search took too long; name a smaller folder');
+  return invalidArgument(
+    'search',
+    path,
+    'nothing was found before the search took too long; name a smaller folder',
+  );
 }
 
 /** The reason a text cannot be passed to ripgrep, or undefined if it can. */

@@ -39,7 +39,7 @@ import type {
   WriteOptions,
 } from '../model/session.ts';
 import { showsAll } from '../model/sighting.ts';
-import { type Outcome, refused } from '../model/verdict.ts';
+import { invalidArgument, type Outcome, refused } from '../model/verdict.ts';
 import { parsePatch } from '../text/patch/parse.ts';
 import { isSecretPath } from '../text/secrets.ts';
 import { shownBefore } from '../text/shown-before.ts';
@@ -114,11 +114,8 @@ export class GatedSession extends LookingSession implements Session {
         options,
       );
     }
-    return this.called(options, () => {
-      const detail = { reason: parsed.reason };
-      const about = { code: 'INVALID_ARGUMENT', action: 'edit', path: '', next: 'fix_argument' } as const;
-      return this.noted(refused({ ...about, detail }));
-    });
+    const { reason } = parsed;
+    return this.called(options, () => this.noted(refused(invalidArgument('edit', '', reason))));
   }
 
   delete(path: string, options: DeleteOptions = {}): Promise<Outcome<ChangeResult>> {

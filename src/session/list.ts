@@ -11,7 +11,7 @@ import type { FileKind, PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { ListedEntry, ListResult } from '../model/results.ts';
 import type { ListOptions } from '../model/session.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
-import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { absenceOf } from '../workspace/workspace.ts';
 
 const DEFAULT_LIMIT = 1000;
@@ -28,7 +28,7 @@ export async function listFolder(
   options.signal?.throwIfAborted();
   const { depth = 1, limit = DEFAULT_LIMIT } = options;
   const reason = whyContradictory({ ...options, depth });
-  if (reason !== undefined) return refused(invalid(path, reason));
+  if (reason !== undefined) return refused(invalidArgument('list', path, reason));
   const outcome = world.workspace.locate(path, 'list');
   if (!outcome.ok) return outcome;
   const { located } = outcome;
@@ -67,10 +67,6 @@ async function isListed(ledger: Ledger, key: string): Promise<boolean> {
 function notAFolder(path: string, kind: FileKind): Refusal {
   const next = kind === 'file' ? 'read' : 'other_path';
   return { code: 'NOT_A_FILE', action: 'list', path, next, detail: { kind } };
-}
-
-function invalid(path: string, reason: string): Refusal {
-  return { code: 'INVALID_ARGUMENT', action: 'list', path, next: 'fix_argument', detail: { reason } };
 }
 
 interface Bounds {

@@ -7,7 +7,7 @@ import type { LineRange } from '../model/coverage.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
-import { type Outcome, refused } from '../model/verdict.ts';
+import { invalidArgument, type Outcome, refused } from '../model/verdict.ts';
 import { decodeText, hasNul } from '../text/decode.ts';
 import {
   clampLine,
@@ -147,13 +147,7 @@ export async function readOutput(
   const from = options.last === undefined ? (options.offset ?? 1) : Math.max(1, lines.length - limit + 1);
   if (from < 1 || (from > lines.length && lines.length > 0)) {
     const reason = `offset ${from} is past the end (${lines.length} lines)`;
-    return refused({
-      code: 'INVALID_ARGUMENT',
-      action: 'read',
-      path,
-      next: 'fix_argument',
-      detail: { reason },
-    });
+    return refused(invalidArgument('read', path, reason));
   }
   const shown = lines.slice(from - 1, from - 1 + limit);
   const clamped = shown.flatMap((line, index) => (line.length > maxLineChars ? [from + index] : []));

@@ -5,12 +5,12 @@ import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerpri
 import { defined } from '../model/record.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
-import type { Refusal } from '../model/verdict.ts';
+import { invalidArgument, type Refusal } from '../model/verdict.ts';
 import { hasNul } from '../text/decode.ts';
 import { clampLine, withoutEnding } from '../text/lines.ts';
 import { isSecretPath, mayHoldSecret } from '../text/secrets.ts';
 import { lazily } from './masked-text.ts';
-import { invalid, type OpenRead, rangeOf, type Shown, unreadableRefusal } from './reading.ts';
+import { type OpenRead, rangeOf, type Shown, unreadableRefusal } from './reading.ts';
 
 const MAX_PAGE_ENDS = 100;
 
@@ -37,8 +37,9 @@ export async function readHuge(reading: OpenRead): Promise<Shown | Refusal> {
   if ('problem' in page) return unreadableRefusal(reading.path, page);
   if (page.lines.length === 0 && page.gaveUp) return outOfTime(reading);
   if (page.lines.length === 0) {
-    return invalid(
-      reading,
+    return invalidArgument(
+      'read',
+      reading.path,
       `offset ${range.from} is past the end: the file has ${page.totalLines ?? 0} lines`,
     );
   }

@@ -11,7 +11,7 @@ import type { FileKind } from '../model/path.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { Outcome, Refusal, RefusalDetail } from '../model/verdict.ts';
+import { invalidArgument, type Outcome, type Refusal, type RefusalDetail } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
 
 /** The end of the last page of each huge file, so that the next page need not count lines from the top. */
@@ -49,34 +49,28 @@ export interface Shown {
 export function rangeOf(reading: OpenRead, totalLines: number | undefined): LineRange | Refusal {
   const { last } = reading.options;
   if (last !== undefined && (reading.options.offset !== undefined || reading.options.limit !== undefined))
-    return invalid(reading, 'the last lines are asked for without offset and limit');
+    return invalidArgument('read', reading.path, 'the last lines are asked for without offset and limit');
   if (last !== undefined && totalLines !== undefined) return lastLines(reading, last, totalLines);
   const { offset = 1, limit = reading.world.policy.maxReadLines } = reading.options;
   if (!Number.isInteger(offset) || offset < 1)
-    return invalid(reading, `offset must be a line number from 1 on, not ${offset}`);
+    return invalidArgument('read', reading.path, `offset must be a line number from 1 on, not ${offset}`);
   if (!Number.isInteger(limit) || limit < 1)
-    return invalid(reading, `limit must be a number of lines from 1 on, not ${limit}`);
+    return invalidArgument('read', reading.path, `limit must be a number of lines from 1 on, not ${limit}`);
   if (totalLines === undefined) return { from: offset, to: offset + limit - 1 };
   if (offset > Math.max(totalLines, 1)) {
-    return invalid(reading, `offset ${offset} is past the end: the file has ${totalLines} lines`);
+    return invalidArgument(
+      'read',
+      reading.path,
+      `offset ${offset} is past the end: the file has ${totalLines} lines`,
+    );
   }
   return { from: offset, to: Math.min(offset + limit - 1, totalLines) };
 }
 
 function lastLines(reading: OpenRead, last: number, totalLines: number): LineRange | Refusal {
   if (!Number.isInteger(last) || last < 1)
-    return invalid(reading, `the number of last lines must be 1 or more, not ${last}`);
+    return invalidArgument('read', reading.path, `the number of last lines must be 1 or more, not ${last}`);
   return { from: Math.max(1, totalLines - last + 1), to: totalLines };
-}
-
-export function invalid(reading: Pick<OpenRead, 'path'>, reason: string): Refusal {
-  return {
-    code: 'INVALID_ARGUMENT',
-    action: 'read',
-    path: reading.path,
-    next: 'fix_argument',
-    detail: { reason },
-  };
 }
 
 /** Completes the result of a read from the `known` sighting: whether the whole file was seen, and its revision. */

@@ -7,7 +7,7 @@ import { errnoOf, Fault } from '../model/fault.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { CommandOutput, RunResult } from '../model/results.ts';
 import type { Command, KeptCommand, RunOptions } from '../model/session.ts';
-import { type Outcome, type Refusal, type Refused, refused } from '../model/verdict.ts';
+import { invalidArgument, type Outcome, type Refusal, type Refused, refused } from '../model/verdict.ts';
 import type { ShownOutput } from '../process/kept-output.ts';
 import { keepLayer, type Layer, removeLayer } from '../process/layer.ts';
 import type { Probe } from '../process/probe.ts';
@@ -187,14 +187,7 @@ function folderAt(world: World, { cwd: given, profile }: RunOptions): Outcome<{ 
   const { located } = outcome;
   located.place.dir.close();
   if (located.exists && located.stats.isDirectory()) return { ok: true, path: located.place.path.absolute };
-  const detail = { reason: 'cwd must be a folder' };
-  return refused({
-    code: 'INVALID_ARGUMENT',
-    action: 'run',
-    path: given ?? '',
-    next: 'fix_argument',
-    detail,
-  });
+  return refused(invalidArgument('run', given ?? '', 'cwd must be a folder'));
 }
 
 /** Outer roots first: a root inside another one is mounted over it. */

@@ -4,17 +4,9 @@ import { OpenedFiles, RipgrepRecords } from '../disk/ripgrep-records.ts';
 import { Fault } from '../model/fault.ts';
 import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
-import { type Outcome, type Refused, refused } from '../model/verdict.ts';
+import { invalidArgument, type Outcome, type Refused, refused } from '../model/verdict.ts';
 import { isSecretPath, masked } from '../text/secrets.ts';
-import {
-  invalidSearch,
-  openBase,
-  runLimits,
-  type SearchTarget,
-  type SearchWorld,
-  tooLong,
-  whyUnusable,
-} from './find.ts';
+import { openBase, runLimits, type SearchTarget, type SearchWorld, tooLong, whyUnusable } from './find.ts';
 import { unreadableRefusal } from './reading.ts';
 import { type HitReader, hitReader } from './search-hits.ts';
 
@@ -42,11 +34,11 @@ export async function searchText(
 ): Promise<Outcome<SearchResult>> {
   const { path = '.' } = options;
   const reason = whyInvalid(pattern, options);
-  if (reason !== undefined) return refused(invalidSearch(path, reason));
+  if (reason !== undefined) return refused(invalidArgument('search', path, reason));
   const glob = options.glob === undefined ? EVERY_FILE : readGlob(options.glob);
-  if ('problem' in glob) return refused(invalidSearch(path, glob.problem));
+  if ('problem' in glob) return refused(invalidArgument('search', path, glob.problem));
   const kept = options.exclude === undefined ? EVERY_FILE : readGlob(`!${options.exclude}`);
-  if ('problem' in kept) return refused(invalidSearch(path, kept.problem));
+  if ('problem' in kept) return refused(invalidArgument('search', path, kept.problem));
   const opened = openBase(world.workspace, path, glob.base);
   if (!opened.ok) return opened;
   const { target } = opened;
@@ -237,7 +229,11 @@ function whyFailed(search: Search, { how, complaint }: RipgrepEnd): Refused | un
   if (!/regex/.test(complaint)) throw failure({ complaint });
   const message = complaint.replace(/^rg: /, '').split(/\n\s*\n/)[0] ?? '';
   return refused(
-    invalidSearch(search.path, `the pattern cannot be used: ${message.replace(/\s+/g, ' ').trim()}`),
+    invalidArgument(
+      'search',
+      search.path,
+      `the pattern cannot be used: ${message.replace(/\s+/g, ' ').trim()}`,
+    ),
   );
 }
 

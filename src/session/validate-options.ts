@@ -13,7 +13,7 @@ import {
   type Shape,
   TEXT,
 } from '../model/shape.ts';
-import type { Action, Refusal } from '../model/verdict.ts';
+import { type Action, invalidArgument, type Refusal } from '../model/verdict.ts';
 
 /** The operations that take options and do not become an intent. */
 type Optioned = 'read' | 'list' | 'find' | 'search' | 'undo' | 'run' | 'call';
@@ -111,13 +111,7 @@ export function validateOptions(
   if (mismatch === undefined) return undefined;
   const reason = mismatchText(mismatch, { noun: 'option', whole: 'the options' });
   const given = typeof path === 'string' ? path : '';
-  return {
-    code: 'INVALID_ARGUMENT',
-    action: ACTIONS[of],
-    path: given,
-    next: 'fix_argument',
-    detail: { reason },
-  };
+  return invalidArgument(ACTIONS[of], given, reason);
 }
 
 /** The refusal for an undo in a read-only session, which changes nothing. A preview of an undo is allowed. */
@@ -133,6 +127,5 @@ export function validateCommand(command: unknown): Refusal | undefined {
   const isList = Array.isArray(command) && command.length > 0 && command.every(isText);
   const isKept = isRecord(command) && isText(command['kept']);
   if (isLine || isList || isKept) return undefined;
-  const detail = { reason: 'the command must be a text that is not empty, or a list of texts' };
-  return { code: 'INVALID_ARGUMENT', action: 'run', path: '', next: 'fix_argument', detail };
+  return invalidArgument('run', '', 'the command must be a text that is not empty, or a list of texts');
 }

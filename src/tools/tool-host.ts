@@ -9,7 +9,7 @@ import { toJsonSchema } from '../model/json-schema.ts';
 import { nearestName } from '../model/nearest-name.ts';
 import type { PresetName } from '../model/policy.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
-import type { Refusal } from '../model/verdict.ts';
+import { invalidArgument } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import { refusalOutcome } from '../report/json.ts';
 import { inTermsOf } from '../report/tool-names.ts';
@@ -280,13 +280,7 @@ export function callTool(call: Call, dialect: Dialect, performing: PerformOption
 
 /** Refuses invalid arguments. The refusal has no path, because it concerns the call, not a file. */
 export function refuseArguments(tool: string, reason: string, context: RenderContext): ToolAnswer {
-  const refusal: Refusal = {
-    code: 'INVALID_ARGUMENT',
-    action: 'call',
-    path: '',
-    next: 'fix_argument',
-    detail: { reason },
-  };
+  const refusal = invalidArgument('call', '', reason);
   return { ok: false, text: explain({ ...refusal, path: tool }, context), outcome: refusalOutcome(refusal) };
 }
 

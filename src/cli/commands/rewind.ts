@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { invalidArgument } from '../../model/verdict.ts';
 import { Records } from '../../records/records.ts';
 import { gitLeftAlone, rewindJob } from '../../records/rewind.ts';
 import { Scope } from '../../records/scope.ts';
@@ -154,9 +155,8 @@ async function tellAmbiguous(
 ): Promise<ExitCode> {
   const sessions = [...new Set(turns.map(({ session }) => session))].slice(0, MAX_NAMED).join(', ');
   const reason = `several turns are named ${name}, of the sessions ${sessions}`;
-  const refusal = { code: 'INVALID_ARGUMENT', action: 'status', path: '', next: 'fix_argument' } as const;
   const hint = 'Nothing was changed. Name the turn by its id, and its session with --session.';
-  await tellRefusal(cli, { ...refusal, detail: { reason } }, { json: flags.json, hint });
+  await tellRefusal(cli, invalidArgument('status', '', reason), { json: flags.json, hint });
   return EXIT.refused;
 }
 

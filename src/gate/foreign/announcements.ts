@@ -7,7 +7,13 @@ import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { AnnounceOptions, ChangeEnding, CommandOptions } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { type Outcome, type Refusal, type RefusalCode, refused } from '../../model/verdict.ts';
+import {
+  invalidArgument,
+  type Outcome,
+  type Refusal,
+  type RefusalCode,
+  refused,
+} from '../../model/verdict.ts';
 import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type ClaimNotice, withClaimNotices } from '../claims.ts';
@@ -325,7 +331,9 @@ export class Announcements {
     const mine = pending?.foreign !== undefined && pending.entry.session === ledger.session;
     if (pending === undefined || !mine) return this.#settledAlready(change);
     if (pending.foreign?.hold === 'lock' && (await world.isAlive(pending.owner)))
-      return refused(notSettled(change, 'the process that announced it still runs and must settle it'));
+      return refused(
+        invalidArgument('status', change, 'the process that announced it still runs and must settle it'),
+      );
     const settled = await this.#locked(pending, async () => {
       // Another process may have settled the change first.
       if ((await world.store.pending({ change })).length === 0) return [];
@@ -342,7 +350,11 @@ export class Announcements {
     const found = await world.store.entries({ change, session: ledger.session, limit: 1 });
     if (found.length > 0) return { ok: true, notices: [] };
     return refused(
-      notSettled(change, 'this session has announced no such change, or it was settled without an effect'),
+      invalidArgument(
+        'status',
+        change,
+        'this session has announced no such change, or it was settled without an effect',
+      ),
     );
   }
 
@@ -367,14 +379,4 @@ function busy(intents: readonly ForeignIntent[]): Refusal {
   const [first] = intents;
   const path = first === undefined ? '' : first.kind === 'move' ? first.destination : first.path;
   return { code: 'BUSY', action: 'overwrite', path, next: 'retry_later' };
-}
-
-function notSettled(change: string, reason: string): Refusal {
-  return {
-    code: 'INVALID_ARGUMENT',
-    action: 'status',
-    path: change,
-    next: 'fix_argument',
-    detail: { reason },
-  };
 }

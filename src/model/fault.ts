@@ -63,6 +63,9 @@ export function isTaken(error: unknown): boolean {
   return errnoOf(error) === 'EEXIST';
 }
 
+/** What a user can do if the state folder cannot be written. */
+export const HOME_CURE = 'set LOOKFIRST_HOME to a folder that this user may write';
+
 /** The message of any thrown value. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,5 +1,6 @@
 import { accessSync, constants, mkdirSync, readFileSync, statfsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { errnoOf, HOME_CURE } from '../model/fault.ts';
 import { makeLayer, removeLayer, upperFolder } from './layer.ts';
 import { type AttributeReader, layerEntries } from './layer-entries.ts';
 import { findPerl, PERL } from './perl/perl-sandbox.ts';
@@ -52,6 +53,20 @@ export async function probe(options: ProbeOptions): Promise<Probe> {
   }
   const programs = findAll(options);
   if ('missing' in programs) return programs;
+  try {
+    return await tryAll(programs, options, attributes);
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === undefined) throw error;
+    return no(`the state folder ${options.home} cannot be written (${errno})`, HOME_CURE);
+  }
+}
+
+async function tryAll(
+  programs: Programs,
+  options: ProbeOptions,
+  attributes: AttributeReader,
+): Promise<Probe> {
   const failures: string[] = [];
   for (const namespace of options.uid === 0 ? (['root', 'user'] as const) : (['user'] as const)) {
     for (const perl of programs.perl === undefined ? [undefined] : [programs.perl, undefined]) {

@@ -17,6 +17,20 @@ describe('the probe', () => {
     expect(probe).toMatchObject({ ok: false, missing: expect.stringContaining('attributes') });
   });
 
+  it.skipIf(here === undefined)(
+    'reports a state folder that cannot be written, and names a way out',
+    async () => {
+      const home = join(at.home, 'a-file', 'state');
+      writeFileSync(join(at.home, 'a-file'), '');
+      const probe = await new Processes({ home, env: process.env, attributes }).probe();
+      expect(probe).toEqual({
+        ok: false,
+        missing: `the state folder ${home} cannot be written (ENOTDIR)`,
+        cure: 'set LOOKFIRST_HOME to a folder that this user may write',
+      });
+    },
+  );
+
   it('leaves no files behind', async () => {
     const processes = at.processes();
     expect(await processes.probe()).toBe(await processes.probe());

@@ -9,7 +9,7 @@ import { Claims } from '../gate/claims.ts';
 import { noteOwnLateWrites } from '../gate/late-writes.ts';
 import { recoverWorld } from '../gate/recover.ts';
 import type { World } from '../gate/world.ts';
-import { errnoOf, Fault } from '../model/fault.ts';
+import { errnoOf, Fault, HOME_CURE } from '../model/fault.ts';
 import { isWithin, type PinnedDirectory } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import { commonGitFolder } from '../process/git.ts';
@@ -192,7 +192,7 @@ async function closeAll(opened: readonly CloseStep[]): Promise<void> {
 function stateFault(error: unknown, home: string): unknown {
   const errno = errnoOf(error);
   if (error instanceof Fault || errno === undefined) return error;
-  const message = `the state folder cannot be used: ${home} (${errno})`;
+  const message = `the state folder cannot be used: ${home} (${errno}); ${HOME_CURE}`;
   return new Fault('STORE_FAILED', message, { cause: error, path: home, reason: errno });
 }
 

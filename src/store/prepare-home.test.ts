@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { asNobody } from '../../test/support/nobody.ts';
 import { scratch } from '../../test/support/tree.ts';
 import { prepareHome } from './prepare-home.ts';
 
@@ -19,6 +20,16 @@ describe('prepareHome', () => {
   it('makes a folder that only its user can read', () => {
     const path = join(scratch().base, 'not', 'yet');
     expect(modeOf(prepareHome(path))).toBe(0o700);
+  });
+
+  it('names a way out if the folder belongs to another user', () => {
+    const { base } = scratch();
+    // Without write permission for its own user, who may be running this test.
+    chmodSync(base, 0o555);
+    expect(() => asNobody(() => prepareHome(join(base, 'state')))).toThrow(
+      /^the state folder cannot be used: .*EACCES.*; set LOOKFIRST_HOME to a folder that this user may write$/,
+    );
+    chmodSync(base, 0o700);
   });
 
   it.each([['state'], ['./state'], [''], [5]])('refuses %j, which is not an absolute path', (path) => {

@@ -12,7 +12,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
-import { errnoOf, errorText, Fault, isMissing, isTaken } from '../model/fault.ts';
+import { errnoOf, errorText, Fault, HOME_CURE, isMissing, isTaken } from '../model/fault.ts';
 
 /** Ignores the group: most systems give each user a private group, for which folders are writable by default. */
 const WRITABLE_BY_OTHERS = 0o002;
@@ -37,7 +37,7 @@ export function prepareHome(path: string): string {
     makePrivate(canonical);
     return canonical;
   } catch (error) {
-    const message = `the state folder cannot be used: ${path} (${errorText(error)})`;
+    const message = `the state folder cannot be used: ${path} (${errorText(error)}); ${HOME_CURE}`;
     throw new Fault('STORE_FAILED', message, { cause: error, path });
   }
 }
@@ -48,7 +48,7 @@ function makePrivate(folder: string): void {
   if ((mode & OPEN_TO_OTHERS) === 0) return;
   if (readdirSync(folder).every((name) => OWN_NAMES.test(name))) chmodSync(folder, 0o700);
   else if ((mode & WRITABLE_BY_OTHERS) !== 0)
-    throw new Error('other users may write to it, and it contains other files: choose a separate folder');
+    throw new Error('other users may write to it, and it contains other files');
 }
 
 /**

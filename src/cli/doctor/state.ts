@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { errorText } from '../../model/fault.ts';
+import { errorText, HOME_CURE } from '../../model/fault.ts';
 import {
   exchangeFiles,
   type FolderHealth,
@@ -46,7 +46,7 @@ export function checkHome(cli: Cli, flags: StateFlags): DoctorCheck[] {
 
 function checkHomeFolder(cli: Cli, home: string): DoctorCheck[] {
   const { exists, writable, isPrivate, freeBytes, setAside } = homeHealth(home);
-  if (!writable) return [fail(HOME, `${home} cannot be written`)];
+  if (!writable) return [fail(HOME, `${home} cannot be written; ${HOME_CURE}`)];
   const there = exists ? '' : ' (created at the first start)';
   const checks = [ok(HOME, `${home}${there}, ${byteSize(freeBytes)} free`)];
   if (!isPrivate)

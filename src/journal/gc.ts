@@ -245,10 +245,10 @@ async function imagesSeen(store: Store): Promise<ReadonlySet<string>> {
 const AT_ONCE = 64;
 
 /** Sessions with everything they have seen. */
-async function* sightingsOf(
+export async function* sightingsOf<T extends SessionRecord>(
   store: Store,
-  records: readonly SessionRecord[],
-): AsyncGenerator<{ readonly record: SessionRecord; readonly sightings: readonly Sighting[] }> {
+  records: readonly T[],
+): AsyncGenerator<{ readonly record: T; readonly sightings: readonly Sighting[] }> {
   for (let at = 0; at < records.length; at += AT_ONCE) {
     const some = records.slice(at, at + AT_ONCE);
     yield* await Promise.all(

@@ -1,8 +1,9 @@
 import { ClaimBoard } from '../journal/claim-board.ts';
+import { sightingsOf } from '../journal/gc.ts';
 import { isStub } from '../judge/facts.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Claim } from '../model/claim.ts';
-import type { NewEntry } from '../model/entry.ts';
+import type { Entry, NewEntry } from '../model/entry.ts';
 import type { Policy } from '../model/policy.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -28,20 +29,21 @@ export async function placedSessions(
   records: readonly SessionRecord[],
 ): Promise<readonly PlacedSession[]> {
   if (records.length === 0) return [];
-  const marks = await store.entries({ ...scope.filter, kinds: ['turn'], limit: MAX_TURNS });
-  const placed: PlacedSession[] = [];
-  for (const record of records) {
+  // Queries sent together cost a fleet store one round trip.
+  const newestOf = ({ id }: SessionRecord): Promise<readonly Entry[]> =>
+    fleet === undefined ? Promise.resolve([]) : store.entries({ session: id, limit: 1 });
+  const [marks, ...newest] = await Promise.all([
+    store.entries({ ...scope.filter, kinds: ['turn'], limit: MAX_TURNS }),
+    ...records.map(newestOf),
+  ]);
+  return records.map((record, index) => {
     const mark = marks.find(({ session }) => session === record.id);
     const turn = mark?.label ?? mark?.turn;
     const session = turn === undefined ? record : { ...record, turn };
-    if (fleet === undefined) placed.push(session);
-    else {
-      const [newest] = await store.entries({ session: record.id, limit: 1 });
-      const machine = newest?.machine ?? fleet.machine;
-      placed.push({ ...session, machine, workspace: fleet.workspaceOf(record.root) });
-    }
-  }
-  return placed;
+    if (fleet === undefined) return session;
+    const machine = newest[index]?.[0]?.machine ?? fleet.machine;
+    return { ...session, machine, workspace: fleet.workspaceOf(record.root) };
+  });
 }
 
 /** A session in the form shown to users. */
@@ -69,15 +71,14 @@ export async function* sessionViews(
   const records = (await store.sessions())
     .filter((record) => scope.includes(record.root) && record.id === (session ?? record.id))
     .slice(0, limit === 0 ? undefined : limit);
-  for (const record of await placedSessions(journal, scope, records)) {
-    const sightings = await store.sightings(record.id);
+  const placed = await placedSessions(journal, scope, records);
+  for await (const { record, sightings } of sightingsOf(store, placed))
     yield {
       ...record,
       lastMs: lastUsedMs(record, sightings),
       state: record.closedMs === undefined ? 'open' : 'closed',
       seen: filesAmong(sightings),
     };
-  }
 }
 
 /** Forgets a session's sightings and journals it. Returns how many files; undefined if there is no such session. */

@@ -3,6 +3,7 @@ import { Ledger } from '../ledger/ledger.ts';
 import type { Entry } from '../model/entry.ts';
 import type { FileStatus } from '../model/results.ts';
 import type { SessionRecord } from '../model/session-record.ts';
+import type { Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { status } from '../session/status.ts';
@@ -20,13 +21,23 @@ export interface StatusPlaces {
 
 const MAX_PLACED = 50;
 
-export async function surroundings(records: Records, scope: Scope): Promise<StatusPlaces> {
+/** `bare`: no session gets a turn, a machine and a workspace. */
+export async function surroundings(
+  records: Records,
+  scope: Scope,
+  detail: 'placed' | 'bare' = 'placed',
+): Promise<StatusPlaces> {
   const { store } = records;
-  const all = (await store.sessions()).filter((record) => scope.includes(record.root));
-  const placed = await placedSessions(records, scope, all.slice(0, MAX_PLACED));
-  const sessions = [...placed, ...all.slice(MAX_PLACED)];
-  // Notices are excluded, because those about the whole state name no workspace.
-  const [newest] = await store.entries({ ...scope.filter, kinds: ['session', 'change', 'read'], limit: 1 });
+  // Queries sent together cost a fleet store one round trip.
+  const [known, [newest]] = await Promise.all([
+    store.sessions(),
+    // Notices are excluded, because those about the whole state name no workspace.
+    store.entries({ ...scope.filter, kinds: ['session', 'change', 'read'], limit: 1 }),
+  ]);
+  const all = known.filter((record) => scope.includes(record.root));
+  const shown = detail === 'bare' ? 0 : MAX_PLACED;
+  const placed = await placedSessions(records, scope, all.slice(0, shown));
+  const sessions = [...placed, ...all.slice(shown)];
   const roots = [...sessions.map((record) => record.root), ...(newest === undefined ? [] : [newest.root])];
   return { sessions, roots: [...new Set(roots)] };
 }
@@ -68,24 +79,22 @@ export async function fileView(
   // Queries sent together cost a fleet store one round trip.
   const [lastChange, ...views] = await Promise.all([
     world.store.lastChange(key),
-    ...viewers.map((session) => filesSeenBy(sessions, session, absolute)),
+    ...viewers.map((ledger) => status(world, ledger, absolute)),
   ]);
-  const seenBy = viewers.flatMap((session, index): SeenFile[] => {
-    const [file] = views[index] ?? [];
+  const seenBy = viewers.flatMap(({ session }, index): SeenFile[] => {
+    const seen = views[index];
+    const [file] = seen?.ok === true ? seen.files : [];
     const client = request.sessions.find(({ id }) => id === session)?.client;
     return file === undefined ? [] : [{ session, ...(client === undefined ? {} : { client }), file }];
   });
-  const lastClient = await clientOf(sessions, lastChange);
+  const author = request.sessions.find(({ id }) => id === lastChange?.session);
+  const lastClient = author === undefined ? await clientOf(sessions, lastChange) : author.client;
   return { ok: true, view: { root, relative, exists: outcome.exists, lastChange, lastClient, seenBy } };
 }
 
-/** The files a session has seen, most recently seen first, or one of them. */
-export async function filesSeenBy(
-  { world }: Sessions,
-  session: string,
-  path?: string,
-): Promise<readonly FileStatus[]> {
-  const seen = await status(world, new Ledger({ ...world, session }), path);
+/** The files a session has seen, most recently seen first. */
+export async function filesSeenBy({ world }: Sessions, session: string): Promise<readonly FileStatus[]> {
+  const seen = await status(world, new Ledger({ ...world, session }), undefined);
   return seen.ok ? seen.files : [];
 }
 
@@ -112,8 +121,11 @@ interface SessionFreshness {
 
 export async function sessionFreshness(sessions: Sessions, record: SessionRecord): Promise<SessionFreshness> {
   const { world } = sessions;
-  const all = await new Ledger({ ...world, session: record.id }).all();
-  const files = await filesSeenBy(sessions, record.id);
+  const ledger = new Ledger({ ...world, session: record.id });
+  const all = await ledger.all();
+  holdAll(ledger, new Map(all.map((sighting) => [sighting.key, sighting])));
+  const seen = await status(world, ledger, undefined);
+  const files = seen.ok ? seen.files : [];
   return {
     seen: all.filter((sighting) => sighting.how !== 'listing').length,
     outOfDate: files.filter(({ freshness }) => freshness === 'stale' || freshness === 'deleted').length,
@@ -128,11 +140,22 @@ async function viewersOf(
     session,
   }: { readonly sessions: readonly SessionRecord[]; readonly session?: string | undefined },
   key: string,
-): Promise<string[]> {
-  if (session) return [session];
+): Promise<readonly Ledger[]> {
+  const ids = session ? [session] : sessions.map(({ id }) => id);
   // Query all sessions at the same time: one after the other, each query would cost a round trip.
-  const seen = await Promise.all(sessions.map(({ id }) => world.store.recallMany(id, [key])));
-  return sessions.map(({ id }) => id).filter((_, index) => seen[index]?.has(key) === true);
+  const seen = await Promise.all(ids.map((id) => world.store.recallMany(id, [key])));
+  return ids.flatMap((id, index) => {
+    const found = seen[index];
+    if (found === undefined || (!session && !found.has(key))) return [];
+    const ledger = new Ledger({ ...world, session: id });
+    holdAll(ledger, new Map([[key, found.get(key)]]));
+    return [ledger];
+  });
+}
+
+/** Saves further queries: a ledger that only shows what was seen need not notice later sightings. */
+function holdAll(ledger: Ledger, found: ReadonlyMap<string, Sighting | undefined>): void {
+  ledger.fetched.hold([...found.keys()], found);
 }
 
 /** Calls of hosts that passed without being judged. */

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { verifyChain } from '../../src/journal/verify.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
@@ -14,6 +16,7 @@ import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';
 
+const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
 const TEN = Array.from({ length: 10 }, (_, n) => `f${n}.txt`);
 const EDIT = [{ oldString: 'two', newString: 'zwei' }];
 /** Notes that are sent in the background have been sent after this time. */
@@ -80,6 +83,33 @@ await describePostgres('round trips to PostgreSQL', (server) => {
       // Connecting takes one more.
       expect(relay.trips - before - 1).toBeLessThanOrEqual(most);
     }
+  });
+
+  // Opening and closing take four and three of them. `status` opens the records, and then the workspaces they name.
+  it.each([
+    [['status', 'f0.txt'], 13],
+    [['sessions'], 7],
+  ])('of the command %j are at most %i, whatever the number of sessions', async (args, most) => {
+    const { root, home } = scratch();
+    writeFileSync(join(root, 'f0.txt'), 'one\ntwo\n');
+    const url = server.url();
+    const sessions = await Sessions.open({ roots: [root], home, store: url });
+    for (const id of ['a', 'b', 'c', 'd', 'e']) {
+      const session = await sessions.session(id);
+      await ok(session.read('f0.txt'));
+      await ok(session.edit('f0.txt', [{ oldString: 'two', newString: `two ${id}` }]));
+      await session.checkpoint(`turn of ${id}`);
+    }
+    await sessions.close();
+    // Without a delay, an answer may arrive before the last of several queries is sent, which then counts as a trip.
+    const relay = await startRelay(server.socket, 20);
+    onTestFinished(() => relay.close());
+    const schema = new URL(url).searchParams.get('schema');
+    const store = `postgres://lookfirst@127.0.0.1:${relay.port}/postgres?schema=${schema}`;
+    const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
+    const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, ...args], { cwd: root, env });
+    for (const id of ['a', 'b', 'c', 'd', 'e']) expect(stdout).toMatch(new RegExp(`\\b${id}\\b`));
+    expect(relay.trips).toBeLessThanOrEqual(most);
   });
 
   it('of `log --verify` do not grow with the number of links between chains', async () => {

@@ -81,7 +81,9 @@ Examples:
 async function status(cli: Cli, path: string | undefined, flags: StatusFlags): Promise<ExitCode> {
   const { home } = placesOf(cli, flags);
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all, family: true });
-  const { sessions: records, roots } = await lookAround(cli, scope, flags);
+  const { sessions: records, roots } = await lookAround(cli, flags, (records) =>
+    surroundings(records, scope, path === undefined ? 'placed' : 'bare'),
+  );
   if (records.length === 0 && roots.length === 0) {
     if (flags.json !== true) cli.terminal.tell('nothing recorded here yet (--all shows every workspace)');
     return EXIT.done;
@@ -99,10 +101,14 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
   }
 }
 
-async function lookAround(cli: Cli, scope: Scope, flags: StatusFlags): Promise<StatusPlaces> {
+async function lookAround(
+  cli: Cli,
+  flags: StatusFlags,
+  look: (records: Records) => Promise<StatusPlaces>,
+): Promise<StatusPlaces> {
   const records = await opening(cli, Records.open(placesOf(cli, flags)));
   try {
-    return await surroundings(records, scope);
+    return await look(records);
   } finally {
     await records.close();
   }
@@ -221,16 +227,20 @@ const COLUMNS: readonly Column[] = [
 /** Prints the state, the last change and the sessions in scope. */
 export async function overview(cli: Cli, open: Sessions, question: OverviewRequest): Promise<ExitCode> {
   const { records, scope, home, json } = question;
-  const last = await newestChange(open, scope);
-  const size = await stateSize(open.world);
-  const unjudged = await unjudgedCalls(open.world, { nowMs: cli.nowMs, scope });
+  const shown = records.slice(0, MAX_SESSIONS);
+  // Queries sent together cost a fleet store one round trip.
+  const [last, size, unjudged, ...fresh] = await Promise.all([
+    newestChange(open, scope),
+    stateSize(open.world),
+    unjudgedCalls(open.world, { nowMs: cli.nowMs, scope }),
+    ...shown.map((record) => sessionFreshness(open, record)),
+  ]);
   const state = { home, size, last, client: await clientOf(open, last), unjudged };
   await cli.terminal.print(json ? stateJson(open, state) : stateText(cli, open, state));
-  const shown = records.slice(0, MAX_SESSIONS);
   const table = sessionTable(shown, cli.cwd);
   const rows: string[][] = [];
-  for (const record of shown) {
-    const { seen, outOfDate, lastMs } = await sessionFreshness(open, record);
+  for (const [index, record] of shown.entries()) {
+    const { seen = 0, outOfDate = 0, lastMs = record.lastMs } = fresh[index] ?? {};
     const { id, root, client, turn, machine, workspace } = record;
     const who = { id, client, turn, root, machine, workspace };
     if (json) await cli.terminal.printJson({ type: 'session', ...who, lastMs, seen, outOfDate });

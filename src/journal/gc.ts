@@ -236,7 +236,7 @@ export function imagesOfPending(pending: readonly PendingChange[]): ReadonlySet<
 /** The hashes of bytes that sessions were shown. Used to show differences, not needed by any undo. */
 async function imagesSeen(store: Store): Promise<ReadonlySet<string>> {
   const seen = new Set<string>();
-  for await (const { sightings } of sightingsOf(store, await store.sessions()))
+  for await (const { sightings } of withSightings(store, await store.sessions()))
     for (const { fingerprint } of sightings) if (fingerprint !== undefined) seen.add(fingerprint.sha256);
   return seen;
 }
@@ -245,7 +245,7 @@ async function imagesSeen(store: Store): Promise<ReadonlySet<string>> {
 const AT_ONCE = 64;
 
 /** Sessions with everything they have seen. */
-export async function* sightingsOf<T extends SessionRecord>(
+export async function* withSightings<T extends SessionRecord>(
   store: Store,
   records: readonly T[],
 ): AsyncGenerator<{ readonly record: T; readonly sightings: readonly Sighting[] }> {
@@ -268,7 +268,7 @@ export async function idleSessions(
 ): Promise<readonly SessionRecord[]> {
   const idle: SessionRecord[] = [];
   const unused = (await store.sessions(filter)).filter(({ lastMs }) => lastMs < sinceMs);
-  for await (const { record, sightings } of sightingsOf(store, unused))
+  for await (const { record, sightings } of withSightings(store, unused))
     if (sightings.every((sighting) => sighting.atMs < sinceMs)) idle.push(record);
   return idle;
 }
@@ -309,7 +309,7 @@ async function hashesOf(store: Store, purged: string | undefined): Promise<Reado
   for await (const { effects = [] } of walkEntries(store, { kinds: ['change'] }))
     for (const sha256 of effects.filter((effect) => isPurged(effect.key)).flatMap(sidesOf))
       hashes.add(sha256);
-  for await (const { sightings } of sightingsOf(store, await store.sessions()))
+  for await (const { sightings } of withSightings(store, await store.sessions()))
     for (const { key, fingerprint } of sightings) if (isPurged(key)) hashes.add(fingerprint?.sha256 ?? '');
   const reads = { ...(purged === undefined ? {} : { key: purged }), kinds: ['read'] } as const;
   for await (const { sha256 = '', path } of walkEntries(store, reads))

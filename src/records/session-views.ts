@@ -1,5 +1,5 @@
 import { ClaimBoard } from '../journal/claim-board.ts';
-import { sightingsOf } from '../journal/gc.ts';
+import { withSightings } from '../journal/gc.ts';
 import { isStub } from '../judge/facts.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Claim } from '../model/claim.ts';
@@ -72,7 +72,7 @@ export async function* sessionViews(
     .filter((record) => scope.includes(record.root) && record.id === (session ?? record.id))
     .slice(0, limit === 0 ? undefined : limit);
   const placed = await placedSessions(journal, scope, records);
-  for await (const { record, sightings } of sightingsOf(store, placed))
+  for await (const { record, sightings } of withSightings(store, placed))
     yield {
       ...record,
       lastMs: lastUsedMs(record, sightings),

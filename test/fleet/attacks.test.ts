@@ -1,13 +1,16 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { verifyChain } from '../../src/journal/verify.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import type { Writes } from '../../src/store/store.ts';
 import { startRelay } from '../postgres/relay.mjs';
+import { BARE_SIGHTING, pendingChange, sessionRecord } from '../store/samples.ts';
 import { ok } from '../support/desk.ts';
 import { describePostgres, type PostgresServer } from '../support/postgres.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -125,6 +128,29 @@ await describePostgres('attacks on a fleet', (server) => {
     expect(await other.undo({ change })).toMatchObject({ ok: false });
     expect(await lookfirst(two, store, 'undo', change)).toContain('refusing');
     expect(readFileSync(join(two.root, 'a.txt'), 'utf8')).toBe('quite another file\n');
+  });
+
+  it('memory that one process loses while another begins to write for the session: no change is judged by it', async () => {
+    const url = server.url();
+    const [one, other] = [await openPostgresStore(url), await openPostgresStore(url)];
+    const blocker = await PostgresConnection.open(url);
+    for (const each of [one, other, blocker]) onTestFinished(() => each.close());
+    const session = sessionRecord('s');
+    const seen = (key: string) => ({ session: 's', sighting: { ...BARE_SIGHTING, key } });
+    await one.record({ session, sightings: [seen('/a')], announce: pendingChange('held') });
+    // The record of the loss waits for a lock after it has written the loss.
+    await blocker.query('begin');
+    await blocker.query(`select from ${blocker.schema}.pending for update`);
+    const losing = one.record({ forget: [{ session: 's', key: '/a' }], settle: ['held'] });
+    await expect
+      .poll(() => blocker.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`))
+      .toHaveLength(1);
+    const writing = other.record({ sightings: [seen('/b')] }).then(() => other.recall('s', '/a'));
+    await Promise.race([writing, setTimeout(500)]);
+    await blocker.query('rollback');
+    await Promise.all([losing, writing]);
+    await other.recall('s', '/a');
+    expect(other.remembered?.('s', ['/a'])?.sightings.has('/a') ?? false).toBe(false);
   });
 
   it.each([

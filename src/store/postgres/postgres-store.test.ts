@@ -145,7 +145,7 @@ function schemaTests(server: PostgresServer, connect: Connect): void {
     const [one, other] = await Promise.all([openPostgresStore(url), openPostgresStore(url)]);
     for (const store of [one, other]) await store.record({ entries: [readEntry()] });
     expect(await verifyChain(one)).toMatchObject({ ok: true, entries: 3 });
-    expect(await schemaVersions(db)).toEqual({ version: 6, newest: 6 });
+    expect(await schemaVersions(db)).toEqual({ version: 7, newest: 7 });
     await Promise.all([one, other].map((store) => store.close()));
   });
 

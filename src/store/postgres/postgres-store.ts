@@ -23,7 +23,7 @@ import type { Row } from './driver.ts';
 import { indexKey, isHashedKey, type Names } from './names.ts';
 import { CHAIN_IDLE_MS, postgresEntriesQuery, RecordWriter, type StoreContext } from './record-writer.ts';
 import { dayOf, makePartitions } from './schema.ts';
-import { RecentFollower, SeenCache, TRUSTED_MS } from './seen-cache.ts';
+import { losesSightings, RecentFollower, SeenCache, TRUSTED_MS } from './seen-cache.ts';
 
 /** Number of entries pruned per transaction. */
 const PRUNE_STEP = 20_000;
@@ -104,6 +104,8 @@ export class PostgresStore implements Store {
     try {
       const number = await this.#send(prepared.text, images?.shared ?? []);
       this.#writer.done(prepared, number);
+      // The version of the session has changed, so that no process judges a change by its memory.
+      if (losesSightings(writes)) this.#seen.doubt(writes);
       // The server does not report whether a conditional record was applied. Such a record settles a dead process's
       // change.
       if (writes.ifPending === undefined) this.#recent.recorded(writes.entries ?? []);

@@ -16,6 +16,7 @@ import type { Basis, EntryFilter, Writes } from '../store.ts';
 import type { PgValue } from './driver.ts';
 import { type Fence, type Heart, Moment } from './heart.ts';
 import { indexKey, isHashedKey, type Names } from './names.ts';
+import { losesSightings } from './seen-cache.ts';
 
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
@@ -122,6 +123,7 @@ export class RecordWriter {
       entries,
     };
     if (!isDurable(writes, this.#context.durability)) record['lazy'] = true;
+    if (losesSightings(writes)) record['loses'] = true;
     if (entries.length + reads.length > 0) record['record'] = ++this.#records;
     if (reads.length > 0) record['reads'] = reads;
     if (![...entries, ...reads].some((entry) => 'o' in entry)) record['plain'] = true;
@@ -262,6 +264,7 @@ function sortedByName(values: ReadonlyMap<string, object>): readonly object[] {
  */
 function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
   const { announce, settle, session, dropSession, entries = [] } = writes;
+  if (losesSightings(writes)) return true;
   if (settle !== undefined || session !== undefined || dropSession !== undefined) return true;
   if (announce !== undefined && durability === 'full') return true;
   return entries.some((entry) => !isShown(entry));

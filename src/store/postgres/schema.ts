@@ -25,6 +25,7 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
   onlyFunctions,
   plainHour,
   onlyFunctions,
+  onlyFunctions,
 ];
 
 function tables(s: string): string {

@@ -140,6 +140,16 @@ export class SeenCache {
 
 export { TRUSTED_MS };
 
+/**
+ * True if a session forgets what it has seen. Then no process may judge a change by what it remembers of the session.
+ * Deletions and the limit of sightings also write sightings without coverage, but of files that need no protection.
+ */
+export function losesSightings({ forget = [], sightings = [] }: Writes): boolean {
+  return (
+    forget.length > 0 || sightings.some(({ sighting: { lost } }) => lost !== undefined && lost !== 'evicted')
+  );
+}
+
 /** Other processes' entries are fetched at most this often, and only while callers need them. */
 const POLL_MS = 1000;
 /** Age of the oldest claims in the first fetch. Explicit claims last a day at most. */

@@ -128,7 +128,9 @@ begin
   end if;
   if w ? 'seenBy' then
     for i in 0 .. jsonb_array_length(w->'seenBy') - 1 loop
-      update sessions set writer = this, version = nextval('versions') where id = w->'seenBy'->>i and writer <> this;
+      -- A loss also locks the row: another process that begins to write for the session waits, and then sees the loss.
+      update sessions set writer = this, version = nextval('versions')
+        where id = w->'seenBy'->>i and (writer <> this or w ? 'loses');
     end loop;
   end if;
   if w ? 'settle' then

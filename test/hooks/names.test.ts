@@ -1,10 +1,11 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
 import type { HostName } from '../../src/hooks/event.ts';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
+import { lookfirst } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
@@ -129,5 +130,40 @@ describe('an event that its client names badly', () => {
   ])('a command that is a list of words is judged: %s %s %s', async (...command) => {
     const event = { hook_event_name: 'PreToolUse', tool_name: 'shell', tool_input: { command } };
     expect((await answer('codex', event)).stdout).toMatch(/src\/b\.txt: read it first \[NOT_READ\]/);
+  });
+});
+
+describe('a patch that changes a file twice', () => {
+  const patch = (body: string): object => ({ patch: `*** Begin Patch\n${body}\n*** End Patch\n` });
+
+  it('changes and moves it', async () => {
+    await agent.read('a.txt', 'one\n');
+    const input = patch('*** Update File: a.txt\n*** Move to: c.txt\n@@\n-one\n+uno');
+    const answer = await agent.change('patch', input, () => {
+      writeFileSync(join(places.root, 'c.txt'), 'uno\n');
+      rmSync(join(places.root, 'a.txt'));
+    });
+    expect(answer).toEqual({ verdict: 'pass' });
+    await lookfirst(places, ['undo']);
+    expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\n');
+    expect(existsSync(join(places.root, 'c.txt'))).toBe(false);
+  });
+
+  it('changes and extends it', async () => {
+    await agent.read('a.txt', 'one\n');
+    const input = patch('*** Update File: a.txt\n@@\n-one\n+uno\n@@\n+due');
+    const make = () => writeFileSync(join(places.root, 'a.txt'), 'uno\ndue\n');
+    expect(await agent.change('patch', input, make)).toEqual({ verdict: 'pass' });
+    await lookfirst(places, ['undo']);
+    expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\n');
+  });
+
+  it('is judged at both places', async () => {
+    await agent.read('a.txt', 'one\n');
+    const onto = patch('*** Update File: a.txt\n*** Move to: src/b.txt\n@@\n-one\n+uno');
+    const { reason } = await agent.change('patch', onto, () => undefined);
+    expect(reason).toContain('refusing to overwrite src/b.txt: read it first [NOT_READ]');
+    const unread = patch('*** Update File: src/b.txt\n*** Move to: c.txt\n@@\n-two\n+due');
+    expect((await agent.change('patch', unread, () => undefined)).reason).toContain('[NOT_READ]');
   });
 });

@@ -20,7 +20,7 @@ import { type ClaimNotice, withClaimNotices } from '../claims.ts';
 import { keysOf, lockKeys } from '../keys.ts';
 import type { Denied, Refusals } from '../prepared.ts';
 import { isOwnWork, keepBytesBefore } from './command.ts';
-import { type AllowedChanges, changesElsewhere, judgeAll } from './judge-all.ts';
+import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from './judge-all.ts';
 import { type AllowedAnnouncement, pendingCommand, pendingObserved, pendingOf } from './pending.ts';
 import { ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
 import { keepBefore, type ShownScene } from './shown.ts';
@@ -79,7 +79,8 @@ export class Announcements {
    * Judges the changes under the locks of their files. If all are allowed, keeps the bytes they destroy and stores the
    * announcement.
    */
-  async announce(intents: readonly ForeignIntent[], options: TimedAnnounceOptions = {}): Promise<Announced> {
+  async announce(given: readonly ForeignIntent[], options: TimedAnnounceOptions = {}): Promise<Announced> {
+    const intents = joinedChanges(given);
     const known = options.call === undefined ? undefined : await this.#announcedAs(options.call);
     if (known !== undefined) return this.#again(known);
     const keys = keysOf(this.#scene.world, intents.map(lockable));

@@ -44,6 +44,26 @@ interface AllowedTouch {
   readonly warned?: { readonly key: string; readonly notices: readonly Notice[] };
 }
 
+/**
+ * Joins changes of one file that follow each other, as in a patch that changes, extends and moves it: the second would not
+ * know of the first. The appended text of such a patch is left out, because an append destroys nothing.
+ */
+export function joinedChanges(intents: readonly ForeignIntent[]): readonly ForeignIntent[] {
+  const joined: ForeignIntent[] = [];
+  for (const intent of intents) {
+    const last = joined.at(-1);
+    if (last?.kind === 'edit' && last.moveTo === undefined && followsOn(last.path, intent)) {
+      if (intent.kind === 'move') joined.splice(-1, 1, { ...last, moveTo: intent.destination });
+    } else joined.push(intent);
+  }
+  return joined;
+}
+
+function followsOn(path: string, next: ForeignIntent): boolean {
+  if (next.kind === 'move') return next.source === path && next.overwrite !== false;
+  return next.kind === 'insert' && next.path === path && next.afterLine === undefined;
+}
+
 /** Judges every change: all of them are allowed, or none. The caller must hold the locks of their files. */
 export async function judgeAll(
   scene: ShownScene,

@@ -9,7 +9,7 @@ import {
   TEXT,
   variantOf,
 } from '../../model/shape.ts';
-import type { RefusalCode } from '../../model/verdict.ts';
+import { REFUSAL_CODES, type RefusalCode } from '../../model/verdict.ts';
 import type { ToolNames } from '../../report/tool-names.ts';
 
 /**
@@ -335,6 +335,7 @@ export const USER_TABLE: ObjectShape = objectOf(
     onlyRelative: TRUE,
     equalNames: TRUE,
     expandsHome: FLAG,
+    sentences: objectOf(Object.fromEntries(REFUSAL_CODES.map((code) => [code, TEXT]))),
     words: objectOf(
       {
         read: TEXT,

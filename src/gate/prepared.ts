@@ -10,6 +10,7 @@ import {
   rangesOf,
 } from '../model/coverage.ts';
 import type { NewEntry, SeenFile } from '../model/entry.ts';
+import { nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileIntent } from '../model/intent.ts';
@@ -292,7 +293,11 @@ export class Refusals {
     };
     const { credit, times } = item;
     if (credit !== undefined && times !== undefined) await this.#ledger.willShow([credit], times);
-    await this.#ledger.record(credit === undefined ? [] : [credit], { entries: [entry] });
+    try {
+      await this.#ledger.record(credit === undefined ? [] : [credit], { entries: [entry] });
+    } catch (error) {
+      throw nothingChanged(error);
+    }
     return { refusal };
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findRipgrep } from '../disk/ripgrep.ts';
-import { Fault } from '../model/fault.ts';
+import { Fault, nothingChanged } from '../model/fault.ts';
 import { failureAnswer } from './failure.ts';
 
 describe('a tool that threw', () => {
@@ -31,6 +31,8 @@ describe('a tool that threw', () => {
       text: expect.stringMatching(said),
       outcome: { ok: false, code: 'IO_FAILED', next },
     });
+    const text = expect.stringContaining('Nothing was changed. ');
+    expect(failureAnswer('write_file', nothingChanged(fault))).toMatchObject({ text });
   });
 
   it.each([

@@ -31,10 +31,8 @@ export function failureAnswer(tool: string, error: unknown): ToolAnswer {
   if (error instanceof Fault && code === 'IO_FAILED' && error.path !== undefined && isErrno(error.reason)) {
     const next = FOR_A_PERSON.has(error.reason) ? 'ask_human' : 'read_again';
     const then = next === 'ask_human' ? 'Tell the user' : 'Look at the file again before you go on';
-    return failed(`${tool} failed: ${error.message} [${code}]. Treat the call as refused. ${then}.`, {
-      code,
-      next,
-    });
+    const state = error.unchanged ? 'Nothing was changed' : 'Treat the call as refused';
+    return failed(`${tool} failed: ${error.message} [${code}]. ${state}. ${then}.`, { code, next });
   }
   const unchanged = error instanceof Fault && error.unchanged;
   const cause = error instanceof Fault ? knownCause(error) : undefined;

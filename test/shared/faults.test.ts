@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Fault } from '../../src/model/fault.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
-import { openSession, type SessionOptions } from '../../src/session/sessions.ts';
+import { openSession, type SessionOptions, Sessions } from '../../src/session/sessions.ts';
 import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { startChild } from '../support/child.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
@@ -75,6 +75,20 @@ describe('a database that cannot be used', () => {
       expect(t.text('a.txt')).toBe('two\n');
     },
   );
+});
+
+it('a refusal that cannot be recorded says that nothing was changed', async () => {
+  const { root, home } = scratch();
+  writeFileSync(join(root, 'a.txt'), 'one\n');
+  const sessions = await Sessions.open({ roots: [root], home, store: 'memory:' });
+  onTestFinished(() => sessions.close());
+  const session = await sessions.session('ann');
+  const full = new Fault('STORE_FAILED', 'the disk is full', { reason: 'full' });
+  const { store } = sessions.world;
+  const { record } = store;
+  store.record = () => Promise.reject(full);
+  await expect(session.write('a.txt', 'x')).rejects.toMatchObject({ reason: 'full', unchanged: true });
+  store.record = record;
 });
 
 describe('a state folder that is removed while in use', () => {

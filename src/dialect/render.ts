@@ -1,5 +1,5 @@
 import type { PresetName } from '../model/policy.ts';
-import type { ChangeResult, ReadResult } from '../model/results.ts';
+import type { ChangeResult, FindResult, ReadResult } from '../model/results.ts';
 import { byteSize, lineWords } from '../report/amounts.ts';
 import { pathText } from '../report/bounded.ts';
 import { noticeTexts } from '../report/describe-notice.ts';
@@ -54,10 +54,16 @@ function withNotices(path: string, done: (result: ChangeResult) => string): Rend
 }
 
 /** The rows, and a note if there may be more. Without the note a model would assume that the rest does not exist. */
-export function rowsText(rows: readonly string[], { truncated }: { readonly truncated: boolean }): string {
-  const more = truncated ? ['[there may be more: narrow the pattern or name a folder]'] : [];
-  return [...rows, ...more].join('\n');
+export function rowsText(
+  rows: readonly string[],
+  { truncated, unreadable }: Pick<FindResult, 'truncated' | 'unreadable'>,
+): string {
+  const why = unreadable === true ? UNREADABLE : 'there may be more: narrow the pattern or name a folder';
+  return [...rows, ...(truncated ? [`[${why}]`] : [])].join('\n');
 }
+
+/** The note for a search that could not read everything. */
+export const UNREADABLE = 'some files or folders could not be read';
 
 export function describedFile(result: ReadResult): string {
   const mimeType = result.media?.mimeType ?? 'application/octet-stream';

@@ -159,7 +159,10 @@ export interface InfoResult {
 
 export interface FindResult {
   readonly paths: readonly string[];
+  /** True if there may be more. */
   readonly truncated: boolean;
+  /** Present if there may be more only because some files or folders could not be read. */
+  readonly unreadable?: true;
 }
 
 export interface SearchResult {
@@ -169,7 +172,10 @@ export interface SearchResult {
     readonly context?: boolean;
     readonly count?: number;
   })[];
+  /** True if there may be more. */
   readonly truncated: boolean;
+  /** Present if there may be more only because some files or folders could not be read. */
+  readonly unreadable?: true;
   readonly matches: number;
 }
 

@@ -2,6 +2,7 @@ import { kindOf } from '../disk/read.ts';
 import {
   DEFAULT_LIMITS,
   findRipgrep,
+  type RipgrepEnd,
   type RipgrepSource,
   type RunLimits,
   runRipgrep,
@@ -87,8 +88,20 @@ async function newestIn(world: SearchWorld, folder: Folder, wanted: Wanted): Pro
     if (paths.length > wanted.limit) break;
   }
   if (end.how === 'overrun' && paths.length === 0) return refused(tooLong(wanted.path));
-  const truncated = paths.length > wanted.limit || files.cut > 0 || end.how !== 'done';
-  return { ok: true, paths: paths.slice(0, wanted.limit), truncated };
+  const isCut = paths.length > wanted.limit || files.cut > 0;
+  return { ok: true, paths: paths.slice(0, wanted.limit), ...completeness({ isCut, how: end.how }) };
+}
+
+/** Tells whether there may be more, and why. */
+export function completeness({
+  isCut,
+  how,
+}: {
+  readonly isCut: boolean;
+  readonly how: RipgrepEnd['how'];
+}): Pick<FindResult, 'truncated' | 'unreadable'> {
+  if (!isCut && how === 'partly') return { truncated: true, unreadable: true };
+  return { truncated: isCut || how !== 'done' };
 }
 
 type Folder = Extract<SearchTarget, { kind: 'folder' }>;

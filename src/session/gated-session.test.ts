@@ -114,6 +114,22 @@ describe('a folder that may not be read', () => {
       expect(await refusal(deleted, 'UNVERIFIABLE')).toMatchObject({ action: 'delete', ...why });
     }
   });
+
+  it('is left out of searches, and the results say so', async () => {
+    const t = await desk({ store: 'memory:' });
+    for (const path of ['open.txt', 'locked/a.txt']) await t.put(path, 'one\n');
+    for (const path of ['', '..']) chmodSync(join(t.root, path), 0o755);
+    const locked = join(t.root, 'locked');
+    chmodSync(locked, 0);
+    onTestFinished(() => chmodSync(locked, 0o700));
+    const { session } = t;
+    const part = { truncated: true, unreadable: true };
+    const found = await ok(asNobody(() => session.find('**/*.txt')));
+    expect(found).toMatchObject({ paths: ['open.txt'], ...part });
+    const hits = await ok(asNobody(() => session.search('one')));
+    expect(hits).toMatchObject({ matches: 1, ...part });
+    expect(await ok(asNobody(() => session.find('**/*.txt', { limit: 1 })))).toMatchObject(part);
+  });
 });
 
 describe('undo', () => {

@@ -6,7 +6,15 @@ import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
 import { invalidArgument, type Outcome, type Refused, refused } from '../model/verdict.ts';
 import { isSecretPath, masked } from '../text/secrets.ts';
-import { openBase, runLimits, type SearchTarget, type SearchWorld, tooLong, whyUnusable } from './find.ts';
+import {
+  completeness,
+  openBase,
+  runLimits,
+  type SearchTarget,
+  type SearchWorld,
+  tooLong,
+  whyUnusable,
+} from './find.ts';
 import { unreadableRefusal } from './reading.ts';
 import { type HitReader, hitReader } from './search-hits.ts';
 
@@ -244,5 +252,5 @@ function failure({ complaint }: Pick<RipgrepEnd, 'complaint'>): Fault {
 function resultOf(search: Search, reader: HitReader, how: RipgrepEnd['how']): Outcome<SearchResult> {
   const { hits, matches } = reader;
   if (how === 'overrun' && hits.length === 0) return refused(tooLong(search.path));
-  return { ok: true, mode: search.mode, hits, truncated: reader.cut || how !== 'done', matches };
+  return { ok: true, mode: search.mode, hits, ...completeness({ isCut: reader.cut, how }), matches };
 }

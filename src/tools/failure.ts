@@ -28,12 +28,8 @@ export function failureAnswer(tool: string, error: unknown): ToolAnswer {
     const text = `${tool} cannot work here: ${error.message} [${code}]. Until that is fixed, list folders and read files instead.`;
     return failed(text, { code, next: 'ask_human' });
   }
-  if (error instanceof Fault && code === 'IO_FAILED' && error.path !== undefined && isErrno(error.reason)) {
-    const next = FOR_A_PERSON.has(error.reason) ? 'ask_human' : 'read_again';
-    const then = next === 'ask_human' ? 'Tell the user' : 'Look at the file again before you go on';
-    const state = error.unchanged ? 'Nothing was changed' : 'Treat the call as refused';
-    return failed(`${tool} failed: ${error.message} [${code}]. ${state}. ${then}.`, { code, next });
-  }
+  if (error instanceof Fault && code === 'IO_FAILED' && error.path !== undefined && isErrno(error.reason))
+    return systemError(tool, error);
   const unchanged = error instanceof Fault && error.unchanged;
   const cause = error instanceof Fault ? knownCause(error) : undefined;
   const what = cause === undefined ? `${tool} failed inside the server` : `${tool} failed: ${cause}`;
@@ -46,6 +42,14 @@ export function failureAnswer(tool: string, error: unknown): ToolAnswer {
   const next = error.reason === 'busy' ? 'retry_later' : 'ask_human';
   const then = next === 'retry_later' ? 'Try again in a moment' : 'Tell the user';
   return failed(`${what} [${code}]. Nothing was changed. ${then}.`, { code, next });
+}
+
+/** The answer for a change of the requested path that the system refused. */
+function systemError(tool: string, { message, code, reason, unchanged }: Fault): ToolAnswer {
+  const next = FOR_A_PERSON.has(reason) ? 'ask_human' : 'read_again';
+  const state = unchanged ? 'Nothing was changed' : 'Treat the call as refused';
+  const then = next === 'ask_human' ? 'Tell the user' : 'Look at the file again before you go on';
+  return failed(`${tool} failed: ${message} [${code}]. ${state}. ${then}.`, { code, next });
 }
 
 function isErrno(reason: string | undefined): boolean {

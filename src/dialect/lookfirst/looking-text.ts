@@ -9,7 +9,7 @@ import type {
 import { byteSize, countOf, lineWords, relativeTime } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { callOf, type ToolNames } from '../../report/tool-names.ts';
-import type { RenderContext } from '../render.ts';
+import { type RenderContext, UNREADABLE } from '../render.ts';
 
 /** Entries with kind and size, then their number and whether the listing is complete. */
 export function listAnswer(result: ListResult, { tools }: RenderContext, depth = 1): string {
@@ -50,11 +50,15 @@ function nextPage({ path, entries, cut }: ListResult, tools: ToolNames, depth: n
 /** An empty result proves nothing if not everything was searched. */
 const UNFINISHED = ' in what could be searched; some of it could not: name a folder';
 
+function moreText({ unreadable }: Pick<FindResult, 'unreadable'>, cure: string): string {
+  return unreadable === true ? `; ${UNREADABLE}` : `; there are more: ${cure}`;
+}
+
 /** Paths, newest first. */
 export function findAnswer(pattern: string, result: FindResult): string {
   const { paths, truncated } = result;
   if (paths.length === 0) return `[no file matches ${pathText(pattern)}${truncated ? UNFINISHED : ''}]`;
-  const more = truncated ? '; there are more: narrow the pattern or name a folder' : '';
+  const more = truncated ? moreText(result, 'narrow the pattern or name a folder') : '';
   return [...paths.map(pathText), `[${countOf(paths.length, 'file')}${more}]`].join('\n');
 }
 
@@ -62,7 +66,7 @@ export function findAnswer(pattern: string, result: FindResult): string {
 export function searchAnswer(pattern: string, result: SearchResult): string {
   if (result.hits.length === 0)
     return `[nothing matches ${pathText(pattern)}${result.truncated ? UNFINISHED : ''}]`;
-  const more = result.truncated ? '; there are more: narrow the pattern, or name a folder or glob' : '';
+  const more = result.truncated ? moreText(result, 'narrow the pattern, or name a folder or glob') : '';
   return [...hitRows(result), `[${hitCount(result)}${more}]`].join('\n');
 }
 

@@ -141,14 +141,17 @@ export class LocalLocks implements Locks {
 
 type Slots = readonly (readonly [number, LockMode])[];
 
-/** The slots of the keys and of the folders above them, in the order in which all processes acquire them. */
+/**
+ * The slots of the keys and of the folders above them, in the order in which all processes acquire them. The highest comes
+ * first: the kernel keeps a file's locks in a list by position, so taking thousands from the other end takes three times as long.
+ */
 export function slotsOf(keys: readonly string[]): Slots {
   const wanted = new Map<number, LockMode>();
   for (const key of keys)
     for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1))
       wanted.set(slotOf(key.slice(0, end)), 'together');
   for (const key of keys) wanted.set(slotOf(key), 'alone');
-  return [...wanted].sort(([a], [b]) => a - b);
+  return [...wanted].sort(([a], [b]) => b - a);
 }
 
 /** The lock number of a key. A collision would only cause needless waiting, and is negligible with 48 bits. */

@@ -93,6 +93,18 @@ describe('retention', () => {
     expect(await setting.plan({ retentionMs: 24 * HOUR })).toMatchObject({ entries: 0, images: [] });
   });
 
+  it('finds the images of thousands of changes, of which some are needed again later', async () => {
+    const setting = new Setting();
+    const names = Array.from({ length: 3000 }, (_, n) => `content ${n}`);
+    for (const name of names) await setting.edit(name, 50);
+    const again = names.filter((_, n) => n % 7 === 0);
+    for (const name of again) await setting.edit(name, 5);
+    const { images, leaves } = await setting.plan({ retentionMs: 24 * HOUR });
+    const expected = names.filter((name) => !again.includes(name)).map((name) => fingerprintOf(name).sha256);
+    expect(images.map(({ sha256 }) => sha256).sort()).toEqual(expected.sort());
+    expect(leaves.count).toBe(again.length);
+  });
+
   it('keeps every entry after the first young one, whatever its time says', async () => {
     const setting = new Setting();
     await setting.edit('young', 1);

@@ -43,8 +43,9 @@ export async function collectGarbage(
   const needed = async (): Promise<ReadonlySet<string>> => {
     // Query pending changes first: a change that settles between the two queries shows up in the second.
     const pending = imagesOfPending(await store.pending());
-    const since = await lastUses(store, { afterSeq: plan.headSeq });
-    return new Set([...pending, ...since.keys()]);
+    const needed = new Set(pending);
+    for await (const { sha256 } of usesIn(store, { afterSeq: plan.headSeq })) needed.add(sha256);
+    return needed;
   };
   // Sorted by name, so that each step touches few folders.
   const hashes = plan.images.map((image) => image.sha256).sort();
@@ -105,23 +106,28 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
   // Query pending changes first: numbers of a fleet become visible out of order, so a change that settles between the
   // two queries may have a number before the end known here.
   const pending = imagesOfPending(await store.pending());
-  const uses = new Uses(await lastUses(store, {}), pending);
-  const seen = await imagesSeen(store);
-  const sorted = await sortImages(images, { uses, seen, nowMs });
+  const uses = await lastUses(store, pending);
+  const sorted = await sortImages(images, { uses, seen: await imagesSeen(store), nowMs });
   // Images of entries that stay must stay too.
   const { retentionMs, quotaBytes } = mayPrune === false ? { retentionMs: 0, quotaBytes: 0 } : limits;
   const expired = retentionMs === 0 ? 0 : await lastBefore(store, nowMs - retentionMs, head.seq);
   const room = quotaBytes === 0 ? Infinity : quotaBytes;
   const throughSeq = Math.max(checkpoint.seq, expired, cutForQuota(sorted, { expired, room, uses }));
 
+  const kept = sorted.used.filter(({ last }) => last > throughSeq);
   const going = [...sorted.loose];
-  const staying: KeptImage[] = [...sorted.fresh];
-  for (const image of sorted.used) (uses.of(image) <= throughSeq ? going : staying).push(image);
-  let taken = sizeOf(staying);
+  // Listed again, because most clean-ups remove few of these images, and only those need their hashes.
+  if (kept.length < sorted.used.length)
+    for await (const image of images.list()) {
+      const last = uses.of(image.sha256);
+      if (last > 0 && last <= throughSeq) going.push(image);
+    }
+  const shown: KeptImage[] = [];
+  let taken = sizeOf(kept) + sizeOf(sorted.fresh);
   for (const image of sorted.shown) {
     const fits = taken + image.bytes <= room;
     if (fits) taken += image.bytes;
-    (fits ? staying : going).push(image);
+    (fits ? shown : going).push(image);
   }
   return {
     throughSeq,
@@ -129,31 +135,63 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
     images: going,
     sessions: await idleUnnamed(store, limits, nowMs),
     frees: usageOf(going),
-    leaves: usageOf(staying),
+    leaves: { count: kept.length + sorted.fresh.length + shown.length, bytes: taken },
     headSeq: head.seq,
   };
 }
 
-/** The last entry that needs each image; Infinity for images of pending changes. */
-class Uses {
-  readonly newestChange: number;
-  readonly #last: ReadonlyMap<string, number>;
-  readonly #pending: ReadonlySet<string>;
+/**
+ * A number for each image, in 16 to 48 bytes: a fleet has millions of images. Images whose hashes begin alike share the
+ * larger number, so that one of them may be kept longer than needed.
+ */
+class NumberedImages {
+  #keys = new Float64Array(1 << 10);
+  #numbers = new Float64Array(1 << 10);
+  #size = 0;
+  largest = 0;
 
-  constructor(last: ReadonlyMap<string, number>, pending: ReadonlySet<string>) {
-    this.#last = last;
-    this.#pending = pending;
-    this.newestChange = [...last.values()].reduce((newest, seq) => Math.max(newest, seq), 0);
+  /** 0 for an image without a number. */
+  of(sha256: string): number {
+    return this.#numbers[this.#slotOf(keyOf(sha256))] ?? 0;
   }
 
-  of({ sha256 }: KeptImage): number {
-    return this.#pending.has(sha256) ? Infinity : (this.#last.get(sha256) ?? 0);
+  raise(sha256: string, number: number): void {
+    this.#put(keyOf(sha256), number);
+    if (number !== Infinity) this.largest = Math.max(this.largest, number);
+    if (this.#size * 1.5 > this.#keys.length) this.#grow();
+  }
+
+  #put(key: number, number: number): void {
+    const slot = this.#slotOf(key);
+    if (this.#keys[slot] === 0) this.#size += 1;
+    this.#keys[slot] = key;
+    this.#numbers[slot] = Math.max(this.#numbers[slot] ?? 0, number);
+  }
+
+  #slotOf(key: number): number {
+    const { length } = this.#keys;
+    let slot = key % length;
+    while (this.#keys[slot] !== 0 && this.#keys[slot] !== key) slot = (slot + 1) % length;
+    return slot;
+  }
+
+  #grow(): void {
+    const [keys, numbers] = [this.#keys, this.#numbers];
+    this.#keys = new Float64Array(keys.length * 2);
+    this.#numbers = new Float64Array(keys.length * 2);
+    this.#size = 0;
+    for (const [slot, key] of keys.entries()) if (key !== 0) this.#put(key, numbers[slot] ?? 0);
   }
 }
 
+/** The first 52 bits of a hash, as a number above 0. */
+function keyOf(sha256: string): number {
+  return Number.parseInt(sha256.slice(0, 13), 16) + 1;
+}
+
 interface SortedImages {
-  /** Needed by an entry or a pending change, ordered by last use, oldest first. */
-  readonly used: readonly KeptImage[];
+  /** The last use and size of images that an entry or a pending change needs, ordered by last use, oldest first. */
+  readonly used: readonly { readonly last: number; readonly bytes: number }[];
   /** Not needed, but shown to a session; newest first. */
   readonly shown: readonly KeptImage[];
   /** Not needed yet, but too recent to remove. */
@@ -163,18 +201,20 @@ interface SortedImages {
 
 async function sortImages(
   images: Images,
-  { uses, seen, nowMs }: { uses: Uses; seen: ReadonlySet<string>; nowMs: number },
+  { uses, seen, nowMs }: { uses: NumberedImages; seen: NumberedImages; nowMs: number },
 ): Promise<SortedImages> {
-  const sorted = { used: [], shown: [], fresh: [], loose: [] } as Record<keyof SortedImages, KeptImage[]>;
+  const used: { last: number; bytes: number }[] = [];
+  const sorted = { shown: [], fresh: [], loose: [] } as Record<'shown' | 'fresh' | 'loose', KeptImage[]>;
   for await (const image of images.list()) {
-    if (uses.of(image) > 0) sorted.used.push(image);
+    const last = uses.of(image.sha256);
+    if (last > 0) used.push({ last, bytes: image.bytes });
     else if (image.sinceMs > nowMs - GRACE_MS) sorted.fresh.push(image);
-    else if (seen.has(image.sha256)) sorted.shown.push(image);
+    else if (seen.of(image.sha256) > 0) sorted.shown.push(image);
     else sorted.loose.push(image);
   }
-  sorted.used.sort((a, b) => uses.of(a) - uses.of(b));
+  used.sort((a, b) => (a.last === b.last ? 0 : a.last - b.last));
   sorted.shown.sort((a, b) => b.sinceMs - a.sinceMs);
-  return sorted;
+  return { used, ...sorted };
 }
 
 /** The last entry number before all entries newer than `ms`. Numbers are ordered; clocks may not be. */
@@ -186,15 +226,14 @@ async function lastBefore(store: Store, ms: number, headSeq: number): Promise<nu
 /** The entry number up to which changes must be removed so that the remaining images fit. */
 function cutForQuota(
   { used, fresh }: SortedImages,
-  { expired, room, uses }: { expired: number; room: number; uses: Uses },
+  { expired, room, uses }: { expired: number; room: number; uses: NumberedImages },
 ): number {
-  const staying = used.filter((image) => uses.of(image) > expired);
-  let bytes = sizeOf(staying) + sizeOf(fresh);
+  const staying = used.filter(({ last }) => last > expired);
+  let left = sizeOf(staying) + sizeOf(fresh);
   let cut = 0;
-  for (const image of staying) {
-    const last = uses.of(image);
-    if (bytes <= room || last >= uses.newestChange) break;
-    bytes -= image.bytes;
+  for (const { last, bytes } of staying) {
+    if (left <= room || last >= uses.largest) break;
+    left -= bytes;
     cut = last;
   }
   return cut;
@@ -206,7 +245,7 @@ async function idleUnnamed(store: Store, limits: GcLimits, nowMs: number): Promi
   return idle.filter((session) => !session.named).map((session) => session.id);
 }
 
-function sizeOf(images: readonly KeptImage[]): number {
+function sizeOf(images: readonly { readonly bytes: number }[]): number {
   return images.reduce((sum, image) => sum + image.bytes, 0);
 }
 
@@ -220,11 +259,20 @@ function imagesOf(entry: NewEntry): string[] {
   return sides.flatMap((side) => (side.kind === 'file' && side.kept ? [side.fingerprint.sha256] : []));
 }
 
-/** For each image, the number of the newest matching entry that needs it. */
-async function lastUses(store: Store, filter: EntryFilter): Promise<ReadonlyMap<string, number>> {
-  const uses = new Map<string, number>();
+/** The images that the changes among matching entries need, oldest entry first. */
+async function* usesIn(
+  store: Store,
+  filter: EntryFilter,
+): AsyncGenerator<{ readonly sha256: string; readonly seq: number }> {
   for await (const entry of walkEntries(store, { ...filter, kinds: ['change'], order: 'oldest' }))
-    for (const sha256 of imagesOf(entry)) uses.set(sha256, entry.seq);
+    for (const sha256 of imagesOf(entry)) yield { sha256, seq: entry.seq };
+}
+
+/** For each image, the number of the newest entry that needs it; Infinity for images of pending changes. */
+async function lastUses(store: Store, pending: ReadonlySet<string>): Promise<NumberedImages> {
+  const uses = new NumberedImages();
+  for await (const { sha256, seq } of usesIn(store, {})) uses.raise(sha256, seq);
+  for (const sha256 of pending) uses.raise(sha256, Infinity);
   return uses;
 }
 
@@ -234,10 +282,10 @@ export function imagesOfPending(pending: readonly PendingChange[]): ReadonlySet<
 }
 
 /** The hashes of bytes that sessions were shown. Used to show differences, not needed by any undo. */
-async function imagesSeen(store: Store): Promise<ReadonlySet<string>> {
-  const seen = new Set<string>();
+async function imagesSeen(store: Store): Promise<NumberedImages> {
+  const seen = new NumberedImages();
   for await (const { sightings } of withSightings(store, await store.sessions()))
-    for (const { fingerprint } of sightings) if (fingerprint !== undefined) seen.add(fingerprint.sha256);
+    for (const { fingerprint } of sightings) if (fingerprint !== undefined) seen.raise(fingerprint.sha256, 1);
   return seen;
 }
 

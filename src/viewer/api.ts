@@ -3,9 +3,8 @@ import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { stateSize } from '../records/clean-up.ts';
 import { Foreground } from '../records/records.ts';
 import { rewindJob } from '../records/rewind.ts';
-import { type TakenBack, takeBack, takeBackPart } from '../records/take-back.ts';
 import { type TurnView, turnViews } from '../records/turns.ts';
-import { type UndoJob, undoJobs } from '../records/undo-jobs.ts';
+import { type TakenBack, takeBack, takeBackPart, type UndoJob, undoJobs } from '../records/undo-jobs.ts';
 import {
   entryView,
   numbers,

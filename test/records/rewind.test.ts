@@ -4,9 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Records } from '../../src/records/records.ts';
 import { rewindJob } from '../../src/records/rewind.ts';
 import { Scope } from '../../src/records/scope.ts';
-import { takeBack } from '../../src/records/take-back.ts';
 import { type TurnView, turnViews } from '../../src/records/turns.ts';
-import { undoJobs } from '../../src/records/undo-jobs.ts';
+import { takeBack, undoJobs } from '../../src/records/undo-jobs.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 

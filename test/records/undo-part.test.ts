@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Outcome } from '../../src/model/verdict.ts';
 import { Records } from '../../src/records/records.ts';
-import { type TakenBack, takeBack, takeBackPart } from '../../src/records/take-back.ts';
+import { type TakenBack, takeBack, takeBackPart } from '../../src/records/undo-jobs.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 

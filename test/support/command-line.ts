@@ -127,7 +127,7 @@ function streams(input = ''): { stdin: Readable; stdout: Collected; stderr: Coll
 }
 
 /** Runs the built program once, as a process. */
-export function runProgram(places: Scratch, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+function runProgram(places: Scratch, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const [program = '', ...first] = PROGRAM;
   const env = environment(places, options.env);
   return new Promise((resolve) => {

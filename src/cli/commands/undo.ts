@@ -3,7 +3,7 @@ import { Fault } from '../../model/fault.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { Records } from '../../records/records.ts';
 import { canonicalPath } from '../../records/scope.ts';
-import type { TakenBack } from '../../records/take-back.ts';
+import type { TakenBack } from '../../records/undo-jobs.ts';
 import { type UndoJob, undoJobs } from '../../records/undo-jobs.ts';
 import { harmless } from '../../report/bounded.ts';
 import { placesOf } from '../../session/configured.ts';

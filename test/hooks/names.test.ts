@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
-import type { HostName } from '../../src/hooks/event.ts';
+import type { HookAnswer, HostName } from '../../src/hooks/event.ts';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
 import { lookfirst } from '../support/command-line.ts';
@@ -64,16 +64,18 @@ describe('a file of the workspace under a name outside it', () => {
   });
 });
 
+/** The answer to one event of a client, as its hook gives it. */
+function answer(name: HostName, payload: object, declaredEvent?: string): Promise<HookAnswer> {
+  const host = HOOK_HOSTS[name];
+  const env = { LOOKFIRST_HOME: places.home };
+  const door = new HookDoor({ env, platform: process.platform, cwd: places.root }, {});
+  const settings = { host, cwd: places.root, roots: [], state: {} };
+  const text = JSON.stringify({ session_id: 's', cwd: places.root, tool_use_id: 'c', ...payload });
+  const call = { host, text, onFailure: 'deny', ...(declaredEvent ? { declaredEvent } : {}) } as const;
+  return answerHook(call, (_, event) => door.respond(settings, event)).finally(() => door.close());
+}
+
 describe('an event that its client names badly', () => {
-  const answer = (name: HostName, payload: object, declaredEvent?: string) => {
-    const host = HOOK_HOSTS[name];
-    const env = { LOOKFIRST_HOME: places.home };
-    const door = new HookDoor({ env, platform: process.platform, cwd: places.root }, {});
-    const settings = { host, cwd: places.root, roots: [], state: {} };
-    const text = JSON.stringify({ session_id: 's', cwd: places.root, tool_use_id: 'c', ...payload });
-    const call = { host, text, onFailure: 'deny', ...(declaredEvent ? { declaredEvent } : {}) } as const;
-    return answerHook(call, (_, event) => door.respond(settings, event)).finally(() => door.close());
-  };
   const write = { tool_name: 'Write', tool_input: { file_path: 'a.txt', content: 'x' } };
 
   it.each([[{}], [{ hook_event_name: 3 }], [{ hook_event_name: 'pretooluse' }]])(
@@ -156,6 +158,19 @@ describe('a patch that changes a file twice', () => {
     expect(await agent.change('patch', input, make)).toEqual({ verdict: 'pass' });
     await lookfirst(places, ['undo']);
     expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\n');
+  });
+
+  it('changes it in two places of one call', async () => {
+    const file = { filePath: 'a.txt' };
+    const read = { hook_event_name: 'PostToolUse', tool_name: 'read_file', tool_input: file };
+    await answer('vscode', { ...read, tool_response: 'one\n' });
+    const replacements = [
+      { ...file, oldString: 'one', newString: 'uno' },
+      { ...file, oldString: 'uno', newString: 'due' },
+    ];
+    const input = { replacements };
+    const tool = { tool_name: 'multi_replace_string_in_file', tool_input: input, tool_use_id: 'd' };
+    expect((await answer('vscode', { hook_event_name: 'PreToolUse', ...tool })).stdout).toBe('');
   });
 
   it('is judged at both places', async () => {

@@ -45,23 +45,31 @@ interface AllowedTouch {
 }
 
 /**
- * Joins changes of one file that follow each other, as in a patch that changes, extends and moves it: the second would not
- * know of the first. The appended text of such a patch is left out, because an append destroys nothing.
+ * Joins an edit of a file with later changes of it, as in a patch that changes, extends and moves it: the second would not
+ * know of the first. Appended text is left out, because an append destroys nothing.
  */
 export function joinedChanges(intents: readonly ForeignIntent[]): readonly ForeignIntent[] {
   const joined: ForeignIntent[] = [];
   for (const intent of intents) {
-    const last = joined.at(-1);
-    if (last?.kind === 'edit' && last.moveTo === undefined && followsOn(last.path, intent)) {
-      if (intent.kind === 'move') joined.splice(-1, 1, { ...last, moveTo: intent.destination });
-    } else joined.push(intent);
+    const path = intent.kind === 'move' ? intent.source : intent.path;
+    const at = joined.findIndex((each) => each.kind === 'edit' && each.path === path);
+    const earlier = joined[at];
+    const both = earlier?.kind === 'edit' ? joinedWith(earlier, intent) : undefined;
+    if (both === undefined) joined.push(intent);
+    else joined[at] = both;
   }
   return joined;
 }
 
-function followsOn(path: string, next: ForeignIntent): boolean {
-  if (next.kind === 'move') return next.source === path && next.overwrite !== false;
-  return next.kind === 'insert' && next.path === path && next.afterLine === undefined;
+type EditIntent = Extract<ForeignIntent, { kind: 'edit' }>;
+
+/** Undefined if the later change must be judged by itself. */
+function joinedWith(edit: EditIntent, later: ForeignIntent): EditIntent | undefined {
+  if (edit.moveTo !== undefined) return undefined;
+  if (later.kind === 'edit') return { ...edit, ...later, edits: [...edit.edits, ...later.edits] };
+  if (later.kind === 'move')
+    return later.overwrite === false ? undefined : { ...edit, moveTo: later.destination };
+  return later.kind === 'insert' && later.afterLine === undefined ? edit : undefined;
 }
 
 /** Judges every change: all of them are allowed, or none. The caller must hold the locks of their files. */

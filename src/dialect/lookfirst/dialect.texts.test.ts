@@ -141,6 +141,13 @@ describe('a change', () => {
     expect(text).toContain('-a\n+b');
   });
 
+  it('of many files names the first 50 and counts the others', () => {
+    const files = Array.from({ length: 52 }, (_, n) => ({ path: `f${n}`, did: 'recreated' as const }));
+    const text = undoText({ change: 'c2', undid: ['c1'], files });
+    expect(text.split('\n')).toHaveLength(53);
+    expect(text).toContain('- brought back f49\n- and 2 more files\n[change c2');
+  });
+
   it('that was undone says what happened to each file', () => {
     const files = [
       { path: 'a', did: 'restored' },

@@ -320,10 +320,17 @@ export function applyText(
   return [`${head}:`, ...rows, ...change].join('\n');
 }
 
+/** At most this many files of an undo are listed; the rest is counted. */
+const MAX_UNDONE_ROWS = 50;
+
 export function undoText(result: UndoResult): string {
   const { undid, files: restored, change, diff } = result;
   const head = `undid change ${undid.join(', ')}`;
-  const rows = restored.map((file) => `- ${UNDONE[file.did]} ${pathText(file.path)}`);
+  const rows = restored
+    .slice(0, MAX_UNDONE_ROWS)
+    .map((file) => `- ${UNDONE[file.did]} ${pathText(file.path)}`);
+  const more = restored.length - rows.length;
+  if (more > 0) rows.push(`- and ${countOf(more, 'more file')}`);
   const receipt = change === undefined ? [] : [`[change ${change}, which can be undone too]`];
   return [`${head}:`, ...rows, ...(diff === undefined || diff === '' ? [] : [diff]), ...receipt].join('\n');
 }

@@ -311,7 +311,8 @@ async function bundle({ input, plugins, external = isPackage, transform, ...outp
     makeAbsoluteExternalsRelative: false,
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
-    checks: { ineffectiveDynamicImport: false },
+    // A slow machine would otherwise print how long each plugin took, to users of `npm start` too.
+    checks: { ineffectiveDynamicImport: false, bundlerTimings: false },
   });
   const written = await made.write(output);
   await made.close();
@@ -329,6 +330,7 @@ async function bundlePage(page) {
     input: 'src/viewer/page/main.ts',
     platform: 'browser',
     tsconfig: 'src/viewer/page/tsconfig.json',
+    checks: { bundlerTimings: false },
   });
   await script.write({ file: `${page}/app.js`, format: 'iife', minify: true });
   await script.close();

@@ -194,7 +194,7 @@ function readParts(file: string): ReadonlyMap<string, Part> {
     const bytes = readFileSync(fd);
     if (bytes.length < ALIGNMENT) return parts;
     const start = bytes.readUInt32LE(0);
-    // Written by `writeParts`: only this user could have written something else.
+    // The cast is safe: `writeParts` wrote the file, and only this user can write to it.
     const head = JSON.parse(bytes.toString('utf8', ALIGNMENT, start)) as readonly Listed[];
     for (const { name, mtimeMs, sha256, at, size } of head)
       parts.set(name, { mtimeMs, sha256, data: bytes.subarray(start + at, start + at + size) });

@@ -70,7 +70,7 @@ export async function runSandboxed(
     // Killing bubblewrap ends all processes of its namespace. While bubblewrap is still starting, the first process of the
     // namespace would not notice its death and would wait for ever, so the whole process group is killed.
     if (stream === 'inherit' || !isGroupKilled(child.pid)) child.kill('SIGKILL');
-    // A confined command may have left the group a moment before, while bubblewrap did not yet watch it.
+    // A process of a confined command may have left the group before bubblewrap began to watch it.
     const { id } = options;
     if (id !== undefined) again ??= setInterval(() => endCommands([id]), END_AGAIN_MS);
   };

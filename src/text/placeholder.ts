@@ -281,8 +281,8 @@ interface SuspectLine {
 }
 
 /**
- * First characters of lines with comments, dots, brackets, fences and numbers. With a second string, the next character
- * must be one of it.
+ * First characters of lines with comments, dots, brackets, fences and numbers. If an entry has a second string, the next
+ * character of the line must be in that string.
  */
 const BEGINNINGS: readonly (readonly [string, string?])[] = [
   ...[...'#;%[…0123456789'].map((first): readonly [string] => [first]),

@@ -2,6 +2,7 @@
 import '../../src/session/search.race.test.ts';
 import '../../src/text/merge.test.ts';
 import '../e2e/conformance.test.ts';
+import '../history/hostile.test.ts';
 import '../proxy/large.test.ts';
 import '../race/all-or-none.test.ts';
 import '../shared/faults.test.ts';

@@ -24,7 +24,7 @@ if (what === 'hold') {
   process.send('held');
   setInterval(() => {}, 1000);
 } else {
-  // All children begin together: one after the other would lose nothing even without a lock.
+  // All children begin at the same moment: without a lock, only changes at the same time are lost.
   process.send('ready');
   await once(process, 'message');
   const file = join(home, 'counter');

@@ -55,7 +55,7 @@ Examples:
   lookfirst config                       every setting
   lookfirst config get partial           the value of one setting
   lookfirst config schema > lookfirst.schema.json   for the "$schema" of a policy file
-  lookfirst config --preset strict --json`;
+  lookfirst config --preset strict --json           the settings that a preset would give`;
 
 async function list(cli: Cli, settings: readonly Setting[], flags: ConfigFlags): Promise<void> {
   if (flags.json === true) for (const setting of settings) await cli.terminal.printJson(setting);

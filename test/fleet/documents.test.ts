@@ -74,6 +74,43 @@ await describePostgres('docs/fleet.md', (server) => {
     for (const word of ['PostgreSQL', 'schema', 'clock']) expect(checked).toContain(word);
   });
 
+  it('names commands that work on the store of a fleet', async () => {
+    const store = await composed(server);
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\ntwo\n');
+    const sessions = await Sessions.open({ roots: [places.root], home: places.home, store, workspace: 'w' });
+    const session = await sessions.session('agent');
+    await session.checkpoint('begin');
+    await ok(session.read('a.txt'));
+    await ok(session.edit('a.txt', [{ oldString: 'two', newString: 'zwei' }]));
+    await sessions.close();
+    const shown: Readonly<Record<string, readonly (readonly [string[], string])[]>> = {
+      log: [
+        [['log'], 'a.txt'],
+        [['log', '--json', '--all'], '"workspace":"w"'],
+        [['log', '--verify'], 'unbroken'],
+      ],
+      status: [
+        [['status'], 'agent'],
+        [['status', '--json', '--all'], '"agent"'],
+      ],
+      sessions: [[['sessions', '--json'], '"machine"']],
+      rewind: [[['rewind'], 'begin']],
+      undo: [[['undo'], 'a.txt']],
+      gc: [[['gc'], 'removed']],
+    };
+    const texts = [...DOCUMENT.matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text);
+    const named = texts.flatMap((text) => text.match(/^(?:lookfirst )?([a-z]+)\b/)?.[1] ?? []);
+    // `doctor` and `serve` are run by the test above, and `serve --http` by those of the server.
+    const run = Object.keys(shown);
+    expect(named).toEqual(expect.arrayContaining(run));
+    const commands = texts.filter((text) => text.startsWith('lookfirst ')).map((text) => text.split(' ')[1]);
+    expect([...run, 'doctor', 'serve']).toEqual(expect.arrayContaining([...new Set(commands)]));
+    for (const [args, word] of Object.values(shown).flat())
+      expect(await lookfirst(places, store, ...args), args.join(' ')).toContain(word);
+    expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
+  });
+
   it('gives roles that can do what it says, and no more', async () => {
     const store = await composed(server);
     const places = scratch();

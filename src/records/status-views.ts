@@ -76,10 +76,9 @@ export async function fileView(
   if (!outcome.ok) return { ok: false, refusal: { ...outcome.refusal, path: request.path } };
   const { key, root, relative } = outcome.path;
   const viewers = await viewersOf(world, request, key);
-  // Queries sent together cost a fleet store one round trip.
-  const [lastChange, ...views] = await Promise.all([
+  const [lastChange, views] = await Promise.all([
     world.store.lastChange(key),
-    ...viewers.map((ledger) => status(world, ledger, absolute)),
+    inSteps(viewers, (ledger) => status(world, ledger, absolute)),
   ]);
   const seenBy = viewers.flatMap(({ session }, index): SeenFile[] => {
     const seen = views[index];
@@ -142,8 +141,7 @@ async function viewersOf(
   key: string,
 ): Promise<readonly Ledger[]> {
   const ids = session ? [session] : sessions.map(({ id }) => id);
-  // Query all sessions at the same time: one after the other, each query would cost a round trip.
-  const seen = await Promise.all(ids.map((id) => world.store.recallMany(id, [key])));
+  const seen = await inSteps(ids, async (id) => world.store.recallMany(id, [key]));
   return ids.flatMap((id, index) => {
     const found = seen[index];
     if (found === undefined || (!session && !found.has(key))) return [];
@@ -151,6 +149,17 @@ async function viewersOf(
     holdAll(ledger, new Map([[key, found.get(key)]]));
     return [ledger];
   });
+}
+
+/** Queries under way at once. A fleet has thousands of sessions, and a query that waits for all others is too late. */
+const AT_ONCE = 200;
+
+/** Queries sent together cost a fleet store one round trip. */
+async function inSteps<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
+  const results: R[] = [];
+  for (let at = 0; at < items.length; at += AT_ONCE)
+    results.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(work))));
+  return results;
 }
 
 /** Saves further queries: a ledger that only shows what was seen need not notice later sightings. */

@@ -26,7 +26,7 @@ export const WITHOUT_CERTIFICATES = `  case "$NODE_EXTRA_CA_CERTS:$LOOKFIRST_STO
  * servers, hooks) run unchanged. `self` is the start of this program: an executable and its first arguments, all
  * absolute.
  */
-export function shellPrefixScript(self: readonly string[]): string {
+export function shellPrefixScript(self: readonly string[], home?: string): string {
   const program = self.map(quoted).join(' ');
   const checks = self.map((path) => `[ -e ${quoted(path)} ]`).join(' && ');
   return `#!/bin/sh
@@ -36,12 +36,19 @@ case \${1-} in
   *) exec "\${SHELL:-/bin/sh}" -c "\${1-}" ;;
 esac
 if ${checks}; then
-${WITHOUT_CERTIFICATES}
+${WITHOUT_CERTIFICATES}${home === undefined ? '' : usingHome(home)}
   exec ${program} run --prefix "$1"
 fi
 echo 'lookfirst: not found any more; this command runs without undo. Remove CLAUDE_CODE_SHELL_PREFIX from the settings.' >&2
 exec "\${SHELL:-/bin/sh}" -c "$1"
 `;
+}
+
+/** The hook uses the state folder of its script. Commands see the variable only if that is not the usual folder. */
+function usingHome(home: string): string {
+  return `
+  home=${quoted(home)}
+  [ "\${XDG_STATE_HOME:-$HOME/.local/state}/lookfirst" = "$home" ] || export LOOKFIRST_HOME="\${LOOKFIRST_HOME:-$home}"`;
 }
 
 function quoted(word: string): string {

@@ -285,6 +285,12 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     await expect.poll(sockets).not.toContain('starting');
   });
 
+  it('uses the state folder of the script, even if the client lacks the variable', async () => {
+    expect((await callScript(blindWrite(), ['claude-code'], { HOME: base })).stdout).toContain('"deny"');
+    await expect.poll(residents).toHaveLength(1);
+    expect(existsSync(join(base, '.local'))).toBe(false);
+  });
+
   it('works without curl', async () => {
     const bin = join(base, 'bin');
     mkdirSync(bin);

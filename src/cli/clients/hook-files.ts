@@ -33,7 +33,7 @@ export function writeHookFiles(places: Omit<ScriptPlaces, 'uid'>): void {
   mkdirSync(dirname(files.script), { recursive: true, mode: 0o700 });
   const uid = process.getuid?.() ?? 0;
   replaceScript(files.script, hookScript({ ...places, program, uid }));
-  replaceScript(files.shell, shellPrefixScript([places.node, program]));
+  replaceScript(files.shell, shellPrefixScript([places.node, program], places.home));
   // The plugin is built beside the program's folder.
   const plugin = join(dirname(program), '..', 'opencode.js');
   replace(files.plugin, (path) => copyFileSync(plugin, path));
@@ -117,6 +117,8 @@ if [ -n "$fast" ] && [ -n "$curl" ] && [ -O "$home/run" ]; then
   fi
   asked=yes
 fi
+# Programs that a desktop starts lack the variables of the user's shell.
+export LOOKFIRST_HOME="\${LOOKFIRST_HOME:-$home}"
 if [ -x "$node" ] && [ -f "$program" ]; then
 ${WITHOUT_CERTIFICATES}
   # Node 22 and later keep compiled code there; older ones ignore the variable.

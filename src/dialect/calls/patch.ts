@@ -19,16 +19,18 @@ interface PatchHunk {
   readonly new: readonly string[];
 }
 
-const FILE = /^\*\*\* (Add|Update|Delete) File: (.+?)\s*$/;
-const MOVE = /^\*\*\* Move to: (.+?)\s*$/;
+const FILE = /^(\s*)\*\*\* (Add|Update|Delete) File: ?(.+?)\s*$/;
+const MOVE = /^\*\*\* Move to: ?(.+?)\s*$/;
 const HEADER = /^@@(?: (.*))?$/;
 
 /** The files that a patch names, in order. Lines outside their sections are ignored. */
 function patchedFiles(patch: string): readonly PatchedFile[] {
   const sections: { verb: string; path: string; lines: string[] }[] = [];
   for (const line of patch.split(/\r?\n/)) {
-    const [, verb, path] = FILE.exec(line) ?? [];
-    if (verb !== undefined && path !== undefined) sections.push({ verb, path, lines: [] });
+    const [, indent, verb, path] = FILE.exec(line) ?? [];
+    // Codex ignores spaces before a marker, except in an update, where the line is text of the file.
+    const isText = indent !== '' && sections.at(-1)?.verb === 'Update';
+    if (!isText && verb !== undefined && path !== undefined) sections.push({ verb, path, lines: [] });
     else sections.at(-1)?.lines.push(line);
   }
   return sections.map(({ verb, path, lines }): PatchedFile => {

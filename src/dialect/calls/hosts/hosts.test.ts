@@ -52,6 +52,42 @@ describe('the tools of a host', () => {
       { command: ['bash', '-lc', 'ls'] },
       [run('bash -lc ls', { words: ['bash', '-lc', 'ls'] })],
     ],
+    [
+      'codex',
+      'apply_patch',
+      {
+        command: [
+          ...['*** Begin Patch', '*** Delete File: a', '  *** Delete File: b', '*** Add File: c', '+x'],
+          ...[' *** Add File: d', '+y', '*** Update File: e', '@@', '-1', '+2', ' *** Delete File: f'],
+          ...['*** End Patch'],
+        ].join('\n'),
+      },
+      [
+        ...['a', 'b'].map((path) => ({ does: 'change', intent: { kind: 'delete', path } })),
+        write('c', 'x\n'),
+        write('d', 'y\n'),
+        {
+          does: 'change',
+          intent: {
+            ...{ kind: 'edit', path: 'e' },
+            edits: [{ oldString: '1\n*** Delete File: f\n', newString: '2\n*** Delete File: f\n' }],
+          },
+        },
+      ],
+    ],
+    [
+      'opencode',
+      'patch',
+      {
+        patchText:
+          '*** Begin Patch\n*** Add File:a\n+x\n*** Delete File:b\n*** Update File:c\n*** Move to:d\n*** End Patch',
+      },
+      [
+        write('a', 'x\n'),
+        { does: 'change', intent: { kind: 'delete', path: 'b' } },
+        { does: 'change', intent: { kind: 'move', source: 'c', destination: 'd' } },
+      ],
+    ],
     ['codex', 'exec_command', { cmd: 'ls', workdir: '/w' }, [run('ls', { folder: '/w' })]],
     ['gemini', 'write_file', { file_path: 'a', content: 'x' }, [write('a', 'x')]],
     [

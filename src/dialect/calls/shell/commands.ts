@@ -1,6 +1,5 @@
 import {
   type Command,
-  type CommandNode,
   forEachChild,
   type PipelineNode,
   parse,
@@ -26,11 +25,47 @@ export interface SimpleCommand {
 /** Longer lines are not parsed. */
 const MAX_LENGTH = 100_000;
 const MAX_DEPTH = 3;
-const SHELL = /^(?:\/(?:usr\/)?bin\/)?(?:ba|z|da)?sh$/;
-const PREFIXES = new Set(['command', 'exec', 'nohup', 'sudo', 'time', 'builtin']);
+const SHELL = /^(?:ba|z|da)?sh$/;
+
+/** A program that runs the command in its own arguments. */
+interface Wrapper {
+  /** Matches options without a value. After any option that is not known here, the words are left as they are. */
+  readonly flag?: RegExp;
+  /** Matches options whose value is the next word. */
+  readonly valued?: RegExp;
+  /** The number of words between the options and the command. */
+  readonly operands?: number;
+}
+
+const ASSIGNMENT = /^\w+=/;
+const WRAPPERS: ReadonlyMap<string, Wrapper> = new Map([
+  ['builtin', {}],
+  ['command', { flag: /^-p$/ }],
+  ['env', { flag: /^(?:-i?|-u.+|--ignore-environment|--unset=.*)$/, valued: /^(?:-u|--unset)$/ }],
+  ['exec', { flag: /^-[cl]+$/, valued: /^-a$/ }],
+  ['nice', { flag: /^(?:-n?-?\d+|--adjustment=.*)$/, valued: /^(?:-n|--adjustment)$/ }],
+  ['nohup', {}],
+  ['stdbuf', { flag: /^(?:-[ioe].+|--\w+=.*)$/, valued: /^(?:-[ioe]|--\w+)$/ }],
+  [
+    'sudo',
+    {
+      flag: /^(?:-[AEHPSbkn]+|--(?:user|group|preserve-env)=.*|--(?:preserve-env|set-home|non-interactive))$/,
+      valued: /^(?:-[AEHPSbkn]*[gup]|--(?:user|group|prompt))$/,
+    },
+  ],
+  ['time', { flag: /^-p$/ }],
+  [
+    'timeout',
+    {
+      flag: /^(?:-[ks].+|-[fpv]+|--(?:foreground|preserve-status|verbose)|--(?:kill-after|signal)=.*)$/,
+      valued: /^(?:-[ks]|--kill-after|--signal)$/,
+      operands: 1,
+    },
+  ],
+]);
 
 /**
- * The simple commands of a line that certainly run: those in lists, pipelines, groups and `sh -c`. Commands in
+ * The simple commands of a line that certainly run: those in lists, pipelines, groups, `eval` and `sh -c`. Commands in
  * conditions, loops, functions or after `||` are skipped. Undefined if the line cannot be parsed. `home`: the folder
  * that `~` and `$HOME` name; without it, words that begin with them are unknown.
  */
@@ -41,7 +76,7 @@ export function certainCommands(line: string, home?: string): readonly SimpleCom
 }
 
 interface Scope {
-  /** The number of `sh -c` around the line. */
+  /** The number of `sh -c` and `eval` around the line. */
   readonly depth: number;
   readonly home: string | undefined;
 }
@@ -94,7 +129,7 @@ function walk(node: PipelineOrList, folder: string | undefined, scope: Scope): W
     case 'Command':
       return walkCommand(node, folder, scope);
     default:
-      return { commands: [], folder: mayChangeFolder(node) ? undefined : folder };
+      return { commands: [], folder: mayLeave(node) ? undefined : folder };
   }
 }
 
@@ -110,9 +145,21 @@ function walkBody(
   );
 }
 
-/** True if a condition or loop may contain a `cd`. */
-function mayChangeFolder(node: CommandNode | { readonly type: string }): boolean {
-  return !['TestCommand', 'ArithmeticCommand', 'Function'].includes(node.type);
+/** Commands after which the folder is another one, or the rest of the line may not run. */
+const LEAVING = new Set(['cd', 'pushd', 'popd', 'eval', 'source', '.', 'exit', 'return', 'exec']);
+
+/** True if a condition or loop may contain a `cd`, or may end the line. */
+function mayLeave(node: SyntaxNode): boolean {
+  if (node.type === 'Function') return false;
+  if (node.type === 'Command' && node.name !== undefined) {
+    const [name] = withoutPrefixes([node.name, ...node.args].map((word) => literalOf(word as Word)));
+    if (name === undefined || LEAVING.has(name)) return true;
+  }
+  let leaves = false;
+  forEachChild(node, (child) => {
+    leaves ||= mayLeave(child);
+  });
+  return leaves;
 }
 
 function walkCommand(node: Command, folder: string | undefined, scope: Scope): Walked {
@@ -121,26 +168,57 @@ function walkCommand(node: Command, folder: string | undefined, scope: Scope): W
   );
   const words = withoutPrefixes(given);
   const command = { words, redirects: node.redirects, folder, home: scope.home };
-  const [name, first, second] = words;
+  const [name] = words;
   if (name === 'cd' || name === 'pushd' || name === 'popd')
     return { commands: [command], folder: name === 'cd' ? entered(folder, words.slice(1)) : undefined };
-  const isScript = name !== undefined && SHELL.test(name) && first !== undefined && /^-l?i?c$/.test(first);
-  const script =
-    isScript && second !== undefined
-      ? commandsIn(second, folder, { ...scope, depth: scope.depth + 1 })
-      : undefined;
-  return { commands: [command, ...(script?.commands ?? [])], folder };
+  const script = scriptOf(words);
+  const inner =
+    script === undefined ? undefined : commandsIn(script, folder, { ...scope, depth: scope.depth + 1 });
+  // Only `eval` runs its text in this shell.
+  const next = name === 'eval' && script !== undefined ? inner?.folder : folder;
+  return { commands: [command, ...(inner?.commands ?? [])], folder: next };
+}
+
+/** The text that `eval` or a shell with `-c` runs; undefined for other commands and for text that the shell expands. */
+function scriptOf([name, ...args]: readonly (string | undefined)[]): string | undefined {
+  if (name === undefined) return undefined;
+  if (name === 'eval') return args.includes(undefined) ? undefined : args.join(' ');
+  return SHELL.test(programOf(name)) ? textOfShell(args) : undefined;
+}
+
+function textOfShell(args: readonly (string | undefined)[]): string | undefined {
+  const options: string[] = [];
+  let at = 0;
+  for (let arg = args[at]; arg !== undefined && SHELL_OPTION.test(arg); arg = args[at]) {
+    options.push(arg);
+    at += TAKES_VALUE.test(arg) ? 2 : 1;
+  }
+  // A shell with `-n` runs nothing.
+  if (!options.some((option) => /^-\w*c/.test(option)) || options.some((option) => /^-\w*n/.test(option)))
+    return undefined;
+  return args[args[at] === '--' ? at + 1 : at];
+}
+
+const SHELL_OPTION = /^(?:[-+][A-Za-z]+|--(?:norc|noprofile|login|posix))$/;
+const TAKES_VALUE = /^[-+]\w*[oO]/;
+
+/** The name of a program without the usual folders of programs. */
+export function programOf(word: string): string {
+  return word.replace(/^\/(?:usr\/)?(?:local\/)?s?bin\//, '');
 }
 
 function withoutPrefixes(words: readonly (string | undefined)[]): readonly (string | undefined)[] {
-  const [name, ...rest] = words;
-  if (name === 'env') {
-    const at = rest.findIndex((word) => word === undefined || !/^\w+=/.test(word));
-    return at === -1 ? words : withoutPrefixes(rest.slice(at));
+  const wrapper = words[0] === undefined ? undefined : WRAPPERS.get(programOf(words[0]));
+  if (wrapper === undefined) return words;
+  let at = 1;
+  for (let word = words[at]; word !== undefined; word = words[at]) {
+    if (wrapper.valued?.test(word) === true) at += 2;
+    else if (wrapper.flag?.test(word) === true) at += 1;
+    else break;
   }
-  const next = rest[0];
-  const isPrefix = name !== undefined && PREFIXES.has(name) && next !== undefined && !next.startsWith('-');
-  return isPrefix ? withoutPrefixes(rest) : words;
+  at += (words[at] === '--' ? 1 : 0) + (wrapper.operands ?? 0);
+  while (ASSIGNMENT.test(words[at] ?? '')) at += 1;
+  return at >= words.length || words[at]?.startsWith('-') === true ? words : withoutPrefixes(words.slice(at));
 }
 
 function entered(folder: string | undefined, args: readonly (string | undefined)[]): string | undefined {

@@ -1,6 +1,6 @@
 import type { HereDoc, Redirect, Redirection } from 'unbash';
 import type { ReadTouch, RunTouch } from '../touch.ts';
-import { certainCommands, inFolder, literalOf, type SimpleCommand } from './commands.ts';
+import { certainCommands, inFolder, literalOf, programOf, type SimpleCommand } from './commands.ts';
 
 /** A file that a command certainly writes. Paths are absolute, or relative to the command's start folder. */
 export type ShellWrite =
@@ -38,8 +38,8 @@ function redirectWrites({ words, redirects, folder, home }: SimpleCommand): read
 }
 
 const WRITING = new Set(['>', '>>', '>|', '&>', '&>>', '>&']);
-/** Devices are not files, and writing to them loses nothing. */
-const DEVICE = /^\/dev\//;
+/** Devices are not files, and writing to them loses nothing. `/dev/shm` contains ordinary files. */
+const DEVICE = /^\/dev\/(?!shm\/|.*\.\.)/;
 
 function targetOf(
   operator: Redirect['operator'],
@@ -68,7 +68,7 @@ function bodyOf(redirects: readonly Redirection[]): string | undefined {
 
 function programWrites(simple: SimpleCommand): readonly ShellWrite[] {
   const [name, ...args] = simple.words;
-  switch (name?.replace(/^\/(?:usr\/)?bin\//, '')) {
+  switch (name === undefined ? undefined : programOf(name)) {
     case 'tee':
       return teeWrites(simple, args);
     case 'sed':
@@ -115,9 +115,9 @@ function patchWrites({ redirects, folder }: SimpleCommand, args: Args): readonly
 
 /** The files that `sed` edits in place; none without `-i`. */
 function sedFiles(args: Args): Args {
-  const { options, operands } = split(args, /^(?:-[nErsuz]*[efl]|--expression|--file|--line-length)$/);
-  if (!options.some((option) => /^(?:-[nErsuz]*i|--in-place)/.test(option))) return [];
-  const hasScript = options.some((option) => /^(?:-[nErsuz]*[ef]|--expression|--file)/.test(option));
+  const { options, operands } = split(args, /^(?:-[bnErsuz]*[efl]|--expression|--file|--line-length)$/);
+  if (!options.some((option) => /^(?:-[bnErsuz]*i|--in-place)/.test(option))) return [];
+  const hasScript = options.some((option) => /^(?:-[bnErsuz]*[ef]|--expression|--file)/.test(option));
   // In BSD's `-i ''` the empty suffix is a separate argument.
   const files = operands[0] === '' ? operands.slice(1) : operands;
   return hasScript ? files : files.slice(1);

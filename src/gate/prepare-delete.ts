@@ -1,11 +1,13 @@
+import { basename, dirname } from 'node:path';
 import { create, makeLink } from '../disk/create.ts';
-import { linkTarget, listNames } from '../disk/list.ts';
+import { byName, linkTarget, listNames } from '../disk/list.ts';
 import { modeOf, type Snapshot, stampOf } from '../disk/read.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import { conflict } from '../disk/replace.ts';
 import type { Facts, FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Entry } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { ResolvedPath } from '../model/path.ts';
@@ -18,7 +20,15 @@ import { heldInside, heldRefusal, told } from './held.ts';
 import { type LookedFile, look } from './look.ts';
 import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
 import { ABSENT, type Done, fileAt, type Step, sideOf, type UnknownFile, unknownFile } from './step.ts';
-import { doom, type FolderNode, putFileBack, readTree, removeTreeStep, type TreeNode } from './tree-step.ts';
+import {
+  doom,
+  type FolderNode,
+  listingFingerprint,
+  putFileBack,
+  readTree,
+  removeTreeStep,
+  type TreeNode,
+} from './tree-step.ts';
 import type { World } from './world.ts';
 
 type DeleteIntent = Extract<FileIntent, { kind: 'delete' }>;
@@ -164,24 +174,73 @@ async function lookInside(
     const nodes = readTree(world, dir, path);
     const folders = nodes.filter((node) => node.kind === 'folder');
     const listings = await ledger.recallMany(folders.map(({ path }) => path.key));
-    return { facts: { empty, recursive, ...listingFacts(folders, listings) }, nodes, held };
+    const facts = { empty, recursive, ...(await listingFacts(world, ledger, { folders, listings })) };
+    return { facts, nodes, held };
   } finally {
     if (dir !== located.place.dir) dir.close();
   }
 }
 
-/** Facts on whether the session listed every folder of the tree in full, and whether the names are still the same. */
-function listingFacts(
-  folders: readonly FolderNode[],
-  listings: ReadonlyMap<string, Sighting>,
-): Pick<FolderFacts, 'listedFull' | 'listingUnchanged'> {
-  const seen = folders.map(({ path, listing }) => ({ listing, sighting: listings.get(path.key) }));
-  return {
-    listedFull: seen.every(
-      ({ sighting }) => sighting?.how === 'listing' && sighting.coverage.kind === 'whole',
-    ),
-    listingUnchanged: seen.every(({ listing, sighting }) => sighting?.fingerprint?.sha256 === listing.sha256),
-  };
+/**
+ * Facts on whether the session listed every folder of the tree in full, and whether the names are still the same, apart
+ * from the session's own changes.
+ */
+async function listingFacts(
+  world: World,
+  ledger: Ledger,
+  {
+    folders,
+    listings,
+  }: { readonly folders: readonly FolderNode[]; readonly listings: ReadonlyMap<string, Sighting> },
+): Promise<Pick<FolderFacts, 'listedFull' | 'listingUnchanged'>> {
+  const seen = folders.map((folder) => ({ folder, sighting: listings.get(folder.path.key) }));
+  const listedFull = seen.every(
+    ({ sighting }) => sighting?.how === 'listing' && sighting.coverage.kind === 'whole',
+  );
+  const changed = seen.flatMap(({ folder, sighting }) =>
+    sighting === undefined || sighting.fingerprint?.sha256 === folder.listing.sha256
+      ? []
+      : [{ folder, sighting }],
+  );
+  if (!listedFull || changed.length === 0) return { listedFull, listingUnchanged: changed.length === 0 };
+  const sinceMs = Math.min(...changed.map(({ sighting }) => sighting.atMs));
+  const { session } = ledger;
+  const entries = await world.store.entries({ session, kinds: ['change'], sinceMs, limit: MAX_OWN_CHANGES });
+  const own = entries.filter(isOwnCall);
+  return { listedFull, listingUnchanged: changed.every((each) => differsByOwnChanges(each, own)) };
+}
+
+/** At most this many changes are compared with a listing; after more, the folder has to be listed again. */
+const MAX_OWN_CHANGES = 1000;
+
+/** True of a change that names its files in the call. The session does not know all files that a command changes. */
+function isOwnCall({ action, text, recovered }: Entry): boolean {
+  return action !== 'run' && text === undefined && recovered !== true;
+}
+
+/**
+ * True if the folder has the listed names again once the session's own changes, newest first, are taken back in
+ * thought. False as soon as a name is not as the session left it.
+ */
+function differsByOwnChanges(
+  { folder, sighting }: { readonly folder: FolderNode; readonly sighting: Sighting },
+  own: readonly Entry[],
+): boolean {
+  const kinds = new Map(folder.entries.map(({ name, kind }) => [name, kind]));
+  for (const { atMs, effects = [] } of own) {
+    if (atMs < sighting.atMs) return false;
+    const inside = effects.filter(({ key }) => dirname(key) === folder.path.key);
+    for (const { relative, before, after } of inside.toReversed()) {
+      const name = basename(relative);
+      if ((kinds.get(name) ?? 'absent') !== after.kind) return false;
+      if (before.kind === 'absent') kinds.delete(name);
+      else kinds.set(name, before.kind);
+    }
+    if (inside.length === 0) continue;
+    const entries = [...kinds].map(([name, kind]) => ({ name, kind })).sort(byName);
+    if (listingFingerprint(entries).sha256 === sighting.fingerprint?.sha256) return true;
+  }
+  return false;
 }
 
 const NOTHING_SEEN: ReadonlyMap<string, Sighting> = new Map();

@@ -205,6 +205,7 @@ export function listingFingerprint(entries: readonly DirectoryEntry[]): Fingerpr
 export interface FolderNode {
   readonly kind: 'folder';
   readonly path: ResolvedPath;
+  readonly entries: readonly DirectoryEntry[];
   readonly listing: Fingerprint;
   readonly mode: number;
 }
@@ -232,7 +233,7 @@ export function readTree(world: World, dir: PinnedDirectory, path: ResolvedPath)
     } else nodes.push(leaf(dir, entry, child));
   }
   const mode = Number((inspect(dir, '.')?.mode ?? 0o755n) & 0o777n);
-  nodes.push({ kind: 'folder', path, listing: listingFingerprint(entries), mode });
+  nodes.push({ kind: 'folder', path, entries, listing: listingFingerprint(entries), mode });
   return nodes;
 }
 

@@ -16,6 +16,32 @@ describe('delete and move', () => {
     expect(readdirSync(t.root)).toEqual([]);
   });
 
+  it('of a listed folder knows the changes of the session itself, but no others', async () => {
+    const t = await desk();
+    for (const name of ['a', 'b', 'sub/c']) await t.put(`d/${name}`, name);
+    await ok(t.session.list('d', { depth: 3 }));
+    await ok(t.session.write('d/new', '1'));
+    await ok(t.session.read('d/a'));
+    await ok(t.session.delete('d/a'));
+    await ok(t.session.move('d/b', 'd/sub/b'));
+    expect(await t.session.vet({ kind: 'delete', path: 'd', recursive: true })).toMatchObject({ ok: true });
+    const other = await t.open({ session: 'other' });
+    await ok(other.write('d/sub/theirs', '2'));
+    await refusal(t.session.delete('d', { recursive: true }), 'STALE');
+    await ok(other.delete('d/sub/theirs'));
+    await t.put('d/a', 'back');
+    await refusal(t.session.delete('d', { recursive: true }), 'STALE');
+    await ok(t.session.read('d/a'));
+    await ok(t.session.delete('d/a'));
+    await refusal(t.session.delete('d', { recursive: true }), 'STALE');
+    await ok(t.session.list('d', { depth: 3 }));
+    await ok(t.session.write('d/last', '3'));
+    await ok(t.session.move('d', 'moved'));
+    await ok(t.session.undo({}));
+    await ok(t.session.delete('d', { recursive: true }));
+    expect(readdirSync(t.root)).toEqual([]);
+  });
+
   it('of a folder is refused if it contains a protected path or a root', async () => {
     const t = await desk({ policy: { protected: ['conf/secrets/**', 'open/keys/**', '**/.git'] } });
     for (const name of ['conf/secrets/k', 'conf/keys/k', 'repo/.git/HEAD', 'repo/in/x'])

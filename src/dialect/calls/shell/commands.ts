@@ -148,9 +148,12 @@ function walkBody(
 /** Commands after which the folder is another one, or the rest of the line may not run. */
 const LEAVING = new Set(['cd', 'pushd', 'popd', 'eval', 'source', '.', 'exit', 'return', 'exec']);
 
+/** Nodes whose commands run later or in a shell of their own. Substitutions are parts of words. */
+const OWN_SHELL: ReadonlySet<string> = new Set(['Function', 'Subshell', 'Word']);
+
 /** True if a condition or loop may contain a `cd`, or may end the line. */
 function mayLeave(node: SyntaxNode): boolean {
-  if (node.type === 'Function') return false;
+  if (OWN_SHELL.has(node.type)) return false;
   if (node.type === 'Command' && node.name !== undefined) {
     const [name] = withoutPrefixes([node.name, ...node.args].map((word) => literalOf(word as Word)));
     if (name === undefined || LEAVING.has(name)) return true;

@@ -93,6 +93,8 @@ describe('certain writes', () => {
     ["eval 'cd src && echo x' '>' a.txt; echo y > b.txt", [over('src/a.txt'), over('src/b.txt')]],
     ['if test -f b; then ls; fi; echo x > a.txt', [over('a.txt')]],
     ['for f in a b; do ls $f; done; echo x > a.txt', [over('a.txt')]],
+    ['for d in a b; do (cd $d && make); done; echo x > a.txt', [over('a.txt')]],
+    ['[[ $(cd src && pwd) == /w ]] && echo x > a.txt', [over('a.txt')]],
     ['echo x > /dev/shm/a.txt', [over('/dev/shm/a.txt')]],
     ['echo x > /dev/../a.txt', [over('/dev/../a.txt')]],
     ['sed -bi s/a/b/ f', [edit('f')]],

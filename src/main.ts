@@ -10,7 +10,7 @@ export async function main(): Promise<number> {
   const [word, ...rest] = process.argv.slice(2);
   if (word === 'hook' && !rest.some((flag) => ['--help', '-h', '--version', '-v'].includes(flag)))
     return hook(rest);
-  if (!isSomewhere()) {
+  if (!isSomewhere() && !isAboutItself([word, ...rest])) {
     process.stderr.write(
       'lookfirst: the current folder no longer exists: change to another one [IO_FAILED]\n',
     );
@@ -45,7 +45,7 @@ async function commandLine(args: readonly string[]): Promise<number> {
     args,
     streams: { stdin, stdout, stderr },
     env,
-    cwd: process.cwd(),
+    cwd: isSomewhere() ? process.cwd() : '/',
     platform,
     homeFolder: homedir(),
     self: [execPath, argv[1] ?? ''],
@@ -90,12 +90,19 @@ async function hook(args: readonly string[]): Promise<number> {
  * counts as a folder only if that folder exists.
  */
 async function isCommand(name: string): Promise<boolean> {
-  if (['help', '--help', '-h', '--version', '-v', '-V'].includes(name)) return true;
+  if (ABOUT_ITSELF.includes(name)) return true;
   const { COMMANDS } = await import('./cli/command-list.ts');
   if (COMMANDS.some((command) => command.name === name)) return true;
   if (!/^\w[\w-]*$/.test(name)) return false;
   const { canonicalPath } = await import('./records/scope.ts');
   return canonicalPath(process.cwd(), name).kind === 'missing';
+}
+
+const ABOUT_ITSELF = ['help', '--help', '-h', '--version', '-v', '-V'];
+
+/** True if the program only describes itself, which needs no folder: `version`, or the help of a command. */
+function isAboutItself([word = '', next = '']: readonly (string | undefined)[]): boolean {
+  return word === 'version' || ABOUT_ITSELF.includes(word) || ['--help', '-h'].includes(next);
 }
 
 /** False if the current folder was removed, so that relative paths have no meaning. */

@@ -140,6 +140,15 @@ describe('ends with 1 and one sentence', () => {
       expect.stringMatching(/^lookfirst: the current folder no longer exists.*\n$/),
     ]);
   });
+
+  it.each(['version', '--version', '--help', 'help', 'log --help', 'serve --help'])(
+    'but not in a deleted current folder: %s',
+    async (command) => {
+      const script = `mkdir gone && cd gone && rmdir ../gone && "$@" ${command} < /dev/null`;
+      const { status, stderr } = inShell(await changedDesk(), script);
+      expect([status, stderr]).toEqual([0, '']);
+    },
+  );
 });
 
 it('control characters in file names are escaped in all output', async () => {

@@ -22,14 +22,13 @@ interface StdioOptions {
   readonly signals: EventEmitter;
   /** Receives messages for the user; never writes to the protocol's stream. */
   readonly log: (line: string) => void;
+  /** Longer messages are answered with an error. Default 256 MiB, half of the longest JavaScript string. */
+  readonly maxMessageBytes?: number;
   /** Time that running calls may continue after the end of input before they are cancelled. Default 10 s. */
   readonly finishMs?: number;
   /** Time to wait for cancelled calls and unread answers. Default 2 s. */
   readonly cancelMs?: number;
 }
-
-/** Longer messages are answered with an error. Half of the longest JavaScript string. */
-const MAX_MESSAGE_BYTES = 256 << 20;
 
 /**
  * Reading pauses while this much output is waiting. Large enough for clients that send first and
@@ -55,7 +54,7 @@ const MAX_KEPT = 2;
  * whatever the client sends.
  */
 export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
-  const { host, input, log } = options;
+  const { host, input, log, maxMessageBytes = 256 << 20 } = options;
   const output = new Output(options.output);
   const connection = new ClientConnection({
     host,
@@ -65,9 +64,9 @@ export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
     inputRead,
   });
   const frames = new LineFrames({
-    maxBytes: MAX_MESSAGE_BYTES,
+    maxBytes: maxMessageBytes,
     onLine: (line) => connection.receive(line),
-    onTooLong: () => connection.refuseLine(MAX_MESSAGE_BYTES),
+    onTooLong: () => connection.refuseLine(maxMessageBytes),
   });
   const onData = (chunk: Buffer): void => {
     connection.arrived();

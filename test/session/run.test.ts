@@ -76,6 +76,10 @@ describe.skipIf(here === undefined)('a command', () => {
       const outcome = await guarded.run(`echo z > ${path}`);
       expect(outcome).toMatchObject({ ok: false, refusal: { path: expect.stringContaining(t.outside) } });
     }
+    const layers = join(t.home, 'layers');
+    // A user without root's rights could not remove them with the other files of the test.
+    for (const name of readdirSync(layers)) removeLayer({ folder: join(layers, name) });
+    await expect.poll(() => readdirSync(layers), { timeout: 20_000 }).toEqual([]);
   });
 
   it('is one change, which one undo takes back', async () => {

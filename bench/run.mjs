@@ -65,9 +65,11 @@ function table(rows) {
     { true: 'met', false: 'MISSED' }[String(isMet(row))] ?? '',
     // Processor time of our server ÷ that of the other: steadier than elapsed time on a busy machine.
     row.cpu === undefined ? '' : row.cpu.ratio.toFixed(2),
+    // The lower limit on this machine: a server that makes only the system calls ÷ the other.
+    row.least === undefined ? '' : row.least.toFixed(2),
   ]);
-  const lines = [['module', 'measure', 'ratio', 'bar', '', 'CPU'], ...cells];
-  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...lines.map((line) => line[column].length)));
+  const lines = [['module', 'measure', 'ratio', 'bar', '', 'CPU', 'least'], ...cells];
+  const widths = [0, 1, 2, 3, 4, 5, 6].map((column) => Math.max(...lines.map((line) => line[column].length)));
   const print = (line) =>
     line
       .map((cell, column) => cell.padEnd(widths[column]))

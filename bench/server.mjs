@@ -1,6 +1,7 @@
 // Compares our server with the official filesystem server: one raw client sends both the same calls in turns.
 //   node bench/server.mjs [--only TEXT] [--quick]
-// `rows()` is for bench/run.mjs: each row is ours ÷ official, the median of calls that take turns.
+// `rows()` is for bench/run.mjs: each row is ours ÷ official, the median of calls that take turns. A third server takes
+// part in the same turns: bench/peers/least.mjs, which does nothing but the system calls. `least` is its time ÷ official.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,8 @@ import { RawClient } from './raw-client.mjs';
 const OFFICIAL = fileURLToPath(
   new URL('../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url),
 );
+const LEAST = fileURLToPath(new URL('peers/least.mjs', import.meta.url));
+const SERVERS = ['ours', 'official', 'least'];
 const DIST = process.env['LOOKFIRST_DIST'] ?? new URL('../dist/', import.meta.url).href;
 const OURS = fileURLToPath(new URL('bin/lookfirst.js', DIST));
 const KB = 1 << 10;
@@ -64,7 +67,7 @@ const ROWS = [
   ['memory after start', '<= 0.9', (bench) => bench.memory()],
 ];
 
-/** Two servers on one folder. Ours writes its journal and before-images but, like the official one, syncs nothing. */
+/** Three servers on one folder. Ours writes its journal and before-images but, like the official one, syncs nothing. */
 class Bench {
   #base;
   #root;
@@ -87,7 +90,7 @@ class Bench {
     const path = this.#file(KB);
     const state = read ? 'read' : 'listed';
     mkdirSync(join(this.#base, state));
-    const { ours, official } = await this.#turns(15, async (which) => {
+    const samples = await this.#turns(15, async (which) => {
       const start = performance.now();
       const client = this.#start(which, { state });
       await client.open();
@@ -96,7 +99,7 @@ class Bench {
       await client.close();
       return [ms];
     });
-    return ratio(ours, official);
+    return ratio(samples);
   }
 
   /** Reads several files in turn, so that a server does not read the same one every time. */
@@ -109,14 +112,16 @@ class Bench {
   async head() {
     const path = this.#file(100 * MB);
     const call = (which) => {
-      return which === 'ours' ? ['read_file', { path, limit: 100 }] : ['read_text_file', { path, head: 100 }];
+      return which === 'official'
+        ? ['read_text_file', { path, head: 100 }]
+        : ['read_file', { path, limit: 100 }];
     };
     return this.#compare({ turns: 15, burst: 4, call, mustSay: 'line' });
   }
 
   /** Each server overwrites its own file, with different bytes every time. */
   async write({ bytes, turns, burst, durability = 'none' }) {
-    const paths = { ours: this.#file(bytes), official: this.#file(bytes) };
+    const paths = ofEach(() => this.#file(bytes));
     return this.#withOurs(durability, async (clients) => {
       await clients.ours.text(['read_file', { path: paths.ours, limit: bytes }]);
       const call = (which, n) => ['write_file', { path: paths[which], content: other(bytes, n) }];
@@ -126,8 +131,8 @@ class Bench {
 
   /** New servers that overwrite one file, measured from their first call on: agents wait for these calls. */
   async firstWrites() {
-    const used = { ours: [], official: [] };
-    const { ours, official } = await this.#turns(5, async (which) => {
+    const used = ofEach(() => []);
+    const samples = await this.#turns(5, async (which) => {
       const path = this.#file(KB);
       const client = this.#start(which);
       await client.open();
@@ -139,7 +144,7 @@ class Bench {
       await client.close();
       return [ms];
     });
-    return { ...ratio(ours, official), cpu: ratio(used.ours, used.official) };
+    return { ...ratio(samples), cpu: ratio(used) };
   }
 
   /** Each of 32 files is overwritten again as soon as its last write was acknowledged. */
@@ -148,7 +153,7 @@ class Bench {
     return this.#withOurs('full', async (clients) => {
       for (const path of paths) await clients.ours.text(readCall('ours', path));
       let n = 0;
-      const { ours, official } = await this.#turns(10, async (which) => {
+      const samples = await this.#turns(10, async (which) => {
         const start = performance.now();
         await Promise.all(
           paths.map(async (path) => {
@@ -157,26 +162,26 @@ class Bench {
           }),
         );
         // Each server has its own file, because one has not seen what the other wrote.
-        if (which === 'official') for (const path of paths) await clients.ours.text(readCall('ours', path));
+        if (which !== 'ours') for (const path of paths) await clients.ours.text(readCall('ours', path));
         return [(paths.length * 5) / (performance.now() - start)];
       });
-      return ratio(ours, official);
+      return ratio(samples);
     });
   }
 
   /** Each server changes one line in the middle of its own file, and changes it back. */
   async edit({ bytes, turns, burst }) {
     const half = text(bytes / 2);
-    const paths = { ours: this.#file(0), official: this.#file(0) };
+    const paths = ofEach(() => this.#file(0));
     for (const path of Object.values(paths)) writeFileSync(path, `${half}the one state0\n${half}`);
     const { ours } = await this.#open();
     await ours.text(['read_file', { path: paths.ours, limit: bytes }]);
     const call = (which, n) => {
       const path = paths[which];
       const [from, to] = [`the one state${n}`, `the one state${n + 1}`];
-      return which === 'ours'
-        ? ['edit_file', { path, old_string: from, new_string: to }]
-        : ['edit_file', { path, edits: [{ oldText: from, newText: to }] }];
+      return which === 'official'
+        ? ['edit_file', { path, edits: [{ oldText: from, newText: to }] }]
+        : ['edit_file', { path, old_string: from, new_string: to }];
     };
     return this.#compare({ turns, burst, call, mustSay: '' });
   }
@@ -190,7 +195,7 @@ class Bench {
     const other = this.#start('ours', { flags: ['--dialect', dialect] });
     await other.open();
     try {
-      const clients = { ours: other, official: (await this.#open()).official };
+      const clients = { ...(await this.#open()), ours: other };
       return await this.#compare({ turns: 12, burst: 3, call, mustSay, clients });
     } finally {
       await other.close();
@@ -209,13 +214,14 @@ class Bench {
         ? ['find_files', { path, pattern: '**/needle*' }]
         : ['search_files', { path, pattern: '**/needle*' }];
     };
-    return this.#compare({ turns: 5, call, mustSay: 'needle.txt' });
+    const { ours, official } = await this.#open();
+    return this.#compare({ turns: 5, call, mustSay: 'needle.txt', clients: { ours, official } });
   }
 
   async throughput() {
     const paths = this.#someFiles(KB);
     const clients = await this.#open();
-    const { ours, official } = await this.#turns(60, async (which) => {
+    const samples = await this.#turns(60, async (which) => {
       const total = 640;
       let left = total;
       const worker = async () => {
@@ -225,11 +231,11 @@ class Bench {
       await Promise.all(Array.from({ length: 32 }, worker));
       return [total / (performance.now() - start)];
     });
-    return ratio(ours, official);
+    return ratio(samples);
   }
 
   async memory() {
-    const { ours, official } = await this.#turns(5, async (which) => {
+    const samples = await this.#turns(5, async (which) => {
       const client = this.#start(which);
       await client.open();
       // Wait until the servers have done the work that they deferred until after the listing.
@@ -238,47 +244,49 @@ class Bench {
       await client.close();
       return [bytes / MB];
     });
-    return ratio(ours, official);
+    return ratio(samples);
   }
 
   async close() {
-    const { ours, official } = (await this.#clients) ?? {};
-    await Promise.all([ours?.close(), official?.close()]);
+    const clients = Object.values((await this.#clients) ?? {});
+    await Promise.all(clients.map((client) => client.close()));
   }
 
-  /** Measures a call in both servers, a few calls at a time in turns, after checking that it does what it should. */
+  /** Measures a call in every server, a few calls at a time in turns, after checking that it does what it should. */
   async #compare({ turns, burst = 1, call, mustSay, clients }) {
-    const both = clients ?? (await this.#open());
-    const counts = { ours: 0, official: 0 };
+    const all = clients ?? (await this.#open());
+    const names = Object.keys(all);
+    const counts = ofEach(() => 0);
     const check = async (which) => {
-      const said = await both[which].text(call(which, counts[which]++));
+      const said = await all[which].text(call(which, counts[which]++));
       if (!said.includes(mustSay)) throw new Error(`${which} said: ${said.slice(0, 200)}`);
     };
-    for (const which of ['ours', 'official']) await check(which);
-    const used = { ours: [], official: [] };
-    const { ours, official } = await this.#turns(turns, async (which) => {
+    for (const which of names) await check(which);
+    const used = ofEach(() => []);
+    const take = async (which) => {
       const times = [];
-      const before = both[which].cpu();
+      const before = all[which].cpu();
       for (let n = 0; n < burst; n++) {
         const made = call(which, counts[which]++);
         const start = performance.now();
-        await both[which].call(made);
+        await all[which].call(made);
         times.push(performance.now() - start);
       }
-      used[which].push((both[which].cpu() - before) / burst);
+      used[which].push((all[which].cpu() - before) / burst);
       return times;
-    });
-    for (const which of ['ours', 'official']) await check(which);
-    return { ...ratio(ours, official), cpu: ratio(used.ours, used.official) };
+    };
+    const samples = await this.#turns(turns, take, names);
+    for (const which of names) await check(which);
+    return { ...ratio(samples), cpu: ratio(used) };
   }
 
-  /** Samples of both servers. The order changes every time; the first fifth of the turns is a warm-up. */
-  async #turns(count, take) {
-    const samples = { ours: [], official: [] };
+  /** Samples of each server. The order changes every time; the first fifth of the turns is a warm-up. */
+  async #turns(count, take, names = SERVERS) {
+    const samples = ofEach(() => []);
     const turns = Math.max(3, Math.round(count * this.#scale));
     const warm = Math.ceil(turns / 5);
     for (let turn = -warm; turn < turns; turn++) {
-      for (const which of turn % 2 === 0 ? ['ours', 'official'] : ['official', 'ours']) {
+      for (const which of turn % 2 === 0 ? names : names.toReversed()) {
         const taken = await take(which);
         if (turn >= 0) samples[which].push(...taken);
       }
@@ -286,30 +294,31 @@ class Bench {
     return samples;
   }
 
-  /** Both servers, ours with this durability. */
+  /** The shared servers, ours with this durability. */
   async #withOurs(durability, work) {
-    const both = await this.#open();
-    if (durability === 'none') return work(both);
+    const shared = await this.#open();
+    if (durability === 'none') return work(shared);
     const ours = this.#start('ours', { durability });
     await ours.open();
     try {
-      return await work({ ours, official: both.official });
+      return await work({ ...shared, ours });
     } finally {
       await ours.close();
     }
   }
 
-  /** The two servers that most rows share. */
+  /** The servers that most rows share. */
   #open() {
     this.#clients ??= (async () => {
-      const clients = { ours: this.#start('ours'), official: this.#start('official') };
-      await Promise.all([clients.ours.open(), clients.official.open()]);
+      const clients = ofEach((which) => this.#start(which));
+      await Promise.all(Object.values(clients).map((client) => client.open()));
       return clients;
     })();
     return this.#clients;
   }
 
   #start(which, { flags = [], durability = 'none', state = 'state' } = {}) {
+    if (which === 'least') return new RawClient([process.execPath, LEAST]);
     if (which === 'official') return new RawClient([process.execPath, OFFICIAL, this.#root]);
     const policy = ['--policy', join(this.#base, `${durability}.json`)];
     return new RawClient([process.execPath, OURS, 'serve', this.#root, ...policy, ...flags], {
@@ -330,7 +339,7 @@ class Bench {
 
 /** Reads whole files: ours shows 2000 lines unless the call asks for more. */
 function readCall(which, path) {
-  return which === 'ours' ? ['read_file', { path, limit: 100_000 }] : ['read_text_file', { path }];
+  return which === 'official' ? ['read_text_file', { path }] : ['read_file', { path, limit: 100_000 }];
 }
 
 function makeFolder(path, files) {
@@ -348,9 +357,15 @@ function text(bytes) {
   return line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes);
 }
 
-function ratio(ours, official) {
-  const [mine, theirs] = [median(ours), median(official)];
-  return { ratio: mine / theirs, ours: mine, official: theirs };
+function ofEach(make) {
+  return Object.fromEntries(SERVERS.map((which) => [which, make(which)]));
+}
+
+/** `least` only where the least server took part. */
+function ratio(samples) {
+  const [ours, official] = [median(samples.ours), median(samples.official)];
+  const least = samples.least.length === 0 ? {} : { least: median(samples.least) / official };
+  return { ratio: ours / official, ours, official, ...least };
 }
 
 function median(values) {
@@ -365,9 +380,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const cpu =
       row.cpu === undefined
         ? ''
-        : `  cpu ${row.cpu.ratio.toFixed(2)} (${row.cpu.ours.toFixed(2)} / ${row.cpu.official.toFixed(2)})`;
+        : `  cpu ${row.cpu.ratio.toFixed(2)} (${row.cpu.ours.toFixed(2)} / ${row.cpu.official.toFixed(2)}; least ${row.cpu.least?.toFixed(2) ?? '-'})`;
+    const least = `least ${row.least?.toFixed(3) ?? '-'}`.padEnd(12);
     console.log(
-      `${row.name.padEnd(48)} ${shown.padStart(8)}  ${(row.bar ?? '').padEnd(8)} ${mine} / ${theirs}${cpu}`,
+      `${row.name.padEnd(48)} ${shown.padStart(8)}  ${(row.bar ?? '').padEnd(8)} ${least} ${mine} / ${theirs}${cpu}`,
     );
   }
 }

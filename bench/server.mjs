@@ -147,23 +147,21 @@ class Bench {
     return { ...ratio(samples), cpu: ratio(used) };
   }
 
-  /** Each of 32 files is overwritten again as soon as its last write was acknowledged. */
+  /** Each of a server's 32 files is overwritten again as soon as its last write was acknowledged. */
   async writesInFlight() {
-    const paths = this.#someFiles(KB);
+    const paths = ofEach(() => this.#someFiles(KB));
     return this.#withOurs('full', async (clients) => {
-      for (const path of paths) await clients.ours.text(readCall('ours', path));
+      for (const path of paths.ours) await clients.ours.text(readCall('ours', path));
       let n = 0;
       const samples = await this.#turns(10, async (which) => {
         const start = performance.now();
         await Promise.all(
-          paths.map(async (path) => {
+          paths[which].map(async (path) => {
             for (let turn = 0; turn < 5; turn++)
               await clients[which].text(['write_file', { path, content: other(KB, n++) }]);
           }),
         );
-        // Each server has its own file, because one has not seen what the other wrote.
-        if (which !== 'ours') for (const path of paths) await clients.ours.text(readCall('ours', path));
-        return [(paths.length * 5) / (performance.now() - start)];
+        return [(paths[which].length * 5) / (performance.now() - start)];
       });
       return ratio(samples);
     });

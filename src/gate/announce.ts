@@ -13,7 +13,7 @@ import type { World } from './world.ts';
 
 /** Returns a new change id, short enough to type after `lookfirst undo`. */
 export function newChangeId(): string {
-  // `randomUUID` draws from a pool of random bytes: a hundred times as fast as requesting a few bytes.
+  // `randomUUID` takes its random bytes from a pool, which is a hundred times faster than `randomBytes`.
   return `c${randomUUID().replace('-', '').slice(0, 10)}`;
 }
 
@@ -49,7 +49,10 @@ export async function announce(
   }
 }
 
-/** Thrown if the basis of a change was not confirmed. No file was touched; judge by what the store says. */
+/**
+ * Thrown if the store did not confirm the remembered state by which a change was judged. No file was touched. The
+ * caller must judge again by what the store says.
+ */
 export class OutdatedBasis extends Error {
   constructor(cause?: Fault) {
     super('the basis of the change was not confirmed', { cause });
@@ -92,8 +95,8 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
 }
 
 /**
- * The error to throw if an announcement did not confirm its basis. With `OutdatedBasis` the caller judges the change
- * again, by the stored sightings; with any other error the change fails.
+ * The error to throw if the store did not confirm the remembered state by which a change was judged. After
+ * `OutdatedBasis` the caller judges the change again, by the stored sightings. After any other error the change fails.
  */
 function unconfirmed({ policy }: World, error: unknown): unknown {
   if (!(error instanceof Fault) || error.reason === 'unsent' || error.reason === 'unanswered')
@@ -190,12 +193,15 @@ async function imagesToAnnounce(
   return { shared: [...shared.values()], here: [...here.values()] };
 }
 
-/** The file that an effect displaces. A file that only moves is not displaced. */
+/** The fingerprint of the file that an effect displaces. A file that only moves is not displaced. */
 function displacedBy({ before, movedTo }: Effect): Fingerprint | undefined {
   return before.kind === 'file' && movedTo === undefined ? before.fingerprint : undefined;
 }
 
-/** The bytes of a file, or undefined if it changed a moment ago. The displaced bytes are then kept after the change. */
+/**
+ * The bytes of a file, or undefined if it changed a moment ago. In that case the displaced bytes are kept after the
+ * change.
+ */
 async function bytesOf(world: World, key: string, fingerprint: Fingerprint): Promise<Uint8Array | undefined> {
   const bytes = world.baselines.peek(fingerprint) ?? (await snapshotAt(world, key))?.bytes;
   return bytes !== undefined && hash('sha256', bytes) === fingerprint.sha256 ? bytes : undefined;

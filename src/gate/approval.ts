@@ -36,7 +36,7 @@ export type Approved = Map<string, NewEntry>;
 /** If a file changes while the user decides, the user is asked again, at most this often per call and path. */
 const MAX_ASKED = 5;
 
-/** What happens to one path. The user approves the path with its new content. */
+/** The part of an effect that the user approves: a path with its new content. */
 type ApprovedEffect = Pick<Effect, 'key' | 'relative' | 'before' | 'after' | 'movedTo'>;
 
 /** The part of a step that the user approves. */
@@ -172,8 +172,8 @@ export async function askUser(
 }
 
 /**
- * The refusal the agent gets. It does not say how to approve: only the journal and the server's output, which users
- * read, do.
+ * The refusal that the agent gets. It does not say how to approve; only the journal and the server's output do, which
+ * users read.
  */
 export function approvalRefusal({ request: { path, action } }: MissingApproval, answer?: Approval): Refusal {
   const reason = answer === 'declined' ? answer : 'approval';

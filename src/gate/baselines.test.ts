@@ -24,7 +24,7 @@ describe('the bytes in memory', () => {
     const kept = others.filter(({ fingerprint }) => baselines.peek(fingerprint) !== undefined);
     expect(baselines.peek(used.fingerprint)).toBe(used.bytes);
     expect(kept).toEqual(others.slice(-kept.length));
-    // Half of the limit of 64 MB is always there, and more than the limit never.
+    // The cache keeps at least half of its limit of 64 MB, and never more than the limit.
     expect(kept.length).toBeGreaterThanOrEqual(7);
     expect(kept.length).toBeLessThanOrEqual(16);
   });

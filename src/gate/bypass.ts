@@ -24,7 +24,10 @@ export function bypassFacts(
   return { bypassedBy: bypassFor(policy.bypass, { relative, session }) };
 }
 
-/** The text of the operator's bypass rule that exempts a file from having been read, or undefined if there is none. */
+/**
+ * The text of the operator's bypass rule that lets a session change a file it has not read, or undefined if there is
+ * none.
+ */
 function bypassFor(rules: Policy['bypass'], subject: BypassSubject): string | undefined {
   for (const rule of rules) {
     const found = typeof rule === 'string' ? matchingGlob([rule], subject.relative) : wordsFor(rule, subject);
@@ -51,8 +54,8 @@ function wordsFor({ paths, tools, sessions }: BypassRule, subject: BypassSubject
 const calling = new AsyncLocalStorage<string>();
 
 /**
- * Runs a call so that the policy's bypass rules know its tool. Without a rule about tools it only runs the call: from its
- * first use on, the storage makes every promise of the process slower, by a tenth of a change.
+ * Runs a call so that the policy's bypass rules know its tool. Without a rule about tools it runs the call directly:
+ * once an `AsyncLocalStorage` is used, every promise of the process is slower, and a change takes 10 % longer.
  */
 export function runAsTool<T>({ bypass }: Pick<Policy, 'bypass'>, tool: string, call: () => T): T {
   const isAsked = bypass.some((rule) => typeof rule !== 'string' && rule.tools !== undefined);

@@ -302,7 +302,7 @@ function resultOf(
   return { ...result, ...(result.changed ? id : {}), notices };
 }
 
-/** The notices about other sessions' work for one step. */
+/** The notices for one step about the work of other sessions. */
 interface Told {
   readonly claimNotices: readonly ClaimNotice[];
 }

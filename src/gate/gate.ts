@@ -22,7 +22,8 @@ import { witness } from './witness.ts';
 import type { World } from './world.ts';
 
 /**
- * Links and folders may change after locking, so that a try needs more locks. Each try locks what the last one lacked.
+ * Maximum number of tries. Links and folders may change before they are locked; each try also locks what the last one
+ * lacked.
  */
 const MAX_TRIES = 5;
 
@@ -125,8 +126,8 @@ export class Gate {
   }
 
   /**
-   * One try under the locks. Undefined if the locks were not free in time. If the store remembers what the session has
-   * seen, that is judged first, which saves a round trip; the announcement confirms it.
+   * One try under the locks. Undefined if the locks were not free in time. If this process remembers the session's
+   * sightings, it judges by them, which saves a round trip; the announcement lets the store confirm them.
    */
   async #attempt(
     intent: Intent,
@@ -268,7 +269,10 @@ export class Gate {
   }
 }
 
-/** Throws if there is a basis and no change to announce with it: such an answer must come from the store. */
+/**
+ * Throws if the change was judged by remembered sightings and there is nothing to announce: only an announcement
+ * confirms them, so the caller must query the store.
+ */
 function mustConfirm(basis: Basis | undefined, intent: Intent, prepared: readonly Prepared[]): void {
   if (basis === undefined) return;
   const isDry = intent.kind === 'apply' && intent.dryRun === true;

@@ -18,9 +18,9 @@ export interface DepartingFolder {
 
 /**
  * The first entry in a folder that prevents moving or deleting it: a root of the workspace, a protected path, or a file
- * that only the user may change. A move may take a path along that is protected here and at the destination; a glob
- * protects a place, so moving the folder around any other file would evade the glob. Names inside a protected folder
- * are not disclosed.
+ * that only the user may change. A move may take along a path that is protected at both places. It may not take along a
+ * path that is protected at one of them only, because that would evade the glob. Names inside a protected folder are
+ * not disclosed.
  */
 export function heldInside(
   world: World,
@@ -31,8 +31,8 @@ export function heldInside(
 }
 
 /**
- * A delete reads the whole folder anyway. A move is one rename, so it searches as deep as a protection may reach, and
- * as deep as the folder of a project usually is.
+ * The depth of the search. A delete reads the whole folder anyway. A move is one rename, so it searches as deep as a
+ * protection may reach, and at least as deep as project folders usually are.
  */
 function levelsOf({ workspace }: World, { path, to }: DepartingFolder): number {
   if (to === undefined) return Number.POSITIVE_INFINITY;

@@ -184,15 +184,15 @@ export async function lockKeys(
   return release && lookUnder(world, keys, { release, ledger });
 }
 
-/** Held locks, and the basis that the announcement of a change under them must confirm. */
+/** Held locks. `basis` is the remembered state that the announcement of a change must confirm. */
 export interface Held {
   readonly basis?: Basis;
   release(): void;
 }
 
 /**
- * Like `lockKeys`, without a round trip if the store remembers what the session has seen. Then nothing is known of
- * pending changes: the announcement must confirm the basis.
+ * Like `lockKeys`, but without a round trip if this process remembers what the session has seen. Pending changes are
+ * then unknown, so the announcement must confirm the remembered state.
  */
 export async function lockRemembered(
   world: World,

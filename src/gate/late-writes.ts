@@ -22,7 +22,7 @@ export interface LateWrite {
 
 /** Number of changes checked when a world closes: about an hour's work. */
 const MAX_LOOKED_AT = 1000;
-/** If none of so many newest changes is recent, this process made none. */
+/** If none of the newest changes, this many, is recent, this process has made no change. */
 const FEW = 20;
 
 const MAX_NAMED = 3;
@@ -75,7 +75,7 @@ async function displacedBy(
   { sinceMs = 0, ...filter }: EntryFilter,
 ): Promise<ReadonlyMap<string, DisplacedFile>> {
   const displaced = new Map<string, DisplacedFile>();
-  // Times are compared here, because the store would search the whole journal for more entries of that time.
+  // Compare times here: with a time in the filter, the store would search the whole journal for further entries.
   for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] }))
     if (entry.atMs >= sinceMs) addDisplaced(displaced, entry);
   return displaced;

@@ -219,8 +219,8 @@ function isOwnCall({ action, text, recovered }: Entry): boolean {
 }
 
 /**
- * True if the folder has the listed names again once the session's own changes, newest first, are taken back in
- * thought. False as soon as a name is not as the session left it.
+ * True if the folder would have the listed names again after reverting the session's own changes, newest first. Nothing
+ * is reverted. False as soon as a name is not as the session left it.
  */
 function differsByOwnChanges(
   { folder, sighting }: { readonly folder: FolderNode; readonly sighting: Sighting },

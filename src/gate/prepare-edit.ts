@@ -130,7 +130,7 @@ async function changeSinceSeen(
   return outsideChange(world, sighting, snapshot);
 }
 
-/** The seen lines that an outside change left, if the policy allows the edit without showing that change. */
+/** The seen lines that an outside change left unchanged, if the policy allows the edit without showing that change. */
 async function seenLinesLeft(
   world: World,
   view: LookedFile,
@@ -185,7 +185,7 @@ interface TouchedEdit {
   readonly view: LookedFile;
   readonly planned: PlannedText;
   readonly change: OutsideChange | undefined;
-  /** If the policy tolerates an outside change without showing it: the seen lines that it left. */
+  /** The seen lines that an outside change left unchanged, if the policy tolerates that change without showing it. */
   readonly stillSeen: readonly LineRange[] | undefined;
 }
 
@@ -263,8 +263,8 @@ function stepFor(touching: TouchedEdit, notices: readonly Notice[]): Step {
 }
 
 /**
- * The sighting of a file that is back at bytes the session saw before. The ledger has the sighting of the bytes in
- * between, perhaps of a part of them; without this one, the edit would count as an edit of those.
+ * The sighting to use if the file is back at bytes that the session saw before. The ledger only has the sighting of the
+ * bytes in between, perhaps of a part of them, which must not be the basis of this edit.
  */
 function sightingOfReturned({ facts, sighting }: LookedFile): Sighting | undefined {
   return facts.cameBack === true ? sighting : undefined;

@@ -114,8 +114,8 @@ async function judged(
 }
 
 /**
- * The session's sighting after the write. A new file of which nothing was seen gets none. For a replaced file the
- * ledger records the new bytes.
+ * The session's sighting after the write. Undefined for a new file of which nothing counts as seen. A replaced file
+ * always gets one, so that the ledger knows the new bytes.
  */
 function sightingOf(
   { seen = WHOLE }: WriteIntent,

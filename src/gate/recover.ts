@@ -32,8 +32,8 @@ const ABANDONED_MS = 10 * 60_000;
 const FORGOTTEN_MS = 24 * 60 * 60_000;
 
 /**
- * Settles the changes of processes that died midway. Completed changes are journalled, with before-images found among
- * the displaced files. Changes that were only begun are reverted.
+ * Settles the changes of processes that died before finishing them. Completed changes are journalled, with
+ * before-images found among the displaced files. Changes that were only begun are reverted.
  */
 export async function recoverWorld(world: World): Promise<void> {
   // Collect orphans before cleaning up. If a process dies between the two, the next start handles it.

@@ -57,8 +57,8 @@ export function restoreSteps(world: World, items: readonly RestorePlace[]): read
 }
 
 /**
- * True if the present disk shows where each item will go. It does not if folders move back in between, or if a path has
- * several items.
+ * True if the present disk shows where each item belongs. It does not if a folder moves back in between, or if two
+ * items have the same path.
  */
 export function areIndependent(items: readonly Pick<RestorePlace, 'step'>[]): boolean {
   const keys = new Set(items.map(({ step }) => step.key));

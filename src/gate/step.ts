@@ -26,7 +26,7 @@ export interface Step {
   readonly bytes?: Uint8Array;
   /** The session's sighting of these bytes. */
   readonly seen?: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
-  /** The session's knowledge of the new bytes without the notices that show other programs' changes. */
+  /** The session's sighting of these bytes if the notices about other programs' changes are not shown. */
   readonly untold?: Pick<Sighting, 'coverage'> | undefined;
   /** Further result fields of an edit, as far as they are already known. */
   readonly more?: Pick<ChangeResult, 'replaced' | 'tier' | 'inserted' | 'diff'> | undefined;

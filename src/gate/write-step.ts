@@ -33,7 +33,7 @@ export interface NewBytes {
   readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
   /** The session's sighting of the file before the change, if this change itself showed it. */
   readonly credit?: Sighting | undefined;
-  /** The session's knowledge of `bytes` without `credit`. */
+  /** The session's sighting of `bytes` if `credit` is not shown. */
   readonly untold?: Pick<Sighting, 'coverage'> | undefined;
   readonly notices: readonly Notice[];
   readonly more?:

@@ -34,7 +34,7 @@ import {
 const MAX_TRIES = 3;
 const MAX_COMMAND_CHARS = 1000;
 const MAX_REMEMBERED_BYTES = 64 << 10;
-/** From this number of files on, the workspace gets the layer's own files, by a second name. */
+/** A commit of at least this many files links the layer's files into the workspace instead of writing copies. */
 const LINKED_FILES = 200;
 
 /** A layer whose command has ended, and how to commit it. */
@@ -135,8 +135,8 @@ function toldOf({ leftOut, droppedBits }: WriteSet): Pick<RunResult, 'leftOut' |
 }
 
 /**
- * The items that write the layer's content to every path. They work like an undo in reverse: each expects one state and
- * writes the other.
+ * The items that write the layer's content to every path. Each expects the state of the workspace and writes the state
+ * of the layer, as a step of an undo expects one state and restores another.
  */
 function itemsOf({ written }: Vetted, { sightings }: ShownWrites): readonly RestorePlace[] {
   return written

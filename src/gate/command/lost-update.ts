@@ -22,8 +22,8 @@ interface Overwritten {
 }
 
 /**
- * The lost-update test for one file: the session knew other bytes than those before the command, and the command's
- * result drops the difference. The session's own changes do not count as another writer's.
+ * The refusal if a command's result drops a change by another writer: the session had not seen the bytes before the
+ * command, and the result lacks what was new in them. The session's own changes do not count as another writer's.
  */
 export async function lostUpdate(
   world: World,

@@ -160,8 +160,8 @@ async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | unde
 
 /**
  * Merges a file that both the command and another program changed, or refuses with the diff. The bytes both started
- * from are gone, so any earlier bytes known to the session or the journal serve as the base: text missing from the base
- * is then in both sides alike.
+ * from are gone, so the merge uses earlier bytes that the session or the journal knows. Text added between those bytes
+ * and the start of the command is in both versions, so the merge keeps it.
  */
 async function concurrentChange(world: World, ledger: Ledger, written: Written): Promise<Written | Refusal> {
   const live = plainText(await bytesBefore(world, written));

@@ -23,7 +23,7 @@ export interface Written {
   readonly after: Side;
   /** The bytes of `after`, if it is a file. */
   readonly bytes?: () => Buffer;
-  /** Path in the layer of a file with these bytes and this mode, if the workspace can have that file itself. */
+  /** Path of the layer's own file, if it can be linked into the workspace: it has these bytes and this mode. */
   readonly file?: string | undefined;
   /** True if the file in the workspace has no write permission. */
   readonly readOnly: boolean;
@@ -247,9 +247,9 @@ class WriteSetReader {
 }
 
 /**
- * The state of an absent name, with the change time of its folder. Suppose the layer has a copy of a file under this
- * name. If the folder changed while the command ran, another program may have removed the file. If not, the command
- * itself moved a file to this name.
+ * The state of an absent name, with the change time of its folder. That time tells what a copied file under this name
+ * in the layer means. If the folder changed while the command ran, another program may have removed the file. If not,
+ * the command itself moved a file to this name.
  */
 function absentFrom(dir: PinnedDirectory): There {
   return { ...NOTHING_THERE, ctimeNs: inspect(dir, '.')?.ctimeNs ?? 0n };
@@ -259,9 +259,12 @@ function isCopy(entry: LayerEntry): boolean {
   return entry.kind === 'file' && entry.copied;
 }
 
-/** True if the workspace can have the layer's own file: it is as the command left it, and nothing else has it. */
+/**
+ * True if the layer's own file can be linked into the workspace: its mode is as the command left it, and it has no
+ * other names and no extended attributes.
+ */
 function isTakeable({ hasOtherNames, hasAttributes, mode }: Extract<LayerEntry, { kind: 'file' }>): boolean {
-  // Reading the layer changes the mode of a file that its owner may not read.
+  // Exclude files that their owner may not read: reading the layer has changed their mode.
   return !hasOtherNames && !hasAttributes && (mode & 0o7400) === 0o400;
 }
 
@@ -297,7 +300,10 @@ export function nameOf({ workspace }: World, { root, relative }: NamedPath): str
   return workspace.annexes.includes(root) ? `.git/${relative}` : relative;
 }
 
-/** Like `nameOf`, for the agent: absolute in another root than the first. Globs must not be matched against it. */
+/**
+ * Like `nameOf`, but for messages to the agent: the path is absolute unless it is in the first root. Do not match globs
+ * against this name.
+ */
 export function shownNameOf(world: World, path: NamedPath): string {
   return world.workspace.shown({ ...path, relative: nameOf(world, path) });
 }

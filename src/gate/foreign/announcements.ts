@@ -33,7 +33,8 @@ const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
   'DELETED',
 ]);
 /**
- * Links and folders may change after locking, so that a try needs more locks. Each try locks what the last one lacked.
+ * Maximum number of tries. Links and folders may change before they are locked; each try also locks what the last one
+ * lacked.
  */
 const MAX_TRIES = 5;
 
@@ -96,7 +97,7 @@ export class Announcements {
     return this.#refuse([{ refusal: busy(intents) }], options);
   }
 
-  /** Keeps the bytes that a shell command, which a host is about to run, may destroy. Holds no lock. */
+  /** Keeps the bytes that a host's shell command may destroy, before the command runs. Holds no lock. */
   async announceCommand(
     text: string,
     { call, writes = [], layer: asked = 'possible' }: CommandOptions,
@@ -252,7 +253,8 @@ export class Announcements {
     denied: readonly Pick<Denied, 'refusal' | 'credit' | 'evidence'>[],
     { hold, times }: Pick<TimedAnnounceOptions, 'hold' | 'times'>,
   ): Promise<Announced> {
-    // Only hooks announce without a lock, and only hooks observe. Lines that they do not show do not count as seen.
+    // Announcements without a lock come from hooks, and only hooks use `observe`. An observed call does not show its
+    // notices, so their lines do not count as seen.
     const isObserved = hold === 'none' && this.#scene.world.policy.mode === 'observe';
     const refusals: Refusal[] = [];
     for (const { credit, ...each } of denied) {

@@ -45,8 +45,9 @@ interface AllowedTouch {
 }
 
 /**
- * Joins an edit of a file with later changes of it, as in a patch that changes, extends and moves it: the second would not
- * know of the first. Appended text is left out, because an append destroys nothing.
+ * Joins an edit of a file with later changes of the same file, as in a patch that changes, extends and moves it. Judged
+ * separately, the later change would not know of the edit. Appended text is left out, because an append destroys
+ * nothing.
  */
 export function joinedChanges(intents: readonly ForeignIntent[]): readonly ForeignIntent[] {
   const joined: ForeignIntent[] = [];
@@ -152,7 +153,8 @@ async function judgeFile({ world, ledger }: ShownScene, intent: FileIntent): Pro
   );
   const writes = write === undefined ? [] : [write];
   if (effects.length > 0) return { ok: true, effects, writes, ...by };
-  // The program writes the bytes that are there already, perhaps in another form. Compare them afterwards anyway.
+  // The program writes the bytes that are there already, as far as we know. Compare them afterwards anyway: it may
+  // write them in another form.
   const { key, relative } = step.path;
   const side = await sideAt(world, key);
   return { ok: true, effects: [{ key, relative, before: side, after: side }], writes, ...by };
@@ -236,7 +238,7 @@ function absentAt(world: World, paths: readonly string[]): readonly Effect[] | u
 
 /**
  * Judges a change whose text only the other server knows. The session must have seen the named lines, or every line if
- * none is named, in the present bytes. An unseen text cannot be rebased on a change.
+ * none is named, in the present bytes. Without the text, the change cannot be rebased on an outside change.
  */
 function judgeTouch({ world, ledger }: ShownScene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
   return judgeGranted(world, ledger, {

@@ -81,7 +81,10 @@ async function check(
     : { ok: true, ...merged };
 }
 
-/** True for a git index that stages the same as the change left: editors run `git status`, which renews its times. */
+/**
+ * True for a git index that stages the same content as after the change. Editors run `git status`, which rewrites only
+ * the times in the index.
+ */
 async function isRenewedIndex(world: World, { expect, relative }: UndoStep, state: State): Promise<boolean> {
   if (!/(^|\/)\.git\/(worktrees\/[^/]+\/)?index$/.test(relative) || expect.kind !== 'file') return false;
   const [left, now] = [await world.baselines.recall(expect.fingerprint), await bytesOf(world, state)];

@@ -112,7 +112,7 @@ async function plan(world: World, ledger: Ledger, selection: UndoRequest): Promi
   return fixed === undefined ? planned : refused(fixed);
 }
 
-/** An id that is unknown was perhaps mistyped: the refusal names the last change of the session instead. */
+/** Adds the session's last change to the refusal of an unknown id, which was perhaps mistyped. */
 async function withLastChange(
   world: World,
   ledger: Ledger,
@@ -141,7 +141,8 @@ function keysOf(world: World, { plan, instead }: UndoPlans): readonly string[] {
   const steps = [...plan.steps, ...(instead?.steps ?? [])];
   const touched = new Set(steps.map(({ key }) => key));
   const keys = steps.flatMap(({ key, from }) => {
-    // The folder of this key has its own step: its lock covers the key, and it finds missing folders.
+    // The folder of this key has its own step. The lock of that step covers the key, and that step finds missing
+    // folders.
     if (from === undefined && touched.has(key.slice(0, key.lastIndexOf('/')))) return [];
     const outcome = world.workspace.locate(key, 'undo', 'parents');
     if (outcome.ok) outcome.located.place.dir.close();
@@ -246,8 +247,8 @@ async function whyNotTheirs(
 }
 
 /**
- * The first plan that fits the present files. Only the last plan may merge: the first one passes through states that no
- * other program has changed.
+ * The first plan that fits the present files. If there are two plans, the first one must fit exactly and only the
+ * second may merge.
  */
 async function checkPlans(
   world: World,

@@ -35,7 +35,7 @@ export function conventional(command: Command, entry: CommandEntry, terminal: Te
     .showHelpAfterError(`(${command.name()} --help lists the options)`);
 }
 
-/** Names the argument that is too much, instead of counting the arguments. */
+/** Names the extra argument in the message, instead of counting the arguments. */
 function withExtra(text: string, { args, registeredArguments }: Command): string {
   return text.replace(
     /^error: too many arguments.*$/m,

@@ -130,12 +130,12 @@ function momentParser(cli: Cli): (text: string) => number {
   };
 }
 
-/** For flags that may be given several times. */
+/** Collects the values of a flag that may be given several times. */
 export function gather(value: string, all: readonly string[] = []): readonly string[] {
   return [...all, value];
 }
 
-/** Parses a duration such as `30m`, `2h` or `3d` to milliseconds; undefined if the text is none. */
+/** Parses a duration such as `30m`, `2h` or `3d` to milliseconds; undefined if the text is not a duration. */
 export function parseDuration(text: string): number | undefined {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*([smhdw])$/.exec(text.trim()) ?? [];
   const unitMs = unit === undefined ? undefined : UNITS_MS[unit];

@@ -22,8 +22,8 @@ const HOST_SESSION_VARIABLES = ['CLAUDE_CODE_SESSION_ID', 'CODEX_THREAD_ID'] as 
 type OperatorFlags = StateFlags & { readonly json?: boolean };
 
 /**
- * Refuses a command that is for the user if an agent started it: an agent's variable is set, and no user is at a
- * terminal. The attempt is journalled. Returns the exit code of the refusal; undefined if the command may continue.
+ * Refuses a command that only the user may run, if an agent started it: an agent's variable is set, and no user is at a
+ * terminal. The attempt is journalled. Returns the exit code of the refusal, or undefined if the command may continue.
  */
 export async function refuseAgent(
   cli: Cli,

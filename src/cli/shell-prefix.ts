@@ -44,7 +44,9 @@ exec "\${SHELL:-/bin/sh}" -c "$1"
 `;
 }
 
-/** The hook uses the state folder of its script. Commands see the variable only if that is not the usual folder. */
+/**
+ * Shell lines that pass the script's state folder to the command. The variable is set only if it is not the usual folder.
+ */
 function usingHome(home: string): string {
   return `
   home=${quoted(home)}
@@ -57,9 +59,9 @@ function quoted(word: string): string {
 
 /**
  * Runs one line of Claude Code's shell on a layer, for the session that announced its command. A background command
- * runs without a layer, which would hide its writes, and its changes are recorded when it ends. Inside Claude Code's
- * own sandbox, no layer can be made and our state cannot be read. The line then runs without a layer, with a message
- * for the user, and the hook records its changes from the images it kept.
+ * runs without a layer, because a layer would hide its writes; its changes are recorded when it ends. Inside Claude
+ * Code's own sandbox, no layer can be made and our state cannot be read. The line then runs without a layer, with a
+ * message for the user, and the hook records its changes from the images it kept.
  */
 export async function runShellLine(cli: Cli, line: string, flags: StateFlags): Promise<number> {
   let prepared: Prepared | AnnouncedShell | undefined;

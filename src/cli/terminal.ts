@@ -26,7 +26,7 @@ interface TableLines {
 const SILENCE_MS = 1000;
 const CLEAR_LINE = '\r\u001b[K';
 
-/** Tells when an answer is coloured; `auto`: only on a terminal. */
+/** The values of `--color`. `auto`: colours only on a terminal. */
 type ColourChoice = 'auto' | 'always' | 'never';
 
 /** The output of a command: answers go to stdout, everything else to stderr. */

@@ -75,7 +75,7 @@ const WITH_PASSWORD = /^\w+:\/\/[^/?#@]*:[^/?#@]*@|[?&]password=/i;
 
 /**
  * Our settings that the client does not pass on to its servers: with their values, or, for a secret, by name only.
- * Without them the server would use another state folder than the command line.
+ * Without these settings the server would use another state folder than the command line.
  */
 export function withheldBy(client: Client, places: ClientPlaces): Pick<Launch, 'env' | 'forwards'> {
   const { platform, home: homeFolder, env } = places;
@@ -111,7 +111,7 @@ export function xdgDir(places: ClientPlaces): string {
   return places.env['XDG_CONFIG_HOME'] || joined(places, places.home, '.config');
 }
 
-/** The header with the token, in the form that all clients but one expect. */
+/** The header with the token, in the form that all clients but Codex expect. */
 export function bearer(token: string): JsonEntry {
   return { Authorization: `Bearer ${token}` };
 }

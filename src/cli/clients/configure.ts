@@ -275,7 +275,7 @@ function attempt(step: () => void): void {
   try {
     step();
   } catch {
-    // The remaining steps still run.
+    // Ignore the error, so that the remaining steps still run.
   }
 }
 

@@ -18,7 +18,7 @@ export function nameOfPiece({ at, item }: HookPiece): string {
   return `${at.join('.')}=${namesUs({ at, item }) ? 'lookfirst' : JSON.stringify(item)}`;
 }
 
-/** True if a settings file holds this text in the piece's place. */
+/** True if a settings file holds the piece's text at its place. */
 export function hasPiece(text: string | undefined, { at, item }: HookPiece): boolean {
   const root = text === undefined ? undefined : rootIfAny(text);
   const node = root === undefined ? undefined : nodeAt(root, at);

@@ -59,8 +59,8 @@ export function servedOn(words: readonly string[], folder: string): readonly str
 }
 
 /**
- * The command line of our proxy, on another folder. The roots are replaced, also among the words of the server behind it,
- * so that this server works there too. `cwd`: the folder in which the client starts the command.
+ * The command line of our proxy for another folder. The roots are also replaced in the arguments of the server behind
+ * the proxy, so that this server works there too. `cwd`: the folder in which the client starts the command.
  */
 export function proxiedOn(words: readonly string[], folder: string, cwd: string): readonly string[] {
   const count = proxyWords(words);
@@ -125,7 +125,7 @@ export function whyLeftAlone(
 ): string | undefined {
   if (startsAnother(entryText))
     return `it has another server called "${name}"; rename or remove that one first`;
-  // If there is a command as well, it is unknown which of the two the client uses.
+  // An entry with both an address and a command is ambiguous: it is unknown which of them the client uses.
   if (/\b(?:url|httpUrl)\b/.test(entryText))
     return `its "${name}" connects to an address; remove it first with lookfirst remove`;
   if (words !== undefined && servedFolder(words) === undefined)

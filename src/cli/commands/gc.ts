@@ -62,7 +62,7 @@ function ageParser(text: string): number {
   return someLimit(durationParser(text));
 }
 
-/** In a policy file 0 means no limit. A user who types 0 here means the opposite. */
+/** Rejects 0: in a policy file it means no limit, but a user who types it here probably means the opposite. */
 function someLimit(limit: number): number {
   if (limit === 0) throw new InvalidArgumentError('0 is no limit: it would keep everything.');
   return limit;
@@ -154,7 +154,7 @@ function sizeText({ entries, storeBytes, images }: StateSize): string {
   return `${countOf(entries, 'entry')} (${byteSize(storeBytes)}), ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)})`;
 }
 
-/** Parses `500M`, `1GB` or `4096` to bytes, in powers of 1024; undefined if the text is no amount. */
+/** Parses `500M`, `1GB` or `4096` to bytes, in powers of 1024; undefined if the text is not an amount. */
 export function parseBytes(text: string): number | undefined {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?$/i.exec(text.trim()) ?? [];
   const factor = UNITS[unit?.toUpperCase() ?? '?'];

@@ -52,7 +52,7 @@ export function defineInit(cli: Cli): Command {
     .option('--root <dir>', 'the folder to serve (default: the current one)')
     .addHelpText('after', INIT_EXAMPLES)
     .action(async (name: ClientName, flags: Flags) => {
-      // A server for a missing folder would not start, and only the client would show why.
+      // Refuse a missing folder: its server would not start, and only the client would show why.
       if (flags.root !== undefined && canonicalPath(cli.cwd, flags.root).kind !== 'folder')
         command.error(`error: there is no folder ${flags.root}`);
       cli.end(await configureAsOperator(cli, 'init', { name, flags }));

@@ -91,7 +91,7 @@ Examples:
   lookfirst run --apply c0a1b2c3d4e`;
 
 async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<number> {
-  // `--apply` commits over other writers' changes, which a refusal has just prevented, so only the user may use it.
+  // `--apply` commits over other writers' changes after a refusal prevented that, so only the user may use it.
   const refused = flags.apply === undefined ? undefined : await refuseAgent(cli, 'run --apply', flags);
   return refused ?? runOnLayer(cli, words, flags);
 }

@@ -29,7 +29,7 @@ import type { Stage } from '../stage.ts';
 import { hooksFile } from './hooks.ts';
 import { type DoctorCheck, fail, ok, warn } from './state.ts';
 
-/** For each client with our server and no hooks: the changes that its own tools make unjudged. */
+/** For each client: the changes that its own tools make unjudged if it has our server but no hooks. */
 const AROUND: Readonly<Record<ClientName, string | undefined>> = {
   'claude-code': 'its own Edit, Write and Bash bypass the gate unless its permissions deny them',
   'claude-desktop': undefined,
@@ -41,7 +41,7 @@ const AROUND: Readonly<Record<ClientName, string | undefined>> = {
   opencode: 'its own edit, write and bash bypass the gate unless its configuration turns them off',
 };
 const LATER = 'shell writes that the command does not name are recorded and undoable, not held back';
-/** For each client with our hooks: the changes that its own tools make unjudged. */
+/** For each client: the changes that its own tools make unjudged even with our hooks. */
 const AROUND_HOOKS: Readonly<Partial<Record<ClientName, string>>> = {
   'claude-code': 'background commands are recorded and undoable, not held back',
   codex: `${LATER}; hooks that are not trusted in /hooks are skipped silently`,
@@ -110,7 +110,7 @@ async function checkFile(client: Client, configured: Configured): Promise<Doctor
   }
 }
 
-/** Starts the command of our entry on a folder of its own, as the client would, and tries a blind write. */
+/** Starts the command of our entry as the client would, but on a temporary folder, and tries a blind write. */
 async function checkCommand(
   client: Client,
   {
@@ -135,8 +135,8 @@ function ownState(stage: Stage): ClientPlaces['env'] {
 }
 
 /**
- * Starts the proxy of an entry with the configured server behind it, as the client would, but on a folder of its own, and
- * tries a blind write there.
+ * Starts the proxy of an entry with the configured server behind it, as the client would, but on a temporary folder,
+ * and tries a blind write there.
  */
 async function checkProxied(
   client: Client,

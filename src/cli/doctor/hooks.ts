@@ -148,7 +148,7 @@ async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Pr
   }
 }
 
-/** Reports calls that passed although no hook had judged them before. */
+/** Reports calls whose results arrived although no hook had judged the calls before. */
 export async function* checkUnjudged(cli: Cli): AsyncGenerator<DoctorCheck> {
   // Another check reports a state folder or a store that cannot be used.
   const home = stateHome(cli);

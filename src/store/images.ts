@@ -5,7 +5,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Durability } from '../model/policy.ts';
 import type { AnnouncedImages } from './store.ts';
 
-/** Syncs a whole file system. Faster than single files from a certain number on. */
+/** Syncs a whole file system. For many files this is faster than syncing them one by one. */
 export interface WholeSync {
   readonly from: number;
   /** Returns false if the system cannot do it. */
@@ -29,8 +29,8 @@ export interface Images {
   /** Stores bytes whose fingerprint the caller has computed. */
   keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**
-   * Stores the file at this path, by its inode if possible: a program that still has it open then writes into the
-   * image, and nothing is lost. Makes a copy if the file is on another file system or has further names, through which
+   * Stores the file at this path, by its inode if possible: a program that still has the file open then writes into the
+   * image, and nothing is lost. Makes a copy if the file is on another file system, or has further names through which
    * it could be changed. If the copied bytes do not match the fingerprint, stores nothing and throws.
    */
   keepLink(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;

@@ -129,7 +129,7 @@ describe('notes', () => {
         sightings: [{ session: 's', sighting: { ...BARE_SIGHTING, key } }],
         entries: [readEntry({ path: key })],
       });
-      // An older sighting must not count in place of the rejected one.
+      // The older sighting must not be returned instead of the rejected one.
       await store.record(noteOf('/odd'));
       probe.rejects = '/odd';
       for (const key of ['/a', '/odd', '/b', '/c']) await store.note(noteOf(key));

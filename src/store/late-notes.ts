@@ -23,7 +23,10 @@ const AT_MOST = 128;
 
 interface LateNotesOptions {
   readonly withinMs?: number;
-  /** `overlap`: the store keeps the order of records sent together, so a record need not wait for earlier notes. */
+  /**
+   * `overlap`: the store keeps the order of records sent together, so that a record need not wait until earlier notes
+   * are written.
+   */
   readonly records?: 'wait' | 'overlap';
   /** Time for which notes that cannot be written are kept silently before reads report it. */
   readonly patienceMs?: number;
@@ -32,8 +35,8 @@ interface LateNotesOptions {
 
 /**
  * A store that delays notes for a few milliseconds and writes them in one transaction: on disk, the transaction is most
- * of a note's cost. This process sees its notes immediately, because any other call, here or through a peer, first
- * waits for them to be written. Notes that could not be written are kept; the next call retries and reports the
+ * of a note's cost. This process sees its notes immediately, because every other call, to this instance or to a peer,
+ * first waits until they are written. Notes that could not be written are kept; the next call retries and reports the
  * failure.
  */
 export class LateNotes implements Store {
@@ -125,7 +128,7 @@ export class LateNotes implements Store {
   }
 
   record(writes: Writes): Promise<void> {
-    // Nearly always no note waits. The change then needs no further promises.
+    // Nearly always no note is waiting. The change then runs without creating further promises.
     const isIdle = [...this.#peers].every((peer) => peer.#waiting.size === 0 && peer.#leaving === undefined);
     return isIdle ? this.#store.record(writes) : this.#recordInTurn(writes);
   }
@@ -145,7 +148,7 @@ export class LateNotes implements Store {
     return recorded;
   }
 
-  /** False if all notes so far have been sent to the store in order. */
+  /** True if a record must wait for notes; false if all notes so far were sent to the store in order. */
   #mustWait(): boolean {
     return !this.#overlaps || [...this.#peers].some((peer) => peer.#waiting.size > 0 || peer.#inParts);
   }
@@ -170,7 +173,7 @@ export class LateNotes implements Store {
     return this.#store.lastChanges(keys);
   }
 
-  /** Does not include waiting notes, which are only reads: they matter for no claim. */
+  /** Leaves out waiting notes: they record reads, and reads determine no claim. */
   recent(cursor: number): RecentEntries {
     return this.#store.recent(cursor);
   }

@@ -76,7 +76,7 @@ export async function openStore(url: string, options?: OpenOptions): Promise<Sto
   return openSqliteStore(file, options);
 }
 
-/** The recorded data, without the parts that only processes that make changes need. */
+/** The recorded data, without the parts that only a process that makes changes needs. */
 export interface RecordedState {
   readonly store: Store;
   readonly images: Images;

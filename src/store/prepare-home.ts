@@ -120,7 +120,7 @@ function statsOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch {
-    // A file, or an unreadable folder, is part of the path.
+    // A part of the path is a file or an unreadable folder.
     return undefined;
   }
 }
@@ -143,7 +143,7 @@ export function readPolicyText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    // A link without a target is no missing policy: the user wants another one than the default.
+    // A broken link does not count as a missing policy: the user wants another policy than the default.
     const isLink =
       errnoOf(error) === 'ENOENT' && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
     if (isMissing(error) && !isLink) return undefined;

@@ -14,8 +14,8 @@ export interface Store {
   /** Events during opening that users must learn of, such as a damaged database that was set aside. */
   readonly warnings: readonly string[];
   /**
-   * The session's sighting of a file. Synchronous where possible: every read calls it, and a turn of the event loop
-   * costs as much as the answer.
+   * The session's sighting of a file. Synchronous where possible: every read calls it, and waiting for a promise would
+   * double its cost.
    */
   recall(session: string, key: string): Awaitable<Sighting | undefined>;
   /** The sightings of several files in one round trip. Files that the session has not seen are absent. */
@@ -49,8 +49,8 @@ export interface Store {
    */
   recent(cursor: number): RecentEntries;
   /**
-   * Changes that were announced and not settled. Every change queries those at its own keys, so fetch only what
-   * matches.
+   * Changes that were announced and not settled. Every change queries the pending changes of its own keys, so an
+   * implementation must fetch only what matches.
    */
   pending(filter?: PendingFilter): Promise<readonly PendingChange[]>;
   session(id: string): Promise<SessionRecord | undefined>;
@@ -64,8 +64,9 @@ export interface Store {
    */
   readonly snapshot?: () => Promise<string>;
   /**
-   * Confirms entries after `previous`, not beyond a number, without reading each of them, and returns the last
-   * confirmed link. Undefined if it cannot confirm them: then each is to be checked. Present if that is much faster.
+   * Confirms the entries after `previous`, up to `throughSeq`, without reading each of them, and returns the last
+   * confirmed link. Undefined if it cannot confirm them: the caller must then check each entry. Present if that is much
+   * faster than reading.
    */
   readonly confirm?: (previous: ChainLink, throughSeq: number) => Promise<ChainLink | undefined>;
   /**
@@ -173,7 +174,7 @@ export interface AnnouncedImages {
   readonly here: readonly Fingerprint[];
 }
 
-/** Writes that may be lost with the process: the session then has to read again. */
+/** Data that may be lost if the process dies: the session then has to read again. */
 export type Notes = Required<Pick<Writes, 'sightings' | 'entries'>>;
 
 /** A change matches if it matches every given field. Without fields, every change matches. */

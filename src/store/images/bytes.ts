@@ -4,10 +4,10 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { isMissing } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 
-/** Above this size, chunked reads in the thread pool are worth their delay, because they save memory. */
+/** Larger files are read in chunks in the thread pool: that saves memory, which is worth the delay. */
 export const SMALL_BYTES: number = 1 << 20;
 const CHUNK_BYTES = 1 << 18;
-/** If a link or a pipe is in the place of a file, it must be neither followed nor waited for. */
+/** A link must not be followed and a pipe must not be waited for, if one has taken the file's place. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** The first `size` bytes of a file, or fewer if it is shorter, and its full length. For small sizes. */

@@ -229,8 +229,9 @@ export class FileImages implements Images {
   }
 
   /**
-   * Frees the image's name for a new inode, which late writers may have open. The present inode may be open too, so it
-   * stays as a twin. If a late writer has changed it, it is set aside, because no other copy of that write exists.
+   * Frees the image's name for another file with the same bytes, which late writers may have open. They may have the
+   * present file open too, so it stays under a second name, as a twin. If a late writer has changed it, it is set
+   * aside, because no other copy of that write exists.
    */
   async #makeRoom(image: string, fingerprint: Fingerprint): Promise<void> {
     if (statsOf(image) === undefined || isCopy(image, fingerprint)) return;
@@ -239,7 +240,7 @@ export class FileImages implements Images {
   }
 
   #shared({ sha256 }: Fingerprint, durability: Durability): Kept {
-    // The process that stored it first may have requested a lower durability.
+    // The process that stored it first may have requested less durability than this one.
     const image = this.#folder.image(sha256);
     if (statsOf(image) !== undefined) this.#folder.sync(image, durability);
     return 'shared';
@@ -302,7 +303,7 @@ export class FileImages implements Images {
   }
 }
 
-/** Number of tries. Another process cannot rename an image so often in the meantime. */
+/** Number of tries. No other process renames an image that often while we look for it. */
 const MAX_LOOKS = 4;
 
 /**

@@ -41,7 +41,8 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * An inode arrives here within moments after its last comparison. If it was last written long before, it is unchanged.
+ * An inode arrives here within moments after its bytes were last compared. If its last write is older than this, it is
+ * unchanged since that comparison.
  */
 const MOMENT_MS = 2000;
 /** Number of synced images to remember: about 200 bytes each. */
@@ -75,7 +76,10 @@ export class ImageFolder {
     this.path = path;
   }
 
-  /** Path of an image. Every change asks for it several times, and `join` would examine every character. */
+  /**
+   * Path of an image. Built without `join`, which would examine every character: every change needs the path several
+   * times.
+   */
   image(sha256: string): string {
     return `${this.path}${sep}${shardOf(sha256)}${sep}${sha256}`;
   }
@@ -102,7 +106,10 @@ export class ImageFolder {
     return `${this.image(sha256)}.told-${randomUUID()}`;
   }
 
-  /** A second path for an image, before another file with the same bytes takes its name. Few names, used in rotation. */
+  /**
+   * A second path for an image, before another file with the same bytes takes its name. There are few such names, used
+   * in rotation.
+   */
   twin(sha256: string): string {
     this.#twins = (this.#twins + 1) % MAX_TWINS;
     return `${this.image(sha256)}.twin-${this.#owner.replace(':', '-')}-${this.#twins}`;

@@ -81,7 +81,7 @@ function isOurs(stats: { readonly mode: number }): boolean {
   return (stats.mode & 0o777) === COPY_MODE;
 }
 
-/** A program that keeps a replaced file open for longer than this does not write to it by accident. */
+/** A program that has kept a replaced file open for longer than this is assumed not to write to it. */
 const KEPT_MS = 24 * 3_600_000;
 
 /**
@@ -119,7 +119,7 @@ async function setAsideLateTwins(
   return late;
 }
 
-/** Moves an unchanged twin to the place of a changed image. Removes an old twin. */
+/** Moves an unchanged twin to the name of its image if that is free now. Otherwise removes the twin if it is old. */
 function useIfNeeded(folder: ImageFolder, twin: string, sha256: string): void {
   const stats = statsOf(twin);
   if (stats === undefined) return;

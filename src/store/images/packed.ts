@@ -22,7 +22,7 @@ import {
 const MIN_BYTES = 4096;
 /** Minimum share of bytes saved; less is not worth another file. */
 const MIN_SAVED = 0.1;
-/** A program that keeps a replaced file open for longer than this does not write to it by accident. */
+/** A program that has kept a replaced file open for longer than this is assumed not to write to it. */
 const UNWRITTEN_MS = 24 * 3_600_000;
 /** Number of images compressed before other work gets a turn. */
 const PACKED_AT_ONCE = 4;
@@ -98,7 +98,7 @@ function namesOf(folder: string): readonly string[] {
   return unlessHidden(() => readdirSync(folder)) ?? [];
 }
 
-/** Undefined for a process that has ended or belongs to another user. */
+/** Undefined if the process has ended or belongs to another user. */
 function unlessHidden<T>(look: () => T): T | undefined {
   try {
     return look();
@@ -160,9 +160,9 @@ function removePlain(
 }
 
 /**
- * Hides images, queries again which of them are needed, puts those back and removes the others. A change announced
- * before its process looked for an image appears in that query. A process that looks later finds the image missing and
- * stores the bytes again.
+ * Hides images, queries again which of them are needed, puts those back and removes the others. A process that
+ * announced its change before it looked for an image is found by that query. A process that looks later finds the image
+ * missing and stores the bytes again.
  */
 export async function removeImages(
   folder: ImageFolder,

@@ -11,9 +11,9 @@ const RETRY_MS = 500;
 /** An unused connection is closed after this time: a fleet has more processes than a server has connections. */
 const IDLE_MS = 30_000;
 const DEFAULT_SCHEMA = 'lookfirst';
-/** A start that takes longer than this is explained. */
+/** A start that takes longer than this is explained to the user. */
 const SILENT_MS = 1000;
-/** The program prints what is published here: a library must not write to the terminal. */
+/** The channel for messages about waiting. The program prints them; a library must not write to the terminal. */
 const WAITING = channel('lookfirst:waiting');
 
 export interface ConnectionOptions {
@@ -116,7 +116,10 @@ export class PostgresConnection {
     await this.#disconnect();
   }
 
-  /** Counts the connections opened. Data sent on an earlier one may be lost if the server died in between. */
+  /**
+   * The number of connections opened so far. Data sent on an earlier connection may be lost if the server died in
+   * between.
+   */
   get generation(): number {
     return this.#generation;
   }
@@ -181,8 +184,9 @@ export class PostgresConnection {
   }
 
   /**
-   * Allows named statements if the process that answers is the one that accepted the connection. A pooler gives each
-   * transaction to any process, which may not know the name. Not waited for: until then statements are unnamed.
+   * Allows named statements if the server process that answers is the one that accepted the connection. A pooler may
+   * give each transaction to another server process, which does not know the names. Callers do not wait for this check;
+   * until it ends, statements are unnamed.
    */
   #findPooler(client: PgClient): void {
     client.query({ text: 'select pg_backend_pid() as pid', values: [] }).then(

@@ -6,7 +6,10 @@ import type { PostgresConnection } from './connection.ts';
 import type { Names } from './names.ts';
 
 const BEAT_MS = 5000;
-/** A lease lasts 30 seconds. The difference is left for the change in progress. */
+/**
+ * A process relies on its lease for this long. The lease lasts 30 seconds; the difference is left for the change in
+ * progress.
+ */
 const SAFE_MS = 20_000;
 
 /** The number of a lease. No number is used twice. */
@@ -24,8 +27,8 @@ interface Lease {
 }
 
 /**
- * A moment whose age is never underestimated: the machine's clock can be set back, and the steady clock stops while the
- * machine sleeps.
+ * A moment whose age is never underestimated. The machine's clock can be set back, and the monotonic clock stops while
+ * the machine sleeps, so the age is the larger of the two.
  */
 export class Moment {
   readonly #wallMs = Date.now();
@@ -109,7 +112,7 @@ export class Heart {
         else if (this.#leases.has(lease)) lease.lost = true;
       }
     } catch {
-      // Not renewed. `holdsAll` reports when that becomes dangerous, and the next beat retries.
+      // Ignore the failure: `holdsAll` reports when the missing renewal becomes dangerous, and the next beat retries.
     }
   }
 }

@@ -42,7 +42,7 @@ async function prepareDays(db: PostgresConnection): Promise<void> {
       'creating the tables of the next days in the fleet store, or waiting for another process that creates them',
     );
   } catch (error) {
-    // A role that may only read cannot create partitions, and needs none.
+    // A role that may only read cannot create partitions and does not need them.
     if (!(error instanceof Fault && error.reason === 'read-only')) throw error;
   }
 }

@@ -59,7 +59,10 @@ export class PostgresImages implements Images {
     this.#secrets = secrets;
   }
 
-  /** Images that only improve later diffs stay on this machine: they are not worth a transfer. */
+  /**
+   * The store for images that only improve later diffs. They stay on this machine, because they are not worth a
+   * transfer.
+   */
   get baselines(): Pick<Images, 'has' | 'read' | 'keepBytes'> {
     return {
       has: (sha256) => this.has(sha256),

@@ -104,7 +104,7 @@ export class PostgresStore implements Store {
     try {
       const number = await this.#send(prepared.text, images?.shared ?? []);
       this.#writer.done(prepared, number);
-      // The version of the session has changed, so that no process judges a change by its memory.
+      // The server has changed the session's version, so no process can judge a change by remembered sightings.
       if (losesSightings(writes)) this.#seen.doubt(writes);
       // The server does not report whether a conditional record was applied. Such a record settles a dead process's
       // change.
@@ -254,7 +254,7 @@ export class PostgresStore implements Store {
     }
   };
 
-  /** Removes chains without entries whose writer has probably ended. */
+  /** Removes chains without entries whose writers have probably ended. */
   async #dropChains(): Promise<void> {
     await this.#maintain(`select ${this.#s}.lf_drop_chains($1)`, [Date.now() - 2 * CHAIN_IDLE_MS]);
   }
@@ -262,7 +262,7 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return;
     clearInterval(this.#poll);
-    // Ignore failures: the end mark only helps users who read the list of chains. A crash leaves none either.
+    // Ignore failures: the end mark only helps users who read the list of chains. After a crash it is missing, too.
     if (this.#writer.acknowledged > 0)
       await this.#query(`select ${this.#s}.lf_close($1)`, [this.chain]).catch(() => undefined);
     this.#closed = true;
@@ -360,7 +360,7 @@ export class PostgresStore implements Store {
   /** Converts a row. A stamp is valid only on the machine that took it. */
   #sighting(row: Row): Sighting {
     const stored = String(row['key']);
-    // The text of a sighting has the key itself if the column has its hash.
+    // If the column has only the key's hash, the text of the sighting contains the key.
     const kept = sightingFrom(isHashedKey(stored) ? '' : fromColumn(stored), String(row['seen']));
     const sighting = { ...kept, key: this.#names.local(kept.key) };
     return row['machine'] === this.#names.here ? sighting : { ...sighting, stamp: undefined, racy: true };

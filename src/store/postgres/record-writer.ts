@@ -21,8 +21,8 @@ import { losesSightings } from './seen-cache.ts';
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
 /**
- * After this time without a durable record, a clean-up may soon remove the writer's chain with its last entries. It waits
- * twice as long, because clocks of machines differ.
+ * After this time without a durable record, a writer no longer expects its last entry in the store, because a clean-up
+ * removes idle chains. The clean-up waits twice as long, because clocks of machines differ.
  */
 export const CHAIN_IDLE_MS: number = 7 * 86_400_000;
 /** An owner's entry is valid for 20 seconds in the store. The heart renews it every 5 seconds during changes. */
@@ -110,7 +110,7 @@ export class RecordWriter {
   /** Builds the JSON text that `lf_record` takes. Throws if the writes are not JSON. */
   prepare(writes: Writes): PreparedRecord {
     const now = Date.now();
-    // Between announcements the heart renews the entry, so that a change need not write it each time.
+    // While changes are in progress, the heart renews the owner's entry, so that not every change has to write it.
     const isDue = writes.announce !== undefined && (this.#ownerRenewed?.ageMs ?? Infinity) > OWNER_MS;
     const renewsOwner = isDue ? new Moment() : undefined;
     if (now - this.#acknowledgedMs > CHAIN_IDLE_MS) this.#acknowledged = 0;
@@ -247,7 +247,7 @@ export class RecordWriter {
   }
 }
 
-/** Identifies the reads of which the journal gets one a minute. */
+/** Identifies reads of one file by one session, of which the journal gets one a minute. */
 function readName({ session, root, path = '' }: NewEntry): string {
   return `${session}\0${root}\0${path}`;
 }
@@ -354,7 +354,7 @@ function pathClauses({ schema, names, bind }: PathBinding, filter: EntryFilter):
 }
 
 function kindsClause(kinds: readonly string[], bind: Bind): string {
-  // A literal, because PostgreSQL uses the partial index of a kind only then.
+  // The kind must be a literal: PostgreSQL uses the partial index of a kind only for literals.
   const [only] = kinds;
   const isIndexed = kinds.length === 1 && (only === 'change' || only === 'refusal' || only === 'turn');
   return isIndexed ? `kind = '${only}'` : `kind = any(${bind([...kinds])}::text[])`;

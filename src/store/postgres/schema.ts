@@ -86,8 +86,8 @@ function onlyFunctions(): string {
 }
 
 /**
- * Every record updates its chain's row. An index over a number that changes with each record made that update write to
- * all indexes of the table; the hour rarely changes.
+ * Every record updates the row of its chain. An index over a number that changes with each record would make every
+ * update write to all indexes of the table, so the index uses the hour, which rarely changes.
  */
 function chainsByHour(s: string): string {
   return `
@@ -96,7 +96,10 @@ alter table ${s}.chains add column hour bigint not null generated always as (las
 create index on ${s}.chains (hour);`;
 }
 
-/** A generated column slowed down every record, because the server prepares its expression for each statement. */
+/**
+ * Makes the hour a plain column. As a generated column it slowed down every record, because the server prepares its
+ * expression for each statement.
+ */
 function plainHour(s: string): string {
   return `
 alter table ${s}.chains alter column hour drop expression;

@@ -141,8 +141,9 @@ export class SeenCache {
 export { TRUSTED_MS };
 
 /**
- * True if a session forgets what it has seen. Then no process may judge a change by what it remembers of the session.
- * Deletions and the limit of sightings also write sightings without coverage, but of files that need no protection.
+ * True if a session forgets what it has seen. Then no process may judge a change by remembered sightings of that
+ * session. Sightings without coverage that a deletion or the limit of sightings writes do not count: the files they
+ * concern need no protection.
  */
 export function losesSightings({ forget = [], sightings = [] }: Writes): boolean {
   return (

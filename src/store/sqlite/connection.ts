@@ -42,8 +42,8 @@ const LINE = /^(\d{16}) ([0-9a-f]{64})\n$/;
 const sync = promisify(fdatasync);
 
 /**
- * The files of a database, the main file last: after an interruption it is still found damaged, and the renaming starts
- * again.
+ * The files of a database, the main file last: if the renaming is interrupted, the main file is found damaged again and
+ * the renaming starts over.
  */
 const PARTS = ['-wal', '-shm', '.head', ''] as const;
 
@@ -158,7 +158,9 @@ export class Connection {
     this.#guard.check();
   }
 
-  /** Records the size of the log after a commit, for later checks. `first`: only if none is recorded yet. */
+  /**
+   * Records the size of the write-ahead log after a commit, for later checks. `first`: only if none is recorded yet.
+   */
   noteInPlace(when: 'always' | 'first'): void {
     this.#guard.note(when);
   }
@@ -254,7 +256,8 @@ class FileGuard {
     const stats = statsOf(this.#file);
     if (identityOf(stats) !== this.#identity) return this.#fault('was removed or replaced while in use');
     const bytes = stats?.size ?? 0n;
-    // An empty file would pass as an empty database, and opening it again would delete the write-ahead log.
+    // Treat an empty file as truncated: it would pass as an empty database, and opening it again would delete the
+    // write-ahead log.
     const isTruncated = bytes < this.#bytes && (bytes === 0n || !this.#isSound());
     if (isTruncated) return this.#fault('was truncated while in use');
     this.#bytes = bytes;

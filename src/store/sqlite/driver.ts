@@ -9,7 +9,10 @@ import { localOwner } from '../owner.ts';
 
 export type SqlValue = string | number | null;
 
-/** The part of `node:sqlite` that we use. Rows have no prototype, and text read back ends at a NUL. */
+/**
+ * The part of `node:sqlite` that we use. Rows have no prototype, and a text that contains NUL is read back only up to
+ * there.
+ */
 export interface SqliteDatabase {
   exec(sql: string): void;
   prepare(sql: string): SqliteStatement;
@@ -238,7 +241,7 @@ function prepare(db: SqliteDatabase, file: string): void {
   mustBeWritable(db);
 }
 
-/** SQLite silently opens a read-only file for reading. A change that is rolled back writes nothing but reveals it. */
+/** Throws if the file is read-only, which SQLite opens silently. The test is a write that is rolled back. */
 function mustBeWritable(db: SqliteDatabase): void {
   db.exec('pragma busy_timeout = 0');
   try {

@@ -65,14 +65,17 @@ const OWN_INDEX: ReadonlySet<string> = new Set([
   'unjudged',
 ] satisfies Entry['kind'][]);
 
-/** True if few entries match already: SQLite would still prefer the index of a kind, and read all of its entries. */
+/**
+ * True if another field of the filter selects few entries. SQLite would still prefer the index of a kind and read all
+ * entries of that kind.
+ */
 function hasBetterIndex({ session, change, key, keys }: EntryFilter): boolean {
   return session !== undefined || change !== undefined || key !== undefined || keys !== undefined;
 }
 
 /**
- * Adds kinds as literals, because SQLite uses the index of a kind only then. A column with a plus sign keeps SQLite
- * from using that index.
+ * Adds kinds as literals, because SQLite uses the index of a kind only for literals. A plus sign before a column keeps
+ * SQLite from using its index.
  */
 function addKinds(
   add: (clause: string, ...bound: SqlValue[]) => void,
@@ -134,7 +137,10 @@ interface Extension {
   readonly links: readonly ChainLink[];
 }
 
-/** Appends entries to the journal. Nearly always the newest entry is its own: then the head need not be read. */
+/**
+ * Appends entries to the journal. Nearly always this connection wrote the newest entry itself, so that the head need
+ * not be read.
+ */
 export class ChainRows {
   readonly #db: Connection;
   #head: ChainLink | undefined;
@@ -143,7 +149,7 @@ export class ChainRows {
     this.#db = db;
   }
 
-  /** Call it in a transaction. */
+  /** The caller must have begun a transaction. */
   append(entries: readonly NewEntry[]): Appended | undefined {
     if (entries.length === 0) return undefined;
     const ordered = entries.map((entry) => inCanonicalOrder(entry));
@@ -160,7 +166,7 @@ export class ChainRows {
     return { after: after.seq, head: links.at(-1) ?? after, recent };
   }
 
-  /** Call it after the commit. */
+  /** Remembers the new head. The caller must have committed. */
   committed({ head }: Appended): void {
     this.#head = head;
   }
@@ -230,7 +236,7 @@ export class RecentRows {
     this.#version = version;
     if (cursor === this.#newest) return { entries: [], cursor };
     const { after: known, through, entries: own } = this.#own;
-    // They are in the order of their numbers, and callers ask for the newest.
+    // The kept entries are in the order of their numbers, and the caller needs the newest.
     if (cursor >= known && through === this.#newest)
       return { entries: own.slice(own.findLastIndex(({ seq }) => seq <= cursor) + 1), cursor: through };
     const after = cursor === 0 ? Math.max(0, this.#newest - RECENT_ENTRIES) : cursor;
@@ -272,9 +278,9 @@ const SELECT_PAGE =
   'from (select * from entries where seq > ? and seq <= ? order by seq)';
 
 /**
- * Confirms that a page of entries follows `previous`, and returns the page's last link. Undefined if it cannot tell:
- * then the caller checks the entries one by one. It hashes the stored text and builds no entries, which takes a quarter
- * of the time.
+ * Confirms that a page of entries follows `previous`, and returns the page's last link. Undefined if it cannot confirm
+ * the page: the caller must then check its entries one by one. Hashes the stored text without building entries, which
+ * takes a quarter of the time.
  */
 export function confirmPage(
   db: Pick<Connection, 'sql'>,
@@ -320,8 +326,8 @@ function confirmRow(row: string, previous: ChainLink): ChainLink | undefined {
 }
 
 /**
- * The canonical JSON of an entry: its columns put between the members of `rest`, which is canonical itself. A text that
- * is not canonical gives another text, so that its hash differs.
+ * The canonical JSON of an entry: its columns inserted between the members of `rest`, which is stored as canonical
+ * JSON. If `rest` was altered, the result and its hash differ.
  */
 function merged(columns: readonly (readonly [string, string])[], rest: string): string {
   let text = '';

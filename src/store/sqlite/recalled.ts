@@ -29,7 +29,10 @@ export class Recalled {
     this.#known.set(nameOf(session, sighting.key), sighting);
   }
 
-  /** Called before this connection writes. Another one may write right after it, so the version is read again. */
+  /**
+   * Called before this connection writes. Another connection may write right after it, so the version must be read
+   * again.
+   */
   forget(): void {
     this.#known.clear();
     this.#asked = false;
@@ -72,20 +75,20 @@ export class PendingRows {
     return this.#own.size === 0 && this.#onlyOwn === version;
   }
 
-  /** Called with the whole table. */
+  /** Records a query of the whole table. */
   read(version: number, changes: readonly string[]): void {
     this.#onlyOwn = changes.every((change) => this.#own.has(change)) ? version : undefined;
     const found = new Set(changes);
     for (const change of this.#own) if (!found.has(change)) this.#own.delete(change);
   }
 
-  /** Called after a commit. */
+  /** Records a commit. */
   recorded({ announce, settle }: Pick<Writes, 'announce' | 'settle'>): void {
     for (const change of settle ?? []) this.#own.delete(change);
     if (announce !== undefined) this.#own.add(announce.change);
   }
 
-  /** Called if it is unknown what was stored, for example after a failed commit. */
+  /** Forgets the last query, because it is unknown what was stored, for example after a failed commit. */
   forget(): void {
     this.#onlyOwn = undefined;
   }

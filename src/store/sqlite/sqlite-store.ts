@@ -40,7 +40,7 @@ import {
 } from './entry-rows.ts';
 import { PendingRows, Recalled } from './recalled.ts';
 
-/** Number of entries pruned per transaction: few enough that other processes do not wait long for the lock. */
+/** Number of entries pruned per transaction: so few that other processes do not wait long for the lock. */
 const PRUNE_STEP = 2000;
 
 /** Overwrites in place. `insert or replace` would delete first and cost twice as much. */
@@ -85,7 +85,7 @@ class SqliteStore implements Store {
   readonly #recent: RecentRows;
   readonly #pending = new PendingRows();
   readonly #chain: ChainRows;
-  /** The change that was announced last: the files of the database were in place then. */
+  /** The id of the change that was announced last. At that moment the files of the database were in place. */
   #announced: string | undefined;
   /** The result of the last query for a single entry. Weak, because the entry of a large command takes megabytes. */
   #lastRead: WeakRef<Entry> | undefined;
@@ -103,7 +103,7 @@ class SqliteStore implements Store {
   /** Journals the warnings from opening the database. */
   async begin(): Promise<void> {
     const atMs = Date.now();
-    // A root that contains every workspace, so that every log shows the notice.
+    // The root of the notice contains every workspace, so that every log shows it.
     for (const text of this.warnings)
       await this.record({ entries: [{ kind: 'notice', atMs, session: 'lookfirst', root: '/', text }] });
   }
@@ -147,7 +147,7 @@ class SqliteStore implements Store {
     const { announce, settle } = writes;
     const appended = this.#write(writes);
     if (settle !== undefined) this.#db.noteInPlace('always');
-    // The settlement that follows an announcement notes the size after both.
+    // After an announcement, note the size only if none is noted: the settlement that follows will note it.
     else if (announce !== undefined) this.#db.noteInPlace('first');
     if (appended === 'not pending') return;
     this.#pending.recorded(writes);
@@ -163,7 +163,7 @@ class SqliteStore implements Store {
     if (announce !== undefined && this.#durability === 'full') await this.#syncLog();
   }
 
-  /** Stores all of it or nothing. */
+  /** Stores all writes or none. */
   #write(writes: Writes): Appended | 'not pending' | undefined {
     const { announce, settle } = writes;
     const isNew = announce !== undefined || settle?.some((change) => change !== this.#announced) === true;
@@ -198,8 +198,8 @@ class SqliteStore implements Store {
   }
 
   /**
-   * Callers ask about many files that one command changed, and repeatedly about one change. So the entry is found by its
-   * number first, and parsed once for all of them: an entry never changes.
+   * Finds one entry by its number first, and parses it once. Callers query many files that one command changed, and one
+   * change repeatedly; an entry never changes.
    */
   #oneEntry(filter: EntryFilter): readonly Entry[] {
     const { sql, values } = entriesQuery(filter, SELECT_SEQ);

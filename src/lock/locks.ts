@@ -52,7 +52,7 @@ export class LocalLocks implements Locks {
   readonly #processes: ProcessLock;
   /** The number of shared holders per slot in this process; the process locks the slot once for all of them. */
   readonly #shared = new Map<number, number>();
-  /** The slots of single keys: most changes concern one file, and the same file again. */
+  /** Slots computed before, by key: most changes concern one file, and often the same file again. */
   readonly #known = new Map<string, Slots>();
 
   constructor(options: LockOptions) {
@@ -142,8 +142,9 @@ export class LocalLocks implements Locks {
 type Slots = readonly (readonly [number, LockMode])[];
 
 /**
- * The slots of the keys and of the folders above them, in the order in which all processes acquire them. The highest comes
- * first: the kernel keeps a file's locks in a list by position, so taking thousands from the other end takes three times as long.
+ * The slots of the keys and of the folders above them, in the order in which all processes acquire them: the highest
+ * first. The kernel keeps a file's locks in a list sorted by position, and taking thousands of them from the other end
+ * takes three times as long.
  */
 export function slotsOf(keys: readonly string[]): Slots {
   const wanted = new Map<number, LockMode>();

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 
 /**
  * The package fs-native-extensions, which is CommonJS without types. Throws if it is not installed or has no build for
- * this machine. Its binary is loaded from its usual place: the package's own search takes six times as long, and is
- * left to other places.
+ * this machine. Loads the binary from its usual place, because the package's own search takes six times as long. Falls
+ * back to that search.
  */
 export function nativeExtensions(): unknown {
   const load = createRequire(import.meta.url);
@@ -17,7 +17,7 @@ export function nativeExtensions(): unknown {
       found.exports = load(join(dirname(main), place));
       load.cache[binding] = found;
     } catch {
-      // The package searches itself.
+      // Fall back to the package's own search.
     }
   }
   return load(main);

@@ -73,8 +73,8 @@ export function describedFile(result: ReadResult): string {
 const NEWLINE = 10;
 
 /**
- * A file as a dialect shows it: its lines, then `foot`. Separate from text, so that lines can also be rendered from
- * bytes.
+ * A dialect's way to show a file: its lines, then `foot`. The two are separate, so that the lines can also be rendered
+ * from bytes.
  */
 export interface ReadStyle {
   /**

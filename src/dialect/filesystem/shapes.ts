@@ -4,7 +4,7 @@ import type { Refusal } from '../../model/verdict.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { ReadStyle, RenderContext } from '../render.ts';
 
-/** Only the file's own text. */
+/** Shows only the file's own text. */
 export const RAW_STYLE: ReadStyle = {
   lines: 'raw',
   foot: () => '',

@@ -31,7 +31,7 @@ const APPEND = { argument: 'append', is: [true] } as const;
 const EDITS = { argument: 'edits' } as const;
 const COMMAND = (...is: string[]) => ({ argument: 'command', is }) as const;
 
-/** A text without line numbers is a message, not a view of the file. */
+/** Reads with line numbers. A text without line numbers is a message, not a view of the file. */
 export const READ_NUMBERED: readonly Rule[] = [
   { does: 'read', path: PATH, lines: LINES, shown: { as: 'lines', numbers: 'always' } },
 ];

@@ -145,7 +145,7 @@ function walkBody(
   );
 }
 
-/** Commands after which the folder is another one, or the rest of the line may not run. */
+/** Commands that may change the folder, or after which the rest of the line may not run. */
 const LEAVING = new Set(['cd', 'pushd', 'popd', 'eval', 'source', '.', 'exit', 'return', 'exec']);
 
 /** Nodes whose commands run later or in a shell of their own. Substitutions are parts of words. */

@@ -79,7 +79,7 @@ function keyAt(lines: readonly string[], at: number, length: number): string {
   return length === 1 ? (lines[at] ?? '') : lines.slice(at, at + length).join('\n');
 }
 
-/** A file without any unique line or pair, such as ten equal lines, counts if the output contains all of it. */
+/** Finds a file without any unique line or pair, such as ten equal lines, if the output contains all of it. */
 function wholeFile(printed: readonly string[], file: readonly string[]): readonly LineRange[] {
   if (file.length === 0 || file.every((line) => line.trim() === '')) return [];
   let matched = 0;

@@ -57,15 +57,15 @@ const KEY_LINE = /(-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\\r)?\\n)([A-Za-z0-9+/=\
 
 /** A Slack webhook. Its last part is a run of at least `MIN_RUN` characters, so that it needs no search of its own. */
 const WEBHOOK = /(hooks\.slack\.com\/services\/)(T[A-Z0-9]+\/B[A-Z0-9]+\/[A-Za-z0-9]{20,})/g;
-/** The end of the text before that run. */
+/** Matches the end of a webhook's text before its last run of characters. */
 const BEFORE_RUN = /\/B[A-Z0-9]+\/$/;
 
 const ADDRESS = '@';
 
 /**
- * Values that the text before them makes secret, in any file. Every match, or the `@` after it, contains one of the `hints`.
- * Searching for a hint is fast if it has at most 7 characters. The published
- * keys of the documentation of AWS and of Azure's emulator are excluded.
+ * Values that are secret because of the text before them, in any file. Every match, or the `@` after it, contains one
+ * of the `hints`. Searching for a hint is fast if it has at most 7 characters. The published keys in the documentation
+ * of AWS and of Azure's emulator are excluded.
  */
 const PHRASES: readonly { readonly hints: readonly string[]; readonly pattern: RegExp }[] = [
   {
@@ -199,7 +199,7 @@ export function mayHoldSecret(bytes: Uint8Array): boolean {
 const BYTES_BEFORE = 400;
 const BYTES_AFTER = 600;
 
-/** Tries the patterns only around their hints: many texts contain a hint, and few of those a secret. */
+/** Tries the patterns only around their hints: many texts contain a hint, but few of these contain a secret. */
 function mayHoldPhrase(bytes: Uint8Array): boolean {
   const buffer = viewOf(bytes);
   return PHRASES.some(({ hints, pattern }) =>
@@ -304,7 +304,10 @@ export function isPlainAround(bytes: Uint8Array, text: string): boolean {
   return true;
 }
 
-/** A short text with a rare first character is found much faster than the whole phrase. */
+/**
+ * True if the bytes may contain a private key. Searches for a short text with a rare first character, which is much
+ * faster than searching for the whole phrase.
+ */
 function mayHoldKey(bytes: Uint8Array): boolean {
   const buffer = viewOf(bytes);
   return (buffer.includes('KEY----') || buffer.includes('KEY BLO')) && buffer.includes('PRIVATE KEY');

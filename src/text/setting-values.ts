@@ -20,7 +20,10 @@ const QUOTED = /"((?:[^"\\]|\\.)*)"(?=\s*(?:[,}\]#]|\/\/|$))|'([^']*)'(?=\s*(?:[
 const OPENING = /[{[]|[|>][+-]?\d?\s*$/y;
 /** Values in a list that are no secrets. */
 const LITERAL = /^(?:-?\d{1,3}|true|false|null)$/;
-/** A name that has one case. The last line of encoded bytes, which may end with `=`, has two. */
+/**
+ * Matches a name in upper case or in lower case only. The last line of encoded bytes may also end with `=`, but it
+ * mixes both cases.
+ */
 const ONE_CASE = /^\s*(?:[A-Z0-9_.-]+|[a-z0-9_.-]+)[ \t]*=/;
 
 /**

@@ -41,7 +41,7 @@ export class Aftermath {
     this.#wire = wire;
   }
 
-  /** True if the answer must be processed. */
+  /** True if the answer to this call must be processed. */
   awaits({ meaning }: ProxyCall): boolean {
     return changes(meaning) || isWorthNoting(meaning);
   }

@@ -114,7 +114,7 @@ export class Intercept {
     }
   }
 
-  /** Handles a cancellation. A call that has not been forwarded never will be. */
+  /** Handles a cancellation. A call that was not forwarded yet is dropped. */
   cancelled(key: string): void {
     const call = this.#calls.get(key);
     if (call === undefined) return;
@@ -122,7 +122,7 @@ export class Intercept {
     if (call.stage === 'sent') this.#abandon(call);
   }
 
-  /** Resolves when nothing is being judged or recorded. The upstream may still owe answers. */
+  /** Resolves when no call is being judged or recorded. The upstream may still owe answers. */
   async idle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
     await this.#aftermath.drain();

@@ -106,7 +106,7 @@ export class LineWriter {
     if (!this.#stream.destroyed) this.#stream.end();
   }
 
-  /** Resolves when everything written was accepted by the system, or no longer can be. */
+  /** Resolves when the system has accepted everything written, or when the stream is broken. */
   flushed(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#stream.destroyed || this.#stream.writableEnded) resolve();

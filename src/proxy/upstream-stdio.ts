@@ -73,7 +73,7 @@ export class StdioUpstream implements Upstream {
     });
     this.#child = child;
     child.on('error', (cause) => {
-      // The error is the same if the working directory is missing.
+      // Node reports the same error if the working directory is missing.
       const folder = cwd === undefined ? '' : `, or no folder ${cwd}`;
       const isMissing = errnoOf(cause) === 'ENOENT';
       const why = isMissing ? `there is no program ${command}${folder}` : cause.message;

@@ -155,7 +155,7 @@ export class GatedSession extends LookingSession implements Session {
 
   run(command: Command, options: RunOptions = {}): Promise<Outcome<RunResult>> {
     return this.called(options, async (names, world, times) => {
-      // Checked here too: a value that is not an object has no `cwd` to read.
+      // Check the options before reading their `cwd`: an untyped caller may pass a value that is not an object.
       const wrong = validateOptions(options, { of: 'run' });
       if (wrong !== undefined) return this.noted(refused(wrong));
       const asked = {

@@ -68,7 +68,7 @@ export function visibleText(
 /** Limits for reading secret files. A larger file is unlikely to hold settings. */
 const MAX_SECRET_BYTES = 64 << 10;
 const MAX_SECRET_FILES = 20;
-/** A shorter value could be any word of an output, so it is masked only together with its name. */
+/** A shorter value may be an ordinary word of the output, so it is masked only together with its name. */
 const MIN_TELLING_CHARS = 12;
 
 /** Folders of a root in which secret files are usual. */

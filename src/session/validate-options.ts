@@ -114,7 +114,7 @@ export function validateOptions(
   return invalidArgument(ACTIONS[of], given, reason);
 }
 
-/** The refusal for an undo in a read-only session, which changes nothing. A preview of an undo is allowed. */
+/** The refusal for an undo in a read-only session. A preview of an undo is allowed, because it changes nothing. */
 export function validateUndo(policy: Policy, { path = '', preview }: UndoSelection): Refusal | undefined {
   if (!policy.readOnly || preview === true) return undefined;
   return { code: 'READ_ONLY', action: 'undo', path, next: 'ask_human', detail: { reason: 'session' } };

@@ -44,8 +44,8 @@ import {
 } from './temp-file.ts';
 
 /**
- * Nothing of ours was published. `retained`: files that were displaced for a moment and whose names
- * are taken now.
+ * The result if another process changed the file first: nothing of ours was published. `retained`: files that were
+ * displaced for a moment and whose names are taken now.
  */
 export interface Conflict {
   readonly ok: false;

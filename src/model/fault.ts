@@ -63,7 +63,7 @@ export function isTaken(error: unknown): boolean {
   return errnoOf(error) === 'EEXIST';
 }
 
-/** What a user can do if the state folder cannot be written. */
+/** The remedy if the state folder cannot be written. */
 export const HOME_CURE = 'set LOOKFIRST_HOME to a folder that this user may write';
 
 /** The message of any thrown value. */

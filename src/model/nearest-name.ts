@@ -1,9 +1,9 @@
 /** Words up to this length are compared more strictly. */
 const SHORT = 4;
 
-/** The known name most like `word`, or undefined when none is near enough to be meant. */
+/** The known name most similar to `word`, or undefined if none is similar enough. */
 export function nearestName(word: string, known: readonly string[]): string | undefined {
-  // Longer words than any name plus its allowance cannot be near; this also bounds the work.
+  // A word this long is similar to no known name. The limit also bounds the work.
   if (word.length > 64) return undefined;
   let best: string | undefined;
   let least = Math.max(2, Math.floor(word.length / 3)) + 1;

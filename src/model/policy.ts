@@ -106,8 +106,8 @@ export interface Policy {
   };
   readonly images: {
     /**
-     * Where a fleet store keeps before-images of secret files: only on the machine that made the change, or in the
-     * database.
+     * The place where a fleet store keeps before-images of secret files: only on the machine that made the change, or
+     * in the database.
      */
     readonly secrets: 'here' | 'shared';
   };

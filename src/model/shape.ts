@@ -60,7 +60,7 @@ interface VariantShape extends Described {
 /** One reason why a value does not have its shape. */
 interface Mismatch {
   readonly kind: 'unknown' | 'missing' | 'wrong';
-  /** Where the value is: `changes[0].edits`; empty for the checked value itself. */
+  /** The position of the value: `changes[0].edits`; empty for the checked value itself. */
   readonly path: string;
   /** Completes "must be …"; for an unknown name: the known names, or empty if they are too many to list. */
   readonly expected: string;
@@ -122,8 +122,8 @@ export function integerFrom(minimum: number): Shape {
 
 /**
  * Every reason why a value does not have the shape; none if it has. An unknown name is a mismatch, because a misspelt
- * setting or condition would otherwise be ignored. Undefined counts as absent. Runs on every call, vet and change, so a
- * value that has the shape makes no paths: `within` adds them to mismatches only.
+ * setting or condition would otherwise be ignored. Undefined counts as absent. Runs on every call, vet and change, so
+ * paths are built only for mismatches, by `within`.
  */
 export function checkShape(shape: Shape, value: unknown): readonly Mismatch[] {
   switch (shape.type) {
@@ -337,7 +337,7 @@ export function mismatchText(mismatch: Mismatch, { noun, whole }: MismatchWords)
   }
 }
 
-/** Short values are quoted. Long ones are only named: they may be content, and a sentence is bounded. */
+/** Quotes short values. Long values are only named, because they may be content and the sentence must stay short. */
 function describeValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';

@@ -178,7 +178,7 @@ export function refused(refusal: Refusal): Refused {
   return { ok: false, refusal };
 }
 
-/** The refusal of an argument that no file could make valid. */
+/** The refusal of an argument that is invalid whatever the files contain. */
 export function invalidArgument(action: Action, path: string, reason: string): Refusal {
   return { code: 'INVALID_ARGUMENT', action, path, next: 'fix_argument', detail: { reason } };
 }

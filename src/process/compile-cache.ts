@@ -125,7 +125,8 @@ class CompiledCode {
   /** Makes Node run the bundled files from compiled code from now on. */
   load(): void {
     for (const [name, part] of readParts(this.#file)) this.#parts.set(name, part);
-    // Node 20 has no other way to compile a required file from a cache. Its loader does not change any more.
+    // Node 20 has no other way to compile a required file from a cache. Its loader no longer changes, so its internals
+    // are safe to use.
     const loader = module.prototype as unknown as Loader;
     const compile = loader._compile;
     const run = (from: NodeJS.Module, text: string, file: string): unknown => this.#run(from, text, file);

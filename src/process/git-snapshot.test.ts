@@ -123,7 +123,7 @@ describe('a snapshot around a command', () => {
     expect(existsSync(mark)).toBe(false);
     expect(statSync(join(root, '.git/index')).mtimeMs).toBe(before);
     expect(readFileSync(join(root, '.git/index'))).toEqual(indexBytes);
-    // The positive control: git itself runs it.
+    // Positive control: git itself runs the filter.
     git('add', 'tracked.txt');
     expect(existsSync(mark)).toBe(true);
   });

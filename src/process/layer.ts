@@ -275,8 +275,8 @@ function removeFile(path: string, left: number): number {
 }
 
 /**
- * Undefined if another process removes the same layer and was faster, or if the path is too long: the other program that
- * removes the rest walks from folder to folder.
+ * Undefined if another process has removed the entry first, or if its path is too long. The program that removes the
+ * rest reaches long paths, because it walks from folder to folder.
  */
 function unlessGone<T>(remove: () => T): T | undefined {
   try {

@@ -76,7 +76,7 @@ describe.skipIf(here === undefined)('a confined command', () => {
           tools: { unshare, ...(profile === UNDO ? { perl: undefined } : {}) },
         })
       ).output.head;
-    // The other profile keeps them.
+    // Control: the profile `undo` keeps the keys.
     expect(Number(await found(UNDO))).not.toBe(0);
     expect(await found(CONFINE)).toBe('-1');
   });
@@ -119,7 +119,7 @@ describe.skipIf(here === undefined)('a confined command does not escape', () => 
     const script = `node -e 'require("net").connect(process.argv[1]).on("error",()=>console.log("no")).on("connect",()=>console.log("yes"))' '${path}'; true`;
     const { output } = await at.run(script, { profile: CONFINE });
     server.close();
-    // The folder is in /tmp, which is private.
+    // The folder is in /tmp, which a confined command gets as an empty private folder.
     expect([output.head.trim(), met]).toEqual(['no', []]);
   });
 });

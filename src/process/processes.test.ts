@@ -31,7 +31,7 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
   });
 
   it.each(['no-such-program', '/no/such/program'])('reports %s as a shell does', async (program) => {
-    // In a folder that may not be searched a program might exist: then the code is 126.
+    // If a folder on PATH may not be searched, the program might exist there: then the code is 126.
     const processes = at.processes({ ...process.env, PATH: '/usr/bin:/bin' });
     const { end, output } = await at.run('', { ...kind, processes, command: [program] });
     expect(end).toEqual({ kind: 'exited', code: 127 });
@@ -81,7 +81,7 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
   it('keeps its user and inherits no descriptor of the sandbox', async () => {
     const fds = "ls /proc/self/fd | grep '^.$' | tr '\\n' ' '";
     const { output } = await at.run(`id -u; id -g; grep NoNewPrivs /proc/self/status; ${fds}`, kind);
-    // 3 is the folder that ls reads.
+    // 3 is the descriptor of the folder that `ls` reads.
     expect(output.head).toBe(`${process.getuid?.()}\n${process.getgid?.()}\nNoNewPrivs:\t1\n0 1 2 3 `);
   });
 

@@ -37,10 +37,13 @@ type SandboxRun = Omit<SandboxPlan, 'layer' | 'locale'> & {
   readonly layer: { readonly folder: string; readonly make: () => Pick<Layer, 'folder' | 'beganNs'> };
 };
 
-/** The byte that lets Perl mount, because the layer has been made, and the byte that starts the command. */
+/**
+ * The bytes sent to Perl. The first lets it mount the layer, which has been made by then; the second starts the
+ * command.
+ */
 const MOUNT = 'm';
 const START = '.';
-/** Interval at which the end of a command is tried again. */
+/** Interval at which ending a command is retried. */
 const END_AGAIN_MS = 500;
 /** The maximum length of error text kept from bubblewrap and mount, which report a failure in one line. */
 const MAX_REASON_CHARS = 2000;
@@ -57,7 +60,7 @@ export async function runSandboxed(
   if (options.signal?.aborted === true) return { kind: 'ended', why: 'cancelled' };
   const perl = plan.profile.kind === 'undo' ? tools.perl : undefined;
   const stream = options.output === 'inherit' ? 'inherit' : 'pipe';
-  // Bubblewrap's mounts begin at once.
+  // Bubblewrap mounts the layer immediately, so the layer must exist before bubblewrap starts.
   if (perl === undefined) layer.make();
   const child = spawnSandbox(tools, { ...plan, layer: layer.folder }, { env: options.env, stream });
   const statusPipe = child.stdio[STATUS_FD] as Duplex;

@@ -36,8 +36,8 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
     if (denial !== undefined) return denial;
     writes.push(...intents.map((intent) => (intent.kind === 'move' ? intent.destination : intent.path)));
   }
-  // The command is over: this event was delayed, for example past the client's time limit. An announcement now would record
-  // what others change from now on as this command's work.
+  // The command has already ended: this event was delayed, for example past the client's time limit. An announcement
+  // now would record later changes by others as this command's work.
   if (event.call !== undefined && (await scene.session.isUnjudged(event.call))) return { verdict: 'pass' };
   const layer = layerExpectation(scene, run);
   await scene.session.announceCommand(run.command, { call: callId(event), writes, layer });

@@ -189,7 +189,7 @@ async function promptSubmitted(
     await session.continueTurn();
     return { verdict: 'pass' };
   }
-  // No call is under way while the user types.
+  // While the user types, no call is running, so pending changes can be settled.
   await session.settleLeft();
   await session.noteOutsideChanges();
   const changed = await session.outsideChangesOfTurn();

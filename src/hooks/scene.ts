@@ -54,7 +54,7 @@ export class TurnNotes {
     return true;
   }
 
-  /** The host names a part of the running turn with an id of its own. */
+  /** Records that the host uses another id for a part of the running turn. */
   continueAs(session: GatedSession, turn: string): void {
     this.#continued.set(session, turn);
   }

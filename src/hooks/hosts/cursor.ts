@@ -81,7 +81,7 @@ function understand(payload: JsonRecord): HookEvent | Malformed {
     case 'sessionEnd':
       return { ...context, kind: 'end' };
     default:
-      // preToolUse and postToolUse fire too for calls that afterFileEdit, beforeShellExecution and afterShellExecution report.
+      // Ignored: afterFileEdit, beforeShellExecution and afterShellExecution report these calls too.
       return { ...context, kind: 'other' };
   }
 }

@@ -28,8 +28,8 @@ const ANSWER_MS = 6_000;
 const PROBE_MS = 2_000;
 
 /**
- * The text that the hook must print, by the resident of the same program. Undefined if none is alive, or if it leaves
- * the call to its caller.
+ * Asks the resident of the same program for the text that the hook must print. Undefined if no resident is alive, or if
+ * it leaves the call to its caller.
  */
 export async function askResident(
   asked: Asked,
@@ -58,7 +58,7 @@ export async function isAliveHere(pointer: string, program: string): Promise<boo
   return answer?.status === 200;
 }
 
-/** A resident that has not answered after this time does not come. */
+/** A resident that has not answered this long after its start is given up. */
 const START_MS = 10_000;
 /** Exists while a resident starts. Contains its process id. */
 const STARTING = 'starting';
@@ -80,22 +80,22 @@ function isStarting(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined || Math.abs(Date.now() - stats.mtimeMs) > START_MS) return false;
   const pid = readFileSync(path, 'utf8');
-  // Without a number the other caller has not started it yet.
+  // An empty file means that the other caller has not started the process yet.
   return pid === '' || isRunning(pid);
 }
 
-/** False also for a killed process whose exit status nobody has collected. */
+/** True while a process runs. False for a killed process whose exit status no process has collected. */
 function isRunning(pid: string): boolean {
   try {
     process.kill(Number(pid), 0);
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
   } catch (error) {
-    // Only Linux has that file.
+    // Only Linux has /proc/PID/stat. Without it, the successful `kill` above decides.
     return isMissing(error);
   }
 }
 
-/** Says in the folder of the residents that one answers, or will not. */
+/** Ends the start in the residents' folder: a resident answers now, or the start has failed. */
 export function endStart(): void {
   rmSync(STARTING, { force: true });
 }
@@ -105,7 +105,10 @@ export function realProgram(program: string): string {
   return realpathSync(program);
 }
 
-/** Works in the folder of the residents, because a socket's path has at most 107 bytes. Undefined if it is not this user's. */
+/**
+ * Runs `work` in the residents' folder, because a socket's path has at most 107 bytes. Undefined if the folder does not
+ * belong to this user.
+ */
 async function inFolder<T>({ folder, uid, cwd }: Asked, work: () => Promise<T>): Promise<T | undefined> {
   if (lstatSync(folder, { throwIfNoEntry: false })?.uid !== uid) return undefined;
   process.chdir(folder);

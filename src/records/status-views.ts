@@ -151,7 +151,10 @@ async function viewersOf(
   });
 }
 
-/** Queries under way at once. A fleet has thousands of sessions, and a query that waits for all others is too late. */
+/**
+ * Maximum queries in progress. A fleet has thousands of sessions, and a query that waits behind all others would exceed
+ * its deadline.
+ */
 const AT_ONCE = 200;
 
 /** Queries sent together cost a fleet store one round trip. */

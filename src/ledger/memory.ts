@@ -223,7 +223,8 @@ export class RecentViews {
     let known: Sighting | undefined = now;
     for (const { by, before } of this.#views.get(now.key)?.toReversed() ?? []) {
       if (by.answeredAt < moment) break;
-      // After an own change, a view of the same bytes is the notice of that change; `before` is the change without it.
+      // After the session's own change, a view of the same bytes comes from the notice of that change; `before` is the
+      // sighting without that notice.
       if (SHOWN.has(now.how) || isOfSameBytes(before, now)) known = before;
     }
     return known;
@@ -244,8 +245,8 @@ function isOfSameBytes(before: Sighting | undefined, now: Sighting): boolean {
 }
 
 /**
- * True if a whole view only repeats one from less than `withinMs` ago. Then it is not stored again,
- * which is true of most second reads.
+ * True if a whole view only repeats one from less than `withinMs` ago. It is then not stored again. Most second reads
+ * are such repeats.
  */
 export function isSameView(old: Sighting | undefined, next: Sighting, withinMs: number): boolean {
   return (

@@ -1,4 +1,4 @@
-/** The kind of a linked record; it determines the effect of going back. */
+/** The kind of a linked record. It determines what happens if the conversation goes back to the record. */
 export type LinkKind = 'message' | 'result' | 'aside';
 
 export interface RecordChainState {
@@ -33,9 +33,7 @@ export class RecordChain {
     return this.#places.get(key) !== undefined;
   }
 
-  /**
-   * Links a record to its parent and returns its position. The parent of a first record is null. See `isAdrift`.
-   */
+  /** Links a record to its parent and returns its position. The parent of a first record is null. Sets `isAdrift`. */
   link(parent: NameKey | null, kind: LinkKind, key: NameKey): number {
     this.isAdrift = false;
     const place = this.#link(parent, kind);

@@ -243,7 +243,7 @@ export class LookingSession extends SessionLife {
       const outcome = work(names, world, times);
       return names === undefined ? outcome : andThen(outcome, (done) => withShownPaths(done, names));
     });
-    // Runs before the caller's own continuation. An operation that fails is never answered.
+    // Note the time of the answer before the caller's own continuation runs. An operation that fails is never answered.
     if (given === undefined)
       answer.then(
         () => {

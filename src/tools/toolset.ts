@@ -156,7 +156,9 @@ interface SessionCallContext {
   readonly form: PathForm | undefined;
 }
 
-/** The setting of a session. Calls mostly use one session, and making a setting takes as long as a short read. */
+/**
+ * Caches the context of a session: calls mostly use one session, and making the context takes as long as a short read.
+ */
 function settings(dialect: Dialect, virtualRoot: string | undefined): Offer['settingFor'] {
   let last: (SessionCallContext & { readonly session: GatedSession }) | undefined;
   return (session) => {

@@ -20,7 +20,7 @@ export interface Images {
   /** Larger files cannot be stored. Absent if there is no limit. */
   readonly maxBytes?: number;
   /**
-   * Where to store the before-image of a file: `shared` with other machines, in the record that announces the change,
+   * The place for the before-image of a file: `shared` with other machines, in the record that announces the change,
    * or `here`, in the state folder. Absent if there is only one machine; images are then kept after the change.
    */
   placeOf?(fingerprint: Fingerprint, content: 'plain' | 'secret'): 'shared' | 'here';

@@ -8,7 +8,7 @@ import type { Store } from './store.ts';
 export interface State {
   readonly store: Store;
   readonly images: Images;
-  /** Where bytes shown to sessions are kept, if not among the images. */
+  /** The store of bytes shown to sessions, if they are not kept among the images. */
   readonly baselines?: Pick<Images, 'has' | 'read' | 'keepBytes'>;
   readonly locks: Locks;
   readonly owner: Owner;

@@ -156,8 +156,9 @@ async function loadOf(server, mode) {
 }
 
 /**
- * A repeated record is recognised by its number, which works only for a chain with one writer: with several writers the
- * numbers would be out of order. Both modes get it, so that its cost is on both sides.
+ * Lets several writers share one chain, for comparison. A repeated record is recognised by its number, which works only
+ * for a chain with one writer: with several writers the numbers would be out of order. Both modes get this change, so
+ * that its cost is on both sides.
  */
 async function letWritersShareChains(db) {
   await db.query(`create function ${db.schema}.no_number() returns trigger language plpgsql as

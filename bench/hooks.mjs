@@ -62,7 +62,7 @@ class Client {
       tool_response: { stdout: '', stderr: '' },
       tool_use_id: `call-${call}`,
     };
-    // The same environment as `node -e 0` below: variables such as NODE_EXTRA_CA_CERTS make every start of Node slower.
+    // Use the environment of `node -e 0` below: variables such as NODE_EXTRA_CA_CERTS make every start of Node slower.
     const around = { ...process.env, LOOKFIRST_HOME: this.home, CLAUDE_PROJECT_DIR: root, ...env };
     const args = ['claude-code', '--event', event];
     const ran = spawnSync(this.script, args, { cwd: root, env: around, input: JSON.stringify(payload) });

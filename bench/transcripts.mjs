@@ -33,7 +33,10 @@ const SIZES = {
   call: [1106, 3261, 23_075],
   text: [951, 1198, 29_182],
 };
-/** Of a hundred records, 69 are progress, 7 are text, 2 are others, and 22 are a call or its result. */
+/**
+ * Number of records of each kind per call or result. Of a hundred records, 69 are progress, 7 are text, 2 are others,
+ * and 22 are a call or its result.
+ */
 const BESIDE = { progress: 69 / 11, text: 7 / 11, other: 2 / 11 };
 
 /** A transcript of the main conversation, or of a sub-agent, which has no details beside its results. */

@@ -79,7 +79,7 @@ function fill(): void {
     try {
       for (;;) appendFileSync(filler, Buffer.alloc(size));
     } catch {
-      // Full for this size; smaller files may still fit.
+      // The disk is full for this size; smaller files may still fit.
     }
   }
   // A claim writes one line into the log; only the copy of the file must fail.

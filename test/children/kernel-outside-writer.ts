@@ -77,7 +77,7 @@ process.once('message', async () => {
     try {
       unlinkSync(`${settings.target}.outside`);
     } catch {
-      // Exists only if the last rename failed.
+      // Ignore the error: this file exists only if the last rename failed.
     }
   }
   process.send?.(acknowledged);

@@ -36,6 +36,6 @@ function fill(): void {
   try {
     for (;;) appendFileSync(filler, Buffer.alloc(4096));
   } catch {
-    // Full.
+    // The disk is full.
   }
 }

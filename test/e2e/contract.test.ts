@@ -70,7 +70,7 @@ it('the refusal codes are those of the contract', () => {
   );
 });
 
-/** A call, its expected text (`R` stands for a revision, `C` for a change) and fields that its outcome must have. */
+/** A call, its expected text (with `R` for a revision and `C` for a change), and fields that its outcome must have. */
 type Row = readonly [tool: string, args: object, text: RegExp, outcome: readonly string[]];
 
 const MEMBERS = [

@@ -80,12 +80,13 @@ await describePostgres('round trips to PostgreSQL', (server) => {
       const fleet = { roots: [root], workspace, imageSecrets: 'here' } as const;
       const state = await openState(store, { home, durability, fleet });
       onTestFinished(() => state.close());
-      // Connecting takes one more.
+      // Connecting takes one more round trip.
       expect(relay.trips - before - 1).toBeLessThanOrEqual(most);
     }
   });
 
-  // Opening and closing take four and three of them. `status` opens the records, and then the workspaces they name.
+  // Opening takes four of these round trips and closing three. `status` opens the records, and then the workspaces they
+  // name.
   it.each([
     [['status', 'f0.txt'], 13],
     [['sessions'], 7],

@@ -91,7 +91,7 @@ export async function withSmallDisk(
     try {
       writeFileSync(join(disk, 'filler'), Buffer.alloc(Math.max(0, bavail * bsize - except)));
     } catch {
-      // The server has written in the meantime, so the disk is full.
+      // Ignore the error: the server has written in the meantime, so the disk is full.
     }
   };
   return { server, disk, fill };

@@ -15,7 +15,7 @@ export type Act =
   | (Part & { readonly kind: 'edit'; readonly all: boolean; readonly strips: boolean })
   | (Part & { readonly kind: 'outside' });
 
-/** Where the part begins (modulo the file's length), its length, and the new text. */
+/** The start of the part (modulo the file's length), its length, and the new text. */
 interface Part {
   readonly at: number;
   readonly length: number;

@@ -57,7 +57,7 @@ function installedPackage() {
     const args = ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
     execFileSync('npm', args, { cwd: import.meta.dirname, env: npmEnvironment(), stdio: 'ignore' });
   } catch {
-    // For example, there is no network. The system's server is the second choice.
+    // Ignore the error (for example, there is no network) and try the system's server.
   }
   return isThere() ? native : undefined;
 }

@@ -57,7 +57,7 @@ describe.skipIf(!canMount)('a change of many files on a disk that fills up (need
   const cases = CHANGES.flatMap((change) =>
     ROOMS.flatMap((room, at) => STATES.map((state, other) => ({ change, room, state, at, other }))),
   );
-  // The short run has the least space on another disk, the middle amount on the same disk, and one control.
+  // The short run tries the least space on another disk, the middle amount on the same disk, and one control.
   const isShort = ({ change, at, other }: (typeof cases)[number]): boolean =>
     at === 2 ? other === 0 && CONTROLS.includes(change) : at !== other;
   it.each(cases.filter((each) => IS_LONG || isShort(each)))(

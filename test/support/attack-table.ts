@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 
-/** Collects the counts of a long run and prints them as one table when the file is done. */
+/** Collects the counts of a long run and prints them as one table at the end of the test file. */
 export function attackTable(title: string): (row: Readonly<Record<string, string | number>>) => void {
   const rows: Readonly<Record<string, string | number>>[] = [];
   afterAll(() => {

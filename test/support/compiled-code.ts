@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { bundleOfficialServer } from './official-server.ts';
 
 /**
- * Makes the programs that tests start faster: they share their compiled code, although each has its own state folder, and
- * Node does not read the certificates in NODE_EXTRA_CA_CERTS, which takes it longer than its own start. Only npm gets them.
- * The official server is one file.
+ * Makes the programs that tests start faster. They share their compiled code, although each has its own state folder.
+ * Node does not read the certificates in NODE_EXTRA_CA_CERTS, which takes longer than its own start; only npm gets that
+ * variable. The official server is bundled into one file.
  */
 export async function setup(): Promise<() => void> {
   const { NODE_EXTRA_CA_CERTS } = process.env;

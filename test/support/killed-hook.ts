@@ -96,8 +96,8 @@ interface HookEvent {
 }
 
 /**
- * A new file is named by the call's change, which can be undone, or recorded as unjudged; an old file by neither. `since`:
- * the last entry before the round. Returns the last entry now.
+ * Checks what the journal says about a round. A new file must be named by the call's change, which can be undone, or be
+ * recorded as unjudged; an old file by neither. `since`: the last entry before the round. Returns the last entry now.
  */
 async function checkJournal(
   places: Scratch,

@@ -20,7 +20,7 @@ interface RuleTally {
 
 export interface ReplayTally {
   commits: number;
-  /** Judged changes: those that must pass, those that must be refused, and those where both are right. */
+  /** Judged changes: those that must pass, those that must be refused, and those where both verdicts are right. */
   must: number;
   mustNot: number;
   either: number;

@@ -49,7 +49,7 @@ export function workOf(agent: number): readonly (readonly Task[])[] {
 /**
  * An agent that thinks before each call, reads a file at the beginning of its turn and then edits its functions from
  * memory. It obeys notices as a sensible agent would:
- * - at the beginning of a turn it chooses work in a file that nobody else works on;
+ * - at the beginning of a turn it chooses work in a file that no other session works on;
  * - told of a claim before its first edit, it ends the turn and comes back to the file later;
  * - told of a claim after its first edit, it reads the file again right before each further edit.
  */
@@ -112,7 +112,7 @@ export class ScriptedAgent {
     if (done.ok) {
       desk.text = desk.text.replace(oldString, newString);
       this.#note(desk, file, done.notices);
-      // The notice shows what else changed. Reading the file again stands for using the notice.
+      // The notice shows what else changed. Reading the file again has the same effect as using the notice.
       if (done.notices.some(({ kind }) => kind === 'changed-elsewhere')) await this.#look(desk, file);
       this.counts.edits += 1;
       return true;

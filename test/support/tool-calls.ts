@@ -30,7 +30,7 @@ export interface ToolCalls {
   readonly root: string;
   readonly host: ToolHost;
   readonly sessions: Sessions;
-  /** What the host has logged. */
+  /** The host's log. */
   readonly lines: readonly string[];
   call(name: string, args?: JsonRecord, more?: Partial<ToolContext>): Promise<Called>;
   put(name: string, content: string | Uint8Array): void;

@@ -35,8 +35,8 @@ export function scratch(parent: string = tmpdir()): Scratch {
 }
 
 /**
- * Makes a tree from Go's mini-language: `d/` a folder, `f` a file holding its own name, `f: text` a file,
- * `link => target` a link. `ROOT` and `OUTSIDE` in targets stand for those folders.
+ * Makes a tree from Go's mini-language: `d/` a folder, `f` a file holding its own name, `f: text` a file, `link =>
+ * target` a link. Targets may name the folders `ROOT` and `OUTSIDE`.
  */
 export function makeTree(places: Scratch, lines: readonly string[]): void {
   for (const line of lines) {

@@ -155,7 +155,7 @@ export const CLAUDE_SERVER: Door = {
   tools: (session: Session) => lookfirstTools(session).map(({ name }) => `${TOOL}${name}`),
   compacts: async ({ session, root }) => {
     await session.read('a.txt');
-    // Stands for the event that the SDK sends to the hooks of the same session.
+    // Replaces the event that the SDK sends to the hooks of the same session.
     await sender(session, root)('PostCompact', { trigger: 'auto', compact_summary: '' });
     const steps = [[prefixed(write('a.txt', 'two\n'))]];
     return (await CLAUDE_SERVER.run({ session, root, steps })).at(-1);

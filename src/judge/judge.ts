@@ -2,15 +2,9 @@ import type { Policy } from '../model/policy.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { type Facts, knowledgeOf } from './facts.ts';
-import { contain } from './rules/contain.ts';
+import { contain, exists, kind, recursive, revision, size } from './rules/always.ts';
 import { content } from './rules/content.ts';
-import { covered } from './rules/covered.ts';
-import { exists } from './rules/exists.ts';
-import { folder, recursive } from './rules/folder.ts';
-import { fresh } from './rules/fresh.ts';
-import { kind, size } from './rules/kind.ts';
-import { revision } from './rules/revision.ts';
-import { seen } from './rules/seen.ts';
+import { covered, folder, fresh, seen } from './rules/seeing.ts';
 import type { JudgeRule } from './ruling.ts';
 
 /** The reason why a change is allowed. `carry`: the gate must still find the anchor unchanged, or refuse as STALE. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { facts, MISSING, policy, says } from '../../../test/support/judging.ts';
 import type { Facts } from '../facts.ts';
-import { contain } from './contain.ts';
+import { contain } from './always.ts';
 
 describe('contain', () => {
   it.each<[string, Facts, object, string]>([

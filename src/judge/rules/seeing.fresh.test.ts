@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FILE, facts, flags, policy, SEEN_AT, says, sighting } from '../../../test/support/judging.ts';
 import type { Policy } from '../../model/policy.ts';
 import type { Facts } from '../facts.ts';
-import { fresh } from './fresh.ts';
+import { fresh } from './seeing.ts';
 
 const HASH = 'cd'.repeat(32);
 const refusedBefore = sighting({ refusedContent: HASH });

@@ -4,7 +4,7 @@ import { type Coverage, type LineRange, NOTHING, WHOLE } from '../../model/cover
 import type { Policy } from '../../model/policy.ts';
 import type { SightingFlags } from '../../model/sighting.ts';
 import type { Facts, JudgedAction } from '../facts.ts';
-import { covered, unseenOf } from './covered.ts';
+import { covered, unseenOf } from './seeing.ts';
 
 const HEAD: Coverage = { kind: 'lines', ranges: [{ from: 1, to: 4 }] };
 const view = (coverage: Coverage, flag: Partial<SightingFlags> = {}): Partial<Facts> => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FILE, facts, says } from '../../../test/support/judging.ts';
-import { recursive } from './folder.ts';
+import { recursive } from './always.ts';
 
 const FOLDER = { ...FILE, kind: 'directory' } as const;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FILE, facts, MISSING, policy, says } from '../../../test/support/judging.ts';
 import type { JudgedAction } from '../facts.ts';
-import { size } from './kind.ts';
+import { size } from './always.ts';
 
 describe('size', () => {
   const under = policy({ maxEditBytes: 100 });

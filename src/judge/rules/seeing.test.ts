@@ -3,7 +3,7 @@ import { FILE, facts, flags, policy, SEEN_AT, says, sighting } from '../../../te
 import { NOTHING } from '../../model/coverage.ts';
 import type { Policy } from '../../model/policy.ts';
 import type { Facts } from '../facts.ts';
-import { seen } from './seen.ts';
+import { seen } from './seeing.ts';
 
 const compacted = sighting({ coverage: NOTHING, lost: 'compacted' });
 const stub = sighting({ fingerprint: undefined, coverage: NOTHING, lost: 'evicted' });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FILE, facts, MISSING, policy, says, sighting } from '../../../test/support/judging.ts';
 import { NOTHING } from '../../model/coverage.ts';
 import type { Facts } from '../facts.ts';
-import { exists } from './exists.ts';
+import { exists } from './always.ts';
 
 const FOLDER = { ...FILE, kind: 'directory' } as const;
 const tombstone = sighting({ tombstone: true });

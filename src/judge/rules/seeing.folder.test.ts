@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FILE, facts, policy, says } from '../../../test/support/judging.ts';
-import { folder } from './folder.ts';
+import { folder } from './seeing.ts';
 
 const FOLDER = { ...FILE, kind: 'directory' } as const;
 const base = { empty: false, recursive: true };

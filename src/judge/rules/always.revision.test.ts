@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { facts, MISSING, says, sighting } from '../../../test/support/judging.ts';
 import { NOTHING } from '../../model/coverage.ts';
 import type { Facts } from '../facts.ts';
-import { revision } from './revision.ts';
+import { revision } from './always.ts';
 
 describe('revision', () => {
   it.each<[string, Partial<Facts>, string]>([

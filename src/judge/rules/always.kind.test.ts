@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FILE, facts, MISSING, policy, says } from '../../../test/support/judging.ts';
 import type { FileKind } from '../../model/path.ts';
 import type { JudgedAction } from '../facts.ts';
-import { kind } from './kind.ts';
+import { kind } from './always.ts';
 
 describe('kind', () => {
   const actions: JudgedAction[] = ['create', 'overwrite', 'edit', 'insert', 'delete', 'move', 'mkdir'];

@@ -1,0 +1,119 @@
+import type { FileKind } from '../../model/path.ts';
+import type { Policy } from '../../model/policy.ts';
+import { showsAll } from '../../model/sighting.ts';
+import { bringsWhatIsThere, type Facts, type JudgedAction, knowledgeOf } from '../facts.ts';
+import { type JudgeRule, no, note, PASS, type Ruling } from '../ruling.ts';
+
+/**
+ * Refuses every change in a read-only session, and changes to protected paths and to the root itself.
+ */
+export const contain: JudgeRule = (facts, policy) => {
+  if (facts.protectedBy !== undefined)
+    return no(facts, { code: 'PROTECTED', next: 'ask_human', detail: { reason: facts.protectedBy } });
+  if (policy.readOnly)
+    return no(facts, { code: 'READ_ONLY', next: 'ask_human', detail: { reason: 'session' } });
+  if (facts.isRoot === true && (facts.action === 'delete' || facts.action === 'move'))
+    return no(facts, { code: 'PROTECTED', next: 'other_path', detail: { reason: 'root' } });
+  return PASS;
+};
+
+const SPECIAL: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
+/**
+ * Actions that write text and therefore need a regular file. Folders and links can only be deleted or
+ * moved.
+ */
+const TEXTUAL: ReadonlySet<JudgedAction> = new Set(['overwrite', 'edit', 'insert']);
+const ASKS_FOR_A_NEW_NAME: ReadonlySet<JudgedAction> = new Set(['create', 'mkdir']);
+
+/**
+ * FIFOs, sockets and devices are always refused: opening one may hang, and an undo cannot restore it.
+ * A file without any write bit is neither changed nor deleted, even if its folder allows it. Writing
+ * a file with other hard links would separate it from them; the policy may forbid that.
+ */
+export const kind: JudgeRule = (facts, policy) => {
+  const { action, target } = facts;
+  if (!target.exists || ASKS_FOR_A_NEW_NAME.has(action)) return PASS;
+  if (SPECIAL.has(target.kind) || (TEXTUAL.has(action) && target.kind !== 'file'))
+    return no(facts, { code: 'NOT_A_FILE', next: 'other_path', detail: { kind: target.kind } });
+  if (target.kind === 'file' && target.readOnly)
+    return no(facts, { code: 'READ_ONLY', next: 'ask_human', detail: { reason: 'file' } });
+  if (policy.hardLinks === 'refuse' && TEXTUAL.has(action) && target.linked === true)
+    return no(facts, { code: 'PROTECTED', next: 'ask_human', detail: { reason: 'files with other names' } });
+  return PASS;
+};
+
+/**
+ * Refuses to load files over the limit for a change. Checked before `seen`, because the size is no secret and reading
+ * such a file first would be useless.
+ */
+export const size: JudgeRule = (facts, policy) => {
+  const { action, target } = facts;
+  if (action !== 'overwrite' && action !== 'edit' && action !== 'insert') return PASS;
+  if (!target.exists || target.sizeBytes <= policy.maxEditBytes) return PASS;
+  const detail = { sizeBytes: target.sizeBytes, limitBytes: policy.maxEditBytes };
+  return no(facts, { code: 'TOO_LARGE', next: 'ask_human', detail });
+};
+
+/**
+ * Requires that the path exists or does not exist, as the action demands. If a seen file has disappeared, an edit is
+ * refused as DELETED, but a write creates it again with a notice.
+ */
+export const exists: JudgeRule = (facts, policy) => {
+  const { action, target } = facts;
+  if (!target.exists) return absent(facts, policy);
+  const taken = action === 'create' || (action === 'mkdir' && target.kind !== 'directory');
+  if (!taken) return PASS;
+  const next = target.kind === 'file' ? 'read' : 'other_path';
+  return no(facts, { code: 'ALREADY_EXISTS', next, detail: { kind: target.kind } });
+};
+
+function absent(facts: Facts, policy: Policy): Ruling {
+  if (facts.action === 'mkdir') return PASS;
+  const knowledge = knowledgeOf(facts);
+  const appends = facts.appends === true && policy.append === 'free';
+  const creates = facts.action === 'create' || facts.action === 'overwrite' || appends;
+  if (!knowledge.known) return creates ? PASS : no(facts, { code: 'NOT_FOUND', next: 'list' });
+
+  const { sighting } = knowledge;
+  const own = sighting.tombstone === true;
+  if (creates) {
+    if (own || sighting.how === 'listing') return PASS;
+    const warning = { kind: 'stale-warning', text: 'file was deleted since last read' } as const;
+    return policy.staleness === 'warn' || policy.staleness === 'confirm'
+      ? note(warning, { kind: 'recreated' })
+      : note({ kind: 'recreated' });
+  }
+  const detail = { reason: own ? 'by this session' : undefined, seenAtMs: sighting.atMs };
+  return no(facts, { code: 'DELETED', next: 'other_tool', detail });
+}
+
+/** A non-empty folder is deleted only if the caller sets `recursive`; a bypass does not replace it. */
+export const recursive: JudgeRule = (facts) => {
+  const { action, target, folder } = facts;
+  if (action !== 'delete' || !target.exists || target.kind !== 'directory') return PASS;
+  if (folder?.empty === true || folder?.recursive === true) return PASS;
+  const detail = { kind: 'directory', reason: 'the folder is not empty' } as const;
+  return no(facts, { code: 'INVALID_ARGUMENT', next: 'fix_argument', detail });
+};
+
+/**
+ * An `expected_revision` must match the current bytes, even if the session has seen them, because the caller named the
+ * version it builds on. The refusal never contains the current revision. Exception: a completed write may be sent
+ * again, since its answer can get lost. The session then has seen the whole file and sends the same content.
+ */
+export const revision: JudgeRule = (facts) => {
+  const { expectedRevision: expected, currentRevision: current, target } = facts;
+  if (expected === undefined || expected === current || isSentAgain(facts)) return PASS;
+  if (target.exists && current === undefined)
+    return no(facts, { code: 'UNVERIFIABLE', next: 'read_again', detail: { errno: facts.errno } });
+  if (!target.exists)
+    return no(facts, { code: 'REVISION_MISMATCH', next: 'fix_argument', detail: { reason: 'missing' } });
+  return no(facts, { code: 'REVISION_MISMATCH', next: 'read', detail: { seenAtMs: facts.sighting?.atMs } });
+};
+
+function isSentAgain(facts: Facts): boolean {
+  const knowledge = knowledgeOf(facts);
+  if (!knowledge.known || facts.freshness !== 'same' || !bringsWhatIsThere(facts)) return false;
+  const { coverage, flags } = knowledge.sighting;
+  return coverage.kind === 'whole' && showsAll(flags);
+}

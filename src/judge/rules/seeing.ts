@@ -1,0 +1,276 @@
+import { type Coverage, type LineRange, mergeRanges, missingLines } from '../../model/coverage.ts';
+import type { Policy } from '../../model/policy.ts';
+import { type Sighting, showsAll } from '../../model/sighting.ts';
+import { utcSeconds } from '../../report/evidence.ts';
+import { type Absence, bringsWhatIsThere, type Facts, knowledgeOf } from '../facts.ts';
+import { type JudgeRule, no, note, PASS, type Ruling } from '../ruling.ts';
+
+/**
+ * This session must have seen the file, not too long ago, and the view must still be in the model's context. After a
+ * compaction the baseline alone licenses edits of unchanged bytes, because their anchor is checked against the live
+ * file.
+ */
+export const seen: JudgeRule = (facts, policy) => {
+  if (policy.seen === 'optional' || !facts.target.exists || facts.target.kind !== 'file') return PASS;
+  const knowledge = knowledgeOf(facts);
+  if (!knowledge.known) return unseen(facts, knowledge.absence, knowledge.seenAtMs);
+
+  const { sighting } = knowledge;
+  if (sighting.flags.unverified && asksForFreshness(policy))
+    return unseen(facts, 'unverified', sighting.atMs);
+  if (policy.ttlMs > 0 && facts.nowMs - sighting.atMs > policy.ttlMs)
+    return no(facts, { code: 'READ_EXPIRED', next: 'read_again', detail: { seenAtMs: sighting.atMs } });
+  if (outOfContext(sighting) && !(facts.action === 'edit' && baselineHolds(facts, policy)))
+    return unseen(facts, ...lossOf(sighting));
+  return PASS;
+};
+
+function unseen(facts: Facts, absence: Absence, seenAtMs: number | undefined): Ruling {
+  if (absence === 'expired')
+    return no(facts, { code: 'READ_EXPIRED', next: 'read_again', detail: { seenAtMs } });
+  const detail = { reason: absence === 'never' ? undefined : absence, seenAtMs };
+  return no(facts, { code: 'NOT_READ', next: 'read', detail });
+}
+
+/**
+ * The absence reason of a sighting. One that was never shown (for example of a file that a tool copied) counts as
+ * `never`, not as lost.
+ */
+function lossOf({ lost, atMs }: Sighting): [Absence, number | undefined] {
+  return lost === undefined ? ['never', undefined] : [lost, atMs];
+}
+
+function asksForFreshness(policy: Policy): boolean {
+  return policy.staleness === 'refuse' || policy.staleness === 'merge';
+}
+
+/**
+ * True if the shown content is no longer in the model's context. Described files (binary, image) have no lines; the
+ * description counts.
+ */
+function outOfContext(sighting: Sighting): boolean {
+  return sighting.coverage.kind === 'none' && !(sighting.flags.notText && sighting.lost === undefined);
+}
+
+function baselineHolds(facts: Facts, policy: Policy): boolean {
+  return policy.compaction !== 'clear' && facts.freshness === 'same';
+}
+
+/**
+ * Requires that the file is unchanged since it was seen. Different bytes are always stale; equal bytes are not, except
+ * in the preset `file-time`, where a different time also counts as a change. A check that fails with an error is
+ * UNVERIFIABLE, not stale.
+ */
+export const fresh: JudgeRule = (facts, policy) => {
+  const knowledge = knowledgeOf(facts);
+  if (policy.staleness === 'off' || !knowledge.known) return PASS;
+  if (!facts.target.exists || facts.target.kind !== 'file') return PASS;
+  const { sighting } = knowledge;
+  if (repeatsRefused(facts, sighting, policy)) return stale(facts, sighting, 'repeated');
+  // In the preset `file-time` a different modification time is a change, even with equal bytes.
+  if (policy.freshness === 'mtime' && facts.otherTime === true) return changed(facts, sighting, policy);
+  switch (facts.freshness ?? 'unknown') {
+    case 'same':
+      return facts.cameBack === true ? note({ kind: 'came-back' }) : PASS;
+    case 'changed':
+      return changed(facts, sighting, policy);
+    default:
+      return unknown(facts, sighting, policy);
+  }
+};
+
+function changed(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
+  if (bringsWhatIsThere(facts)) return PASS;
+  if (policy.staleness === 'warn') return warn(facts, sighting);
+  const anchored = facts.action === 'edit' || facts.action === 'insert';
+  if (policy.staleness === 'merge' && anchored) return { kind: 'carry' };
+  return stale(facts, sighting, undefined);
+}
+
+/**
+ * True if this content was already refused as STALE. The model wrote it before it saw the change, so it cannot take the
+ * change into account.
+ */
+function repeatsRefused(facts: Facts, sighting: Sighting, policy: Policy): boolean {
+  const { staleness } = policy;
+  if (facts.action !== 'overwrite' || facts.contentHash === undefined) return false;
+  if (staleness === 'warn' || staleness === 'confirm') return false;
+  return facts.contentHash === sighting.refusedContent && !bringsWhatIsThere(facts);
+}
+
+function stale(facts: Facts, sighting: Sighting, reason: string | undefined): Ruling {
+  const detail = {
+    reason,
+    // A session that repeats refused content and has seen the whole file may send the revision to confirm it.
+    revision: reason === 'repeated' && hasSeenAll(facts, sighting) ? facts.currentRevision : undefined,
+    seenAtMs: sighting.atMs,
+    mtimeMs: facts.target.exists ? facts.target.mtimeMs : undefined,
+    seenMtimeMs: seenMtimeMs(sighting),
+    writer: facts.writer,
+  };
+  return no(facts, { code: 'STALE', next: 'read_again', detail });
+}
+
+function hasSeenAll({ freshness }: Facts, { coverage, flags }: Sighting): boolean {
+  return freshness === 'same' && coverage.kind === 'whole' && showsAll(flags);
+}
+
+function unknown(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
+  const why = facts.errno === undefined ? '' : ` (${facts.errno})`;
+  if (policy.verificationErrors === 'allow' || policy.staleness === 'warn')
+    return note({ kind: 'stale-warning', text: `file could not be checked for changes${why}` });
+  const detail = { errno: facts.errno, seenAtMs: sighting.atMs };
+  return no(facts, { code: 'UNVERIFIABLE', next: 'read_again', detail });
+}
+
+function warn(facts: Facts, sighting: Sighting): Ruling {
+  return note({ kind: 'stale-warning', text: whatDiffers(facts, sighting) });
+}
+
+/** The reason in the wording of the preset `staleness`: both times and both sizes, as far as they are known. */
+function whatDiffers(facts: Facts, sighting: Sighting): string {
+  const parts: string[] = [];
+  const then = seenMtimeMs(sighting);
+  const now = facts.target.exists ? facts.target.mtimeMs : undefined;
+  if (then !== undefined && now !== undefined) parts.push(`mtime: ${utcSeconds(then)} → ${utcSeconds(now)}`);
+  const size = sighting.fingerprint?.size;
+  if (size !== undefined && facts.target.exists) parts.push(`size: ${size} → ${facts.target.sizeBytes}`);
+  return parts.length === 0 ? 'file modified externally' : `file modified externally (${parts.join(', ')})`;
+}
+
+function seenMtimeMs(sighting: Sighting): number | undefined {
+  return sighting.stamp === undefined ? undefined : Number(sighting.stamp.mtimeNs / 1_000_000n);
+}
+
+/**
+ * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked. A delete needs every
+ * line, or the description of a binary; of a file too large to load, a current view. An insert needs the lines next to
+ * it. An edit needs the lines it touches or any view (with a notice), by policy.
+ */
+export const covered: JudgeRule = (facts, policy) => {
+  const knowledge = knowledgeOf(facts);
+  if (policy.seen === 'optional' || !knowledge.known) return PASS;
+  if (!facts.target.exists || facts.target.kind !== 'file') return PASS;
+  const { sighting } = knowledge;
+  switch (facts.action) {
+    case 'overwrite':
+      return policy.overwrite === 'any' ? PASS : overwrite(facts, sighting);
+    case 'delete':
+      if (policy.overwrite === 'any' || sighting.flags.notText) return PASS;
+      if (facts.target.sizeBytes > policy.maxEditBytes && sighting.coverage.kind === 'lines') return PASS;
+      return sighting.coverage.kind === 'whole' ? PASS : partial(facts, sighting);
+    case 'edit':
+    case 'insert':
+      return lines(facts, sighting, policy);
+    case 'create':
+    case 'move':
+    case 'mkdir':
+      return PASS;
+    default:
+      return facts.action satisfies never;
+  }
+};
+
+function overwrite(facts: Facts, sighting: Sighting): Ruling {
+  const { flags } = sighting;
+  const seenAtMs = sighting.atMs;
+  if (flags.notText) return no(facts, { code: 'NOT_TEXT', next: 'other_tool', detail: { seenAtMs } });
+  if (flags.redacted) return no(facts, { code: 'REDACTED_READ', next: 'use_edit', detail: { seenAtMs } });
+  if (flags.clamped || sighting.coverage.kind !== 'whole') return partial(facts, sighting);
+  return PASS;
+}
+
+/**
+ * Refuses as PARTIALLY_READ. A new read would cut clamped lines again, so an edit is the way out; unseen lines only
+ * need a read.
+ */
+function partial(facts: Facts, sighting: Sighting): Ruling {
+  const totalLines = facts.totalLines ?? sighting.totalLines;
+  const cut = sighting.flags.clamped && facts.action === 'overwrite';
+  const unread = totalLines === undefined ? undefined : missingLines(sighting.coverage, totalLines);
+  const detail = {
+    reason: cut ? 'clamped' : undefined,
+    // After an edit of a partly seen file, the session has seen each line, but never the whole file. Only a read of all
+    // lines helps.
+    missing:
+      sighting.coverage.kind === 'whole' ? undefined : unread?.length === 0 ? allLines(totalLines) : unread,
+    totalLines,
+    seenAtMs: sighting.atMs,
+  };
+  return no(facts, { code: 'PARTIALLY_READ', next: cut ? 'use_edit' : 'read_range', detail });
+}
+
+function allLines(totalLines: number | undefined): LineRange[] | undefined {
+  return totalLines === undefined ? undefined : [{ from: 1, to: totalLines }];
+}
+
+function lines(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
+  if (sighting.flags.notText)
+    return no(facts, { code: 'NOT_TEXT', next: 'other_tool', detail: { seenAtMs: sighting.atMs } });
+  // If the bytes changed, line numbers of the view are wrong; the gate first maps them to the current file.
+  if (facts.touched === undefined || facts.freshness !== 'same') return PASS;
+  if (sighting.lost !== undefined)
+    return mustSeeLines(facts, sighting, policy) ? lost(facts, sighting) : PASS;
+  const unseen = unseenOf(sighting.coverage, facts.touched);
+  if (unseen.length === 0) return PASS;
+  if (!mustSeeLines(facts, sighting, policy)) return note({ kind: 'unseen-lines', ranges: unseen });
+  return missing(facts, sighting, unseen);
+}
+
+/**
+ * Refuses because it is no longer known which lines were shown. Without them only an edit with a checked anchor is
+ * allowed.
+ */
+function lost(facts: Facts, sighting: Sighting): Ruling {
+  const detail = { reason: sighting.lost, seenAtMs: sighting.atMs };
+  return no(facts, { code: 'NOT_READ', next: 'read', detail });
+}
+
+/**
+ * True if the touched lines must have been shown. An insert has no anchor that proves its place, and a page of a huge
+ * file covers only that page.
+ */
+function mustSeeLines(facts: Facts, sighting: Sighting, policy: Policy): boolean {
+  if (policy.partial === 'lines') return true;
+  if (facts.action === 'insert') return policy.overwrite === 'whole';
+  return sighting.pages !== undefined && sighting.coverage.kind !== 'whole';
+}
+
+function missing(facts: Facts, sighting: Sighting, unseen: readonly LineRange[]): Ruling {
+  const totalLines = facts.totalLines ?? sighting.totalLines;
+  const detail = { missing: unseen, totalLines, seenAtMs: sighting.atMs };
+  return no(facts, { code: 'PARTIALLY_READ', next: 'read_range', detail });
+}
+
+/** The parts of `touched` that `coverage` does not include, sorted. */
+export function unseenOf(coverage: Coverage, touched: readonly LineRange[]): LineRange[] {
+  const wanted = mergeRanges(touched);
+  const gaps = missingLines(coverage, wanted.at(-1)?.to ?? 0);
+  const unseen: LineRange[] = [];
+  let first = 0;
+  for (const range of wanted) {
+    // Both lists are sorted, so gaps before this range are also before all later ranges.
+    while ((gaps[first]?.to ?? range.from) < range.from) first++;
+    for (let i = first; i < gaps.length; i++) {
+      const gap = gaps[i];
+      if (gap === undefined || gap.from > range.to) break;
+      unseen.push({ from: Math.max(range.from, gap.from), to: Math.min(range.to, gap.to) });
+    }
+  }
+  return unseen;
+}
+
+/**
+ * A non-empty folder may be deleted only if this session has listed it in full and it is unchanged
+ * since.
+ */
+export const folder: JudgeRule = (facts, policy) => {
+  const { action, target } = facts;
+  if (action !== 'delete' || !target.exists || target.kind !== 'directory') return PASS;
+  if (policy.seen === 'optional') return PASS;
+  if (facts.folder?.listedFull !== true)
+    return no(facts, { code: 'NOT_READ', next: 'list', detail: { kind: 'directory' } });
+  if (facts.folder.listingUnchanged === true) return PASS;
+  const detail = { kind: 'directory', seenAtMs: facts.sighting?.atMs } as const;
+  return no(facts, { code: 'STALE', next: 'list', detail });
+};

@@ -4,6 +4,7 @@ import { isMissing } from '../model/fault.ts';
 import { at, type Place } from '../model/path.ts';
 import { holds } from './content.ts';
 import type { DiskContext } from './context.ts';
+import { syncFolder } from './file-system.ts';
 import { moveIfFree } from './free-name.ts';
 import {
   letOwnerRead,
@@ -13,7 +14,6 @@ import {
   retainOrDrop,
   withdraw,
 } from './publication.ts';
-import { syncFolder } from './sync.ts';
 
 /**
  * Publishes without an atomic exchange. Renames the old file away, verifies it, then links the new

@@ -6,11 +6,9 @@ import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import type { Durability } from '../model/policy.ts';
-import { FileSystemClock } from './clock.ts';
+import { FileSystemClock, FileSystemSync, FolderSyncs } from './file-system.ts';
 import { HeldFiles } from './held-files.ts';
-import { LitterLog } from './litter-log.ts';
-import { ReadyFiles } from './ready-files.ts';
-import { FileSystemSync, FolderSyncs } from './sync.ts';
+import { LitterLog, ReadyFiles } from './litter-log.ts';
 
 /** The steps of a commit, in order; a test can fail or kill the process at each of them. */
 export type CommitStep =

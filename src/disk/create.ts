@@ -2,6 +2,7 @@ import { closeSync, symlinkSync } from 'node:fs';
 import { isTaken } from '../model/fault.ts';
 import { at, type Place } from '../model/path.ts';
 import { changeFailed, type DiskContext } from './context.ts';
+import { syncFolder } from './file-system.ts';
 import { moveIfFree } from './free-name.ts';
 import {
   type Committed,
@@ -13,7 +14,6 @@ import {
   withdraw,
 } from './publication.ts';
 import { type Conflict, conflict, type NewStaged } from './replace.ts';
-import { syncFolder } from './sync.ts';
 import { canBeStaged, openStaged, type Staged, stageLink, stageTemp, writeTemp } from './temp-file.ts';
 
 type NewFile = NewContent & {

@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { isMissing, isTaken } from '../model/fault.ts';
 import type { PinnedDirectory, Place } from '../model/path.ts';
 import { changeFailed, type DiskContext } from './context.ts';
+import { syncFolder } from './file-system.ts';
 import { modeOf } from './read.ts';
-import { syncFolder } from './sync.ts';
 
 /**
  * Folders created on the way to a file. `dir` is the last one; `undo` removes the new ones that are

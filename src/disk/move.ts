@@ -3,11 +3,11 @@ import { isMissing } from '../model/fault.ts';
 import { at, type Place } from '../model/path.ts';
 import { claimName, putBack, reserveClaim, takeName } from './claim.ts';
 import { changeFailed, type DiskContext } from './context.ts';
+import { syncFolder } from './file-system.ts';
 import { linkIfFree, moveFolderIfFree, moveIfFree } from './free-name.ts';
 import { retain } from './publication.ts';
 import { isReadOnly } from './read.ts';
 import { type Conflict, conflict } from './replace.ts';
-import { syncFolder } from './sync.ts';
 
 type Moved = { readonly ok: true } | Conflict;
 

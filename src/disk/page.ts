@@ -3,7 +3,7 @@ import { closeSync, fstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
-import type { FileSystemClock } from './clock.ts';
+import type { FileSystemClock } from './file-system.ts';
 import { openRegular, stampOf, type Unreadable } from './read.ts';
 
 const readAsync = promisify(read);

@@ -5,9 +5,9 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
 import { holdsAt } from './content.ts';
 import type { DiskContext } from './context.ts';
+import { syncFolder } from './file-system.ts';
 import { moveIfFree } from './free-name.ts';
 import { retain, retainOrDrop } from './publication.ts';
-import { syncFolder } from './sync.ts';
 
 interface PutBack {
   /** The current path of the displaced file. */

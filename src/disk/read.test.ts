@@ -20,7 +20,7 @@ import { startChild } from '../../test/support/child.ts';
 import { bench } from '../../test/support/disk.ts';
 import { asNobody } from '../../test/support/nobody.ts';
 import type { Place } from '../model/path.ts';
-import { FileSystemClock } from './clock.ts';
+import { FileSystemClock } from './file-system.ts';
 import { fingerprintOf, openRegular, type ReadLimits, readSnapshot, type Snapshot } from './read.ts';
 
 /** Trusts every stamp, so that only the reader itself can report a racy one. */

@@ -18,7 +18,7 @@ import { errnoOf } from '../model/fault.ts';
 import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import { at, type FileKind, type Place } from '../model/path.ts';
 import { type LegacyCodecs, provideLegacyCodecs } from '../text/decode.ts';
-import type { FileSystemClock } from './clock.ts';
+import type { FileSystemClock } from './file-system.ts';
 
 const readAsync = promisify(read);
 

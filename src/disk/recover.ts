@@ -4,9 +4,16 @@ import { errnoOf, isMissing } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
-import { type LitterLine, logFolder, namesIn, readLitter, TEMP_PREFIX, unlinkIfThere } from './litter-log.ts';
+import {
+  dropReadyFiles,
+  type LitterLine,
+  logFolder,
+  namesIn,
+  readLitter,
+  TEMP_PREFIX,
+  unlinkIfThere,
+} from './litter-log.ts';
 import { retain, retainFolder } from './publication.ts';
-import { dropReadyFiles } from './ready-files.ts';
 
 export interface Recovery {
   readonly home: string;

@@ -4,11 +4,11 @@ import type { Place } from '../model/path.ts';
 import { claimName, putBack, takeOurs } from './claim.ts';
 import { type Expected, holds } from './content.ts';
 import { changeFailed, type DiskContext } from './context.ts';
+import { syncFolder } from './file-system.ts';
 import { inspect, linkTarget } from './list.ts';
 import { retain, retainOrDrop } from './publication.ts';
 import { isReadOnly, modeOf, openRegular } from './read.ts';
 import { type Conflict, conflict, unreadable } from './replace.ts';
-import { syncFolder } from './sync.ts';
 
 export interface Removed {
   readonly ok: true;

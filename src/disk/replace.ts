@@ -5,6 +5,7 @@ import type { Notice } from '../model/results.ts';
 import { publishByClaim } from './claim.ts';
 import { type Content, type Expected, holds } from './content.ts';
 import { changeFailed, type DiskContext, type NativeFiles } from './context.ts';
+import { syncFolder } from './file-system.ts';
 import { moveIfFree } from './free-name.ts';
 import {
   type Committed,
@@ -29,7 +30,6 @@ import {
   readAllSync,
   type Unreadable,
 } from './read.ts';
-import { syncFolder } from './sync.ts';
 import {
   canBeStaged,
   discard,

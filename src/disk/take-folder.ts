@@ -16,10 +16,10 @@ import { at, type PinnedDirectory, type Place } from '../model/path.ts';
 import { claimName } from './claim.ts';
 import { type Content, writeContent } from './content.ts';
 import { changeFailed, type DiskContext } from './context.ts';
+import { syncFolder } from './file-system.ts';
 import { moveFolderIfFree } from './free-name.ts';
 import { retainFolder } from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
-import { syncFolder } from './sync.ts';
 
 /**
  * Moves a folder and its contents out of the workspace into our own folder, in one rename.

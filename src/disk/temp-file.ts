@@ -194,8 +194,7 @@ function removeQuietly(context: DiskContext, path: string): void {
 
 /** Removes our temporary file. Checks the inode, because its name may hold the old file by now. */
 export function discard(temp: TempFile): void {
-  if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.stats.ino)
-    unlinkSync(temp.path);
+  if (inodeAt(temp.path) === temp.stats.ino) unlinkSync(temp.path);
 }
 
 interface Made {

@@ -1,9 +1,9 @@
 import { type MadeFolders, makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import type { Effect } from '../model/entry.ts';
 import type { Absent, Found } from '../workspace/workspace.ts';
+import { folderEffects, madeEffects } from './prepare-write.ts';
 import { ABSENT, type Step } from './step.ts';
 import type { World } from './world.ts';
-import { folderEffects, madeEffects } from './write-step.ts';
 
 /** Makes a folder and its missing parents. */
 export function makeFolderStep(world: World, located: Absent): Step {

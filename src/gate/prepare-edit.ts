@@ -6,7 +6,7 @@ import type { FileIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
 import { NO_FLAGS, type SeenPage, type Sighting, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { carryCoverage } from '../text/carry.ts';
+import { carryCoverage } from '../text/change.ts';
 import { countLines, sliceLineBytes } from '../text/lines.ts';
 import { maskedDiff } from '../text/unified.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
@@ -20,6 +20,7 @@ import {
   totalAfter,
   touchedLines,
 } from './plan-text.ts';
+import { type NewBytes, writeStep } from './prepare-write.ts';
 import {
   closedUnlessOk,
   creditFor,
@@ -32,7 +33,6 @@ import {
 } from './prepared.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
-import { type NewBytes, writeStep } from './write-step.ts';
 
 /** Line numbers as printed by reads; see `landNumbered` in text/tiers/land.ts. */
 const LINE_NUMBERS = /^ *\d{1,7}(?:\t|→|: ?)/gm;

@@ -17,6 +17,7 @@ import type { Found, Located } from '../workspace/workspace.ts';
 import { makeFolderStep, nothingStep } from './folder-step.ts';
 import { type DepartingFolder, heldInside, heldRefusal, told } from './held.ts';
 import { type LookedFile, look } from './look.ts';
+import { folderEffects, madeEffects } from './prepare-write.ts';
 import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
 import {
   ABSENT,
@@ -29,7 +30,6 @@ import {
   unknownFile,
 } from './step.ts';
 import type { World } from './world.ts';
-import { folderEffects, madeEffects } from './write-step.ts';
 
 type MoveIntent = Extract<FileIntent, { kind: 'move' }>;
 type MkdirIntent = Extract<FileIntent, { kind: 'mkdir' }>;

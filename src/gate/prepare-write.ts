@@ -1,18 +1,31 @@
-import { fingerprintOf } from '../disk/read.ts';
+import { type Content, holdsAt } from '../disk/content.ts';
+import { create, stageNew } from '../disk/create.ts';
+import { type MadeFolders, makeFolders } from '../disk/folders.ts';
+import type { Committed } from '../disk/publication.ts';
+import { putBackFile } from '../disk/put-back.ts';
+import { fingerprintOf, modeOf, type Snapshot } from '../disk/read.ts';
+import { remove } from '../disk/remove.ts';
+import { type Conflict, replace, stageReplacement } from '../disk/replace.ts';
+import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
+import type { Effect } from '../model/entry.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
-import type { Notice } from '../model/results.ts';
-import { NO_FLAGS } from '../model/sighting.ts';
-import { invalidArgument, type Refusal } from '../model/verdict.ts';
+import type { Place } from '../model/path.ts';
+import type { MatchTier, Notice } from '../model/results.ts';
+import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import { type Action, invalidArgument, type Refusal } from '../model/verdict.ts';
 import { bytesInFormOf, looksBinary } from '../text/decode.ts';
 import { countLines, lineCount } from '../text/lines.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
+import { maskedDiff } from '../text/unified.ts';
+import type { Located } from '../workspace/workspace.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
 import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
+import { ABSENT, type Done, fileSide, type Step, sideOf } from './step.ts';
 import type { World } from './world.ts';
-import { type NewBytes, writeStep } from './write-step.ts';
 
 type WriteIntent = Extract<FileIntent, { kind: 'write' }>;
 
@@ -134,4 +147,247 @@ function linesOf({ text, bytes }: Authored): number {
 function malformed({ facts: { path }, located }: LookedFile): Refusal {
   const action = located.exists ? 'overwrite' : 'create';
   return invalidArgument(action, path, 'the content contains half of a surrogate pair');
+}
+
+/** A file's new bytes, and the session's sighting of them. */
+export interface NewBytes {
+  readonly action: Action;
+  readonly located: Located;
+  /** The present file, or undefined if there is none. */
+  readonly before: Snapshot | undefined;
+  readonly bytes: Uint8Array;
+  /** Fingerprint of `bytes`, if already known. */
+  readonly fingerprint?: Fingerprint;
+  /** Mode of a created file. Default: from the umask. */
+  readonly mode?: number;
+  /** Undefined after an append to an unseen file: the append shows nothing of the old text. */
+  readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
+  /** The session's sighting of the file before the change, if this change itself showed it. */
+  readonly credit?: Sighting | undefined;
+  /** The session's sighting of `bytes` if `credit` is not shown. */
+  readonly untold?: Pick<Sighting, 'coverage'> | undefined;
+  readonly notices: readonly Notice[];
+  readonly more?:
+    | {
+        readonly replaced?: number;
+        readonly tier?: MatchTier;
+        readonly inserted?: { from: number; to: number };
+        readonly diff?: string;
+      }
+    | undefined;
+}
+
+/** Creates or replaces one file. If the file already holds these bytes, the step has no effects. */
+export function writeStep(world: World, change: NewBytes): Step {
+  const { located, before } = change;
+  const { path } = located.place;
+  const fingerprint = change.fingerprint ?? fingerprintOf(change.bytes);
+  const unchanged = before !== undefined && before.fingerprint.sha256 === fingerprint.sha256;
+  let folders: MadeFolders | undefined;
+  let committed: Committed | undefined;
+  let staged: Staged | undefined;
+  let left = false;
+
+  const place = (): Place => {
+    if (located.exists || located.missing.length === 1) return located.place;
+    folders ??= makeFolders(world.disk, located.place, located.missing.slice(0, -1));
+    return { path, dir: folders.dir, name: located.missing.at(-1) ?? '' };
+  };
+
+  return {
+    action: change.action,
+    path,
+    effects: unchanged ? [] : [...folderEffects(located), effectOf(change, fingerprint)],
+    bytes: change.bytes,
+    seen: change.sighting,
+    untold: change.untold,
+    more: change.more,
+    notices: change.notices,
+    preview: () => ({
+      ...change.more,
+      sizeBytes: change.bytes.byteLength,
+      diff:
+        change.more?.diff ??
+        maskedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), change.bytes, {
+          maxLines: world.policy.maxDiffLines,
+          secrets: world.policy.secrets,
+          path: path.relative,
+        }).text,
+    }),
+    stage: async () => {
+      if (!unchanged) staged = await stage(world, change, place());
+    },
+    unstage: () => {
+      if (committed !== undefined) return;
+      if (staged !== undefined) dropStaged(place(), staged);
+      folders?.undo();
+    },
+    run: async () => {
+      if (unchanged) return done(world, change, { ...before, notices: [] });
+      try {
+        const there = place();
+        await folders?.sync();
+        const outcome = await commit(world, change, { place: there, fingerprint, staged });
+        if (!outcome.ok) folders?.undo();
+        if (!outcome.ok) return outcome;
+        committed = outcome;
+        const effects = [...madeEffects(located, folders), effectOf(change, fingerprint, outcome.mode)];
+        return { ...done(world, change, outcome), effects };
+      } catch (error) {
+        // The new file may exist under its name, although its temporary name could not be removed.
+        left = before === undefined && holdsAt(place(), fingerprint);
+        folders?.undo();
+        throw error;
+      }
+    },
+    isLeft: () => left,
+    revert: async () => {
+      if (committed === undefined) return true;
+      const isBack = await takeBack(world, change, {
+        place: place(),
+        fingerprint,
+        displaced: committed.displaced,
+      });
+      folders?.undo();
+      return isBack;
+    },
+    close: () => {
+      folders?.close();
+      located.place.dir.close();
+    },
+  };
+}
+
+interface CommitInput {
+  readonly place: Place;
+  readonly fingerprint: Fingerprint;
+  readonly staged: Staged | undefined;
+}
+
+/** Writes the bytes to a temporary file. Undefined if the file to replace is gone; running the step will refuse. */
+function stage(world: World, { before, bytes, mode }: NewBytes, place: Place): Promise<Staged | undefined> {
+  const content = async (): Promise<Content> => ({ bytes });
+  if (before !== undefined) return stageReplacement(world.disk, place, { content });
+  return stageNew(world.disk, place, { content, ...(mode === undefined ? {} : { mode }) });
+}
+
+function commit(
+  world: World,
+  { before, bytes, mode }: NewBytes,
+  { place, fingerprint, staged }: CommitInput,
+): Promise<Committed | Conflict> {
+  const content = { bytes, fingerprint, ...(staged === undefined ? {} : { staged }) };
+  if (before === undefined)
+    return create(world.disk, place, { ...content, ...(mode === undefined ? {} : { mode }) });
+  return replace(world.disk, place, {
+    ...content,
+    expected: { fingerprint: before.fingerprint, bytes: before.bytes },
+    looked: true,
+  });
+}
+
+async function takeBack(
+  world: World,
+  { before, bytes }: NewBytes,
+  {
+    place,
+    fingerprint,
+    displaced,
+  }: Pick<CommitInput, 'place' | 'fingerprint'> & { readonly displaced: string | undefined },
+): Promise<boolean> {
+  const expected = { fingerprint, bytes };
+  if (before === undefined) return (await remove(world.disk, place, { ...expected, ours: true })).ok;
+  const back =
+    displaced === undefined
+      ? 'unavailable'
+      : await putBackFile(world.disk, place, { displaced, ours: fingerprint });
+  if (back !== 'unavailable') return back === 'back';
+  return (await replace(world.disk, place, { bytes: before.bytes, expected, ours: true })).ok;
+}
+
+function effectOf(change: NewBytes, fingerprint: Fingerprint, mode?: number): Effect {
+  const { before, located } = change;
+  const announced = before === undefined ? (change.mode ?? 0o644) : modeOf(before.stats) & 0o777;
+  return {
+    key: located.place.path.key,
+    relative: located.place.path.relative,
+    before: before === undefined ? ABSENT : sideOf(before),
+    after: fileSide(fingerprint, mode ?? announced, 'none'),
+  };
+}
+
+/** Missing parent folders that will be made, outermost first. An undo removes those that are empty. */
+export function folderEffects(located: Located): Effect[] {
+  if (located.exists || located.missing.length <= 1) return [];
+  const { path } = located.place;
+  const names = path.relative.split('/');
+  const above = names.length - located.missing.length;
+  return located.missing.slice(0, -1).map((_name, index) => {
+    const relative = names.slice(0, above + index + 1).join('/');
+    const depth = names.length - (above + index + 1);
+    const key = path.key.split('/').slice(0, -depth).join('/');
+    return { key, relative, before: ABSENT, after: { kind: 'directory', mode: 0o755 } };
+  });
+}
+
+/** The parent folders that we made: the innermost ones. Another program may have made the others first. */
+export function madeEffects(
+  located: Located,
+  folders: Pick<MadeFolders, 'made' | 'mode'> | undefined,
+): Effect[] {
+  if (folders === undefined || folders.made <= 0) return [];
+  const after = { kind: 'directory', mode: folders.mode() } as const;
+  return folderEffects(located)
+    .slice(-folders.made)
+    .map((effect) => ({ ...effect, after }));
+}
+
+function done(
+  world: World,
+  change: NewBytes,
+  outcome: Pick<Committed, 'fingerprint' | 'stamp' | 'racy' | 'notices' | 'displaced'>,
+): Done {
+  const { path } = change.located.place;
+  const seen = change.sighting;
+  const whole = seen?.coverage.kind === 'whole' && !seen.flags.clamped && !seen.flags.redacted;
+  const changed = outcome.fingerprint.sha256 !== change.before?.fingerprint.sha256;
+  // Field by field: object spreads would dominate the cost here, and every change runs this.
+  const sighting: Sighting | undefined = seen && {
+    coverage: seen.coverage,
+    totalLines: seen.totalLines,
+    flags: seen.flags,
+    how: seen.how,
+    ...(seen.pages === undefined ? {} : { pages: seen.pages }),
+    key: path.key,
+    fingerprint: outcome.fingerprint,
+    stamp: outcome.stamp,
+    racy: outcome.racy,
+    atMs: world.now(),
+  };
+  world.baselines.remember(outcome.fingerprint, change.bytes);
+  return {
+    ok: true,
+    result: {
+      path: path.given,
+      changed,
+      created: change.before === undefined,
+      sizeBytes: change.bytes.byteLength,
+      ...(whole ? { revision: world.revisionOf(outcome.fingerprint) } : {}),
+      ...change.more,
+      notices: [...change.notices, ...outcome.notices],
+    },
+    sightings: [change.credit, sighting].filter((each) => each !== undefined),
+    tombstones: [],
+    displaced:
+      outcome.displaced === undefined || change.before === undefined
+        ? []
+        : [
+            {
+              file: outcome.displaced,
+              sha256: change.before.fingerprint.sha256,
+              size: change.before.fingerprint.size,
+              bytes: change.before.bytes,
+            },
+          ],
+  };
 }

@@ -18,7 +18,7 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { clip, MAX_QUOTED_CHARS } from '../report/bounded.ts';
 import { keptWords } from '../report/evidence.ts';
-import { carryLine, carryRanges } from '../text/carry.ts';
+import { carryLine, carryRanges } from '../text/change.ts';
 import { decodeText } from '../text/decode.ts';
 import { diffLines, type Hunk } from '../text/diff.ts';
 import { lineCount } from '../text/lines.ts';

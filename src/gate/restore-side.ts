@@ -12,9 +12,9 @@ import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts
 import type { Place } from '../model/path.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { keptContent } from './announce.ts';
+import { madeEffects } from './prepare-write.ts';
 import { ABSENT, type Displaced } from './step.ts';
 import type { World } from './world.ts';
-import { madeEffects } from './write-step.ts';
 
 interface RestoredOk {
   readonly ok: true;

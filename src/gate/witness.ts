@@ -8,7 +8,7 @@ import type { CallTimes } from '../model/foreign-session.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
-import { carryCoverage } from '../text/carry.ts';
+import { carryCoverage } from '../text/change.ts';
 import { decodeText, hasUtf16Mark, looksBinary } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
 import { countLines, sameLines, sliceLineBytes } from '../text/lines.ts';

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { KeyedMutex, type LockMode } from '../model/awaitable.ts';
 import { isMissing, isTaken } from '../model/fault.ts';
-import { KeyedMutex, type LockMode } from '../model/keyed-mutex.ts';
 import { nativeExtensions } from './native-package.ts';
 
 interface LockOptions {

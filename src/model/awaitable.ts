@@ -44,3 +44,102 @@ export class SharedRun {
     return running;
   }
 }
+
+/** `alone`: an exclusive lock. `together`: a shared lock. */
+export type LockMode = 'alone' | 'together';
+
+/** A lock per key inside one process, first come, first served. */
+export class KeyedMutex<Key> {
+  readonly #doors = new Map<Key, Door>();
+
+  /**
+   * Waits at most `timeoutMs` for the lock (default: for ever); undefined on timeout. The request is queued before this
+   * returns its promise. Call the resolved function exactly once to release the lock.
+   */
+  async acquire(key: Key, sharing: LockMode, timeoutMs?: number): Promise<(() => void) | undefined> {
+    const door = this.#doorTo(key);
+    if (!door.tryEnter(sharing) && !(await door.wait(sharing, timeoutMs))) return undefined;
+    return () => this.#leave(key, door);
+  }
+
+  /** Like `acquire`, without waiting: undefined if the lock is not free. */
+  tryAcquire(key: Key, sharing: LockMode): (() => void) | undefined {
+    const door = this.#doorTo(key);
+    return door.tryEnter(sharing) ? () => this.#leave(key, door) : undefined;
+  }
+
+  #doorTo(key: Key): Door {
+    const door = this.#doors.get(key) ?? new Door();
+    this.#doors.set(key, door);
+    return door;
+  }
+
+  #leave(key: Key, door: Door): void {
+    if (door.leave()) this.#doors.delete(key);
+  }
+}
+
+interface LockRequest {
+  readonly sharing: LockMode;
+  readonly enter: () => void;
+}
+
+/** The lock of one key. Grants waiting requests in order; consecutive shared requests are granted together. */
+class Door {
+  #waiting: readonly LockRequest[] = [];
+  #inside = 0;
+  #sharing: LockMode = 'together';
+
+  tryEnter(sharing: LockMode): boolean {
+    if (this.#waiting.length > 0 || !this.#admits(sharing)) return false;
+    this.#letIn(sharing);
+    return true;
+  }
+
+  /** Resolves to true when the lock is granted, to false on timeout. */
+  wait(sharing: LockMode, timeoutMs?: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const waiting = { sharing, enter };
+      const giveUp = (): void => {
+        this.#waiting = this.#waiting.filter((other) => other !== waiting);
+        // Later requests may have waited only because of this one.
+        this.#admitNext();
+        resolve(false);
+      };
+      const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
+      function enter(): void {
+        clearTimeout(timer);
+        resolve(true);
+      }
+      this.#waiting = [...this.#waiting, waiting];
+    });
+  }
+
+  /** Releases one holder. True if no holder is left. */
+  leave(): boolean {
+    this.#inside -= 1;
+    this.#admitNext();
+    return this.#inside === 0;
+  }
+
+  #admitNext(): void {
+    for (
+      let [next] = this.#waiting;
+      next !== undefined && this.#admits(next.sharing);
+      [next] = this.#waiting
+    ) {
+      this.#waiting = this.#waiting.slice(1);
+      this.#letIn(next.sharing);
+      next.enter();
+    }
+  }
+
+  #admits(sharing: LockMode): boolean {
+    return this.#inside === 0 || (sharing === 'together' && this.#sharing === 'together');
+  }
+
+  #letIn(sharing: LockMode): void {
+    this.#inside += 1;
+    this.#sharing = sharing;
+  }
+}

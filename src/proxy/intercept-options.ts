@@ -1,7 +1,7 @@
 import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
 import type { ArgumentName, Rule, ServerTable } from '../dialect/calls/table.ts';
+import { KeyedMutex, type LockMode } from '../model/awaitable.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
-import { KeyedMutex, type LockMode } from '../model/keyed-mutex.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { FileSystemClock } from '../disk/clock.ts';
 import { loadNative } from '../disk/context.ts';
+import { FileSystemClock } from '../disk/file-system.ts';
 import { findRipgrep } from '../disk/ripgrep.ts';
 import { type ChainReport, verifyChain } from '../journal/verify.ts';
 import { openRangeLock } from '../lock/locks.ts';

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { FileSystemClock } from '../disk/clock.ts';
+import { FileSystemClock } from '../disk/file-system.ts';
 import { readSnapshot } from '../disk/read.ts';
 import { type Entry, type Side, sameSide } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';

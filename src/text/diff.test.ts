@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { carryLine, carryRanges } from './carry.ts';
+import { carryLine, carryRanges } from './change.ts';
 import { diffLines, type Hunk } from './diff.ts';
 import { splitLines } from './lines.ts';
 

@@ -10,7 +10,7 @@ import { type Outcome, type Refusal, type Refused, refused } from '../../model/v
 import type { Layer } from '../../process/layer.ts';
 import type { AttributeReader } from '../../process/layer-entries.ts';
 import { clip, MAX_QUOTED_CHARS } from '../../report/bounded.ts';
-import { carryRanges } from '../../text/carry.ts';
+import { carryRanges } from '../../text/change.ts';
 import { lineCount } from '../../text/lines.ts';
 import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
 import { carryOut } from '../carry-out.ts';

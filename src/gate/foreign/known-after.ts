@@ -4,7 +4,7 @@ import type { Effect, ForeignWrite } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
-import { carryCoverage } from '../../text/carry.ts';
+import { carryCoverage } from '../../text/change.ts';
 import { hasUtf16Mark, looksBinary } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';
 import { countLines } from '../../text/lines.ts';

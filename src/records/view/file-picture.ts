@@ -3,7 +3,7 @@ import type { Entry } from '../../model/entry.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { byteSize, countOf } from '../../report/amounts.ts';
 import { plainKey } from '../../store/entry-columns.ts';
-import { carryRanges } from '../../text/carry.ts';
+import { carryRanges } from '../../text/change.ts';
 import { decodeText } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';
 import { lineCount } from '../../text/lines.ts';

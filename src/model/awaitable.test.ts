@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KeyedMutex } from './keyed-mutex.ts';
+import { KeyedMutex } from './awaitable.ts';
 
 describe('KeyedMutex', () => {
   it('grants one exclusive lock per key at a time, in the order of requests', async () => {

@@ -1,5 +1,15 @@
 import { execFile } from 'node:child_process';
-import { closeSync, constants, fstatSync, fsync, openSync, statSync } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  fsync,
+  openSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { promisify } from 'node:util';
 import { SharedRun } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
@@ -71,5 +81,71 @@ export async function syncFolder(
     await folders.sync(fd);
   } finally {
     closeSync(fd);
+  }
+}
+
+/**
+ * The coarsest timestamp of a local file system (FAT: two seconds), plus a margin. Used for file
+ * systems without a probe.
+ */
+const MARGIN_NS = 2_100_000_000n;
+
+/**
+ * Magic numbers of file systems whose times come from another machine or from user code: nfs, smb,
+ * cifs, smb2, fuse, 9p, ceph, afs.
+ */
+const FOREIGN_CLOCK = new Set([
+  0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x65735546, 0x01021997, 0x00c36400, 0x5346414f,
+]);
+
+/**
+ * Decides whether an equal stamp proves equal bytes (git's racy rule). A file changed in the clock
+ * tick in which it was read keeps its stamp. So a stamp counts only if the file system's clock has
+ * advanced since the file's last change.
+ */
+export class FileSystemClock {
+  readonly #probe: { readonly fd: number; readonly dev: bigint } | undefined;
+  readonly #foreign = new Map<bigint, boolean>();
+
+  /**
+   * `probe`: a private file to write to in order to read the file system's clock. Works for files
+   * on the same file system.
+   */
+  constructor(probe?: string) {
+    if (probe === undefined) return;
+    const fd = openSync(probe, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+    this.#probe = { fd, dev: fstatSync(fd, { bigint: true }).dev };
+  }
+
+  /**
+   * True if the stamp does not prove the bytes. Call it before reading the bytes, and check after reading that the
+   * stats are unchanged. A call after reading would be too late: the clock may have advanced after a write that got
+   * the old time. `path`: any path on the same file system.
+   */
+  isRacy(stats: BigIntStats, path: string): boolean {
+    if (this.#isForeign(stats.dev, path)) return true;
+    const settledNs = BigInt(Date.now()) * 1_000_000n - MARGIN_NS;
+    if (stats.mtimeNs < settledNs && stats.ctimeNs < settledNs) return false;
+    if (this.#probe?.dev !== stats.dev) return true;
+    const nowNs = this.#probeNs(this.#probe.fd);
+    return stats.mtimeNs >= nowNs || stats.ctimeNs >= nowNs;
+  }
+
+  close(): void {
+    if (this.#probe !== undefined) closeSync(this.#probe.fd);
+  }
+
+  #probeNs(fd: number): bigint {
+    writeSync(fd, '.', 0);
+    return fstatSync(fd, { bigint: true }).mtimeNs;
+  }
+
+  #isForeign(dev: bigint, path: string): boolean {
+    let foreign = this.#foreign.get(dev);
+    if (foreign === undefined) {
+      foreign = FOREIGN_CLOCK.has(statfsSync(path).type);
+      this.#foreign.set(dev, foreign);
+    }
+    return foreign;
   }
 }

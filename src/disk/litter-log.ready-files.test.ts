@@ -15,8 +15,8 @@ import { describe, expect, it } from 'vitest';
 import { type Bench, bench, holding, put, tried } from '../../test/support/disk.ts';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { loadNative, type NativeFiles } from './context.ts';
+import { dropReadyFiles } from './litter-log.ts';
 import { stampOf } from './read.ts';
-import { dropReadyFiles } from './ready-files.ts';
 import { replace } from './replace.ts';
 
 const isRoot = process.getuid?.() === 0;

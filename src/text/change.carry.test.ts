@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Coverage, covers, mergeRanges, NOTHING, WHOLE } from '../model/coverage.ts';
-import { carryCoverage, type LineChange } from './carry.ts';
+import { carryCoverage, type LineChange } from './change.ts';
 
 const lines = (...pairs: [number, number][]): Coverage => ({
   kind: 'lines',

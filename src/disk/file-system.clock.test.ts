@@ -2,7 +2,7 @@ import { lstatSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
-import { FileSystemClock } from './clock.ts';
+import { FileSystemClock } from './file-system.ts';
 
 /** Polls until the clock counts a stamp taken now as past. */
 function settle(clock: FileSystemClock, file: string): boolean {

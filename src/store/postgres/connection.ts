@@ -46,6 +46,8 @@ export class PostgresConnection {
   #generation = 0;
   /** The client whose connection has no pooler in between, once that is known. */
   #direct: PgClient | undefined;
+  /** The client whose queries are collected until the end of this turn of the event loop. */
+  #collecting: PgClient | undefined;
 
   private constructor(
     url: string,
@@ -136,6 +138,7 @@ export class PostgresConnection {
     this.#onQuery(query.text);
     try {
       const isNamed = name !== undefined && this.#direct === client;
+      this.#collect(client);
       const { rows } = await client.query(isNamed ? { name, ...query } : query);
       this.#away = false;
       return rows;
@@ -149,6 +152,21 @@ export class PostgresConnection {
       this.#running -= 1;
       if (this.#running === 0 && !this.#closed) this.#closeWhenIdle();
     }
+  }
+
+  /**
+   * Sends all queries of this turn of the event loop with one system call. Many sessions that share a connection get
+   * their answers, and continue, in the same turn.
+   */
+  #collect(client: PgClient): void {
+    if (this.#collecting === client) return;
+    this.#collecting = client;
+    const stream = client.connection?.stream;
+    stream?.cork?.();
+    process.nextTick(() => {
+      if (this.#collecting === client) this.#collecting = undefined;
+      stream?.uncork?.();
+    });
   }
 
   #connected(): Promise<PgClient> {

@@ -21,6 +21,8 @@ export interface PgQuery {
 export interface PgClient {
   /** The server process, as reported when the connection was made. */
   readonly processID?: number | null;
+  /** Internal to the driver, so it may be missing in another version. */
+  readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void } };
   connect(): Promise<unknown>;
   query(query: PgQuery): Promise<{ readonly rows: readonly Row[] }>;
   end(): Promise<unknown>;

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
-import { openStore } from './open-state.ts';
+import { isFleetUrl, openStore } from './open-state.ts';
+import { PostgresConnection } from './postgres/connection.ts';
 
 describe('openStore', () => {
   it.each(['memory:', 'sqlite:HOME/state.db', 'sqlite://HOME/state.db'])('opens %s', async (url) => {
@@ -26,5 +27,25 @@ describe('openStore', () => {
   ])('refuses %j and lists the valid forms', async (url) => {
     await expect(openStore(url)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     await expect(openStore(url)).rejects.toThrow(/memory:.*sqlite:/);
+  });
+
+  it.each([
+    'postgres://me:hidden@host/db',
+    'postgres://me:hid@hidden@host/db',
+    'postgres://me:hid:hidden@host/db',
+    'postgres://me@home:hidden@host/db',
+    'postgres://host/db?user=me&password=hidden',
+    'postgres://host/db?password=hidden&password=hidden',
+    'postgres://host/db?Password=hidden&sslpassword=hidden',
+  ])('shows no part of the password of %s', async (url) => {
+    expect(isFleetUrl(url)).toBe(true);
+    const db = await PostgresConnection.open(url);
+    expect(db.url).not.toContain('hid');
+    expect(db.url).toContain('host');
+    await expect(openStore(url.replace('postgres', 'mysql'))).rejects.not.toThrow(/hid/);
+  });
+
+  it('takes the scheme of a fleet store in any case, as in every URL', () => {
+    expect(isFleetUrl('POSTGRES://me@host/db')).toBe(true);
   });
 });

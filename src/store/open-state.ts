@@ -9,7 +9,7 @@ import { MemoryImages, MemoryStore } from './memory/memory-store.ts';
 import { localOwner } from './owner.ts';
 import { openRevisions } from './revisions.ts';
 import type { OpenOptions } from './sqlite/connection.ts';
-import type { FleetOptions, FleetView, State } from './state.ts';
+import { type FleetOptions, type FleetView, type State, withoutPassword } from './state.ts';
 import type { Store } from './store.ts';
 
 interface StateOptions {
@@ -59,7 +59,7 @@ async function openLocalState(url: string, { home, durability, fleet }: StateOpt
 
 /** True for a store that several machines share. */
 export function isFleetUrl(url: string): boolean {
-  return /^postgres(?:ql)?:/.test(url);
+  return /^postgres(?:ql)?:/i.test(url);
 }
 
 /** Opens the store a URL names: `memory:` or `sqlite:/absolute/file.db`. Anything else is a Fault CONFIG_INVALID. */
@@ -69,7 +69,7 @@ export async function openStore(url: string, options?: OpenOptions): Promise<Sto
   if (file === undefined || !isAbsolute(file))
     throw new Fault(
       'CONFIG_INVALID',
-      `unknown store ${JSON.stringify(url)}: use memory:, sqlite: with an absolute path, as in sqlite:/home/me/state.db, or postgres://user@host/database`,
+      `unknown store ${JSON.stringify(withoutPassword(url))}: use memory:, sqlite: with an absolute path, as in sqlite:/home/me/state.db, or postgres://user@host/database`,
     );
   // Loaded on demand: a store in memory must not need a database driver.
   const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');

@@ -18,6 +18,11 @@ export interface State {
   close(): Promise<void>;
 }
 
+/** A URL for messages, without any password. Cuts too much rather than too little, because the URL may be wrong. */
+export function withoutPassword(url: string): string {
+  return url.replace(/^(\w+:(?:\/\/)?[^:/?#]*):.*@/s, '$1@').replace(/([?&][^=&]*pass[^=&]*=)[^&]*/gi, '$1…');
+}
+
 /** A machine's view of its fleet. */
 export interface FleetView {
   readonly machine: string;

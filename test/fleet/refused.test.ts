@@ -185,6 +185,28 @@ await describePostgres('a fleet store that refuses', (server) => {
     await other.query('commit');
   });
 
+  it('a server that asks for a password, and a URL without one: says where to put it', async () => {
+    const { root, home } = scratch();
+    const url = server.url();
+    const db = await connected(url);
+    await db.query(`create role guarded login password 'x'`);
+    const rules = join(server.folder, 'data/pg_hba.conf');
+    const before = readFileSync(rules, 'utf8');
+    writeFileSync(rules, `local all guarded scram-sha-256\n${before}`);
+    await db.query('select pg_reload_conf()');
+    onTestFinished(() => writeFileSync(rules, before));
+    const opening = Sessions.open({ roots: [root], home, store: url.replace('lookfirst@', 'guarded@') });
+    await expect(opening).rejects.toMatchObject({ reason: 'refused' });
+    await expect(opening).rejects.toThrow(/asks for a password.*PGPASSWORD/);
+  });
+
+  it('a URL with a user and without a host, as other programs accept for a socket', async () => {
+    const { root, home } = scratch();
+    const store = server.url().replace('@localhost/', '@/');
+    const sessions = await Sessions.open({ roots: [root], home, store });
+    await sessions.close();
+  });
+
   it('newer schema: the command line says what to update', async () => {
     const store = server.url();
     const { root, home } = scratch();

@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import { errorText, Fault } from '../../model/fault.ts';
+import { withoutPassword } from '../state.ts';
 import { loadPostgres, type PgClient, type PgQuery, type PgValue, type Row } from './driver.ts';
 
 /** Every call ends within this time, whatever the network does. */
@@ -295,6 +296,9 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
   '25006': { reason: 'read-only', text: 'the fleet store is read-only: connect to its primary server' },
 };
 
+/** The driver's words for a password that the server asks for and that was not given. */
+const NO_PASSWORD = /client password must be a (?:non-empty )?string/;
+
 function faultOf(cause: unknown, loss: Loss): Fault {
   if (cause instanceof Fault) return cause;
   const message = errorText(cause);
@@ -304,6 +308,12 @@ function faultOf(cause: unknown, loss: Loss): Fault {
     return new Fault('STORE_FAILED', `${known.text} (${message})`, { cause, reason: known.reason });
   if (isServerError(cause))
     return new Fault('STORE_FAILED', `the fleet store failed: ${message}`, { cause, reason: 'failed' });
+  if (NO_PASSWORD.test(message))
+    return new Fault(
+      'STORE_FAILED',
+      'the fleet store asks for a password: put it into its URL, or into the environment variable PGPASSWORD',
+      { cause, reason: 'refused' },
+    );
   const what = loss === 'unsent' ? 'cannot be reached' : 'does not answer';
   return new Fault('STORE_FAILED', `the fleet store ${what}: ${message}`, { cause, reason: loss });
 }
@@ -335,14 +345,13 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T> {
 function readUrl(url: string): { readonly address: string; readonly schema: string } {
   let parsed: URL;
   try {
-    parsed = new URL(url);
-  } catch (cause) {
+    // PostgreSQL's own programs accept a user without a host, for a socket.
+    parsed = new URL(url.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?#]|$)/, '$1localhost'));
+  } catch {
+    // Without the cause, which holds the URL and its password.
     throw new Fault(
       'CONFIG_INVALID',
       'the URL of the store cannot be read: use postgres://user@host/database',
-      {
-        cause,
-      },
     );
   }
   const schema = parsed.searchParams.get('schema') ?? DEFAULT_SCHEMA;
@@ -353,9 +362,4 @@ function readUrl(url: string): { readonly address: string; readonly schema: stri
     );
   parsed.searchParams.delete('schema');
   return { address: parsed.href, schema };
-}
-
-/** Removes the password, because the URL is shown in messages. */
-function withoutPassword(url: string): string {
-  return url.replace(/^(\w+:\/\/[^/@:]*):[^/@]*@/, '$1@').replace(/([?&]password=)[^&]*/, '$1…');
 }

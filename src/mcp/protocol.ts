@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 import type { ToolAnswer } from '../tools/tool-answer.ts';
-import type { Escaped, JsonText } from '../wire/json-text.ts';
+import type { Escaped, JsonText } from '../wire/lines.ts';
 import {
   INTERNAL_ERROR,
   INVALID_PARAMS,

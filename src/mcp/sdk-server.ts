@@ -10,7 +10,7 @@ import { defined, isRecord, type JsonRecord } from '../model/record.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolContext } from '../tools/tool-answer.ts';
 import { type ToolHost, unknownTool } from '../tools/tool-host.ts';
-import { JsonText } from '../wire/json-text.ts';
+import { JsonText } from '../wire/lines.ts';
 import { approvalForm, approvalOf, type HeldCalls, QUESTION_MS } from './approval.ts';
 import {
   CAPABILITIES,

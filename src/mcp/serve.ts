@@ -3,7 +3,6 @@ import type { RequestListener } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Dialect, DialectName } from '../dialect/tool.ts';
-import { andThen } from '../model/awaitable.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 import type { ChoiceOptions } from '../tools/session-choice.ts';
@@ -82,15 +81,10 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
     setImmediate(() => workspace.begin());
     return host.tools();
   };
-  const { called } = options;
-  const call: ToolHost['call'] = (name, args, context) => {
-    called?.();
-    // A call after `roots/list_changed` is meant for the new roots.
-    return andThen(roots?.pending, () => host.call(name, args, context));
-  };
   const latest = setTimeout(() => workspace.begin(), OPEN_AT_LATEST_MS);
   try {
-    const served = serveStreams({ host: { ...host, tools, call }, input, output, signals, log, roots });
+    const { called } = options;
+    const served = serveStreams({ host: { ...host, tools }, input, output, signals, log, roots, called });
     const end = await Promise.race([served, onceAnswered(workspace.failed)]);
     roots?.none();
     // No call has opened the workspace. Open it now, so that an error in its options is reported.

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { andThen } from '../model/awaitable.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { type EndSignal, EndSignals } from '../wire/end-signals.ts';
-import { JsonText } from '../wire/json-text.ts';
-import { LineFrames } from '../wire/lines.ts';
+import { JsonText, LineFrames } from '../wire/lines.ts';
 import type { ClientRoots } from './client-roots.ts';
 import { ClientConnection } from './connection.ts';
 import { type Parts, writeParts } from './protocol.ts';
@@ -18,6 +18,8 @@ interface StdioOptions {
   readonly output: Writable;
   /** Receives the client's roots, if the server uses them. */
   readonly roots?: ClientRoots | undefined;
+  /** Called before each tool call. */
+  readonly called?: (() => void) | undefined;
   /** The emitter of SIGINT, SIGTERM and SIGHUP, normally `process`. */
   readonly signals: EventEmitter;
   /** Receives messages for the user; never writes to the protocol's stream. */
@@ -54,13 +56,18 @@ const MAX_KEPT = 2;
  * whatever the client sends.
  */
 export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
-  const { host, input, log, maxMessageBytes = 256 << 20 } = options;
+  const { host, input, log, roots, called, maxMessageBytes = 256 << 20 } = options;
   const output = new Output(options.output);
+  const call: ToolHost['call'] = (name, args, context) => {
+    called?.();
+    // A call after `roots/list_changed` is meant for the new roots.
+    return andThen(roots?.pending, () => host.call(name, args, context));
+  };
   const connection = new ClientConnection({
-    host,
+    host: { ...host, call },
     send: (parts) => output.send(parts),
     log,
-    roots: options.roots,
+    roots,
     inputRead,
   });
   const frames = new LineFrames({

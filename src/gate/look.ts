@@ -24,7 +24,7 @@ import { viewOf as bufferOf, countLines, sliceLineBytes } from '../text/lines.ts
 import { findPlaceholder, suspectLines } from '../text/placeholder.ts';
 import { NamedDirectory } from '../workspace/pinned.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
-import { bypassFacts } from './bypass.ts';
+import { bypassFacts } from './announce.ts';
 import type { World } from './world.ts';
 
 /** A file that became empty within this time may be in the middle of a save by another program. */

@@ -4,14 +4,13 @@ import type { Edit } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import type { MatchTier } from '../model/results.ts';
 import { type Action, invalidArgument, type Refusal, type RefusalDetail } from '../model/verdict.ts';
-import { type Change, insertAfterLine, type LineChange } from '../text/change.ts';
+import { type Change, insertAfterLine, type LineChange, spliceBytes } from '../text/change.ts';
 import { type DecodedText, decodeText, encodeText } from '../text/decode.ts';
 import { countNewlineBytes } from '../text/lines.ts';
 import type { FoldTier } from '../text/match.ts';
 import type { Nearest } from '../text/nearest.ts';
 import { hasCurlyQuotes, straightenContent } from '../text/quotes/quotes.ts';
 import { applyEdits, type EditFailure } from '../text/splice.ts';
-import { spliceBytes } from '../text/splice-bytes.ts';
 
 /** The bytes of a file after a text change. */
 export interface PlannedText {

@@ -2,8 +2,7 @@ import type { Policy } from '../model/policy.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { type Facts, knowledgeOf } from './facts.ts';
-import { contain, exists, kind, recursive, revision, size } from './rules/always.ts';
-import { content } from './rules/content.ts';
+import { contain, content, exists, kind, recursive, revision, size } from './rules/always.ts';
 import { covered, folder, fresh, seen } from './rules/seeing.ts';
 import type { JudgeRule } from './ruling.ts';
 

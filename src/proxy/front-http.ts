@@ -1,15 +1,40 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import { localhostHostValidation, localhostOriginValidation } from '@modelcontextprotocol/node';
+import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
+import { SESSION_KEY } from '../tools/session-choice.ts';
 import { carriesToken, listenLocally, rejectRequest } from '../wire/http.ts';
-import { INTERNAL_ERROR, SESSION_NOT_FOUND } from '../wire/rpc.ts';
-import { ENDPOINT_PATH, type Endpoint, namedIn } from './front-endpoint.ts';
-import { ProcessEndpoint } from './front-process.ts';
+import {
+  errorLine,
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  idKey,
+  isModern,
+  PARSE_ERROR,
+  paramsOf,
+  parseLine,
+  rpcMeta,
+  SERVER_ERROR,
+  SESSION_NOT_FOUND,
+} from '../wire/rpc.ts';
+import { onOneLine, openStream, writeMessage } from '../wire/sse.ts';
+import {
+  ENDPOINT_PATH,
+  type Endpoint,
+  FrontConnection,
+  HTTP_SESSION,
+  namedGate,
+  namedIn,
+  receivedBody,
+} from './front-endpoint.ts';
+import { ModernClients } from './front-modern.ts';
 import { RelayEndpoint } from './front-relay.ts';
-import { type GateOptions, gateFor } from './intercept-options.ts';
+import { Reply } from './front-reply.ts';
+import { type GateOptions, gateFor, type InterceptOptions } from './intercept-options.ts';
 import { MAX_MESSAGE_BYTES } from './lines.ts';
 import type { UpstreamChoice } from './upstream.ts';
-import { stdioOptions } from './upstream-stdio.ts';
+import { StdioUpstream, type StdioUpstreamOptions, stdioOptions } from './upstream-stdio.ts';
 
 /** Options for the gate in front of one server, offered as Streamable HTTP on this machine. */
 export interface FrontOptions extends GateOptions, UpstreamChoice {
@@ -90,4 +115,276 @@ function guard(token: string | undefined): (req: IncomingMessage, res: ServerRes
     });
     return false;
   };
+}
+
+interface ProcessEndpointOptions {
+  readonly gate: InterceptOptions;
+  readonly maxBytes: number;
+  readonly process: StdioUpstreamOptions;
+}
+
+const IDLE_MS = 30 * 60_000;
+const LOOK_MS = 60_000;
+const MAX_CLIENTS = 64;
+
+/** Offers servers started as processes: one for each client with a session, one for all clients without. */
+export class ProcessEndpoint implements Endpoint {
+  readonly #options: ProcessEndpointOptions;
+  readonly #clients = new Map<string, LegacyClient>();
+  readonly #modern: ModernClients;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: ProcessEndpointOptions) {
+    this.#options = options;
+    this.#modern = new ModernClients((toClient) => this.#connect(options.gate, toClient));
+    this.#timer = setInterval(() => this.#endIdle(), LOOK_MS);
+    this.#timer.unref();
+  }
+
+  async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (req.method === 'POST') return this.#post(req, res);
+    const client = this.#clientOf(req, res);
+    if (client === undefined) return;
+    if (req.method === 'GET') client.listen(res);
+    else if (req.method === 'DELETE') {
+      this.#clients.delete(client.id);
+      await client.close();
+      res.writeHead(200).end();
+    } else
+      rejectRequest(res, {
+        status: 405,
+        code: SERVER_ERROR,
+        message: 'Method not allowed',
+        headers: { allow: 'GET, POST, DELETE' },
+      });
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all([this.#modern.close(), ...[...this.#clients.values()].map((client) => client.close())]);
+  }
+
+  async #post(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const body = await receivedBody(req, res, this.#options.maxBytes);
+    if (body === undefined) return;
+    const message = parseLine(body);
+    if (!isRecord(message)) {
+      const code = Array.isArray(message) ? INVALID_REQUEST : PARSE_ERROR;
+      rejectRequest(res, { status: 400, code, message: code === PARSE_ERROR ? 'Parse error' : 'no batches' });
+      return;
+    }
+    const line = onOneLine(body);
+    if (isModern(message) || isModernHeader(req))
+      this.#postModern(req, res, inSessionOf(req, { line, message }));
+    else this.#postLegacy(req, res, { line, message });
+  }
+
+  #postModern(req: IncomingMessage, res: ServerResponse, post: Post): void {
+    const { id, method } = post.message;
+    const asks = id !== undefined && typeof method === 'string';
+    const problem = asks ? this.#modern.problemWith(post.message, req.headers) : undefined;
+    if (problem === undefined) this.#modern.post(post.line, post.message, res);
+    else rejectRequest(res, { status: 400, id, ...problem });
+  }
+
+  #postLegacy(req: IncomingMessage, res: ServerResponse, post: Post): void {
+    const fresh = post.message['method'] === 'initialize' && req.headers['mcp-session-id'] === undefined;
+    const client = fresh ? this.#newClient(req, res) : this.#clientOf(req, res);
+    client?.post(post.line, post.message, res);
+  }
+
+  #newClient(req: IncomingMessage, res: ServerResponse): LegacyClient | undefined {
+    if (this.#clients.size >= MAX_CLIENTS) this.#endIdle();
+    if (this.#clients.size >= MAX_CLIENTS) {
+      rejectRequest(res, { status: 503, code: SERVER_ERROR, message: 'too many sessions' });
+      return undefined;
+    }
+    const id = randomUUID();
+    const gate = namedGate(this.#options.gate, req);
+    const own: InterceptOptions = {
+      ...gate,
+      session: (meta) => gate.session({ ...meta, [HTTP_SESSION]: id }),
+    };
+    const client = new LegacyClient(id, (toClient) => this.#connect(own, toClient));
+    this.#clients.set(id, client);
+    void client.ended().then(() => this.#clients.delete(id));
+    return client;
+  }
+
+  #clientOf(req: IncomingMessage, res: ServerResponse): LegacyClient | undefined {
+    const id = req.headers['mcp-session-id'];
+    if (typeof id !== 'string') {
+      rejectRequest(res, {
+        status: 400,
+        code: SERVER_ERROR,
+        message: 'Bad Request: the header Mcp-Session-Id is missing',
+      });
+      return undefined;
+    }
+    const client = this.#clients.get(id);
+    if (client === undefined)
+      rejectRequest(res, { status: 404, code: SESSION_NOT_FOUND, message: 'Session not found' });
+    return client;
+  }
+
+  #connect(gate: InterceptOptions, toClient: (line: Buffer) => void): FrontConnection {
+    return new FrontConnection(new StdioUpstream(this.#options.process), gate, toClient);
+  }
+
+  #endIdle(): void {
+    const since = Date.now() - IDLE_MS;
+    for (const client of this.#clients.values()) {
+      if (client.busy || client.lastUsedMs > since) continue;
+      this.#clients.delete(client.id);
+      void client.close();
+    }
+  }
+}
+
+interface Post {
+  readonly line: Buffer;
+  readonly message: JsonRecord;
+}
+
+/**
+ * Adds the session name of `/mcp/NAME` to a message, because all such clients share one connection
+ * to the server.
+ */
+function inSessionOf(req: IncomingMessage, post: Post): Post {
+  const named = namedIn(req);
+  const meta = rpcMeta(post.message);
+  if (named.kind !== 'name' || meta[SESSION_KEY] !== undefined) return post;
+  const params = { ...paramsOf(post.message), _meta: { ...meta, [SESSION_KEY]: named.name } };
+  const message = { ...post.message, params };
+  return { line: Buffer.from(JSON.stringify(message)), message };
+}
+
+function isModernHeader(req: IncomingMessage): boolean {
+  const version = req.headers['mcp-protocol-version'];
+  return typeof version === 'string' && version >= '2026-';
+}
+
+/** Maximum messages kept for a client without an open stream; beyond it the oldest are dropped. */
+const HELD = 1000;
+
+interface OpenPost {
+  readonly reply: Reply;
+  readonly token: string | undefined;
+}
+
+/**
+ * One client of a revision with sessions. It has its own server process, so that ids and tokens
+ * need no translation. Answers and progress go to their request, questions to the newest open
+ * request. Everything else goes to the client's own stream, if it has opened one.
+ */
+class LegacyClient {
+  readonly id: string;
+  readonly #open: () => FrontConnection;
+  readonly #posts = new Map<string, OpenPost>();
+  #connection: FrontConnection | undefined;
+  #stream: ServerResponse | undefined;
+  #held: Buffer[] = [];
+  lastUsedMs: number = Date.now();
+
+  constructor(id: string, open: (toClient: (line: Buffer) => void) => FrontConnection) {
+    this.id = id;
+    this.#open = () => open((line) => this.#route(line));
+  }
+
+  get connection(): FrontConnection {
+    this.#connection ??= this.#open();
+    return this.#connection;
+  }
+
+  /** Handles a posted message. */
+  post(line: Buffer, message: JsonRecord, response: ServerResponse): void {
+    this.lastUsedMs = Date.now();
+    const key = typeof message['method'] === 'string' ? idKey(message['id']) : undefined;
+    if (key === undefined) {
+      this.connection.send(line);
+      response.writeHead(202, this.#headers).end();
+      return;
+    }
+    const streams = /text\/event-stream/.test(response.req.headers.accept ?? '');
+    const reply = new Reply(response, { headers: this.#headers, modern: false, streams });
+    const token = idKey(rpcMeta(message)['progressToken']);
+    this.#posts.set(key, { reply, token });
+    // In the revisions with sessions, a disconnect does not cancel the request. Its answer is then dropped.
+    reply.onGone(() => this.#posts.delete(key));
+    this.connection.send(line);
+  }
+
+  /** Opens the client's own stream; only one is allowed. */
+  listen(response: ServerResponse): void {
+    this.lastUsedMs = Date.now();
+    if (this.#stream !== undefined) {
+      rejectRequest(response, {
+        status: 409,
+        code: SERVER_ERROR,
+        message: 'Conflict: one stream per session',
+      });
+      return;
+    }
+    this.#stream = response;
+    openStream(response, this.#headers);
+    response.once('close', () => {
+      this.#stream = undefined;
+    });
+    const held = this.#held;
+    this.#held = [];
+    for (const line of held) writeMessage(response, line);
+  }
+
+  /** Resolves when the client's server has ended. Open requests are answered with an error. */
+  async ended(): Promise<void> {
+    await this.connection.ended();
+    for (const [key, { reply }] of this.#posts)
+      reply.finish(errorLine(key, INTERNAL_ERROR, 'the server has ended'));
+    this.#posts.clear();
+    this.#stream?.end();
+  }
+
+  get busy(): boolean {
+    return this.#posts.size > 0 || this.#stream !== undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#stream?.end();
+    await this.#connection?.close();
+  }
+
+  get #headers(): Readonly<Record<string, string>> {
+    return { 'mcp-session-id': this.id };
+  }
+
+  #route(line: Buffer): void {
+    const message = parseLine(line);
+    const key = idKey(fieldOf(message, 'id'));
+    const method = fieldOf(message, 'method');
+    if (method === undefined && key !== undefined) {
+      const post = this.#posts.get(key);
+      this.#posts.delete(key);
+      post?.reply.finish(line);
+      return;
+    }
+    if (isRecord(message) && method === 'notifications/progress') {
+      const token = idKey(fieldOf(message, 'params.progressToken'));
+      const post = [...this.#posts.values()].find((open) => open.token === token);
+      if (post !== undefined) {
+        post.reply.event(line);
+        return;
+      }
+    }
+    this.#tell(line, key === undefined ? 'notification' : 'request');
+  }
+
+  #tell(line: Buffer, kind: 'notification' | 'request'): void {
+    const newest = [...this.#posts.values()].at(-1)?.reply;
+    if (newest !== undefined && (kind === 'request' || this.#stream === undefined)) newest.event(line);
+    else if (this.#stream !== undefined) writeMessage(this.#stream, line);
+    else {
+      this.#held.push(line);
+      if (this.#held.length > HELD) this.#held.shift();
+    }
+  }
 }

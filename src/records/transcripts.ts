@@ -1,7 +1,18 @@
 import { resolve } from 'node:path';
-import { type Audit, type AuditFinding, auditTranscript } from '../history/audit.ts';
+import { usualRules } from '../dialect/calls/hosts/usual.ts';
+import { touchesOf } from '../dialect/calls/interpret.ts';
+import { writesOf } from '../dialect/calls/shell/writes.ts';
+import type { RunTouch } from '../dialect/calls/touch.ts';
+import type { RecordedCall } from '../history/accesses-of.ts';
 import { type DerivedHistory, deriveSightingsFrom } from '../history/derive.ts';
+import { detectFormat, formatNamed } from '../history/detect.ts';
+import type { SeenEntry } from '../history/entry.ts';
+import { Fold, type FoldObserver, type ObservedChange } from '../history/fold.ts';
+import type { HistoryOptions } from '../history/history-sighting.ts';
+import { enterDirectory, isInside, locate } from '../history/paths.ts';
+import { ComparedText } from '../history/verify.ts';
 import { Fault } from '../model/fault.ts';
+import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { FormatName } from '../model/transcript.ts';
 import {
   type FoundTranscript,
@@ -85,4 +96,128 @@ async function auditFile(path: string, root: string): Promise<Audit> {
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);
   return auditTranscript(Buffer.concat(parts).toString('utf8'), { root, cwd: project ?? root });
+}
+
+/** An event in a conversation that Lookfirst would have refused, or that its client cannot undo. */
+interface AuditFinding {
+  /**
+   * `blind-overwrite`: a whole file was replaced although some of its lines were not shown. `outdated-edit`: the file
+   * no longer matched what the model had last been shown. `shell-write`: a command wrote the file, so the client has no
+   * copy of it.
+   */
+  readonly kind: 'blind-overwrite' | 'outdated-edit' | 'shell-write';
+  readonly path: string;
+  readonly callId: string;
+  readonly atMs?: number;
+}
+
+interface Audit {
+  /** Undefined if the file has no records. */
+  readonly format: FormatName | undefined;
+  readonly changes: number;
+  readonly commands: number;
+  readonly findings: readonly AuditFinding[];
+}
+
+/** Number of records after which the format of a transcript must be known. */
+const DECIDING = 200;
+
+/**
+ * Audits a whole conversation with one record per line. Only facts that the transcript proves count: a write is blind
+ * only if the host recorded the file before it. Throws CONFIG_INVALID for an unknown format.
+ */
+export function auditTranscript(text: string, options: HistoryOptions): Audit {
+  const records = text.split('\n').flatMap((line): JsonRecord[] => {
+    const record = line.trim() === '' ? undefined : parseJson(line);
+    return isRecord(record) ? [record] : [];
+  });
+  const auditor = new Auditor(options);
+  if (records.length === 0) return { format: undefined, ...auditor.counted() };
+  const format = detectFormat(records.slice(0, DECIDING));
+  const reader = formatNamed(format).open(new Fold(options, auditor));
+  for (const record of records) reader.read(record);
+  return { format, ...auditor.counted() };
+}
+
+class Auditor implements FoldObserver {
+  readonly #options: HistoryOptions;
+  readonly #findings: AuditFinding[] = [];
+  #changes = 0;
+  #commands = 0;
+
+  constructor(options: HistoryOptions) {
+    this.#options = options;
+  }
+
+  counted(): Omit<Audit, 'format'> {
+    return { changes: this.#changes, commands: this.#commands, findings: this.#findings };
+  }
+
+  called(call: RecordedCall): void {
+    const args = typeof call.args === 'string' ? parseJson(call.args) : call.args;
+    for (const touch of touchesOf(usualRules(call.name) ?? [], isRecord(args) ? args : {}))
+      if (touch.does === 'run') this.#ran(touch, call);
+  }
+
+  changed({ access, result, latest }: ObservedChange): void {
+    if (!this.#isOurs(access.path)) return;
+    this.#changes += 1;
+    const before = access.kind === 'write' ? result.before : result.edited?.before;
+    if (typeof before !== 'string' || before === '') return;
+    const compared = new ComparedText(before);
+    if (
+      access.kind === 'write' &&
+      access.shown.size === Buffer.byteLength(before) &&
+      isSame(access, compared)
+    )
+      return;
+    const kind = access.kind === 'write' ? 'blind-overwrite' : 'outdated-edit';
+    const isWrong = access.kind === 'write' ? !showAll(latest, compared) : isOutdated(latest, compared);
+    if (isWrong) this.#find(kind, access.path, result.id, result.atMs);
+  }
+
+  #ran(run: RunTouch, { id, atMs, cwd }: RecordedCall): void {
+    this.#commands += 1;
+    const folder = enterDirectory(cwd ?? this.#options.cwd, run.folder);
+    // In the list form `bash -lc SCRIPT`, the script is the last word.
+    const command = run.words === undefined ? run.command : (run.words.at(-1) ?? '');
+    const paths = writesOf(command).flatMap((write) => (write.how === 'patch' ? [] : [write.path]));
+    for (const given of new Set(paths)) {
+      const path = locate(given, folder, this.#options);
+      if (path !== undefined) this.#find('shell-write', path, id, atMs);
+    }
+  }
+
+  #find(kind: AuditFinding['kind'], path: string, callId: string, atMs: number | undefined): void {
+    if (!this.#isOurs(path)) return;
+    this.#findings.push(atMs === undefined ? { kind, path, callId } : { kind, path, callId, atMs });
+  }
+
+  #isOurs(path: string): boolean {
+    const { root } = this.#options;
+    return root === undefined || isInside(root, path);
+  }
+}
+
+/** True if a write leaves the file unchanged. */
+function isSame(
+  access: Extract<ObservedChange['access'], { readonly kind: 'write' }>,
+  before: ComparedText,
+): boolean {
+  return before.rangesShown({ shown: [access.shown] }).length > 0;
+}
+
+/** True if some views together show every line of a text. */
+function showAll(latest: readonly SeenEntry[], text: ComparedText): boolean {
+  const seen = new Set<number>();
+  for (const { view } of latest)
+    for (const { from, to } of text.rangesShown(view))
+      for (let line = from; line <= to; line += 1) seen.add(line);
+  return seen.size >= text.totalLines;
+}
+
+/** True if the newest view shows text that is no longer there. Without a view nothing is outdated. */
+function isOutdated([newest]: readonly SeenEntry[], text: ComparedText): boolean {
+  const shown = newest?.view.shown ?? [];
+  return newest !== undefined && text.rangesShown(newest.view).length < shown.length;
 }

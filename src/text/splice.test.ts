@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Edit } from '../model/intent.ts';
+import { spliceBytes } from './change.ts';
 import { applyEdits, type EditFailure, type EditsApplied } from './splice.ts';
-import { spliceBytes } from './splice-bytes.ts';
 
 function done(text: string, edits: readonly Edit[]): EditsApplied {
   const result = applyEdits(text, edits);

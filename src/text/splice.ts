@@ -2,10 +2,21 @@ import type { Edit } from '../model/intent.ts';
 import { MATCH_TIERS, type MatchTier } from '../model/results.ts';
 import type { MatchPlace } from '../model/verdict.ts';
 import { type Change, changesOf, composeChanges, deletesLines } from './change.ts';
-import { clampLine, countNewlines, lineAt, neighbourEndings, type Span } from './lines.ts';
+import { type EqualRun, equalRuns } from './diff.ts';
+import { asTyped, fold, foldedOffset, sourceSpan } from './fold.ts';
+import {
+  clampLine,
+  countNewlines,
+  endingUsed,
+  type LineEnding,
+  lineAt,
+  neighbourEndings,
+  type Span,
+  toLf,
+  withEnding,
+} from './lines.ts';
 import { type FoldTier, type FoundAnchor, findAnchor } from './match.ts';
 import { type Nearest, nearest } from './nearest.ts';
-import { restyler } from './restyle.ts';
 import type { PlacedEdit, Rivals } from './tiers/block.ts';
 import { landLoosely, landOnFound } from './tiers/land.ts';
 
@@ -245,4 +256,139 @@ function lineTextAt(text: string, offset: number): string {
   if (line.length <= MAX_LINE_CHARS || offset - start < MAX_LINE_CHARS / 2)
     return clampLine(line, MAX_LINE_CHARS).text;
   return `…${clampLine(text.slice(offset, offset + MAX_LINE_CHARS * 2).split('\n', 1)[0] ?? '', MAX_LINE_CHARS).text}`;
+}
+
+/** Maximum comparisons per replacement. Beyond it, only text before and after the change keeps the file's style. */
+const MAX_COST = 200_000;
+
+/** Writes a replacement in the style of its place: `region` is replaced, `neighbour` is the ending of its line. */
+type Restyle = (region: string, neighbour: LineEnding | undefined) => string;
+
+/** A piece of the replacement: new text of the caller, or a stretch of the anchor that is kept. */
+type Part = { readonly own: string } | { readonly start: number; readonly end: number };
+
+interface Place {
+  readonly region: string;
+  readonly anchor: string;
+  readonly neighbour: LineEnding | undefined;
+  readonly tier: FoldTier;
+}
+
+/**
+ * Prepares a replacement for the places of its anchor. It gets the line endings of the region (for a region within one
+ * line: of the neighbour).
+ * If a tolerant tier found the anchor, or the region mixes endings, parts that anchor and replacement share are copied
+ * from the file. Its quotes, dashes, trailing space and endings then stay, and only the caller's changes are new.
+ */
+function restyler(anchor: string, replacement: string, tier: FoldTier): Restyle {
+  let parts: readonly Part[] | undefined;
+  return (region, neighbour) => {
+    const used = endingUsed(region);
+    if (tier === 'exact' && used !== 'mixed') return withEnding(replacement, used ?? neighbour);
+    parts ??= partsOf(toLf(anchor), toLf(replacement));
+    return (
+      assemble(parts, { region, anchor: toLf(anchor), neighbour, tier }) ?? withEnding(replacement, neighbour)
+    );
+  };
+}
+
+/** Returns undefined if anchor and region fold to different texts and therefore cannot be aligned. */
+function assemble(parts: readonly Part[], place: Place): string | undefined {
+  const tier = place.tier === 'exact' ? 'line-endings' : place.tier;
+  const anchor = fold(place.anchor, tier);
+  const region = fold(place.region, tier);
+  if (anchor.text !== region.text) return undefined;
+  const first = /\r?\n/.exec(place.region)?.[0];
+  const own = ownStyle(place, tier);
+  let ending: LineEnding | undefined = first === '\r\n' || first === '\n' ? first : place.neighbour;
+  let out = '';
+  for (const part of parts) {
+    if ('own' in part) {
+      out += withEnding(own(part.own), ending);
+      continue;
+    }
+    const start = foldedOffset(anchor, part.start);
+    const end = foldedOffset(anchor, part.end);
+    const span = start < end ? sourceSpan(region, start, end) : undefined;
+    const kept =
+      span === undefined
+        ? place.anchor.slice(part.start, part.end)
+        : place.region.slice(withReturn(place.region, span.start), span.end);
+    out += kept;
+    ending = lastEnding(kept) ?? ending;
+  }
+  return out;
+}
+
+/** If the anchor has typographic quotes where the file has typed ones, the new text gets typed ones too. */
+function ownStyle({ anchor, region }: Place, tier: FoldTier): (text: string) => string {
+  const foreign = tier === 'punctuation' && asTyped(region, anchor) === region;
+  return (text) => (foreign ? asTyped(text, anchor) : text);
+}
+
+/** Includes the `\r` that folding removed, so that a kept line ending stays whole. */
+function withReturn(region: string, start: number): number {
+  return region[start] === '\n' && region[start - 1] === '\r' ? start - 1 : start;
+}
+
+function lastEnding(text: string): LineEnding | undefined {
+  const at = text.lastIndexOf('\n');
+  if (at === -1) return undefined;
+  return text[at - 1] === '\r' ? '\r\n' : '\n';
+}
+
+function partsOf(anchor: string, replacement: string): Part[] {
+  const before = tokens(anchor);
+  const after = tokens(replacement);
+  const runs = equalRuns(before, after, MAX_COST) ?? outerRuns(before, after);
+  const beforeAt = offsets(before);
+  const afterAt = offsets(after);
+  const parts: Part[] = [];
+  let done = 0;
+  for (const run of runs) {
+    if (!isTelling(run, before, after)) continue;
+    const start = afterAt[run.after] ?? 0;
+    if (start > done) parts.push({ own: replacement.slice(done, start) });
+    parts.push({ start: beforeAt[run.before] ?? 0, end: beforeAt[run.before + run.length] ?? 0 });
+    done = afterAt[run.after + run.length] ?? 0;
+  }
+  if (done < replacement.length) parts.push({ own: replacement.slice(done) });
+  return parts;
+}
+
+function tokens(text: string): string[] {
+  return text.match(/\n|[^\S\n]+|[\p{L}\p{N}_]+|\.{3}|./gsu) ?? [];
+}
+
+/** The offset of each token, and the end of the last one. */
+function offsets(tokens: readonly string[]): number[] {
+  const at = [0];
+  let length = 0;
+  for (const token of tokens) {
+    length += token.length;
+    at.push(length);
+  }
+  return at;
+}
+
+/**
+ * True if a run of equal tokens is significant. A lone quote or bracket in the middle may match by accident. A word,
+ * a line end, or a run at the start or end of both texts does not.
+ */
+function isTelling(run: EqualRun, before: readonly string[], after: readonly string[]): boolean {
+  if (run.before === 0 && run.after === 0) return true;
+  if (run.before + run.length === before.length && run.after + run.length === after.length) return true;
+  return before.slice(run.before, run.before + run.length).some((token) => /[\p{L}\p{N}\n]/u.test(token));
+}
+
+function outerRuns(before: readonly string[], after: readonly string[]): EqualRun[] {
+  const limit = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < limit && before[head] === after[head]) head += 1;
+  let tail = 0;
+  while (tail < limit - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  return [
+    { before: 0, after: 0, length: head },
+    { before: before.length - tail, after: after.length - tail, length: tail },
+  ].filter((run) => run.length > 0);
 }

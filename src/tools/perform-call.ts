@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url';
 import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
 import { type ReadStyle, type RenderContext, type Rendered, styledText } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
-import { runAsTool } from '../gate/bypass.ts';
+import { runAsTool } from '../gate/announce.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { nothingChanged } from '../model/fault.ts';
 import type { CallTimes } from '../model/foreign-session.ts';

@@ -14,7 +14,7 @@ import {
 } from '../report/json.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { type PathNames, withShownPaths } from '../session/path-names.ts';
-import type { Escaped } from '../wire/json-text.ts';
+import type { Escaped } from '../wire/lines.ts';
 
 /** The result of a tool call: the text for the model, and the outcome for programs. */
 export type ToolAnswer =

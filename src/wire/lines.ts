@@ -123,3 +123,230 @@ export class LineFrames {
     if (rest !== undefined) this.#sink.onLine(rest);
   }
 }
+
+/** Per byte: 0 = no escape, 1 = `\u00XX`, otherwise the letter after the backslash. */
+const ESCAPES: Uint8Array = new Uint8Array(256);
+ESCAPES.fill(1, 0, 0x20);
+for (const [byte, letter] of [
+  [0x08, 'b'],
+  [0x09, 't'],
+  [0x0a, 'n'],
+  [0x0c, 'f'],
+  [0x0d, 'r'],
+  [0x22, '"'],
+  [0x5c, '\\'],
+] as const)
+  ESCAPES[byte] = letter.charCodeAt(0);
+
+const BACKSLASH = 0x5c;
+const ZERO = 0x30;
+const LETTER_T = 0x74;
+const LETTER_U = 0x75;
+const HEX_DIGITS = '0123456789abcdef';
+/** One byte becomes at most six (`\u001f`). */
+const WORST = 6;
+/**
+ * Size of a block for small texts. Room for the worst case is reserved for one block at a time, not for the whole text.
+ */
+const SMALL_BLOCK_BYTES = 256;
+const BLOCK_BYTES = 4096;
+/** Spare bytes at the end: the last word of a block is written whole, even if only a part of it is used. */
+const WORD_BYTES = 4;
+
+/** The content of a JSON string that is written directly to its destination, so that a large text exists only once. */
+export interface Escaped {
+  /** Estimated number of bytes. */
+  readonly expectedBytes: number;
+  writeTo(out: JsonText): void;
+}
+
+/**
+ * Builds JSON from UTF-8 bytes without decoding them. `bytes` appends what `JSON.stringify` would produce for the
+ * decoded text, without the quotes. The caller must ensure that the bytes are valid UTF-8.
+ */
+export class JsonText {
+  #out: Buffer;
+  #view: DataView;
+  #length = 0;
+  /** The current line number while lines are being numbered. */
+  #line = 0;
+
+  /** `expectedBytes`: estimated output size; a hint for the first allocation. */
+  constructor(expectedBytes: number) {
+    this.#out = Buffer.allocUnsafe(roomFor(expectedBytes));
+    this.#view = viewOf(this.#out);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The number of bytes that fit without growing. */
+  get capacity(): number {
+    return this.#out.length;
+  }
+
+  /** Reserves room for about this many more bytes, because growing step by step copies repeatedly. */
+  expect(bytes: number): this {
+    this.#reserve(roomFor(bytes));
+    return this;
+  }
+
+  /** Appends text that is already JSON. */
+  json(text: string): this {
+    // At most three bytes per UTF-16 unit; an exact count pays only for long texts.
+    this.#reserve(text.length <= BLOCK_BYTES ? text.length * 3 : Buffer.byteLength(text, 'utf8'));
+    this.#length += this.#out.write(text, this.#length, 'utf8');
+    return this;
+  }
+
+  /** Appends the output between two offsets again. */
+  again(from: number, to: number): this {
+    this.#reserve(to - from);
+    this.#out.copyWithin(this.#length, from, to);
+    this.#length += to - from;
+    return this;
+  }
+
+  /** Appends any JavaScript string. */
+  text(text: string): this {
+    return this.bytes(Buffer.from(text, 'utf8'));
+  }
+
+  /** Appends UTF-8 bytes, escaped. */
+  bytes(source: Uint8Array): this {
+    this.#line = 0;
+    return this.#blocks(source, WORST);
+  }
+
+  /** Appends UTF-8 bytes, each line after its number (from `firstNumber`, at least 1) and a tab. A final newline begins one more line. */
+  numberedLines(source: Uint8Array, firstNumber: number): this {
+    // A newline becomes an escape, a number and an escaped tab.
+    const worst = Math.max(WORST, String(firstNumber + source.length).length + 4);
+    this.#line = firstNumber;
+    this.#reserve(worst);
+    this.#length = putNumber(this.#out, this.#length, firstNumber);
+    return this.#blocks(source, worst);
+  }
+
+  /** The output, valid until something is appended or cleared. */
+  finish(): Buffer {
+    return this.#out.subarray(0, this.#length);
+  }
+
+  /** Removes the output from an offset on; the capacity stays. */
+  cut(from: number): void {
+    this.#length = from;
+  }
+
+  #blocks(source: Uint8Array, worst: number): this {
+    const input = viewOf(source);
+    const block = blockFor(source.length);
+    for (let from = 0; from < source.length; from += block) {
+      const to = Math.min(from + block, source.length);
+      this.#reserve((to - from) * worst + WORD_BYTES);
+      this.#block(input, from, to);
+    }
+    return this;
+  }
+
+  /**
+   * Processes four bytes at a time. The three sums set the high bit of a byte that is below 0x20, a quote or a
+   * backslash. They may also flag bytes above such a byte, never below, so the lowest flag is correct. The word is
+   * written unchanged, and bytes from the flagged one on are overwritten.
+   */
+  #block(input: DataView, from: number, to: number): void {
+    const out = this.#out;
+    const view = this.#view;
+    let line = this.#line;
+    let end = this.#length;
+    let at = from;
+    while (at + WORD_BYTES <= to) {
+      const word = input.getInt32(at, true);
+      const quotes = word ^ 0x22222222;
+      const slashes = word ^ 0x5c5c5c5c;
+      const special =
+        (((word - 0x20202020) & ~word) |
+          ((quotes - 0x01010101) & ~quotes) |
+          ((slashes - 0x01010101) & ~slashes)) &
+        0x80808080;
+      view.setInt32(end, word, true);
+      if (special === 0) {
+        at += WORD_BYTES;
+        end += WORD_BYTES;
+        continue;
+      }
+      const plain = (31 - Math.clz32(special & -special)) >> 3;
+      at += plain;
+      const byte = input.getUint8(at);
+      at += 1;
+      end = putEscape(out, end + plain, byte);
+      if (byte === NEWLINE && line !== 0) end = putNumber(out, end, ++line);
+    }
+    for (; at < to; at += 1) {
+      const byte = input.getUint8(at);
+      end = putByte(out, end, byte);
+      if (byte === NEWLINE && line !== 0) end = putNumber(out, end, ++line);
+    }
+    this.#line = line;
+    this.#length = end;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#out.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.#out.length * 2, this.#length + bytes));
+    this.#out.copy(grown, 0, 0, this.#length);
+    this.#out = grown;
+    this.#view = viewOf(grown);
+  }
+}
+
+/** Capacity for the text with some escapes, and for the worst case in the last block. */
+function roomFor(bytes: number): number {
+  return bytes + (bytes >> 3) + blockFor(bytes) * (WORST + 2);
+}
+
+function blockFor(bytes: number): number {
+  return bytes <= BLOCK_BYTES ? SMALL_BLOCK_BYTES : BLOCK_BYTES;
+}
+
+/** The `put…` functions write at an offset and return the offset after it. */
+function putByte(out: Uint8Array, at: number, byte: number): number {
+  if (ESCAPES[byte] !== 0) return putEscape(out, at, byte);
+  out[at] = byte;
+  return at + 1;
+}
+
+function putEscape(out: Uint8Array, at: number, byte: number): number {
+  const letter = ESCAPES[byte] ?? 0;
+  out[at] = BACKSLASH;
+  if (letter !== 1) {
+    out[at + 1] = letter;
+    return at + 2;
+  }
+  out[at + 1] = LETTER_U;
+  out[at + 2] = ZERO;
+  out[at + 3] = ZERO;
+  out[at + 4] = ZERO + (byte >> 4);
+  out[at + 5] = HEX_DIGITS.charCodeAt(byte & 15);
+  return at + 6;
+}
+
+/** Writes a line number and an escaped tab. */
+function putNumber(out: Uint8Array, at: number, line: number): number {
+  let digits = 1;
+  for (let bound = 10; bound <= line; bound *= 10) digits += 1;
+  let rest = line;
+  for (let place = at + digits - 1; place >= at; place -= 1) {
+    const tenth = Math.floor(rest / 10);
+    out[place] = ZERO + rest - tenth * 10;
+    rest = tenth;
+  }
+  out[at + digits] = BACKSLASH;
+  out[at + digits + 1] = LETTER_T;
+  return at + digits + 2;
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

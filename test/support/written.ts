@@ -1,7 +1,7 @@
 import { formOf, type Parts, toolMessage, toolResult, writeParts } from '../../src/mcp/protocol.ts';
 import type { ToolAnswer } from '../../src/tools/tool-answer.ts';
 import type { ToolHost } from '../../src/tools/tool-host.ts';
-import { JsonText } from '../../src/wire/json-text.ts';
+import { JsonText } from '../../src/wire/lines.ts';
 
 /** The text of a message as it would be sent. */
 export function written(parts: Parts): string {

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type ObservedRefusal, observedRefusals } from '../../records/observed.ts';
+import { type ObservedRefusal, observedRefusals } from '../../records/judged-refusals.ts';
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
 import { countOf } from '../../report/amounts.ts';

@@ -21,7 +21,7 @@ import { type Action, type Outcome, refused } from '../../model/verdict.ts';
 import { countOf } from '../../report/amounts.ts';
 import { looksBinary } from '../../text/decode.ts';
 import { countLines } from '../../text/lines.ts';
-import { runAsTool } from '../bypass.ts';
+import { runAsTool } from '../announce.ts';
 import type { Gate } from '../gate.ts';
 import { trusted } from '../look.ts';
 import { secretRefusal } from '../masking.ts';

@@ -8,6 +8,7 @@ import { walkEntries } from '../../store/store.ts';
 import { decodeText } from '../../text/decode.ts';
 import { isSecretPath, masked } from '../../text/secrets.ts';
 import { absolutePathOf, detailOf, whatOf } from '../entry-words.ts';
+import { falseAlarm, numbersOf } from '../judged-refusals.ts';
 import { describeSide, findBytes, type NetEffect, netEffects, withoutImplied } from '../net-effects.ts';
 import type { Records } from '../records.ts';
 import type { Scope } from '../scope.ts';
@@ -15,7 +16,6 @@ import { type TurnView, turnViews } from '../turns.ts';
 import { feedRow, fileRows } from './feed.ts';
 import { diffGroups } from './hunks.ts';
 import { durationWords } from './lanes.ts';
-import { falseAlarm, numbersOf } from './numbers.ts';
 import type {
   ChangeView,
   EntryView,

@@ -3,8 +3,8 @@ import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 // Registers the loader of the packages for older encodings.
 import '../disk/read.ts';
+import { spliceBytes } from './change.ts';
 import { applyEdits } from './splice.ts';
-import { spliceBytes } from './splice-bytes.ts';
 
 const utf8 = { encoding: 'utf-8' };
 

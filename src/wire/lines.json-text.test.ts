@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonText } from './json-text.ts';
+import { JsonText } from './lines.ts';
 
 const inside = (text: string) => JSON.stringify(text).slice(1, -1);
 const escaped = (text: string, hint = 0) => new JsonText(hint).bytes(Buffer.from(text)).finish().toString();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { auditTranscript } from './audit.ts';
+import { auditTranscript } from './transcripts.ts';
 
 const FILE = 'one\ntwo\nthree\n';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { putTomlEntry, removeTomlEntry, tomlEnvironment } from './config-text.ts';
 import type { EditedConfig } from './edit.ts';
-import { putTomlEntry, removeTomlEntry, tomlEnvironment } from './toml-entry.ts';
 import { scanToml } from './toml-scan.ts';
 
 const PLACE = { servers: 'mcp_servers', name: 'lookfirst' };

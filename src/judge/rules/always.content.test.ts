@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FILE, facts, policy, says } from '../../../test/support/judging.ts';
 import type { Policy } from '../../model/policy.ts';
 import type { Facts } from '../facts.ts';
-import { content } from './content.ts';
+import { content } from './always.ts';
 
 const BINARY = { ...FILE, binary: true };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { changed, entry } from '../../../test/support/entries.ts';
-import type { Entry } from '../../model/entry.ts';
-import { falseAlarm, numbersOf } from './numbers.ts';
+import { changed, entry } from '../../test/support/entries.ts';
+import type { Entry } from '../model/entry.ts';
+import { falseAlarm, numbersOf } from './judged-refusals.ts';
 
 describe('a refusal', () => {
   const seen = { fingerprint: { sha256: 'old', size: 1 }, lines: 'whole', atMs: 0 };

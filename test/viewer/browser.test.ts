@@ -209,7 +209,7 @@ describe.skipIf(program === undefined)('the page', () => {
     };
     const whyRefused = await asked(async () => {
       await click('.row.refusal');
-      await page.waitForSelector('.detail dt:has-text("What it had seen")');
+      await page.waitForSelector('.detail dt:has-text("What the session had seen")');
     });
     const sinceMyPrompt = await asked(async () => {
       await click('nav >> text=Turns');
@@ -220,7 +220,7 @@ describe.skipIf(program === undefined)('the page', () => {
       await click('nav >> text=Files');
       await click('.card:has-text("a.ts")');
       await click('.author:has-text("coder")');
-      await page.waitForSelector('.known:has-text("Had it seen it?")');
+      await page.waitForSelector('.known:has-text("Had it read the file?")');
       await click('text=Undo this change');
       await click('dialog button:has-text("Take back")');
       await expect.poll(() => t.text('src/a.ts')).toBe(text());

@@ -55,9 +55,9 @@ function Welcome(): VNode {
   return html`<div class="welcome"><h2>What happened to your files</h2>
     <ul>
       <li><i class="shape change" aria-hidden="true"></i><p><b>Who changed it?</b> Open a change, or a file: each line names the session that wrote it.</p></li>
-      <li><i class="shape read" aria-hidden="true"></i><p><b>Had it seen it?</b> Every change says what its session had read before.</p></li>
+      <li><i class="shape read" aria-hidden="true"></i><p><b>Had the agent read it?</b> Every change says what its session had read before.</p></li>
       <li><i class="shape refusal" aria-hidden="true"></i><p><b>Why was it refused?</b> A refusal says what the session had seen and what had changed since.</p></li>
-      <li><i class="shape undo" aria-hidden="true"></i><p><b>Take it back</b>: a change, one file, single lines, or everything since a prompt.</p></li>
+      <li><i class="shape undo" aria-hidden="true"></i><p><b>Undo</b>: a change, one file, single lines, or everything since a prompt.</p></li>
     </ul></div>`;
 }
 
@@ -93,14 +93,14 @@ function Change({ view }: { readonly view: ChangeView }): VNode {
   return html`<${Head} row=${row}>${canUndo ? html`<button type="button" class="primary" onClick=${() => undo(`Take back this change of ${row.session}?`, {})}>${row.undo === true ? 'Redo' : 'Undo this change'}</button>` : null}<//>
     ${start.value?.readOnly === undefined ? null : html`<p class="hint">Read-only: ${safe(start.value.readOnly)}.</p>`}
     ${standing === 'stands' ? null : html`<div class="banner"><p>${STANDING[standing]}</p>${view.undoneBy.map((each) => html`<${RowLink} row=${each} />`)}</div>`}
-    ${view.undoes === undefined ? null : html`<div class="banner"><p>It took back:</p><${RowLink} row=${view.undoes} /></div>`}
-    ${view.command === undefined ? null : html`<p>A command made it: <code class="command">${safe(view.command)}</code></p>`}
+    ${view.undoes === undefined ? null : html`<div class="banner"><p>This change undid:</p><${RowLink} row=${view.undoes} /></div>`}
+    ${view.command === undefined ? null : html`<p>Made by the command <code class="command">${safe(view.command)}</code></p>`}
     ${view.notices.map((notice) => html`<p class="remark">${notice}</p>`)}
     ${files.map(
       (
         file,
       ) => html`<section class="file"><h3><a href=${pageAddress({ kind: 'file', root: file.root, path: file.path })}><${Path} path=${file.path} /></a> <${Counts} file=${file} />${canUndo && files.length > 1 ? html`<button type="button" class="small" onClick=${() => undo(`Take back what this change did to ${file.path}?`, { root: file.root, path: file.path })}>Undo this file</button>` : null}</h3>
-      <p class=${`known ${file.known.state}`}><span class="eye" aria-hidden="true"></span><b>Had it seen it?</b> ${KNOWN[file.known.state]} ${sentence(file.known.words)}</p>
+      <p class=${`known ${file.known.state}`}><span class="eye" aria-hidden="true"></span><b>Had it read the file?</b> ${KNOWN[file.known.state]} ${sentence(file.known.words)}</p>
       <${Diff} file=${file} onPart=${canUndo && file.parts ? (hunk: number) => undo('Take back these lines?', { root: file.root, path: file.path, hunk }) : undefined} /></section>`,
     )}
     ${view.more === 0 ? null : html`<p class="hint">${view.more} more files are not shown.</p>`}`;
@@ -122,7 +122,7 @@ function sentence(words: string): string {
 const VERDICTS: Readonly<Record<RefusalView['verdict'], string>> = {
   right: 'Refusing was right.',
   'false alarm': 'This was a false alarm.',
-  'cannot tell': 'Whether refusing was right cannot be told.',
+  'cannot tell': 'It is not known whether refusing was right.',
 };
 
 function Refusal({ view }: { readonly view: RefusalView }): VNode {
@@ -133,12 +133,12 @@ function Refusal({ view }: { readonly view: RefusalView }): VNode {
     <p class="lead">${view.why}${view.reason === undefined ? '' : ` (${safe(view.reason)})`}</p>
     <p class=${`verdict ${view.verdict.replace(' ', '-')}`}><b>${VERDICTS[view.verdict]}</b> ${safe(view.because)}</p>
     <dl>
-      <dt>What it had seen</dt><dd>${view.seen}</dd>
+      <dt>What the session had seen</dt><dd>${view.seen}</dd>
       ${view.writers.length === 0 ? null : html`<dt>Changed since by</dt><dd>${view.writers.map((each) => html`<${RowLink} row=${each} />`)}</dd>`}
-      <dt>It was told to</dt><dd>${view.next}</dd>
-      <dt>Then</dt><dd>${view.after === undefined ? 'It has not tried again.' : html`${sentence(view.after.words)} <${RowLink} row=${view.after.row} />`}</dd>
+      <dt>Next step given</dt><dd>${view.next}</dd>
+      <dt>Then</dt><dd>${view.after === undefined ? 'The session has not tried again.' : html`${sentence(view.after.words)} <${RowLink} row=${view.after.row} />`}</dd>
     </dl>
-    ${view.since === undefined ? null : html`<section class="file"><h3>What changed since it saw the file <${Counts} file=${view.since} /></h3><${Diff} file=${view.since} /></section>`}
+    ${view.since === undefined ? null : html`<section class="file"><h3>What changed since the session saw the file <${Counts} file=${view.since} /></h3><${Diff} file=${view.since} /></section>`}
     ${row.path === undefined || row.path.startsWith('/') || row.path.startsWith('..') || row.path === '' ? null : html`<p><a href=${pageAddress({ kind: 'file', root: view.since?.root ?? root, path: row.path })}>Who has seen which lines of this file</a></p>`}`;
 }
 
@@ -156,8 +156,8 @@ function Turn({ view }: { readonly view: TurnDetail }): VNode {
   return html`<header class="head"><div><h2 class="prompt">${safe(row.words)}</h2><p class="meta"><${Who} id=${row.session} /> <${Time} ms=${row.atMs} /> · <button type="button" class="link" onClick=${() => {
     tab.value = 'activity';
     void narrow({ turn: row.turn });
-  }}>everything it did</button></p></div>
-    <div class="actions">${canUndo ? html`<button type="button" class="primary" onClick=${() => rewind({}, `Return to before "${row.words}"?`)}>Rewind to before this</button><button type="button" onClick=${() => rewind({ everyone: true }, `Return to before "${row.words}", for every session?`)}>For everyone</button>` : null}</div></header>
+  }}>everything in this turn</button></p></div>
+    <div class="actions">${canUndo ? html`<button type="button" class="primary" onClick=${() => rewind({}, `Return to before "${row.words}"?`)}>Rewind to before this</button><button type="button" onClick=${() => rewind({ everyone: true }, `Return to before "${row.words}", for every session?`)}>For all sessions</button>` : null}</div></header>
     <p class="lead">${files.length === 0 ? 'This turn changed no file.' : `What this turn changed: ${files.length} ${files.length === 1 ? 'file' : 'files'}${row.stands ? '' : ' (taken back since)'}.`}</p>
     ${files.map((file: FileDiff) => html`<section class="file"><h3><a href=${pageAddress({ kind: 'file', root: file.root, path: file.path })}><${Path} path=${file.path} /></a> <${Counts} file=${file} /></h3><${Diff} file=${file} /></section>`)}
     ${view.more === 0 ? null : html`<p class="hint">${view.more} more files are not shown.</p>`}`;
@@ -178,7 +178,7 @@ function FilePage({ view }: { readonly view: FilePicture }): VNode {
   const total = Math.max(1, view.totalLines);
   return html`<header class="head"><div><h2><${Path} path=${view.path} /></h2><p class="meta">${view.totalLines} lines${view.note === undefined ? '' : ` · ${safe(view.note)}`}</p></div></header>
     <ul class="strip-words">${view.strips.map((strip) => html`<li style=${tint(strip.session)}><${Who} id=${strip.session} /> ${strip.words}</li>`)}</ul>
-    ${view.strips.length === 0 ? null : html`<p class="legend" aria-hidden="true"><span><i class="cell seen"></i>knows it as it is</span><span><i class="cell stale"></i>changed since it read it</span><span><i class="cell wrote"></i>wrote it</span><span><i class="cell"></i>never shown</span></p>`}
+    ${view.strips.length === 0 ? null : html`<p class="legend" aria-hidden="true"><span><i class="cell seen"></i>has seen it</span><span><i class="cell stale"></i>changed since it was read</span><span><i class="cell wrote"></i>wrote it</span><span><i class="cell"></i>never shown</span></p>`}
     ${
       view.lines.length === 0
         ? null
@@ -187,7 +187,7 @@ function FilePage({ view }: { readonly view: FilePicture }): VNode {
       <${Windowed} label="Text of the file" class="source" count=${view.lines.length} rowHeight=${LINE} at=${at} row=${(i: number) => html`<${SourceLine} key=${i} view=${view} index=${i} />`} />
     </div>`
     }
-    ${view.history.length === 0 ? null : html`<section class="history"><h3>What happened to it</h3><ol>${view.history.map((row) => html`<li><${RowLink} row=${row} /></li>`)}</ol></section>`}`;
+    ${view.history.length === 0 ? null : html`<section class="history"><h3>What happened to this file</h3><ol>${view.history.map((row) => html`<li><${RowLink} row=${row} /></li>`)}</ol></section>`}`;
 }
 
 /** The first line of the newest change that is still in the text. */
@@ -279,7 +279,7 @@ export function NumbersPane(): VNode {
           }}>${code}</button></th><td><i style=${{ width: `${(times / (numbers.byCode[0]?.[1] ?? 1)) * 100}%` }}></i></td><td class="n">${times}</td></tr>`,
       )}</tbody></table></section>
     <section><h2>By day</h2>${numbers.byDay.length === 0 ? html`<p class="hint">None.</p>` : html`<table class="bars"><tbody>${numbers.byDay.slice(-MAX_DAYS).map(([day, times]) => html`<tr><th scope="row">${day}</th><td><i style=${{ width: `${(times / Math.max(...numbers.byDay.map((each) => each[1]))) * 100}%` }}></i></td><td class="n">${times}</td></tr>`)}</tbody></table>`}</section>
-    <section><h2>False alarms</h2><p class="big">${numbers.falseAlarms.length}<small> of ${numbers.refusals}</small></p><p class="meta">The bytes had not changed, or the session read the file and then wrote the very same.</p><ol class="plain">${numbers.falseAlarms.slice(0, 20).map((row) => html`<li><${RowLink} row=${row} /></li>`)}</ol></section>
+    <section><h2>False alarms</h2><p class="big">${numbers.falseAlarms.length}<small> of ${numbers.refusals}</small></p><p class="meta">The bytes had not changed, or the session read the file and then wrote the same content.</p><ol class="plain">${numbers.falseAlarms.slice(0, 20).map((row) => html`<li><${RowLink} row=${row} /></li>`)}</ol></section>
     <section><h2>Saved by diffs</h2><p class="big">${byteSize(saved)}</p><p class="meta">about ${Math.round(saved / BYTES_PER_TOKEN).toLocaleString()} tokens: ${numbers.saved.times} times a session was shown what had changed (${byteSize(numbers.saved.diffBytes)}) and did not have to read the file again (${byteSize(numbers.saved.rereadBytes)}).</p></section>
     <section><h2>State</h2><p class="big">${byteSize(state.storeBytes + state.images.bytes)}</p><p class="meta">${state.entries.toLocaleString()} entries (${byteSize(state.storeBytes)}) and ${state.images.count.toLocaleString()} kept files (${byteSize(state.images.bytes)})</p></section>
     <section><h2>Journal</h2><${ChainWords} /><button type="button" disabled=${chain.value === 'checking'} onClick=${() => void verify()}>Verify the chain</button></section>

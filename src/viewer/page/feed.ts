@@ -40,7 +40,7 @@ export function Feed(): VNode {
   const now = selected.value;
   const at = now?.kind === 'entry' ? all.findIndex(({ seq }) => seq === now.seq) : -1;
   return html`<${Filters} />
-    ${all.length === 0 && !isSearching.value ? html`<p class="hint">${isFiltered.value ? 'Nothing fits this filter.' : 'Nothing is recorded here yet. It appears as soon as a session reads or changes a file.'}</p>` : null}
+    ${all.length === 0 && !isSearching.value ? html`<p class="hint">${isFiltered.value ? 'No entry matches this filter.' : 'Nothing is recorded here yet. It appears as soon as a session reads or changes a file.'}</p>` : null}
     <${Windowed} label="Entries, newest first" class="feed" count=${all.length} rowHeight=${ROW} at=${at < 0 ? undefined : at} onEnd=${() => void loadOlder()}
       row=${(i: number) => html`<${Row} key=${all[i]?.seq} row=${all[i]} place=${i} total=${all.length} />`} />
     ${isSearching.value ? html`<p class="hint" role="status">searching older entries…</p>` : null}

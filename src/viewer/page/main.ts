@@ -65,7 +65,7 @@ function badge(name: Tab): VNode | null {
 function Problem(): VNode {
   return html`<main class="problem"><h1><img src="/icon.svg" alt="" width="32" height="32" />Lookfirst</h1>${
     problemText.value === 'no-token'
-      ? html`<p>This page needs the address that <code>lookfirst view</code> printed: it carries the token that opens it.</p>`
+      ? html`<p>Open this page with the address that <code>lookfirst view</code> printed. It contains the token that the page needs.</p>`
       : html`<p>${safe(problemText.value ?? '')}</p>`
   }</main>`;
 }

@@ -71,7 +71,7 @@ export function UndoDialog(): VNode | null {
 
 function Preview({ now }: { readonly now: OpenUndo }): VNode {
   const { preview } = now;
-  if (preview === undefined) return html`<p class="hint" role="status">looking at what it would do…</p>`;
+  if (preview === undefined) return html`<p class="hint" role="status">preparing the preview…</p>`;
   if (!preview.ok)
     return html`<p class="conflict"><b>Not taken back: <span class="code">${preview.code}</span></b> ${preview.path === '' ? null : html`<${Path} path=${preview.path} />`} ${safe(preview.reason)}.</p>
       ${preview.diffs.length === 0 ? null : html`<h3>What changed since</h3>`}${preview.diffs.map((file) => html`<${Diff} file=${file} />`)}`;

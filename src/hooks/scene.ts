@@ -184,7 +184,7 @@ export async function unjudged({ session }: Scene, event: ToolCall, path?: strin
   const what = path === undefined ? `this ${tool}` : `this ${tool} of ${path}`;
   return {
     verdict: 'pass',
-    context: `Lookfirst: ${what} passed without being judged, so it licenses nothing and may not be undoable. Ask the user to run \`lookfirst doctor\`.`,
+    context: `Lookfirst: ${what} passed without being judged, so it does not count as read and may not be undoable. Ask the user to run \`lookfirst doctor\`.`,
   };
 }
 

@@ -157,7 +157,7 @@ describe('undo and redo', () => {
     const twice = history(...edits, undo('c2', '3', '2'), undo('c1', '2', '1'));
     expect(planUndo(twice, { root: ROOT, kind: 'last' }).ok).toBe(false);
     expect(planUndo(twice, { root: ROOT, kind: 'change', change: 'c1' })).toMatchObject({
-      refusal: { detail: { reason: 'change c1 was already taken back by c4' } },
+      refusal: { detail: { reason: 'change c1 was already undone by c4' } },
     });
   });
 

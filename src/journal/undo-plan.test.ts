@@ -170,7 +170,7 @@ describe('a target selects', () => {
     [
       'a file that a change did not touch',
       { kind: 'change', change: 'c1', key: key('b') },
-      /nothing to take back/,
+      /nothing there that could be undone/,
     ],
     ['a session that did nothing', { kind: 'last', session: 'u' }, /no change left/],
     ['a time after everything', { kind: 'all', sinceMs: 99 }, /no change left/],

@@ -63,7 +63,7 @@ function noteWords({ merged, leftOut, droppedBits, scratch }: RunResult): string
     ['Merged with changes that another program made meanwhile', merged],
     ['Not committed, because they are not files (FIFOs, sockets)', leftOut],
     ['Committed without their setuid or setgid bit', droppedBits],
-    ['Used directly; changes there are neither journalled nor undone', scratch],
+    ['Outside the layer, so changes there are not recorded and cannot be undone', scratch],
   ];
   return notes
     .filter(([, paths]) => paths.length > 0)

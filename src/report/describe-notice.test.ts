@@ -19,7 +19,7 @@ describe('describeNotice', () => {
       { kind: 'match-tier', tier: 'trailing-space' },
       'The text was found after ignoring spaces at the ends of lines.',
     ],
-    [{ kind: 'quotes-straightened', count: 1 }, '1 typographic quote in code became straight.'],
+    [{ kind: 'quotes-straightened', count: 1 }, '1 typographic quote in code were replaced by straight ones.'],
     [
       { kind: 'hard-links-broken', count: 2 },
       'The file has 2 other names (hard links), which keep the old bytes.',
@@ -37,11 +37,11 @@ describe('describeNotice', () => {
     ],
     [
       { kind: 'changed-seen-files', paths: ['a', 'b'], cut: 3 },
-      'changed 5 files you had read: a, b and 3 more.',
+      '5 files that you had read changed: a, b and 3 more.',
     ],
     [
       { kind: 'bypassed', glob: 'gen/**' },
-      "The operator's bypass for gen/** allowed this, and the journal says so.",
+      "The operator's bypass for gen/** allowed this; the journal records it.",
     ],
     [{ kind: 'not-recorded' }, 'The journal could not be written, so this change cannot be undone.'],
     [

@@ -37,7 +37,7 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
     case 'match-tier':
       return TIERS[notice.tier];
     case 'quotes-straightened':
-      return `${countOf(notice.count, 'typographic quote')} in code became straight.`;
+      return `${countOf(notice.count, 'typographic quote')} in code were replaced by straight ones.`;
     case 'hard-links-broken':
       return `The file has ${countOf(notice.count, 'other name')} (hard links), which keep the old bytes.`;
     case 'mode-bits-dropped':
@@ -57,7 +57,7 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
     case 'changed-seen-files':
       return changedSeenFiles(notice.paths, notice.cut);
     case 'bypassed':
-      return `The operator's bypass for ${phrase(notice.glob)} allowed this, and the journal says so.`;
+      return `The operator's bypass for ${phrase(notice.glob)} allowed this; the journal records it.`;
     case 'not-recorded':
       return 'The journal could not be written, so this change cannot be undone.';
     case 'not-noted':
@@ -68,7 +68,7 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
       return 'The file was back at an earlier state that this session had seen; this change was made to that state.';
     case 'lost-change':
       return [
-        `The command dropped a change to ${pathText(notice.path)} that another writer made after it was read (change ${phrase(notice.change)}; the user can take it back with lookfirst undo ${phrase(notice.change)}). What was dropped:`,
+        `The command dropped a change to ${pathText(notice.path)} that another writer made after it was read. The user can undo the command with lookfirst undo ${phrase(notice.change)}. What was dropped:`,
         quotation(notice.diff),
       ].join('\n');
     case 'claimed':
@@ -135,8 +135,8 @@ const TIERS: Readonly<Record<MatchTier, string>> = {
   'line-endings': 'The text was found after ignoring differences in line endings.',
   'trailing-space': 'The text was found after ignoring spaces at the ends of lines.',
   punctuation: 'The text was found after ignoring the style of quotes and dashes.',
-  'line-numbers': 'The line numbers of a read were taken off the text; leave them out.',
-  indentation: 'The text was found with another indentation; the new text was indented as the file is.',
+  'line-numbers': 'The line numbers of a read were removed from the text; leave them out.',
+  indentation: 'The text was found with another indentation; the new text was indented like the file.',
   'blank-lines':
     'The text was found with one blank line more or less; the blank lines of the file were kept.',
   'inner-spacing': 'The text was found with other spaces inside its lines; those of the file were kept.',
@@ -165,5 +165,5 @@ function changedSeenFiles(paths: readonly string[], cut: number): string {
   const more = paths.length - shown.length + cut;
   const names = shown.map(pathText).join(', ');
   const total = countOf(paths.length + cut, 'file');
-  return `changed ${total} you had read: ${names}${more > 0 ? ` and ${more} more` : ''}.`;
+  return `${total} that you had read changed: ${names}${more > 0 ? ` and ${more} more` : ''}.`;
 }

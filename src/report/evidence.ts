@@ -23,7 +23,7 @@ export function quoted(detail: RefusalDetail): string[] {
     parts.push(`The command printed:\n${quotation(detail.output)}`);
   if (detail.nearest !== undefined) {
     const differs = detail.difference === undefined ? '' : ` (${phrase(detail.difference)})`;
-    parts.push(`The nearest text there is${differs}:\n${quotation(detail.nearest)}`);
+    parts.push(`The most similar text in it${differs}:\n${quotation(detail.nearest)}`);
   }
   if (detail.places !== undefined && detail.places.length > 0) {
     const shown = detail.places.slice(0, MAX_PLACES);
@@ -73,8 +73,8 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
     detail.reason === 'missing' ? ['There is no file at that path any more.'] : seen(when),
   REDACTED_READ: ({ detail }) => [
     detail.reason === undefined
-      ? 'Writing the whole file would replace the real text by the blanks; reading again blanks it again.'
-      : `${sentence(detail.reason)} Reading again blanks it again.`,
+      ? 'Writing the whole file would replace the real values with masks; reading again masks them again.'
+      : `${sentence(detail.reason)} Reading again masks it again.`,
   ],
   PLACEHOLDER_CONTENT: ({ detail }) =>
     detail.reason === undefined ? [] : [`It contains ${phrase(detail.reason)}.`],
@@ -107,7 +107,7 @@ export function whatDiffers({ seen: then, now }: RefusalDetail): string | undefi
 function heldBack(detail: RefusalDetail): string[] {
   const differs = whatDiffers(detail);
   if (differs === undefined) return [];
-  return [sentence(differs), 'Repeating the same call proceeds, and what changed outside is lost.'];
+  return [sentence(differs), 'If you repeat the same call, it proceeds, and the outside change is lost.'];
 }
 
 /** Formats a time as RFC 3339 in UTC, with seconds. */
@@ -120,11 +120,11 @@ function notRead({ detail, next }: Refusal, when: string): string {
     case 'evicted':
       return `It was seen ${when}, but so many files were seen since that this one was dropped.`;
     case 'compacted':
-      return `It was seen ${when}, before the conversation was summarised, and is no longer in view.`;
+      return `It was seen ${when}, before the conversation was summarised, so it no longer counts.`;
     case 'rewound':
       return `It was seen ${when}, in a part of the conversation that was taken back.`;
     case 'forgotten':
-      return 'What was seen of it was dropped, on request or because the file had changed meanwhile.';
+      return 'The record of what was seen was dropped, on request or because the file had changed meanwhile.';
     case 'recreated':
       return `This session deleted it ${when}; another program created the file that is there now.`;
     case 'unverified':
@@ -142,7 +142,7 @@ function partlyRead(detail: RefusalDetail, when: string | undefined): string[] {
   if (missing !== undefined && missing.length > 0) {
     const lines = lineWords(missing);
     parts.push(`Not read: ${lines}${totalLines === undefined ? '' : ` of ${totalLines}`}.`);
-  } else if (detail.reason === undefined) parts.push('Its views so far do not add up to the whole file.');
+  } else if (detail.reason === undefined) parts.push('The reads so far do not cover the whole file.');
   if (detail.reason === 'clamped') parts.push('Very long lines are cut, and reading again cuts them again.');
   return [...parts, ...seen(when)];
 }
@@ -175,6 +175,6 @@ const MAX_KEPT = 3;
  */
 export function keptWords(kept: readonly string[]): string {
   const shown = kept.slice(0, MAX_KEPT).map(pathText).join(', ');
-  const more = kept.length > MAX_KEPT ? ` and ${kept.length - MAX_KEPT} more places beside it` : '';
-  return `Another program wrote at the same moment; the bytes that are no longer in place are kept at ${shown}${more}.`;
+  const more = kept.length > MAX_KEPT ? ` and in ${kept.length - MAX_KEPT} more files there` : '';
+  return `Another program wrote the file at the same moment; its displaced bytes are kept at ${shown}${more}.`;
 }

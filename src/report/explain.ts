@@ -39,28 +39,28 @@ const ADVICE: Readonly<Partial<Record<RefusalCode, Advise>>> = {
           out: `change single places with ${tools.edit}`,
         }
       : {
-          why: 'a read of lines already shown adds nothing; every missing line must be shown once while the file stays the same',
+          why: 'reading the same lines again adds nothing; every missing line must be shown while the file stays the same',
           out: `read exactly the missing lines, or change single places with ${tools.edit}`,
         },
   REDACTED_READ: (_, tools) => ({
-    why: 'every read blanks out the same parts, so it is never seen whole',
+    why: 'every read masks the same values, so it is never seen whole',
     out: `change single places with ${tools.edit}`,
   }),
   READ_EXPIRED: (_, tools) => ({
-    why: 'the time allowed between a read and the change keeps running out',
+    why: 'too much time passes between the read and the change',
     out: `${tools.read} it and make the change directly afterwards`,
   }),
   STALE: (refusal, tools) =>
     refusal.detail?.reason === 'repeated'
       ? {
-          why: 'the very same content was sent again, which was written before the change was shown',
+          why: 'the same content was sent again, although it was written before the change was shown',
           out: withRevision('send content that keeps the change', tools),
         }
       : {
-          why: 'something else (a formatter, a sync, another session) keeps changing the file',
+          why: 'another program (a formatter, a sync, another session) keeps changing the file',
           out:
             refusal.action === 'overwrite'
-              ? `change single places with ${tools.edit}, which may follow changes elsewhere in the file`
+              ? `change single places with ${tools.edit}, which tolerates changes elsewhere in the file`
               : `${tools.read} it and make the change directly afterwards`,
         },
   REVISION_MISMATCH: (_, tools) => ({
@@ -141,7 +141,7 @@ function batch({ detail }: Refusal): string[] {
   if (refusals.length === 0) return [];
   const lines = refusals.slice(0, MAX_BATCH).map((refusal) => `- ${firstSentence(refusal)}`);
   const more = refusals.length - lines.length;
-  return ['Nothing was changed. Refused were:', ...lines, ...(more > 0 ? [`- and ${more} more`] : [])];
+  return ['Nothing was changed. Refused:', ...lines, ...(more > 0 ? [`- and ${more} more`] : [])];
 }
 
 /** ISO 8601 with milliseconds, in UTC. Seed B, which the preset `file-time` copies, used local times. */
@@ -171,5 +171,5 @@ const OTHERWISE: Advise = () => ({
 
 function withRevision(out: string, tools: ToolNames): string {
   const { revision } = tools.arguments;
-  return revision === undefined ? out : `${out}, or prove what you build on with ${revision}`;
+  return revision === undefined ? out : `${out}, or name the version you build on with ${revision}`;
 }

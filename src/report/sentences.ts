@@ -75,7 +75,7 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
     detail?.reason === 'clamped' ? 'some of its lines were shown cut' : 'only part of it was read',
   READ_EXPIRED: () => 'it was read too long ago',
   STALE: ({ detail, next }) => {
-    if (detail?.reason === 'repeated') return 'this content was written before its change was seen';
+    if (detail?.reason === 'repeated') return 'the same content was refused before, because the file had changed';
     if (detail?.reason !== undefined) return phrase(detail.reason);
     return next === 'list' ? 'its entries changed since it was listed' : 'it changed since it was read';
   },
@@ -95,7 +95,7 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
     hasLineNumbers(detail)
       ? 'its new lines begin with the line numbers of a read'
       : 'the new text contains a placeholder instead of the real lines',
-  REDACTED_READ: () => 'parts of it were blanked out when it was read',
+  REDACTED_READ: () => 'some of its values were masked when it was read',
   UNVERIFIABLE: ({ detail }) =>
     `it could not be checked${detail?.errno === undefined ? '' : ` (${phrase(detail.errno)})`}`,
   BUSY: ({ detail }) =>
@@ -172,7 +172,7 @@ function undoStep(refusal: Refusal, tools: ToolNames): string | undefined {
   const { code, next, detail } = refusal;
   if (detail?.undo !== undefined && tools.undo !== undefined) {
     const call = `${tools.undo} ${jsonText(detail.undo)}`;
-    if (code !== 'STALE') return `Next: ${call} takes that one back.`;
+    if (code !== 'STALE') return `Next: ${call} undoes the last change of this session.`;
     return detail.undo.merge === true
       ? `Next: ${call} keeps later changes in other lines.`
       : `Next: ${call} first, then repeat the call.`;
@@ -221,7 +221,7 @@ function readRange(refusal: Refusal, tools: ToolNames): string {
 
 function rest({ detail }: Refusal): string {
   const more = (detail?.missing?.length ?? 0) > 1;
-  return more ? 'then the other lines named, then repeat the change.' : 'then repeat the change.';
+  return more ? 'then the other missing lines, then repeat the change.' : 'then repeat the change.';
 }
 
 function readAgain(refusal: Refusal, tools: ToolNames): string {
@@ -260,7 +260,7 @@ function list(refusal: Refusal, tools: ToolNames): string {
   if (refusal.code === 'NOT_A_FILE') return `Next: ${callOf(tools, 'list', path)} shows what is in it.`;
   const { depth } = tools.arguments;
   const call = callOf(tools, 'list', depth === undefined ? path : { ...path, [depth]: ALL_LEVELS });
-  return `Next: ${call} until all of it is shown, folders below included, then repeat the call.`;
+  return `Next: ${call} until everything in it is shown, subfolders included, then repeat the call.`;
 }
 
 /** The next step for a path that does not exist: what exists instead, or where the file may be. */
@@ -302,7 +302,7 @@ function otherPath(refusal: Refusal, tools: ToolNames): string {
       ? 'Next: name a folder that exists, or let the call create it.'
       : `Next: ${callOf(tools, 'mkdir', folder)}, then repeat the call.`;
   }
-  return 'Next: use another path; there is no way to do this to this one.';
+  return 'Next: use another path; this one cannot be used for that.';
 }
 
 function otherTool({ code }: Refusal, tools: ToolNames): string {

@@ -122,11 +122,11 @@ function standing(file: FileStatus, context: RenderContext): string {
   }
 }
 
-const BUT = { cut: ', very long lines only in part', redacted: ', some of it blanked out' } as const;
+const BUT = { cut: ', very long lines only in part', redacted: ', some values masked' } as const;
 
 function seen(file: FileStatus, context: RenderContext): string {
   const when = file.seenAtMs === undefined ? '' : ` ${relativeTime(file.seenAtMs, context.nowMs)}`;
-  if (file.seen === 'nothing') return 'known, but no longer in view';
+  if (file.seen === 'nothing') return 'seen before, but no longer in the context';
   if (file.seen === 'whole') return `seen whole${when}`;
   if (file.but === 'described') return `described, not shown${when}`;
   const total = file.totalLines === undefined ? '' : ` of ${file.totalLines}`;

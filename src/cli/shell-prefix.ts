@@ -30,7 +30,7 @@ export function shellPrefixScript(self: readonly string[], home?: string): strin
   const program = self.map(quoted).join(' ');
   const checks = self.map((path) => `[ -e ${quoted(path)} ]`).join(' && ');
   return `#!/bin/sh
-# Written by Lookfirst. Runs the lines of Claude Code's Bash tool on a layer, so that undo takes them back.
+# Written by Lookfirst. Runs the lines of Claude Code's Bash tool on a layer, so that their changes can be undone.
 case \${1-} in
   *'pwd -P >| '*) ;;
   *) exec "\${SHELL:-/bin/sh}" -c "\${1-}" ;;

@@ -71,7 +71,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   form: setting(
     oneOf('keep', 'exact'),
-    'a whole write over a file with a BOM, UTF-16 or CRLF: keep that form, or exact',
+    'a whole write over a file with a BOM, UTF-16 or CRLF: keep that form, or write the text exactly as given (exact)',
   ),
   secrets: setting(
     oneOf('mask', 'refuse', 'show'),

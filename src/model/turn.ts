@@ -39,7 +39,7 @@ export function isTurnId(value: unknown): value is string {
  */
 export function checkedTurn({ turn, label, prompt, promptNumber }: TurnMark): TurnMark {
   if (!isTurnId(turn))
-    throw new Fault('MISUSE', `a turn is named by 1 to ${MAX_SESSION_ID_CHARS} printable characters`);
+    throw new Fault('MISUSE', `a turn id must have 1 to ${MAX_SESSION_ID_CHARS} printable characters`);
   return {
     turn,
     ...(label === undefined ? {} : { label: firstWords(label) }),

@@ -20,7 +20,7 @@ export async function canRunCommands(
 ): Promise<{ readonly ok: boolean; readonly message: string }> {
   const homes = [placesOf(around, flags).home, instead];
   const probe = await probeAt(homes, { env: around.env, attributes: loadNative() });
-  if (probe.ok) return { ok: true, message: 'commands run in a sandbox, and undo takes them back' };
+  if (probe.ok) return { ok: true, message: 'commands run in a sandbox, and their changes can be undone' };
   return { ok: false, message: `no command can be run: ${probe.missing}; ${probe.cure}` };
 }
 

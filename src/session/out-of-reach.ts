@@ -13,7 +13,7 @@ export function keepStateOutOfReach(roots: readonly string[], given: string): vo
   if (inside !== undefined)
     throw new Fault(
       'CONFIG_INVALID',
-      `the folder ${inside} lies in the state folder ${target}: choose another of the two`,
+      `the folder ${inside} lies in the state folder ${target}: move one of them`,
       { path: given, reason: 'in-state' },
     );
   if (links.length > 0 && roots.some((root) => isWithin(target, root)))

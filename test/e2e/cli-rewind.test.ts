@@ -85,6 +85,6 @@ describe('lookfirst rewind', () => {
     expect((await lookfirst(t, ['rewind', 'p2', '--session', 'other'])).code).toBe(0);
     expect([existsSync(join(t.root, 'c.txt')), t.text('b.txt')]).toEqual([false, 'b\n']);
     const again = await lookfirst(t, ['rewind', 'p2', '--session', 'other']);
-    expect(again).toMatchObject({ code: 0, stderr: 'there is nothing to take back since that turn began\n' });
+    expect(again).toMatchObject({ code: 0, stderr: 'nothing was changed since that turn began\n' });
   });
 });

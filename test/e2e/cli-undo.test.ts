@@ -136,7 +136,7 @@ describe('lookfirst undo', () => {
       'an undo without further changes',
       ['undo', '--session', 'agent-8'],
       2,
-      'there is no change here to take back [NOT_FOUND]',
+      'there is no change here to undo [NOT_FOUND]',
     ],
     ['a folder', ['undo', '--path', 'new'], 64, 'new is a folder'],
     ['an unknown flag', ['undo', '--mrge'], 64, 'Did you mean --merge?'],

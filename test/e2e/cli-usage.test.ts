@@ -84,8 +84,8 @@ describe('an invalid command line', () => {
     [['log', '--since', '1h', '--until', '2h'], 'error: --since is later than --until'],
     [['log', '--verify', '--follow'], 'error: --verify cannot be combined with --follow'],
     [['run'], 'error: COMMAND is missing: put -- and the command at the end'],
-    [['gc', '--older-than', '0d'], '0 is no limit: it would keep everything'],
-    [['gc', '--quota', '0'], '0 is no limit: it would keep everything'],
+    [['gc', '--older-than', '0d'], '0 means no limit, so everything would be kept'],
+    [['gc', '--quota', '0'], '0 means no limit, so everything would be kept'],
     [['init'], 'error: CLIENT is missing'],
     [
       ['init', 'claude'],

@@ -217,7 +217,7 @@ describe('an entry of ours', () => {
     const file = put(join(project, name), text);
     const scope = 'project';
     expect(run('init', client, { scope })).toMatchObject([
-      { ok: false, file, reason: expect.stringContaining('arguments of the user') },
+      { ok: false, file, reason: expect.stringContaining('arguments that the user added') },
     ]);
     expect(readFileSync(file, 'utf8')).toBe(text);
     run('remove', client, { scope });

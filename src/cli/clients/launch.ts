@@ -129,7 +129,7 @@ export function whyLeftAlone(
   if (/\b(?:url|httpUrl)\b/.test(entryText))
     return `its "${name}" connects to an address; remove it first with lookfirst remove`;
   if (words !== undefined && servedFolder(words) === undefined)
-    return `its "${name}" has arguments of the user; change them there, or remove it first with lookfirst remove`;
+    return `its "${name}" has arguments that the user added; change them there, or remove it first with lookfirst remove`;
   return undefined;
 }
 

@@ -208,7 +208,7 @@ export const SCENES: readonly DemoScene[] = [
       const codes: (string | undefined)[] = [];
       for (const path of attempts) codes.push((await act('read_file', { path })).code);
       codes.push((await act('write_file', { path: 'shortcut/new.txt', content: 'x' })).code);
-      tell('file', `outside: ${stage.outsideText('secret.txt').trim()}, and nobody has seen it`);
+      tell('file', `outside: ${stage.outsideText('secret.txt').trim()}, and no agent has seen it`);
       return codes.every((code) => code === 'OUTSIDE_WORKSPACE');
     },
   },

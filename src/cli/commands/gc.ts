@@ -64,7 +64,7 @@ function ageParser(text: string): number {
 
 /** Rejects 0: in a policy file it means no limit, but a user who types it here probably means the opposite. */
 function someLimit(limit: number): number {
-  if (limit === 0) throw new InvalidArgumentError('0 is no limit: it would keep everything.');
+  if (limit === 0) throw new InvalidArgumentError('0 means no limit, so everything would be kept.');
   return limit;
 }
 

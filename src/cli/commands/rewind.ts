@@ -163,7 +163,7 @@ async function tellNothing(cli: Cli, { turn, session }: TurnView, flags: Flags):
   const dryRun = flags.dryRun === true;
   if (flags.json === true)
     await cli.terminal.printJson({ ok: true, dryRun, turn, session, undid: [], files: [] });
-  else cli.terminal.tell('there is nothing to take back since that turn began');
+  else cli.terminal.tell('nothing was changed since that turn began');
   return EXIT.done;
 }
 

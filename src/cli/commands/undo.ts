@@ -96,7 +96,7 @@ async function jobsFor(
 function nothingToUndo(change: string | undefined): Refusal {
   const [reason, next] =
     change === undefined
-      ? (['there is no change here to take back', 'none'] as const)
+      ? (['there is no change here to undo', 'none'] as const)
       : ([`there is no change ${change}`, 'fix_argument'] as const);
   return { code: 'NOT_FOUND', action: 'undo', path: '', next, detail: { reason } };
 }

@@ -358,7 +358,7 @@ function readUrl(url: string): { readonly address: string; readonly schema: stri
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema))
     throw new Fault(
       'CONFIG_INVALID',
-      `a schema is named by small letters, digits and _: ${JSON.stringify(schema)}`,
+      `a schema name has only lower-case letters, digits and _: ${JSON.stringify(schema)}`,
     );
   parsed.searchParams.delete('schema');
   return { address: parsed.href, schema };

@@ -82,7 +82,7 @@ export function checkWorkspaceName(name: string): void {
   if (/^[A-Za-z0-9][\w.@+-]{0,99}$/.test(name)) return;
   throw new Fault(
     'CONFIG_INVALID',
-    `a workspace is named by letters, digits and . _ @ + -, at most 100: ${JSON.stringify(name)}`,
+    `a workspace name has at most 100 letters, digits and . _ @ + -: ${JSON.stringify(name)}`,
   );
 }
 

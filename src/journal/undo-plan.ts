@@ -146,15 +146,16 @@ function keysOf(selection: readonly Selected[]): readonly string[] {
 }
 
 function nothingToUndo(history: UndoHistory, target: UndoTarget): Refused {
-  if (target.kind !== 'change')
-    return refuse('NOT_FOUND', '', { reason: 'there is no change left to undo' });
+  if (target.kind !== 'change') return refuse('NOT_FOUND', '', { reason: 'there is no change left to undo' });
   const entry = history.changes.find((each) => each.change === target.change && each.root === target.root);
   if (entry === undefined)
     return refuse('NOT_FOUND', '', { reason: `there is no change ${target.change} in this workspace` });
   const [effect] = (entry.effects ?? []).filter((each) => each.key === (target.key ?? each.key));
   const undoer = effect && history.undoerOf(entry, effect.key)?.change;
   if (undoer === undefined)
-    return refuse('NOT_FOUND', '', { reason: `change ${target.change} did nothing there that could be undone` });
+    return refuse('NOT_FOUND', '', {
+      reason: `change ${target.change} did nothing there that could be undone`,
+    });
   const reason = `change ${target.change} was already undone by ${undoer}`;
   return refuse('NOT_FOUND', '', { reason, undo: { change: undoer } });
 }

@@ -241,7 +241,8 @@ export function exportSightings(session: string, sightings: readonly Sighting[])
  */
 export function parseSightings(text: string): Sighting[] {
   const value = parse(text);
-  if (!isRecord(value) || value['lookfirst'] !== 'sightings') throw wrong('the text is not an export of sightings');
+  if (!isRecord(value) || value['lookfirst'] !== 'sightings')
+    throw wrong('the text is not an export of sightings');
   if (value['version'] !== VERSION) throw wrong(`its version is not ${VERSION}`);
   if (!Array.isArray(value['sightings'])) throw wrong('it has no list of sightings');
   return value['sightings'].map((item: unknown, index) => {

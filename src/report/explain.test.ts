@@ -150,10 +150,7 @@ describe('a file that is too large for one read', () => {
 
 describe('a refused undo', () => {
   it('that concerns no single file names none', () => {
-    const none = refusal(
-      ['NOT_FOUND', 'undo', 'none', { reason: 'there is no change left to undo' }],
-      '',
-    );
+    const none = refusal(['NOT_FOUND', 'undo', 'none', { reason: 'there is no change left to undo' }], '');
     expect(explain(none, { nowMs: NOW })).toBe(
       'refusing to undo: there is no change left to undo [NOT_FOUND]\nThere is no way to do this with these tools.',
     );

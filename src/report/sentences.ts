@@ -75,7 +75,8 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
     detail?.reason === 'clamped' ? 'some of its lines were shown cut' : 'only part of it was read',
   READ_EXPIRED: () => 'it was read too long ago',
   STALE: ({ detail, next }) => {
-    if (detail?.reason === 'repeated') return 'the same content was refused before, because the file had changed';
+    if (detail?.reason === 'repeated')
+      return 'the same content was refused before, because the file had changed';
     if (detail?.reason !== undefined) return phrase(detail.reason);
     return next === 'list' ? 'its entries changed since it was listed' : 'it changed since it was read';
   },

@@ -38,7 +38,11 @@ export const kind: JudgeRule = (facts, policy) => {
   if (target.kind === 'file' && target.readOnly)
     return no(facts, { code: 'READ_ONLY', next: 'ask_human', detail: { reason: 'file' } });
   if (policy.hardLinks === 'refuse' && TEXTUAL.has(action) && target.linked === true)
-    return no(facts, { code: 'PROTECTED', next: 'ask_human', detail: { reason: 'files with several names (hard links)' } });
+    return no(facts, {
+      code: 'PROTECTED',
+      next: 'ask_human',
+      detail: { reason: 'files with several names (hard links)' },
+    });
   return PASS;
 };
 

@@ -1,11 +1,11 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { locksConformance } from '../../test/store/locks-conformance.ts';
 import { scratch } from '../../test/support/tree.ts';
-import { LocalLocks } from './locks.ts';
+import { LocalLocks, openRangeLock } from './locks.ts';
 
 const child = join(import.meta.dirname, '../../test/children/lock-child.mjs');
 
@@ -62,5 +62,41 @@ describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
     writeFileSync(join(home, 'counter'), '0');
     await countTogether(home, 'none');
     expect(readFileSync(join(home, 'counter'), 'utf8')).not.toBe('600');
+  });
+});
+
+describe.skipIf(openRangeLock('/dev/null') === undefined)('locks of the kernel', () => {
+  it('of many files are in several lists, because the kernel walks the list of a file for each new lock', async () => {
+    const { home } = scratch();
+    const locks = openLocks(home, undefined);
+    const keys = Array.from({ length: 2000 }, (_, index) => `/w/f${index}`);
+    const release = await locks.acquire(keys, 0);
+    const held = readFileSync('/proc/locks', 'utf8').split('\n');
+    const folder = join(home, 'lock-ranges');
+    const lists = readdirSync(folder).map((name) => {
+      const { ino } = statSync(join(folder, name));
+      return held.filter((line) => line.includes(`:${ino} `)).length;
+    });
+    // The files, and the folder `/w`.
+    expect(lists.reduce((sum, count) => sum + count, 0)).toBe(2001);
+    expect(Math.max(...lists)).toBeLessThan(100);
+    release?.();
+    locks.close();
+  });
+
+  it('exclude an earlier version, which locks single bytes of one file', async () => {
+    const { home } = scratch();
+    const locks = openLocks(home, undefined);
+    const earlier = openRangeLock(join(home, 'locks'));
+    const releases = [await locks.acquire(['/w/a'], 0), await locks.acquire(['/w/b'], 0)];
+    releases[0]?.();
+    expect(earlier?.tryAcquire(2 ** 48 - 1)).toBe(false);
+    releases[1]?.();
+    expect(earlier?.tryAcquire(2 ** 48 - 1)).toBe(true);
+    expect(await locks.acquire(['/w/a'], 30)).toBeUndefined();
+    earlier?.release(2 ** 48 - 1);
+    (await locks.acquire(['/w/a'], 0))?.();
+    expect(earlier?.tryAcquire(7), 'after all releases').toBe(true);
+    for (const each of [earlier, locks]) each?.close();
   });
 });

@@ -57,13 +57,9 @@ export class LocalLocks implements Locks {
 
   constructor(options: LockOptions) {
     mkdirSync(options.home, { recursive: true, mode: 0o700 });
-    this.#processes = openProcessLock({
-      file: join(options.home, 'locks'),
-      folder: join(options.home, 'lock-files'),
-      owner: options.owner,
-      isAlive: options.isAlive,
-      use: options.use,
-    });
+    const spread = options.use === 'owner' ? undefined : openSpreadLock(options.home);
+    const folder = join(options.home, 'lock-files');
+    this.#processes = spread ?? openOwnerLock(folder, options.owner, options.isAlive);
   }
 
   async acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined> {
@@ -213,6 +209,55 @@ export function openRangeLock(file: string): ProcessLock | undefined {
       sharing === 'alone' ? native.tryLock(fd, slot, 1) : native.tryLock(fd, slot, 1, SHARED),
     release: (slot) => native.unlock(fd, slot, 1),
     close: () => closeSync(fd),
+  };
+}
+
+/**
+ * The kernel keeps the locks of a file in one list and walks it for every new lock, so 20,000 locks in one file took 10
+ * seconds. Spread over this many files they take 0.2.
+ */
+const LISTS = 64;
+/** Every byte of a file that `openRangeLock` can lock. */
+const WHOLE = 2 ** 48;
+
+/**
+ * Like `openRangeLock`, for many slots at once. Earlier versions lock single bytes of the file `locks`: while this process
+ * holds a slot, it shares all bytes of that file, so that an earlier version changes no file, and waits while that one does.
+ */
+function openSpreadLock(home: string): ProcessLock | undefined {
+  const native = process.platform === 'linux' ? loadNative() : undefined;
+  if (native === undefined) return undefined;
+  const folder = join(home, 'lock-ranges');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const earlier = openSync(join(home, 'locks'), 'a+', 0o600);
+  const lists: (number | undefined)[] = [];
+  let held = 0;
+  const listOf = (slot: number): number => {
+    const number = slot % LISTS;
+    lists[number] ??= openSync(join(folder, String(number)), 'a+', 0o600);
+    return lists[number];
+  };
+  const leave = (): void => {
+    if (held === 0) native.unlock(earlier, 0, WHOLE);
+  };
+  return {
+    tryAcquire: (slot, sharing = 'alone') => {
+      if (held === 0 && !native.tryLock(earlier, 0, WHOLE, SHARED)) return false;
+      const list = listOf(slot);
+      const isHeld =
+        sharing === 'alone' ? native.tryLock(list, slot, 1) : native.tryLock(list, slot, 1, SHARED);
+      if (isHeld) held += 1;
+      else leave();
+      return isHeld;
+    },
+    release: (slot) => {
+      native.unlock(listOf(slot), slot, 1);
+      held -= 1;
+      leave();
+    },
+    close: () => {
+      for (const fd of [earlier, ...lists]) if (fd !== undefined) closeSync(fd);
+    },
   };
 }
 

@@ -40,7 +40,7 @@ describe('prepareHome', () => {
     ['an empty folder', []],
     [
       'a folder with nothing but our state',
-      ['lookfirst.db', 'lookfirst.db-wal', 'lookfirst.json', 'images', 'locks'],
+      ['lookfirst.db', 'lookfirst.db-wal', 'lookfirst.json', 'images', 'locks', 'lock-ranges'],
     ],
   ])('makes %s private', (_what, names) => {
     expect(modeOf(prepareHome(folder(0o755, names)))).toBe(0o700);

@@ -18,7 +18,8 @@ import { errnoOf, errorText, Fault, HOME_CURE, isMissing, isTaken } from '../mod
 const WRITABLE_BY_OTHERS = 0o002;
 const OPEN_TO_OTHERS = 0o077;
 /** Names of our files in the state folder. */
-const OWN_NAMES = /^(lookfirst\.|(images|retained|writers|locks|ready|clock|layers|outputs|compiled)$)/;
+const OWN_NAMES =
+  /^(lookfirst\.|(images|retained|writers|locks|lock-ranges|lock-files|ready|clock|layers|outputs|compiled)$)/;
 
 /**
  * Makes the state folder, private to its user, and returns its canonical path. A folder with foreign files keeps its

@@ -1,18 +1,21 @@
+import { listUnsorted, subfolderTest } from '../disk/list.ts';
 import { newChangeId } from '../gate/announce.ts';
 import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
-import { scratchFolders } from '../gate/command/write-set.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
+import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { CommandOutput, RunResult } from '../model/results.ts';
 import type { Command, KeptCommand, RunOptions } from '../model/session.ts';
 import { invalidArgument, type Outcome, type Refusal, type Refused, refused } from '../model/verdict.ts';
+import { ignoredByGit, repositoryAround } from '../process/git.ts';
 import type { ShownOutput } from '../process/kept-output.ts';
 import { keepLayer, type Layer, removeLayer } from '../process/layer.ts';
 import type { Probe } from '../process/probe.ts';
 import type { CommandRun } from '../process/processes.ts';
 import type { Profile } from '../process/sandbox.ts';
+import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
 import { withoutSecrets } from '../text/secrets.ts';
 import { outputMask } from './masked-text.ts';
 import { outputPath } from './path-names.ts';
@@ -210,4 +213,70 @@ function noSandbox(reason: string): Refusal {
 function noLayer(change: string): Refusal {
   const detail = { reason: `no writes are kept as ${change}; they are removed after 7 days` };
   return { code: 'NOT_FOUND', action: 'run', path: '', next: 'none', detail };
+}
+
+/** Deep enough for the packages of a monorepo, yet bounded in large trees. */
+const MAX_DEPTH = 4;
+const MAX_FOLDERS = 3000;
+
+/**
+ * Folders that commands use directly, without a layer: real folders that match the policy's list and that git ignores.
+ * A link, or a folder that git does not ignore, is layered like everything else.
+ */
+async function scratchFolders(world: World): Promise<readonly ResolvedPath[]> {
+  const { scratch } = world.policy.commands;
+  if (scratch.length === 0) return [];
+  const globs = scratch.map(policyGlobMatcher);
+  const matches: PathMatch = (path) => globs.some((glob) => glob(path));
+  const found: ResolvedPath[] = [];
+  for (const root of world.workspace.roots) {
+    if (repositoryAround(root) === undefined) continue;
+    const candidates = candidatesIn(world, root, matches);
+    const ignored = await ignoredByGit(
+      root,
+      candidates.map(({ relative }) => relative),
+    );
+    found.push(...candidates.filter(({ relative }) => ignored.has(relative)));
+  }
+  return found;
+}
+
+function candidatesIn(world: World, root: string, matches: PathMatch): ResolvedPath[] {
+  const outcome = world.workspace.locate(root, 'run');
+  if (!outcome.ok || !outcome.located.exists) return [];
+  const { place } = outcome.located;
+  const found: ResolvedPath[] = [];
+  let left = MAX_FOLDERS;
+  const hasFolders = subfolderTest(place.dir);
+  const search = (dir: PinnedDirectory, path: ResolvedPath, depth: number): void => {
+    for (const { name, kind } of listUnsorted(dir)) {
+      if (kind !== 'directory' || name === '.git' || left <= 0) continue;
+      left -= 1;
+      const child = world.workspace.child(path, name);
+      if (matches(child.relative)) found.push(child);
+      else if (depth < MAX_DEPTH && hasFolders(dir, name))
+        within(dir, name, (inner) => search(inner, child, depth + 1));
+    }
+  };
+  try {
+    search(place.dir, place.path, 1);
+  } finally {
+    place.dir.close();
+  }
+  return found;
+}
+
+/** Runs `work` in a subfolder. If it is gone or became a link meanwhile, it holds no scratch folder and is skipped. */
+function within(dir: PinnedDirectory, name: string, work: (inner: PinnedDirectory) => void): void {
+  let inner: PinnedDirectory;
+  try {
+    inner = dir.enter(name);
+  } catch {
+    return;
+  }
+  try {
+    work(inner);
+  } finally {
+    inner.close();
+  }
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { isMissing, isTaken } from '../model/fault.ts';
 import type { PinnedDirectory, Place } from '../model/path.ts';
 import { changeFailed, type DiskContext } from './context.ts';
@@ -88,9 +88,10 @@ function removeIfEmpty(path: string): boolean {
   }
 }
 
-/** Sets a folder's permission bits. Used to restore earlier ones. */
+/** Sets a folder's permission bits. Its setgid and sticky bits stay: it may have inherited them, and no side records them. */
 export function setFolderMode(dir: PinnedDirectory, mode: number): void {
-  chmodSync(`${dir.prefix}/.`, mode);
+  const path = `${dir.prefix}/.`;
+  chmodSync(path, (mode & 0o777) | (lstatSync(path).mode & 0o7000));
 }
 
 /** Removes an empty folder; false if it is not empty. */

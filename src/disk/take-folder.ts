@@ -1,5 +1,4 @@
 import {
-  chmodSync,
   closeSync,
   constants,
   fchmodSync,
@@ -17,6 +16,7 @@ import { claimName } from './claim.ts';
 import { type Content, writeContent } from './content.ts';
 import { changeFailed, type DiskContext } from './context.ts';
 import { syncFolder } from './file-system.ts';
+import { setFolderMode } from './folders.ts';
 import { moveFolderIfFree } from './free-name.ts';
 import { retainFolder } from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
@@ -145,7 +145,7 @@ async function buildIn(parent: PinnedDirectory, { name, mode, nodes }: NewFolder
       else await makeFile(`${dir.prefix}/${node.name}`, node);
     }
     // Set the mode last: it may deny writing even to the owner.
-    chmodSync(`${dir.prefix}/.`, mode & ~SPECIAL_BITS);
+    setFolderMode(dir, mode);
   } finally {
     dir.close();
   }

@@ -1,5 +1,14 @@
-import { type BigIntStats, lstatSync, readdirSync, readlinkSync, statfsSync } from 'node:fs';
-import { isMissing } from '../model/fault.ts';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  statfsSync,
+} from 'node:fs';
+import { errnoOf, isMissing } from '../model/fault.ts';
 import { at, type FileKind, type PinnedDirectory, type Place } from '../model/path.ts';
 import { kindOf } from './read.ts';
 
@@ -37,6 +46,24 @@ export function linkTarget(place: Pick<Place, 'dir' | 'name'>): string | undefin
     if (isMissing(error) || (error instanceof Error && 'code' in error && error.code === 'EINVAL'))
       return undefined;
     throw error;
+  }
+}
+
+const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Reads from an open file or folder, without following a link; undefined if it cannot be opened. */
+export function readOpened<T>(place: Pick<Place, 'dir' | 'name'>, read: (fd: number) => T): T | undefined {
+  let fd: number;
+  try {
+    fd = openSync(at(place), OPEN);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+  try {
+    return read(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -20,6 +20,46 @@ export interface AttributeReader {
   removeAttrSync(fd: number, name: string): void;
 }
 
+/** An access list (`setfacl`). The group's bits in a mode are then the most that the listed users and groups may do. */
+export interface AccessList {
+  /** The permissions of the file's own group. */
+  readonly group: number;
+  /** The entries that a change of the mode does not change. */
+  readonly entries: string;
+}
+
+const ACCESS_LIST = 'system.posix_acl_access';
+/** The list that new files of a folder inherit. */
+const INHERITED_LIST = 'system.posix_acl_default';
+
+/** The access list of an open file or folder, or the one that new files of a folder get; undefined if there is none. */
+export function accessList(
+  attributes: Pick<AttributeReader, 'listAttrsSync' | 'getAttrSync'>,
+  fd: number,
+  of: 'itself' | 'new files',
+): AccessList | undefined {
+  const name = of === 'itself' ? ACCESS_LIST : INHERITED_LIST;
+  const bytes = [...attributes.listAttrsSync(fd)].includes(name) ? attributes.getAttrSync(fd, name) : null;
+  return bytes === null ? undefined : parseAccessList(bytes);
+}
+
+/** Entries of 8 bytes (kind, permissions, id) follow a version of 4 bytes. */
+function parseAccessList(bytes: Buffer): AccessList {
+  let [group, mask, entries] = [0, 0o7, ''];
+  for (let at = 4; at + 8 <= bytes.length; at += 8) {
+    const kind = bytes.readUInt16LE(at);
+    if (kind === GROUP) group = bytes.readUInt16LE(at + 2);
+    if (kind === MASK) mask = bytes.readUInt16LE(at + 2);
+    if (!OF_THE_MODE.includes(kind)) entries += bytes.toString('hex', at, at + 8);
+  }
+  return { group: group & mask, entries };
+}
+
+const GROUP = 0x04;
+const MASK = 0x10;
+/** The owner, the mask and all others. */
+const OF_THE_MODE: readonly number[] = [0x01, MASK, 0x20];
+
 /** One entry of an overlay. `copied`: the name existed in the workspace when the command first changed it. */
 export type LayerEntry =
   | { readonly kind: 'gone'; readonly relative: string }
@@ -27,6 +67,7 @@ export type LayerEntry =
       readonly kind: 'folder';
       readonly relative: string;
       readonly mode: number;
+      readonly list: AccessList | undefined;
       readonly copied: boolean;
       /** The overlay hides the workspace's folder: only the layer's own members remain. */
       readonly opaque: boolean;
@@ -37,6 +78,7 @@ export type LayerEntry =
       readonly kind: 'file';
       readonly relative: string;
       readonly mode: number;
+      readonly list: AccessList | undefined;
       readonly size: number;
       readonly copied: boolean;
       /** True if the command gave it a second name by a hard link. */
@@ -54,7 +96,8 @@ export type LayerEntry =
 /** The longest path that Linux accepts, with the byte that ends it. */
 const PATH_MAX = 4096;
 const TOO_LONG = 'its path is too long';
-const NOT_UTF8 = 'its name is not valid UTF-8';
+/** The reason why a listed name does not exist: it was decoded incorrectly. */
+export const NOT_UTF8 = 'its name is not valid UTF-8';
 
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
@@ -122,18 +165,19 @@ const OPAQUE = `${OVERLAY}opaque`;
 function folderMarks(
   attributes: AttributeReader,
   fd: number,
-): { readonly copied: boolean; readonly opaque: boolean } {
+): Pick<Extract<LayerEntry, { kind: 'folder' }>, 'copied' | 'opaque' | 'list'> {
   const names = [...attributes.listAttrsSync(fd)];
   const opaque = names.includes(OPAQUE) && attributes.getAttrSync(fd, OPAQUE)?.toString() === 'y';
-  return { copied: names.includes(ORIGIN), opaque };
+  return { copied: names.includes(ORIGIN), opaque, list: listAmong(names, attributes, fd) };
 }
 
 /** Reads the overlay's attributes of a file and removes them. */
 function takeFileMarks(
   attributes: AttributeReader,
   { fd, mode }: { readonly fd: number; readonly mode: number },
-): { readonly copied: boolean; readonly hasAttributes: boolean } {
+): Pick<Extract<LayerEntry, { kind: 'file' }>, 'copied' | 'hasAttributes' | 'list'> {
   const names = [...attributes.listAttrsSync(fd)];
+  const list = listAmong(names, attributes, fd);
   const marks = names.filter((name) => name.startsWith(OVERLAY));
   const remove = (): void => {
     for (const name of marks) attributes.removeAttrSync(fd, name);
@@ -147,7 +191,15 @@ function takeFileMarks(
     remove();
     fchmodSync(fd, mode);
   }
-  return { copied: marks.includes(ORIGIN), hasAttributes: marks.length < names.length };
+  return { copied: marks.includes(ORIGIN), hasAttributes: marks.length < names.length, list };
+}
+
+function listAmong(
+  names: readonly string[],
+  attributes: AttributeReader,
+  fd: number,
+): AccessList | undefined {
+  return names.includes(ACCESS_LIST) ? accessList(attributes, fd, 'itself') : undefined;
 }
 
 function withOpen<T>(

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -9,6 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { removeLayer } from '../../src/process/layer.ts';
@@ -177,6 +179,63 @@ describe.skipIf(here === undefined)('a command', () => {
     const result = await ran('mkfifo p; echo x > a');
     expect(result.leftOut).toEqual(['p (fifo)']);
     expect(readdirSync(root)).toEqual(['a']);
+  });
+
+  it('keeps the setgid and sticky bits of folders, also when its change of their mode is undone', async () => {
+    mkdirSync(join(root, 'd'));
+    mkdirSync(join(root, 'whole'));
+    for (const path of ['d', 'whole']) chmodSync(join(root, path), 0o3775);
+    const modes = (): string[] =>
+      ['d', 'd/new', 'whole/new', 'whole/new/f8'].map((path) =>
+        ((lstatSync(join(root, path), { throwIfNoEntry: false })?.mode ?? 0) & 0o7777).toString(8),
+      );
+    const { change } = await ran(
+      'umask 022; chmod 3700 d; mkdir d/new whole/new; for i in $(seq 9); do mkdir whole/new/f$i; done',
+    );
+    expect(modes()).toEqual(['3700', '2755', '2755', '2755']);
+    await ok(session.undo({ change: change ?? '' }));
+    expect(modes()).toEqual(['3775', '0', '0', '0']);
+  });
+
+  it('is refused if it removes a folder with a name that is not UTF-8', async () => {
+    put('d/a.txt', 'one\n');
+    execFileSync('/bin/sh', ['-c', `echo x > "$(printf 'd/b\\377')"; mkdir -p "$(printf 'e/c\\377/f')"`], {
+      cwd: root,
+    });
+    for (const folder of ['d', 'e']) {
+      const refusal = await refusedRun(`rm -r ${folder}`);
+      expect(refusal).toMatchObject({
+        code: 'UNVERIFIABLE',
+        detail: { reason: 'its name is not valid UTF-8' },
+      });
+    }
+    expect(text('d/a.txt')).toBe('one\n');
+  });
+
+  it("does not give a file's group what an access list gives to one user", async () => {
+    for (const path of ['changed', 'listed']) put(path, 'one\n');
+    mkdirSync(join(root, 'folder'));
+    for (const path of ['changed', 'listed', 'folder']) chmodSync(join(root, path), 0o600);
+    // The owner and user 1000 may do everything, the group and others nothing.
+    const list = '0200000001000700ffffffff02000700e803000004000000ffffffff10000700ffffffff20000000ffffffff';
+    const script = `const [native, ...paths] = process.argv.slice(1);
+      for (const path of paths) {
+        const fd = require('node:fs').openSync(path, 'r');
+        require(native).setAttrSync(fd, 'system.posix_acl_access', Buffer.from('${list}', 'hex'));
+      }`;
+    const setLists = [
+      process.execPath,
+      '-e',
+      script,
+      createRequire(import.meta.url).resolve('fs-native-extensions'),
+    ];
+    execFileSync('/usr/bin/env', [...setLists, 'listed'], { cwd: root });
+    const text = 'umask 077; echo two >> listed; echo one > new; mkdir made; echo one > made/new; "$@"';
+    const paths = ['changed', 'new', 'folder', 'made', 'made/new'];
+    const outcome = await session.run(['sh', '-c', text, 'sh', ...setLists, ...paths], { profile: 'undo' });
+    expect(outcome).toMatchObject({ ok: true, exitCode: 0, committed: true });
+    const modes = ['listed', ...paths].map((path) => (lstatSync(join(root, path)).mode & 0o777).toString(8));
+    expect(modes).toEqual(['770', '700', '700', '700', '700', '700']);
   });
 
   it('shows small changes, which then count as seen', async () => {

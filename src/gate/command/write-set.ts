@@ -1,14 +1,17 @@
-import { inspect, linkTarget, listNames } from '../../disk/list.ts';
+import { inspect, linkTarget, listNames, readOpened } from '../../disk/list.ts';
 import { fingerprintOf, isReadOnly, kindOf, modeOf, readSnapshot } from '../../disk/read.ts';
 import { type Side, sameSide } from '../../model/entry.ts';
 import type { FileKind, PinnedDirectory, Place, ResolvedPath } from '../../model/path.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import { type Layer, upperFolder } from '../../process/layer.ts';
 import {
+  type AccessList,
   type AttributeReader,
+  accessList,
   type LayerEntry,
   layerBytes,
   layerEntries,
+  NOT_UTF8,
 } from '../../process/layer-entries.ts';
 import { ABSENT, fileSide } from '../step.ts';
 import type { World } from '../world.ts';
@@ -109,8 +112,11 @@ class WriteSetReader {
   readonly #written: Written[] = [];
   readonly #leftOut: { readonly path: string; readonly kind: FileKind }[] = [];
   readonly #droppedBits: string[] = [];
-  /** Keys of paths that are not folders in the workspace, so that nothing below them exists there. */
-  readonly #fresh = new Set<string>();
+  /**
+   * Keys of paths that are not folders in the workspace, so that nothing below them exists there, and the access list
+   * that new files inherit there.
+   */
+  readonly #fresh = new Map<string, AccessList | undefined>();
   /** Number of further bytes of the layer's files that may stay in memory. */
   #room = HELD_BYTES;
 
@@ -123,15 +129,18 @@ class WriteSetReader {
     if (entry.kind === 'unnameable') return refused(unreadable(entry, entry.reason));
     const path = this.#world.workspace.pathOf(absolute(root, entry.relative));
     if (path === undefined) return refused(notInside(entry.relative));
-    if (this.#fresh.has(parentKey(path))) return this.#compare(path, entry, NOTHING_THERE);
+    const parent = parentKey(path);
+    if (this.#fresh.has(parent))
+      return this.#compare(path, entry, { ...NOTHING_THERE, list: this.#fresh.get(parent) });
     const outcome = this.#world.workspace.locate(path.absolute, 'run', 'parents');
     if (!outcome.ok) return refused({ ...outcome.refusal, action: 'commit', path: path.relative });
     const { located } = outcome;
     try {
       // A parent folder became a link while the command ran.
       if (located.place.path.key !== path.key) return refused(changedMeanwhile(path));
-      const there = located.exists ? await this.#look(located.place) : absentFrom(located.place.dir);
-      if ('ok' in there) return there;
+      const found = located.exists ? await this.#look(located.place) : absentFrom(located.place.dir);
+      if ('ok' in found) return found;
+      const there = { ...found, list: this.#listAt(located.place, entry, found) };
       const folder = there.side.kind === 'directory' ? located.place : undefined;
       return (folder && (await this.#removals(folder, entry))) ?? (await this.#compare(path, entry, there));
     } finally {
@@ -152,10 +161,10 @@ class WriteSetReader {
   async #compare(path: ResolvedPath, entry: Nameable, there: There): Promise<Refused | undefined> {
     if (entry.kind === 'special') return this.#special(path, entry.special, there);
     const isFolder = there.side.kind === 'directory';
-    if (entry.kind === 'folder' && !isFolder) this.#fresh.add(path.key);
+    if (entry.kind === 'folder' && !isFolder) this.#fresh.set(path.key, there.list);
     if (entry.kind === 'file' && entry.size > this.#world.policy.commands.fileBytes)
       return refused(tooLarge(path, entry.size, this.#world.policy.commands.fileBytes));
-    const after = this.#after(path, entry);
+    const after = this.#after(path, entry, there);
     if (sameSide(there.side, after.side)) return undefined;
     this.#written.push({
       path,
@@ -169,12 +178,12 @@ class WriteSetReader {
     return undefined;
   }
 
-  #after(path: ResolvedPath, entry: Exclude<Nameable, { kind: 'special' }>): After {
+  #after(path: ResolvedPath, entry: Exclude<Nameable, { kind: 'special' }>, there: There): After {
     switch (entry.kind) {
       case 'gone':
         return { side: ABSENT };
       case 'folder':
-        return { side: { kind: 'directory', mode: entry.mode & 0o777 } };
+        return { side: { kind: 'directory', mode: modeWithoutList(entry, there) } };
       case 'link':
         return { side: { kind: 'link', target: entry.target } };
       case 'file': {
@@ -184,11 +193,22 @@ class WriteSetReader {
         if (isHeld) this.#room -= read.byteLength;
         const bytes = isHeld ? () => read : () => layerBytes(entry);
         const file = isTakeable(entry) ? entry.path : undefined;
-        return { side: fileSide(fingerprintOf(read), entry.mode & 0o777, 'kept'), bytes, file };
+        return { side: fileSide(fingerprintOf(read), modeWithoutList(entry, there), 'kept'), bytes, file };
       }
       default:
         return entry satisfies never;
     }
+  }
+
+  /** The access list that the path has in the workspace, or that a new file there inherits. Read only if it matters. */
+  #listAt({ dir, name }: Place, entry: LayerEntry, { side }: There): AccessList | undefined {
+    const { native } = this.#world.disk;
+    const isNew = side.kind !== 'file' && side.kind !== 'directory';
+    if (native === undefined || !('list' in entry)) return undefined;
+    if (entry.list === undefined && !(entry.kind === 'folder' && isNew)) return undefined;
+    return readOpened({ dir, name: isNew ? '.' : name }, (fd) =>
+      accessList(native, fd, isNew ? 'new files' : 'itself'),
+    );
   }
 
   #special(path: ResolvedPath, kind: FileKind, there: There): Refused | undefined {
@@ -203,6 +223,8 @@ class WriteSetReader {
       for (const { name, kind } of listNames(dir)) {
         if (stay.includes(name)) continue;
         const place = { path: this.#world.workspace.child(folder.path, name), dir, name };
+        if (name.includes('\ufffd') && inspect(dir, name) === undefined)
+          return refused(unreadable(place.path, NOT_UTF8));
         const inside = kind === 'directory' ? await this.#removeAllBut(place, []) : undefined;
         const refusal = inside ?? (await this.#removed(place));
         if (refusal !== undefined) return refusal;
@@ -266,7 +288,22 @@ function isTakeable({ hasOtherNames, hasAttributes, mode }: Extract<LayerEntry, 
   return !hasOtherNames && !hasAttributes && (mode & 0o7400) === 0o400;
 }
 
+/**
+ * The mode to commit. A commit keeps or inherits access lists, and adds none. Without the command's list, the bits of the
+ * group would allow the group what the list allows some users.
+ */
+function modeWithoutList(
+  { mode, list }: Extract<LayerEntry, { kind: 'file' | 'folder' }>,
+  there: There,
+): number {
+  if (list === undefined || list.entries === there.list?.entries) return mode & 0o777;
+  const isKept = there.list !== undefined && (there.side.kind === 'file' || there.side.kind === 'directory');
+  return (mode & 0o707) | (isKept ? there.side.mode & 0o070 : list.group << 3);
+}
+
 interface There {
+  /** The access list there, or the one that a new file inherits; read only if the layer's entry has one. */
+  readonly list?: AccessList | undefined;
   readonly side: Side;
   readonly ctimeNs: bigint;
   readonly readOnly: boolean;

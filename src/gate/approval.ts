@@ -12,6 +12,8 @@ import type { World } from './world.ts';
 export interface ApprovalRequest {
   /** Relative to the root. */
   readonly path: string;
+  /** The new path of a moved file or folder, if it needs approval too. */
+  readonly to?: string;
   readonly action: Action;
   /** Bounded diff of the change, for text. */
   readonly diff?: string;
@@ -47,10 +49,14 @@ export interface ApprovedStep {
   diff?(): string | undefined;
 }
 
-/** A change that waits for approval, and the exact result that would be approved. */
+/** A change that waits for approval, and the exact results that would be approved: both ends of a move. */
 export interface MissingApproval {
-  readonly mark: string;
   readonly request: ApprovalRequest;
+  readonly results: readonly ApprovedResult[];
+}
+
+interface ApprovedResult {
+  readonly mark: string;
   readonly entry: NewEntry;
 }
 
@@ -71,7 +77,7 @@ export async function approvalsOf(
     // The user approves the file, and with it the folders that are created for it.
     if (changes.some(({ effect }) => isParent(change.effect, effect))) continue;
     const entry = await usedApproval(world, ledger, { ...change, approved });
-    if (entry === undefined) return { missing: missingApproval(world, ledger, change) };
+    if (entry === undefined) return { missing: missingApproval(world, ledger, { change, changes }) };
     entries.push(entry);
   }
   return { entries };
@@ -114,7 +120,9 @@ function membersIn(
   try {
     return listUnsorted(dir).flatMap(({ name, kind }) => {
       const member = { from: memberOf(from, name), to: memberOf(to, name) };
-      const ends = [member.from, member.to].filter(({ relative }) => needsApproval(world, relative));
+      const ends = [{ ...member.from, movedTo: member.to.key }, member.to].filter(({ relative }) =>
+        needsApproval(world, relative),
+      );
       if (ends.length > 0) return ends;
       return kind === 'directory' ? membersIn(world, { dir, name }, member) : [];
     });
@@ -153,21 +161,34 @@ async function usedApproval(
   return { ...entryOf(world, ledger, change), text: `approved by the user (${id})`, grant: { id } };
 }
 
-function missingApproval(world: World, ledger: Ledger, change: ApprovedChange): MissingApproval {
-  const { step, effect } = change;
+function missingApproval(
+  world: World,
+  ledger: Ledger,
+  { change, changes }: { readonly change: ApprovedChange; readonly changes: readonly ApprovedChange[] },
+): MissingApproval {
+  const source = changes.find((each) => each.effect.movedTo === change.effect.key) ?? change;
+  const moved = changes.find((each) => each.effect.key === source.effect.movedTo);
+  const { step, effect } = source;
   const diff = step.diff?.();
-  const request = { path: effect.relative, action: step.action, ...(diff === undefined ? {} : { diff }) };
-  return { mark: markOf(effect), request, entry: entryOf(world, ledger, change) };
+  const request = {
+    path: effect.relative,
+    ...(moved && { to: moved.effect.relative }),
+    action: step.action,
+    ...(diff === undefined ? {} : { diff }),
+  };
+  const results = [source, ...(moved === undefined ? [] : [moved])].map((each) => ({
+    mark: markOf(each.effect),
+    entry: entryOf(world, ledger, each),
+  }));
+  return { request, results };
 }
 
 /** Asks the user, without holding a lock. An approval holds for this call. */
-export async function askUser(
-  { mark, request, entry }: MissingApproval,
-  approved: Approved,
-): Promise<Approval> {
-  const asked = [...approved.values()].filter(({ key }) => key === entry.key).length;
+export async function askUser({ request, results }: MissingApproval, approved: Approved): Promise<Approval> {
+  const asked = [...approved.values()].filter(({ key }) => key === results[0]?.entry.key).length;
   const answer = asked < MAX_ASKED ? await asking.getStore()?.(request) : undefined;
-  if (answer === 'approved') approved.set(mark, { ...entry, text: 'approved by the user' });
+  if (answer === 'approved')
+    for (const { mark, entry } of results) approved.set(mark, { ...entry, text: 'approved by the user' });
   return answer;
 }
 

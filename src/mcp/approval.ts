@@ -24,8 +24,9 @@ type ApprovalForm = {
 };
 
 /** The parameters of `elicitation/create`. The form is empty: accepting it is the approval. */
-export function approvalForm({ path, action, diff }: ApprovalRequest): ApprovalForm {
-  const question = `Allow the agent to ${action} ${JSON.stringify(path)}? This file needs your approval.`;
+export function approvalForm({ path, to, action, diff }: ApprovalRequest): ApprovalForm {
+  const names = [path, ...(to === undefined ? [] : [to])].map((name) => JSON.stringify(name)).join(' to ');
+  const question = `Allow the agent to ${action} ${names}? This file needs your approval.`;
   return {
     mode: 'form',
     message: diff === undefined ? question : `${question}\n\n${diff}`,

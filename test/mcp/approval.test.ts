@@ -202,6 +202,27 @@ describe('a change of several paths', () => {
   );
 });
 
+describe('a move between two paths that need approval', () => {
+  it.each([
+    {
+      source: 'deploy/prod.yaml',
+      destination: 'deploy/live.yaml',
+      named: '"deploy/prod.yaml" to "deploy/live.yaml"',
+    },
+    { source: 'deploy', destination: 'live', named: '"deploy/prod.yaml" to "live/prod.yaml"' },
+  ])('asks once and names both: $named', async ({ named, ...move }) => {
+    const asked: string[] = [];
+    const user = (message: string): Action => {
+      asked.push(message);
+      return 'accept';
+    };
+    const { call } = await scene('stdio', 'legacy', user, ['**/*.yaml']);
+    expect(await call('move_path', move)).toContain('moved deploy');
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toContain(`move ${named}?`);
+  });
+});
+
 describe('an answer that belongs to no question', () => {
   it('approves nothing: neither an invented state nor the state of another call', async () => {
     const places = scratch();

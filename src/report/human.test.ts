@@ -35,6 +35,15 @@ describe('table', () => {
     );
   });
 
+  it('pads to at most padAtMost without a width, and shows long cells whole', () => {
+    const columns = [{ title: 'A', cut: 'end', padAtMost: 4 }, { title: 'B' }] as const;
+    const rows = [
+      ['x', 'one'],
+      ['y'.repeat(9), 'two'],
+    ];
+    expect(table({ columns, rows })).toBe('A     B\nx     one\nyyyyyyyyy  two');
+  });
+
   it.each([200, 80, 60, 40, 30, 20, 10, 3, 1])('never exceeds a width of %d', (width) => {
     for (const line of table({ ...base, width }).split('\n'))
       expect([...line].length).toBeLessThanOrEqual(width);

@@ -23,6 +23,8 @@ export interface Column {
    */
   readonly cut?: 'end' | 'front';
   readonly paint?: (cell: string) => string;
+  /** Without a limit on the width: cells are padded to at most this, so one long cell does not widen every row. */
+  readonly padAtMost?: number;
   /** Leaves the column out if no row has a cell in it. */
   readonly isOptional?: true;
 }
@@ -53,7 +55,11 @@ export function table({ columns, rows, width, colours = PLAIN }: TableOptions): 
       .map((column, i) => {
         const last = i === columns.length - 1;
         const cell = cutTo(row[i] ?? '', widths[i] ?? 0, column);
-        return paint(last && column.align !== 'right' ? cell : pad(cell, widths[i] ?? 0, column), column);
+        const padded =
+          width === undefined
+            ? Math.min(widths[i] ?? 0, column.padAtMost ?? Number.POSITIVE_INFINITY)
+            : widths[i];
+        return paint(last && column.align !== 'right' ? cell : pad(cell, padded ?? 0, column), column);
       })
       .filter((_, i) => (widths[i] ?? 0) > 0)
       .join(GAP)

@@ -14,7 +14,7 @@ interface ConfigFlags extends StateFlags {
 
 const COLUMNS: readonly Column[] = [
   { title: 'SETTING' },
-  { title: 'VALUE', cut: 'end' },
+  { title: 'VALUE', cut: 'end', padAtMost: 24 },
   { title: 'FROM' },
   { title: 'MEANING', cut: 'end' },
 ];

@@ -77,10 +77,12 @@ async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<DoctorCheck
   }
 }
 
+const LONGEST_NAME = 'claude-code hooks'.length;
+
 function lineOf(cli: Cli, { name, status, message }: DoctorCheck): string {
   const { colours } = cli.terminal;
   const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red }[status];
-  return `${paint(status.padEnd(4))}  ${name.padEnd(15)}  ${message}`;
+  return `${paint(status.padEnd(4))}  ${name.padEnd(LONGEST_NAME)}  ${message}`;
 }
 
 /** Checks that ripgrep is installed and runs. */

@@ -91,11 +91,10 @@ export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Doctor
     try {
       stage.put('hooked.txt', 'one\n');
       const { workspace } = stage;
-      const { denied, ms } = await call(
-        hookFiles(home).script,
-        name,
-        blindWrite(`${workspace}/hooked.txt`, workspace),
-      );
+      const { denied, ms } = await call(cli, name, {
+        script: hookFiles(home).script,
+        ...blindWrite(`${workspace}/hooked.txt`, workspace),
+      });
       if (!denied) yield fail(subject, `a blind write passed the hook configured in ${file}`);
       else yield ok(subject, `a blind write was denied (${ms} ms) through ${file}`);
     } catch (error) {
@@ -134,9 +133,9 @@ async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Pr
   const { workspace } = stage;
   const command = 'echo layered > by-shell.txt';
   try {
-    await call(script, name, before(workspace, 'Bash', { command }));
+    await call(cli, name, { script, ...before(workspace, 'Bash', { command }) });
     const line = `eval '${command}' < /dev/null && pwd -P >| /dev/null`;
-    const env = { ...process.env, CLAUDE_CODE_SESSION_ID: SESSION };
+    const env = { ...cli.env, CLAUDE_CODE_SESSION_ID: SESSION };
     const { stderr } = spawnSync(shell, [line], { cwd: workspace, env, encoding: 'utf8' });
     const records = await Records.open(placesOf(cli, {}));
     const filter = { session: SESSION, root: workspace, kinds: ['change'], limit: 1 } as const;
@@ -186,9 +185,9 @@ function textOf(path: string): string {
 }
 
 function call(
-  script: string,
+  cli: Cli,
   client: string,
-  { event, payload }: BlindWrite,
+  { script, event, payload }: BlindWrite & { readonly script: string },
 ): Promise<{ denied: boolean; ms: number }> {
   const began = performance.now();
   const {
@@ -196,7 +195,7 @@ function call(
     GEMINI_PROJECT_DIR: _gemini,
     CURSOR_PROJECT_DIR: _cursor,
     ...env
-  } = process.env;
+  } = cli.env;
   return new Promise((resolve, reject) => {
     const child = spawn(script, [client, '--event', event], { env, stdio: ['pipe', 'pipe', 'ignore'] });
     let stdout = '';

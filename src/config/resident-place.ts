@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { makeFolder, prepareHome } from '../store/prepare-home.ts';
 
 /** The socket folder of one state folder, and the link to the resident process that gets new calls. */
 export interface ResidentPlace {
@@ -22,4 +23,10 @@ export function residentPlace(home: string, uid: number): ResidentPlace {
 /** The hook script computes the same name; see `hookScript`. */
 function pointerName(host: string, uid: number): string {
   return `hook-${host}-${uid}.sock`;
+}
+
+/** Makes a private folder of the state folder, and the state folder itself. Throws a Fault if that cannot be used. */
+export function makeStateSubfolder(folder: string): void {
+  prepareHome(dirname(folder));
+  makeFolder(folder);
 }

@@ -79,6 +79,18 @@ describe('a state that cannot be used ends every command with 1 and changes noth
       1,
       expect.stringMatching(/state folder cannot be used.*\[STORE_FAILED\]/),
     ]);
+    const init = await lookfirst(work, ['init', 'claude-code', '--hooks'], { env });
+    expect([init.code, init.stderr]).toEqual([1, expect.stringMatching(/state folder cannot be used/)]);
+    const blind = { file_path: join(work.root, 'a.txt'), content: '' };
+    const event = {
+      session_id: 's',
+      hook_event_name: 'PreToolUse',
+      cwd: work.root,
+      tool_name: 'Write',
+      tool_input: blind,
+    };
+    const hook = await lookfirst(work, ['hook', 'claude-code'], { env, input: JSON.stringify(event) });
+    expect([hook.code, hook.stderr]).toEqual([2, expect.stringMatching(/state folder cannot be used/)]);
     // Commands that only read create nothing, so nothing can fail.
     expect((await lookfirst(work, ['log'], { env })).code).toBe(0);
   });

@@ -41,6 +41,14 @@ describe('lookfirst init and remove', () => {
     expect(entry().args).toEqual(['-y', 'lookfirst', 'serve', '.']);
   });
 
+  it('make no state folder in a dry run with hooks', async () => {
+    const places = scratch();
+    const state = join(places.home, 'none', 'yet');
+    const args = ['init', 'claude-code', '--hooks', '--dry-run'];
+    expect((await lookfirst(places, args, { env: { LOOKFIRST_HOME: state } })).code).toBe(0);
+    expect(existsSync(join(places.home, 'none'))).toBe(false);
+  });
+
   it('deny the client’s own edit tools and approve ours with --only, and remove both rules again', async () => {
     const places = scratch();
     const settings = join(places.root, '.claude', 'settings.local.json');

@@ -1,14 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, copyFileSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeStateSubfolder } from '../../config/resident-place.ts';
 import { isMissing } from '../../model/fault.ts';
 import { shellPrefixScript, WITHOUT_CERTIFICATES } from '../shell-prefix.ts';
 import type { HookFiles } from './hook-settings.ts';
@@ -30,7 +23,7 @@ export function hookFiles(home: string): HookFiles {
 export function writeHookFiles(places: Omit<ScriptPlaces, 'uid'>): void {
   const program = realpathSync(places.program);
   const files = hookFiles(places.home);
-  mkdirSync(dirname(files.script), { recursive: true, mode: 0o700 });
+  makeStateSubfolder(dirname(files.script));
   const uid = process.getuid?.() ?? 0;
   replaceScript(files.script, hookScript({ ...places, program, uid }));
   replaceScript(files.shell, shellPrefixScript([places.node, program], places.home));

@@ -18,6 +18,7 @@ import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import type { Starter } from '../clients/launch.ts';
 import { refuseAgent } from '../operator.ts';
+import { Stage } from '../stage.ts';
 
 interface Flags {
   readonly dryRun?: boolean;
@@ -134,21 +135,27 @@ async function configure(
   const addsHooks = action === 'init' && flags.hooks === true;
   const removesAll = action === 'remove' && flags.proxy === undefined;
   const wantsSettings = removesAll || addsHooks || flags.only === true;
-  const shell = addsHooks ? await shellOf(cli, home) : 'images';
-  const hooks = { files: hookFiles(home), gate: addsHooks, only: flags.only === true, shell };
   if (addsHooks && !request.dryRun) {
     const [node = '', program = ''] = cli.self;
     writeHookFiles({ home, node, program });
   }
+  const shell = addsHooks ? await shellOf(cli) : 'images';
+  const hooks = { files: hookFiles(home), gate: addsHooks, only: flags.only === true, shell };
   const reports = configureClient(wantsSettings ? { ...request, hooks } : request);
   for (const report of reports) await print(cli, { report, request, json: flags.json });
   return reports.every((report) => report.ok) ? EXIT.done : EXIT.refused;
 }
 
 /** A client's shell runs on a layer if the policy wants it and this machine supports it. */
-async function shellOf(cli: Cli, home: string): Promise<'layer' | 'images'> {
+async function shellOf(cli: Cli): Promise<'layer' | 'images'> {
   if (policyOf(cli, {}).hooks.shell === 'images') return 'images';
-  return (await canRunCommands(cli, {}, home)).ok ? 'layer' : 'images';
+  // A dry run makes no state folder, so the layer is tried out elsewhere if there is none.
+  const stage = new Stage();
+  try {
+    return (await canRunCommands(cli, {}, stage.state)).ok ? 'layer' : 'images';
+  } finally {
+    stage.close();
+  }
 }
 
 async function print(

@@ -1,7 +1,7 @@
-import { lstatSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import type { ResidentPlace } from '../../config/resident-place.ts';
+import { makeStateSubfolder, type ResidentPlace } from '../../config/resident-place.ts';
 import { isMissing, isTaken } from '../../model/fault.ts';
 
 /** The resident to ask. */
@@ -66,7 +66,7 @@ const STARTING = 'starting';
 /** Starts a resident, unless another caller is doing so. `start` returns the new process's id. */
 export function startOnce({ folder }: ResidentPlace, start: () => number | undefined): void {
   const path = join(folder, STARTING);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeStateSubfolder(folder);
   try {
     writeFileSync(path, '', { flag: 'wx' });
   } catch (error) {

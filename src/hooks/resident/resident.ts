@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   lstatSync,
-  mkdirSync,
   readdirSync,
   readlinkSync,
   renameSync,
@@ -11,7 +10,7 @@ import {
 } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import type { ResidentPlace } from '../../config/resident-place.ts';
+import { makeStateSubfolder, type ResidentPlace } from '../../config/resident-place.ts';
 import { errnoOf } from '../../model/fault.ts';
 import { readBody } from '../../wire/http.ts';
 import type { HookAnswer } from '../event.ts';
@@ -47,7 +46,7 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024;
  */
 export async function runResident(options: ResidentOptions): Promise<'yielded' | 'ended'> {
   const { place, program } = options;
-  mkdirSync(place.folder, { recursive: true, mode: 0o700 });
+  makeStateSubfolder(place.folder);
   chmodSync(place.folder, 0o700);
   process.chdir(place.folder);
   const version = versionOf(program);

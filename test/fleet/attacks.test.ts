@@ -94,6 +94,34 @@ await describePostgres('attacks on a fleet', (server) => {
     expect(await later.world.store.pending()).toEqual([]);
   });
 
+  it('announcement that the server gets after the change was refused: later changes stay and are recorded once', async () => {
+    const places = scratch();
+    for (const name of ['a.txt', 'b.txt']) writeFileSync(join(places.root, name), 'one\ntwo\n');
+    const url = server.url();
+    const sessions = await opened(url, places);
+    const session = await sessions.session('agent');
+    for (const name of ['a.txt', 'b.txt']) await ok(session.read(name));
+    const db = await PostgresConnection.open(url);
+    onTestFinished(() => db.close());
+    const others = `from pg_stat_activity where application_name = 'lookfirst' and pid <> pg_backend_pid()`;
+    const stopped = (await db.query(`select pid ${others}`)).map(({ pid }) => Number(pid));
+    expect(stopped).toHaveLength(1);
+    for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+    const both = ['a.txt', 'b.txt'].map((path) => ({ kind: 'edit' as const, path, edits: EDIT }));
+    await expect(session.apply(both)).rejects.toMatchObject({ code: 'STORE_FAILED', unchanged: true });
+    await ok(session.edit('a.txt', EDIT));
+    for (const pid of stopped) process.kill(pid, 'SIGCONT');
+    const isLeft = `select 1 ${others} and pid = any($1::text::int[])`;
+    await expect
+      .poll(async () => (await db.query(isLeft, [`{${stopped.join()}}`])).length, { timeout: 20_000 })
+      .toBe(0);
+    await ok(session.edit('b.txt', [{ oldString: 'one', newString: 'eins' }]));
+    expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\nzwei\n');
+    expect(readFileSync(join(places.root, 'b.txt'), 'utf8')).toBe('eins\ntwo\n');
+    expect(await sessions.world.store.entries({ kinds: ['change'] })).toHaveLength(2);
+    expect(await sessions.world.store.pending()).toEqual([]);
+  });
+
   it('lease lost while a change is written: the change is not recorded and its file is as before', async () => {
     const url = server.url();
     const places = scratch();

@@ -111,7 +111,7 @@ export class PostgresStore implements Store {
       if (writes.ifPending === undefined) this.#recent.recorded(writes.entries ?? []);
     } catch (error) {
       this.#seen.doubt(writes);
-      this.#writer.failed(prepared);
+      this.#writer.failed(prepared, error);
       const { basis } = writes;
       if (basis !== undefined && error instanceof Fault && error.reason === 'outdated')
         this.#seen.drop(basis.session);
@@ -176,13 +176,16 @@ export class PostgresStore implements Store {
   }
 
   async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
-    const where = filter.here === true ? 'where machine = $1 or roots && $2::text[]' : '';
+    const where = filter.here === true ? 'and (machine = $1 or roots && $2::text[])' : '';
     const shared = this.#context.sharedRoots.map((root) => column(this.#names.stored(root)));
     const values = filter.here === true ? [this.#names.here, shared] : [];
-    const rows = await this.#query(`select announced from ${this.#s}.pending ${where} order by n`, values);
+    const text = `select announced from ${this.#s}.pending where withdrawn_ms is null ${where} order by n`;
+    const rows = await this.#query(text, values);
     // The cast is safe, here and below: `record` wrote the text.
     const all = rows.map((row) => this.#names.localIn(JSON.parse(String(row['announced'])) as PendingChange));
-    return all.filter((pending) => matchesPending(pending, filter));
+    return all.filter(
+      (pending) => matchesPending(pending, filter) && !this.#writer.hasAbandoned(pending.change),
+    );
   }
 
   async session(id: string): Promise<SessionRecord | undefined> {
@@ -340,6 +343,7 @@ export class PostgresStore implements Store {
       return;
     }
     try {
+      if (this.#writer.hasAbandoned()) await this.record({});
       const rows = await this.#query(
         `select id, version from ${this.#s}.sessions where id = any($1::text[]) and writer = $2`,
         [due.map(column), this.chain],

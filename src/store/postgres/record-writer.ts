@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { NewEntry, PendingChange } from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import { CHAIN_START, inCanonicalOrder } from '../chain.ts';
@@ -61,6 +62,8 @@ interface PreparedRecord {
   readonly renewsOwner: Moment | undefined;
   /** Reads that are journalled with this record, for `journal.reads: summary`. */
   readonly summarised: readonly string[];
+  /** Changes that this record withdraws. */
+  readonly withdrawn: readonly string[];
 }
 
 /** Serialises records for the server function, and numbers them. */
@@ -69,6 +72,11 @@ export class RecordWriter {
   readonly #context: StoreContext;
   /** Fences of announced changes, until they are settled. */
   readonly #fences = new Map<string, readonly Fence[]>();
+  /**
+   * Changes that were refused because the answer to their announcement did not come. The server may still receive it, and
+   * processes that found it would take the change for unfinished.
+   */
+  readonly #abandoned = new Set<string>();
   /** The minute of the last journalled read, by session and file. */
   readonly #summarised = new Map<string, number>();
   #records = 0;
@@ -86,8 +94,14 @@ export class RecordWriter {
     return this.#acknowledged;
   }
 
+  /** True if the server does not know yet that this change, or any, was abandoned. */
+  hasAbandoned(change?: string): boolean {
+    return change === undefined ? this.#abandoned.size > 0 : this.#abandoned.has(change);
+  }
+
   /** Records that the server has answered. */
-  done({ writes, renewsOwner }: PreparedRecord, number: number): void {
+  done({ writes, renewsOwner, withdrawn }: PreparedRecord, number: number): void {
+    for (const change of withdrawn) this.#abandoned.delete(change);
     const { announce, settle = [] } = writes;
     // Records that are not durable may be lost with the server, so their loss does not indicate a restored backup.
     if (isDurable(writes, this.#context.durability) && number > this.#acknowledged) {
@@ -102,8 +116,10 @@ export class RecordWriter {
     }
   }
 
-  /** The record was not written, so the next one journals its reads. */
-  failed({ summarised }: PreparedRecord): void {
+  /** The record was not written, as far as known. The next one journals its reads and withdraws its change. */
+  failed({ writes: { announce }, summarised }: PreparedRecord, error: unknown): void {
+    const isUnanswered = error instanceof Fault && error.reason === 'unanswered';
+    if (announce !== undefined && isUnanswered) this.#abandoned.add(announce.change);
     for (const name of summarised) this.#summarised.delete(name);
   }
 
@@ -128,10 +144,12 @@ export class RecordWriter {
     if (reads.length > 0) record['reads'] = reads;
     if (![...entries, ...reads].some((entry) => 'o' in entry)) record['plain'] = true;
     if (renewsOwner !== undefined) record['owner'] = this.#context.owner;
+    const withdrawn = [...this.#abandoned];
+    if (withdrawn.length > 0) record['withdraw'] = withdrawn.map(column);
     this.#addConditions(record, writes);
     this.#addViews(record, writes);
     this.#addChanges(record, writes);
-    return { writes, text: JSON.stringify(record), renewsOwner, summarised };
+    return { writes, text: JSON.stringify(record), renewsOwner, summarised, withdrawn };
   }
 
   /** Adds the conditions that the server checks first. */

@@ -26,6 +26,7 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
   plainHour,
   onlyFunctions,
   onlyFunctions,
+  withdrawnChanges,
 ];
 
 function tables(s: string): string {
@@ -105,6 +106,11 @@ function plainHour(s: string): string {
 alter table ${s}.chains alter column hour drop expression;
 drop function if exists ${s}.lf_append(${s}.chains, jsonb, jsonb), ${s}.lf_chain_start(text, text),
   ${s}.lf_checkpoint(text, bigint), ${s}.lf_prune_reads(bigint);`;
+}
+
+/** The row of a withdrawn change stays for a while: the server may receive its announcement later. */
+function withdrawnChanges(s: string): string {
+  return `alter table ${s}.pending add column withdrawn_ms bigint;`;
 }
 
 /** Seconds for which a starting process waits while another one updates the schema. Less than its deadline. */

@@ -98,7 +98,7 @@ begin
   setting := set_config('lock_timeout', '5s', true);
   if w ? 'lazy' then setting := set_config('synchronous_commit', 'off', true); end if;
   if w ? 'ifPending' then
-    perform 1 from pending where change = w->>'ifPending' for update;
+    perform 1 from pending where change = w->>'ifPending' and withdrawn_ms is null for update;
     if not found then return -1; end if;
   end if;
   if w ? 'record' then
@@ -109,7 +109,12 @@ begin
     if w ? 'reads' and lf_append(this || '/reads', w, w->'reads', 0) < 0 then return 0; end if;
   end if;
   -- Each condition costs as much as a small query: rare fields are tested together.
-  if w ?| array['basis', 'fences', 'dropSession', 'forget'] then
+  if w ?| array['withdraw', 'basis', 'fences', 'dropSession', 'forget'] then
+    if w ? 'withdraw' then
+      insert into pending (change, machine, roots, keys, announced, withdrawn_ms)
+        select c, here, '{}', '{}', '', ${SERVER_CLOCK} from jsonb_array_elements_text(w->'withdraw') c order by c
+        on conflict (change) do update set keys = '{}', withdrawn_ms = excluded.withdrawn_ms;
+    end if;
     if w ? 'basis' then perform lf_check_basis(w); end if;
     if w ? 'fences' then perform lf_check_fences(w); end if;
     if w ? 'dropSession' then
@@ -142,7 +147,7 @@ begin
     a := w->'announce';
     for i in 0 .. jsonb_array_length(a->'k') - 1 loop keys[i + 1] := a->'k'->>i; end loop;
     insert into pending (change, machine, roots, keys, announced) values (a->>'c', here, array[a->>'r'], keys, a->>'t')
-      on conflict (change) do update set announced = excluded.announced;
+      on conflict (change) do update set announced = excluded.announced where pending.withdrawn_ms is null;
   end if;
   if w ?| array['owner', 'session'] then
     if w ? 'owner' then
@@ -234,6 +239,7 @@ create or replace function ${s}.lf_prune(through bigint, today bigint, step int)
 declare d bigint; gone bigint := 0; newest bigint; cut bigint;
 begin
   perform pg_advisory_xact_lock(${CLEAN_UP_LOCK});
+  delete from pending where withdrawn_ms < ${SERVER_CLOCK} - ${DAY_MS};
   for d in select substr(c.relname, 9)::bigint from pg_inherits i join pg_class c on c.oid = i.inhrelid
       where i.inhparent = '${s}.entries'::regclass and c.relname ~ '^entries_[0-9]+$' order by 1 loop
     exit when d >= today;

@@ -4,8 +4,10 @@ import {
   type PipelineNode,
   parse,
   type Redirection,
+  type Statement,
   type SyntaxNode,
   type Word,
+  type WordPart,
 } from 'unbash';
 
 /** A simple command of a shell line that certainly runs if all earlier commands succeed. */
@@ -85,14 +87,15 @@ interface Walked {
   readonly commands: readonly SimpleCommand[];
   /** The folder of the next command. */
   readonly folder: string | undefined;
+  /** Set if the shell has ended: no later command of the line runs. */
+  readonly ended?: true;
 }
 
 function commandsIn(line: string, folder: string | undefined, scope: Scope): Walked | undefined {
   if (line.length > MAX_LENGTH || scope.depth > MAX_DEPTH) return undefined;
   const script = parse(line);
   if ((script.errors ?? []).length > 0) return undefined;
-  const nodes = script.commands.map(({ command }) => command);
-  return walkList(nodes, folder, scope);
+  return walkBody(script.commands, folder, scope);
 }
 
 function walkList(nodes: readonly PipelineOrList[], start: string | undefined, scope: Scope): Walked {
@@ -102,6 +105,7 @@ function walkList(nodes: readonly PipelineOrList[], start: string | undefined, s
     const walked = walk(node, folder, scope);
     commands.push(...walked.commands);
     folder = walked.folder;
+    if (walked.ended) return { commands, folder, ended: true };
   }
   return { commands, folder };
 }
@@ -124,7 +128,7 @@ function walk(node: PipelineOrList, folder: string | undefined, scope: Scope): W
     case 'Redirected': {
       const body = walk(node.command, folder, scope);
       const own = { words: [], redirects: node.redirects, folder, home: scope.home };
-      return { commands: [...body.commands, own], folder: body.folder };
+      return { ...body, commands: [...body.commands, own] };
     }
     case 'Command':
       return walkCommand(node, folder, scope);
@@ -133,16 +137,18 @@ function walk(node: PipelineOrList, folder: string | undefined, scope: Scope): W
   }
 }
 
-function walkBody(
-  statements: readonly { readonly command: PipelineOrList }[],
-  folder: string | undefined,
-  scope: Scope,
-): Walked {
-  return walkList(
-    statements.map(({ command }) => command),
-    folder,
-    scope,
-  );
+function walkBody(statements: readonly Statement[], start: string | undefined, scope: Scope): Walked {
+  const commands: SimpleCommand[] = [];
+  let folder = start;
+  for (const { command, background } of statements) {
+    const walked = walk(command, folder, scope);
+    commands.push(...walked.commands);
+    // A command in the background has a shell of its own.
+    if (background === true) continue;
+    folder = walked.folder;
+    if (walked.ended) return { commands, folder, ended: true };
+  }
+  return { commands, folder };
 }
 
 /** Commands that may change the folder, or after which the rest of the line may not run. */
@@ -170,16 +176,40 @@ function walkCommand(node: Command, folder: string | undefined, scope: Scope): W
     word?.type === 'Word' ? [literalOf(word, scope.home)] : [],
   );
   const words = withoutPrefixes(given);
-  const command = { words, redirects: node.redirects, folder, home: scope.home };
+  const own = { words, redirects: node.redirects, folder, home: scope.home };
+  const commands = [...substituted(node, folder, scope), own];
   const [name] = words;
   if (name === 'cd' || name === 'pushd' || name === 'popd')
-    return { commands: [command], folder: name === 'cd' ? entered(folder, words.slice(1)) : undefined };
+    return { commands, folder: name === 'cd' ? entered(folder, words.slice(1)) : undefined };
   const script = scriptOf(words);
   const inner =
     script === undefined ? undefined : commandsIn(script, folder, { ...scope, depth: scope.depth + 1 });
   // Only `eval` runs its text in this shell.
+  const here = name === 'eval' && script !== undefined ? inner : undefined;
   const next = name === 'eval' && script !== undefined ? inner?.folder : folder;
-  return { commands: [command, ...(inner?.commands ?? [])], folder: next };
+  // `exec` without a program only redirects.
+  const ended = name === 'exit' || (given[0] === 'exec' && words !== given) || here?.ended === true;
+  return { commands: [...commands, ...(inner?.commands ?? [])], folder: next, ...(ended ? { ended } : {}) };
+}
+
+/** The commands in `$(…)`, `<(…)` and `>(…)` of a command's words. They run before it, each in a shell of its own. */
+function substituted(node: Command, folder: string | undefined, scope: Scope): readonly SimpleCommand[] {
+  if (scope.depth > MAX_DEPTH) return [];
+  const targets = node.redirects.map((redirect) =>
+    redirect.type === 'Redirect' ? redirect.target : undefined,
+  );
+  return [node.name, ...node.prefix, ...node.args, ...targets].flatMap((each) => {
+    const word = each?.type === 'Assignment' ? each.value : each;
+    if (word?.type !== 'Word') return [];
+    const parts = (word.parts ?? []).flatMap((part): readonly WordPart[] =>
+      part.type === 'DoubleQuoted' ? part.parts : [part],
+    );
+    return parts.flatMap((part) =>
+      part.type === 'CommandExpansion' || part.type === 'ProcessSubstitution'
+        ? walkBody(part.script?.commands ?? [], folder, { ...scope, depth: scope.depth + 1 }).commands
+        : [],
+    );
+  });
 }
 
 /** The text that `eval` or a shell with `-c` runs; undefined for other commands and for text that the shell expands. */
@@ -225,12 +255,21 @@ function withoutPrefixes(words: readonly (string | undefined)[]): readonly (stri
 }
 
 function entered(folder: string | undefined, args: readonly (string | undefined)[]): string | undefined {
-  const operands = args[0] === '--' ? args.slice(1) : args;
+  const end = args.findIndex((arg) => arg === undefined || !/^-[LPe@]+$/.test(arg));
+  const options = end === -1 ? args : args.slice(0, end);
+  const operands = args.slice(options.length + (args[options.length] === '--' ? 1 : 0));
   const [target] = operands;
   if (target === undefined || operands.length > 1 || target === '' || target.startsWith('-'))
     return undefined;
-  return inFolder(folder, target);
+  const isReal = options.some((option) => option?.includes('P'));
+  // The parent of a folder that was entered by its real path is unknown.
+  if ((isReal || `${folder ?? ''}/`.includes(`${REAL}/`)) && target.split('/').includes('..'))
+    return undefined;
+  return inFolder(folder, isReal ? `${target}${REAL}` : target);
 }
+
+/** Ends the name of a folder that was entered by its real path. As a path it means the folder itself. */
+const REAL = '/./.';
 
 /** A path relative to the start folder of the line; undefined if its base folder is unknown. */
 export function inFolder(folder: string | undefined, path: string): string | undefined {

@@ -135,29 +135,41 @@ function perlFiles(args: Args): Args {
 }
 
 function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args): readonly ShellWrite[] {
-  const { options, operands } = split(args, /^-[tS]$/);
-  // With these options, `cp` and `mv` never replace a file, or take the folder from another argument.
-  if (options.some((option) => /^(?:-\w*[nt]|--(?:no-clobber|target-directory|update))/.test(option)))
-    return [];
-  const destination = operands.at(-1);
-  const sources = operands.slice(0, -1);
+  const { options, operands, values } = split(args, /^(?:-\w*[tS]|--(?:target-directory|suffix))$/);
+  // With these options, `cp` and `mv` never replace a file.
+  if (options.some((option) => /^(?:-[a-su-zA-RT-Z]*n|--(?:no-clobber|update))/.test(option))) return [];
+  const isNamed = options.some((option) => TARGET.test(option));
+  const named = options.flatMap((option, at) => {
+    const [found, attached] = TARGET.exec(option) ?? [];
+    return found === undefined ? [] : [attached === '' ? values[at] : attached];
+  });
+  const destination = isNamed ? named.at(-1) : operands.at(-1);
+  const sources = isNamed ? operands : operands.slice(0, -1);
   if (destination === undefined || sources.length === 0) return [];
   return sources.flatMap((given): ShellWrite[] => {
     if (given === undefined) return [];
     const source = inFolder(folder, given);
-    const isFolder = sources.length > 1 || destination.endsWith('/');
+    const isFolder = isNamed || sources.length > 1 || destination.endsWith('/');
     const name = given.replace(/\/+$/, '').replace(/^.*\//, '');
     const path = fileAt(folder, isFolder ? `${destination.replace(/\/+$/, '')}/${name}` : destination);
     return source === undefined || path === undefined ? [] : [{ how, source, path }];
   });
 }
 
+/** An option that names the folder for all files, with the name if it is attached. */
+const TARGET = /^(?:-[a-su-zA-RT-Z]*t|--target-directory(?:=|$))(.*)$/;
+
 /**
  * Separates options from operands. `valued` matches options whose value is the next argument. Expanded words are
- * operands.
+ * operands. `values` has the same length as `options`.
  */
-function split(args: Args, valued: RegExp): { readonly options: readonly string[]; readonly operands: Args } {
+function split(
+  args: Args,
+  valued: RegExp,
+): { readonly options: readonly string[]; readonly values: Args; readonly operands: Args } {
   const options: string[] = [];
+  /** The value of each option. */
+  const values: (string | undefined)[] = [];
   const operands: (string | undefined)[] = [];
   let isPlain = false;
   for (let at = 0; at < args.length; at += 1) {
@@ -167,9 +179,10 @@ function split(args: Args, valued: RegExp): { readonly options: readonly string[
     else {
       options.push(arg);
       if (valued.test(arg)) at += 1;
+      values.push(args[at]);
     }
   }
-  return { options, operands };
+  return { options, values, operands };
 }
 
 /** The lines of one file that a command prints, without any other output. */

@@ -1,4 +1,4 @@
-import { certainCommands, namesOf } from '../dialect/calls/shell/commands.ts';
+import { allCommands, certainCommands, namesOf } from '../dialect/calls/shell/commands.ts';
 import { writesOf } from '../dialect/calls/shell/writes.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import { CLIENT_FILES } from '../model/path.ts';
@@ -46,7 +46,8 @@ export function operatorRefusal(command: string): Refusal | undefined {
  * Lookfirst again.
  */
 function ownCalls(command: string): readonly (readonly (string | undefined)[])[] {
-  return (certainCommands(command) ?? []).flatMap(({ words }) => {
+  // Only the certain commands include those in `sh -c` and `eval`.
+  return [...(allCommands(command) ?? []), ...(certainCommands(command) ?? [])].flatMap(({ words }) => {
     const calls: (readonly (string | undefined)[])[] = [];
     for (let name = nameIn(words, 0); name !== -1; ) {
       const end = words[name + 1] === 'run' ? words.indexOf('--', name) : -1;
@@ -75,7 +76,7 @@ function forTheUser(command: string, reason: string): Refusal {
 
 /** Programs that only print their input. */
 const READERS = new Set(
-  'cat head tail less more ls ll stat file wc du grep egrep rg ag find jq diff cmp md5sum sha256sum echo printf cd pwd true test tree'.split(
+  'cat head tail less more ls ll stat file wc du grep egrep rg ag find jq diff cmp md5sum sha256sum echo printf cd pwd true false test [ read tree'.split(
     ' ',
   ),
 );
@@ -109,13 +110,14 @@ async function holdsOurEntries({ session }: Scene, path: string): Promise<boolea
 }
 
 function onlyReads(command: string): boolean {
-  const commands = certainCommands(command);
+  const commands = allCommands(command);
   if (commands === undefined || writesOf(command).length > 0) return false;
   return commands.every(({ words, redirects }) => {
     const [program = '', first = ''] = words.map((word) => word ?? '');
     const name = program.split('/').at(-1) ?? '';
-    if (words.includes('-delete') || words.includes('-exec') || redirects.length > 0) return false;
-    return READERS.has(name) || (name === 'git' && READING_GIT.has(first));
+    const isInput = redirects.every((redirect) => redirect.type === 'Redirect' && redirect.operator === '<');
+    if (words.includes('-delete') || words.includes('-exec') || !isInput) return false;
+    return words.length === 0 || READERS.has(name) || (name === 'git' && READING_GIT.has(first));
   });
 }
 

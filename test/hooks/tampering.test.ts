@@ -50,6 +50,13 @@ const COMMANDS = [
   'printf \'{"mode":"observe"}\' > HOME/lookfirst.json',
   `claude --settings '{"disableAllHooks":true}' -p go`,
   'chmod -x ~/.local/state/lookfirst/bin/lookfirst-hook',
+  'if true; then lookfirst allow a.txt; fi',
+  'false || lookfirst allow a.txt',
+  'exit() { :; }; exit; lookfirst allow a.txt',
+  'cat a.txt; if true; then rm -rf HOME; fi',
+  `cat ${SETTINGS} $(rm ${SETTINGS})`,
+  `false || rm ${SETTINGS}`,
+  `for f in ${SETTINGS}; do cat $f; done > ${SETTINGS}`,
 ];
 
 describe('an agent that tries to switch the gate off', () => {
@@ -121,6 +128,9 @@ describe('an agent that tries to switch the gate off', () => {
     `cat ${SETTINGS}`,
     `git add ${SETTINGS}`,
     'ls -la .claude',
+    `if [ -f ${SETTINGS} ]; then cat ${SETTINGS}; fi`,
+    `for f in ${SETTINGS}; do cat "$f" || true; done`,
+    `while read -r line; do echo "$line"; done < ${SETTINGS}`,
     `grep -n lookfirst ${SETTINGS}`,
     'lookfirst status',
     'kill 999999',

@@ -77,6 +77,28 @@ export function certainCommands(line: string, home?: string): readonly SimpleCom
   return commandsIn(line, '', { depth: 0, home: known })?.commands;
 }
 
+/**
+ * Every simple command of a line, also those that may not run. Redirections of a group or loop are a command without
+ * words. Text for `eval` and `sh -c` is not read. Undefined if the line cannot be parsed.
+ */
+export function allCommands(line: string): readonly Pick<SimpleCommand, 'words' | 'redirects'>[] | undefined {
+  if (line.length > MAX_LENGTH) return undefined;
+  const script = parse(line);
+  if ((script.errors ?? []).length > 0) return undefined;
+  const commands: Pick<SimpleCommand, 'words' | 'redirects'>[] = [];
+  const visit = (node: SyntaxNode): void => {
+    if (node.type === 'Command') commands.push({ words: wordsOf(node), redirects: node.redirects });
+    if (node.type === 'Redirected') commands.push({ words: [], redirects: node.redirects });
+    forEachChild(node, visit);
+  };
+  visit(script);
+  return commands;
+}
+
+function wordsOf({ name, args }: Command): readonly (string | undefined)[] {
+  return withoutPrefixes([name, ...args].flatMap((word) => (word?.type === 'Word' ? [literalOf(word)] : [])));
+}
+
 interface Scope {
   /** The number of `sh -c` and `eval` around the line. */
   readonly depth: number;

@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { ClosingLine } from './test/support/closing-line.ts';
+import { compiledSources } from './test/support/compiled-sources.ts';
 
 const config: ViteUserConfig = defineConfig({
+  plugins: compiledSources(),
   test: {
     projects: [
       // Files share their modules, which keep no state: loading them anew takes a second per file, longer than most tests.
@@ -17,6 +19,7 @@ const config: ViteUserConfig = defineConfig({
       },
     ],
     globalSetup: ['test/support/compiled-code.ts'],
+    server: { deps: { external: [/\/build\/.*\.js$/] } },
     pool: 'forks',
     isolate: false,
     // Slow and busy machines take longer; only a result that never arrives is a failure.

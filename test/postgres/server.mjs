@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
 } from 'node:fs';
@@ -81,8 +82,22 @@ class Server {
   create() {
     chmodSync(this.folder, 0o755);
     this.#linkLibraries();
+    const data = join(this.folder, 'data');
+    const { TEST_POSTGRES_DATA: copies } = process.env;
+    if (copies === undefined) return this.#initialise(data);
+    // Creating a database takes a second, copying one a tenth of it. The servers of one test run share the first one.
+    const first = join(copies, 'data');
+    if (!existsSync(first)) {
+      const own = mkdtempSync(join(copies, 'new-'));
+      this.#initialise(join(own, 'data'));
+      if (!existsSync(first)) renameSync(join(own, 'data'), first);
+    }
+    execFileSync('cp', ['-a', first, data]);
+  }
+
+  #initialise(data) {
     const options = ['-U', 'lookfirst', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-    const [command, ...args] = this.#command('initdb', ['-D', join(this.folder, 'data'), ...options]);
+    const [command, ...args] = this.#command('initdb', ['-D', data, ...options]);
     const made = spawnSync(command, args, { env: this.#env(), encoding: 'utf8', cwd: this.folder });
     if (made.status !== 0) throw new Error(`initdb failed: ${made.stdout}${made.stderr}${made.error ?? ''}`);
   }

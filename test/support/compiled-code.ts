@@ -18,7 +18,10 @@ export async function setup(): Promise<() => void> {
   const readable = mkdtempSync(join(tmpdir(), 'lookfirst-official-'));
   chmodSync(readable, 0o755);
   process.env['TEST_OFFICIAL_SERVER'] = await bundleOfficialServer(readable);
+  // Tests with their own PostgreSQL start it on copies of one database.
+  const databases = mkdtempSync(join(tmpdir(), 'lookfirst-databases-'));
+  process.env['TEST_POSTGRES_DATA'] = databases;
   return () => {
-    for (const made of [folder, readable]) rmSync(made, { recursive: true, force: true });
+    for (const made of [folder, readable, databases]) rmSync(made, { recursive: true, force: true });
   };
 }

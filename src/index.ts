@@ -50,8 +50,8 @@ export type { Sighting } from './model/sighting.ts';
 export type { FormatName, Resumed, ResumeOptions, Transcript } from './model/transcript.ts';
 export type { TurnMark } from './model/turn.ts';
 export { type Outcome, REFUSAL_CODES, type Refusal, type RefusalCode } from './model/verdict.ts';
-export { type AgentTrace, agentTrace } from './records/agent-trace.ts';
 export type { Blame, BlamedLine, LineOrigin } from './records/blame.ts';
+export { type AgentTrace, agentTrace } from './records/blame.ts';
 export {
   type Journal,
   type JournalOptions,

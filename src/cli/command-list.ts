@@ -7,7 +7,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     usage: 'serve [DIR...]',
     summary: 'serves folders to an MCP client',
     runsElsewhere: true,
-    load: async () => (await import('./commands/serve.ts')).defineServe,
+    load: async () => (await import('./commands/door-help.ts')).defineServe,
   },
   {
     name: 'proxy',
@@ -29,7 +29,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'answers one hook call of a client',
     ownsStdout: true,
     runsElsewhere: true,
-    load: async () => (await import('./commands/hook.ts')).defineHook,
+    load: async () => (await import('./commands/door-help.ts')).defineHook,
   },
   {
     name: 'init',

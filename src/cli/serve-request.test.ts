@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defineServe } from './commands/serve.ts';
+import { defineServe } from './commands/door-help.ts';
 import { parseServe, SERVE_FLAGS } from './serve-request.ts';
 
 const DEFAULTS = {

@@ -128,7 +128,7 @@ const LOOK_MS = 60_000;
 const MAX_CLIENTS = 64;
 
 /** Offers servers started as processes: one for each client with a session, one for all clients without. */
-export class ProcessEndpoint implements Endpoint {
+class ProcessEndpoint implements Endpoint {
   readonly #options: ProcessEndpointOptions;
   readonly #clients = new Map<string, LegacyClient>();
   readonly #modern: ModernClients;

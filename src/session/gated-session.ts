@@ -3,6 +3,7 @@ import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
 import { guardAt } from '../gate/look.ts';
 import type { CallSettings } from '../gate/step.ts';
 import { undo } from '../gate/undo/undo.ts';
+import { validateOptions, validateUndo } from '../gate/validate.ts';
 import { noteOutsideChanges, outsideChangesOfTurn } from '../gate/witness.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -47,7 +48,6 @@ import { LookingSession, partsOf } from './looking-session.ts';
 import { type PathNames, withRealPaths } from './path-names.ts';
 import { notAFile, unreadableRefusal } from './reading.ts';
 import { runCommand } from './run.ts';
-import { validateOptions, validateUndo } from './validate-options.ts';
 
 /** Number of a session's unjudged calls that are searched for an id. */
 const MAX_UNJUDGED = 200;

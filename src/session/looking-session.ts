@@ -1,5 +1,6 @@
 import { kindOf, readSnapshot } from '../disk/read.ts';
 import { type Look, recordLook } from '../gate/shown-entry.ts';
+import { validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
@@ -30,7 +31,6 @@ import type { PageEnds, ReadControls } from './reading.ts';
 import { searchText } from './search.ts';
 import { SessionLife } from './session-life.ts';
 import { status } from './status.ts';
-import { validateOptions } from './validate-options.ts';
 
 const NS_PER_MS = 1_000_000n;
 

@@ -1,6 +1,7 @@
 import { listUnsorted, subfolderTest } from '../disk/list.ts';
 import { newChangeId } from '../gate/announce.ts';
 import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
+import { validateCommand, validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
@@ -19,7 +20,6 @@ import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
 import { withoutSecrets } from '../text/secrets.ts';
 import { outputMask } from './masked-text.ts';
 import { outputPath } from './path-names.ts';
-import { validateCommand, validateOptions } from './validate-options.ts';
 
 /**
  * Runs a command on a layer over the workspace and commits its writes as one change. A command that was stopped changes

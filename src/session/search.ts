@@ -1,6 +1,6 @@
 import { findRipgrep, type RipgrepEnd, type RunLimits, runRipgrep } from '../disk/ripgrep.ts';
 import { type FileGlob, protectedScope, readGlob, scopeOf } from '../disk/ripgrep-glob.ts';
-import { OpenedFiles, RipgrepRecords } from '../disk/ripgrep-records.ts';
+import { OpenedFiles, type RipgrepEvent, RipgrepRecords, readEvent } from '../disk/ripgrep-records.ts';
 import { Fault } from '../model/fault.ts';
 import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
@@ -16,7 +16,6 @@ import {
   whyUnusable,
 } from './find.ts';
 import { unreadableRefusal } from './reading.ts';
-import { type HitReader, hitReader } from './search-hits.ts';
 
 const DEFAULT_LIMIT = 200;
 /** Number of files passed to one run; each needs a descriptor. */
@@ -109,7 +108,7 @@ async function searchFile(search: Search, { place }: File): Promise<Outcome<Sear
     const problem = files.open(place, search.world.workspace.shown(place.path));
     if (problem !== undefined)
       return refused({ ...unreadableRefusal(search.path, problem), action: 'search' });
-    const reader = hitReader(search.mode, { limit: search.limit, show: lineShower(search.world) });
+    const reader = hitReader(search);
     const end = await readHits(search, files, reader);
     return whyFailed(search, end) ?? resultOf(search, reader, end.how);
   } finally {
@@ -123,7 +122,7 @@ async function searchFolder(search: Search, folder: Folder): Promise<Outcome<Sea
   const failed = whyFailed(search, first);
   if (failed !== undefined) return failed;
   candidates.sort();
-  const reader = hitReader(search.mode, { limit: search.limit, show: lineShower(search.world) });
+  const reader = hitReader(search);
   let { how } = first;
   for (let start = 0; start < candidates.length; start += BATCH) {
     const end = await readBatch(search, folder, { reader, paths: candidates.slice(start, start + BATCH) });
@@ -253,4 +252,147 @@ function resultOf(search: Search, reader: HitReader, how: RipgrepEnd['how']): Ou
   const { hits, matches } = reader;
   if (how === 'overrun' && hits.length === 0) return refused(tooLong(search.path));
   return { ok: true, mode: search.mode, hits, ...completeness({ isCut: reader.cut, how }), matches };
+}
+
+type Hit = SearchResult['hits'][number];
+
+/** Limit for all lines of an answer. With the default match limit, only long context reaches it. */
+const MAX_SHOWN_CHARS = 200_000;
+
+/** Parses ripgrep's output about opened files in one mode, until the limit is reached. */
+interface HitReader {
+  /** Begins another run over other files. */
+  begin(files: OpenedFiles): void;
+  take(chunk: Buffer): 'more' | 'enough';
+  /** True if some matches were left out. */
+  readonly cut: boolean;
+  readonly hits: readonly Hit[];
+  readonly matches: number;
+}
+
+/** Creates the parser for a search's mode. */
+function hitReader({ mode, limit, world }: Search): HitReader {
+  switch (mode) {
+    case 'lines':
+      return new LineHits(limit, lineShower(world));
+    case 'files':
+      return new FileHits(limit, /^([^\0]*)\0/);
+    case 'count':
+      return new FileHits(limit, /^([^\0]*)\0(\d+)\n/);
+    default:
+      return mode satisfies never;
+  }
+}
+
+class LineHits implements HitReader {
+  cut = false;
+  matches = 0;
+  readonly #limit: number;
+  readonly #lines: { readonly hit: Hit; readonly end: number }[] = [];
+  #files: OpenedFiles | undefined;
+  #records = new RipgrepRecords('\n');
+  #chars = 0;
+  /** Index of the current file's first line. */
+  #start = 0;
+
+  readonly #show: (line: string, path: string) => string;
+
+  constructor(limit: number, show: (line: string, path: string) => string) {
+    this.#limit = limit;
+    this.#show = show;
+  }
+
+  get hits(): readonly Hit[] {
+    return this.#lines.map(({ hit }) => hit);
+  }
+
+  begin(files: OpenedFiles): void {
+    this.#files = files;
+    this.#records = new RipgrepRecords('\n');
+    this.#start = this.#lines.length;
+  }
+
+  take(chunk: Buffer): 'more' | 'enough' {
+    const { dropped } = this.#records;
+    for (const record of this.#records.take(chunk)) {
+      const event = readEvent(record);
+      if (event?.kind === 'end') this.#endFile(event.binaryOffset);
+      else if (event !== undefined && !this.#add(event)) return 'enough';
+    }
+    if (this.#records.dropped > dropped) this.cut = true;
+    return 'more';
+  }
+
+  #add(event: Extract<RipgrepEvent, { kind: 'line' }>): boolean {
+    const path = this.#files?.shown(event.file);
+    if (path === undefined) return true;
+    const last = this.#lines.at(-1)?.hit;
+    // At the limit, only lines directly after the last match are its context; later context belongs to another match.
+    const follows = event.context && last?.path === path && last.line + 1 === event.line;
+    const full = this.matches === this.#limit && !follows;
+    if (full || this.#chars + event.text.length > MAX_SHOWN_CHARS) {
+      this.cut = true;
+      return false;
+    }
+    this.#chars += event.text.length;
+    if (!event.context) this.matches += 1;
+    const hit = {
+      path,
+      line: event.line,
+      text: this.#show(event.text, path),
+      ...(event.context ? { context: true } : {}),
+    };
+    this.#lines.push({ hit, end: event.end });
+    return true;
+  }
+
+  /** A file is not text from its first NUL on, so later lines are not shown. */
+  #endFile(binaryOffset: number | undefined): void {
+    if (binaryOffset !== undefined) {
+      const lines = this.#lines.splice(this.#start);
+      this.#lines.push(...lines.filter(({ end }) => end <= binaryOffset));
+      const left = lines.filter(({ hit, end }) => end > binaryOffset && hit.context !== true).length;
+      this.matches -= left;
+      this.cut ||= left > 0;
+    }
+    this.#start = this.#lines.length;
+  }
+}
+
+/** Parses one hit per file: `path NUL`, or `path NUL count newline`. */
+class FileHits implements HitReader {
+  cut = false;
+  matches = 0;
+  readonly hits: Hit[] = [];
+  readonly #limit: number;
+  readonly #shape: RegExp;
+  #files: OpenedFiles | undefined;
+  #text = '';
+
+  constructor(limit: number, shape: RegExp) {
+    this.#limit = limit;
+    this.#shape = shape;
+  }
+
+  begin(files: OpenedFiles): void {
+    this.#files = files;
+    this.#text = '';
+  }
+
+  take(chunk: Buffer): 'more' | 'enough' {
+    this.#text += chunk.toString('utf8');
+    for (let found = this.#shape.exec(this.#text); found !== null; found = this.#shape.exec(this.#text)) {
+      this.#text = this.#text.slice(found[0].length);
+      const path = this.#files?.shown(found[1] ?? '');
+      if (path === undefined) continue;
+      if (this.hits.length === this.#limit) {
+        this.cut = true;
+        return 'enough';
+      }
+      const count = found[2] === undefined ? undefined : Number(found[2]);
+      this.matches += count ?? 1;
+      this.hits.push({ path, line: 0, text: '', ...(count === undefined ? {} : { count }) });
+    }
+    return 'more';
+  }
 }

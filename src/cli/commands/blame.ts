@@ -1,6 +1,5 @@
 import { Command } from 'commander';
-import { agentTrace } from '../../records/agent-trace.ts';
-import { type Blame, type BlamedLine, blame } from '../../records/blame.ts';
+import { agentTrace, type Blame, type BlamedLine, blame } from '../../records/blame.ts';
 import { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
 import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { validateOptions } from './validate-options.ts';
+import { validateOptions } from './validate.ts';
 
 describe('validateOptions', () => {
   it.each([

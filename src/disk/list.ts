@@ -38,6 +38,18 @@ export function inspect(dir: PinnedDirectory, name: string): BigIntStats | undef
   return lstatSync(`${dir.prefix}/${name}`, { bigint: true, throwIfNoEntry: false });
 }
 
+/**
+ * The size of one name and the time of its last change, in whole milliseconds. For listings: stats without big integers
+ * take two thirds of the time.
+ */
+export function sizeAndTime(
+  dir: PinnedDirectory,
+  name: string,
+): { readonly sizeBytes: number; readonly mtimeMs: number } | undefined {
+  const stats = lstatSync(`${dir.prefix}/${name}`, { throwIfNoEntry: false });
+  return stats && { sizeBytes: stats.size, mtimeMs: Math.floor(stats.mtimeMs) };
+}
+
 /** A link's target, as written; undefined if the place is not a link. */
 export function linkTarget(place: Pick<Place, 'dir' | 'name'>): string | undefined {
   try {

@@ -20,6 +20,7 @@ export function quotation(text: string): string {
 
 /** A path for use in a sentence. Quoted if it contains anything that could be mistaken for more than a path. */
 export function pathText(path: string): string {
+  if (path.length <= MAX_PATH_CHARS && PLAIN_PATH.test(path)) return path;
   if (path === '') return '""';
   const short = middleCut(path, MAX_PATH_CHARS);
   const plain = !UNPRINTABLE.test(short) && !short.includes('"') && short.trim() === short;
@@ -57,6 +58,8 @@ const STEERING =
 
 /** Control, format and unassigned characters, lone surrogates, line and paragraph separators. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
+/** Visible ASCII without quotes: nearly all paths, tested in a fraction of the time of Unicode classes. */
+const PLAIN_PATH = /^[!#-~]+$/;
 const ALL_UNPRINTABLE = new RegExp(UNPRINTABLE, 'gu');
 
 function middleCut(text: string, maxChars: number): string {

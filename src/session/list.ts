@@ -1,5 +1,6 @@
+import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type DirectoryEntry, inspect, linkTarget, listNames, listUnsorted } from '../disk/list.ts';
+import { type DirectoryEntry, linkTarget, listNames, listUnsorted, sizeAndTime } from '../disk/list.ts';
 import { kindOf } from '../disk/read.ts';
 import { listingFingerprint } from '../gate/tree-step.ts';
 import type { World } from '../gate/world.ts';
@@ -111,7 +112,7 @@ class Listing {
     const names = this.#namesIn(dir, path);
     const { after } = at;
     const skipped = after === undefined ? 0 : names.filter(({ name }) => name <= after).length;
-    const visible = names.slice(skipped).filter((entry) => !this.#isHidden(path, entry));
+    const visible = this.#visible(path, skipped === 0 ? names : names.slice(skipped));
     let shown = names.length - visible.length;
     for (const entry of visible) {
       if (this.entries.length >= limit - at.kept) break;
@@ -128,10 +129,12 @@ class Listing {
     if (page.kind !== 'none') this.sightings.push(this.#sighting(path, names, page));
   }
 
-  /** The state folder is never shown. */
-  #isHidden(path: ResolvedPath, { kind, name }: DirectoryEntry): boolean {
+  /** The state folder is never shown. Only its parent can hold it, so other folders are not searched for it. */
+  #visible(path: ResolvedPath, names: readonly DirectoryEntry[]): readonly DirectoryEntry[] {
     const { workspace, home } = this.#world;
-    return kind === 'directory' && workspace.child(path, name).absolute === home;
+    const hidden = basename(home);
+    if (workspace.child(path, hidden).absolute !== home) return names;
+    return names.filter(({ kind, name }) => kind !== 'directory' || name !== hidden);
   }
 
   /** Names inside a protected folder are not shown either. */
@@ -205,9 +208,8 @@ function describe(dir: PinnedDirectory, entry: DirectoryEntry, path: string): Li
     const target = linkTarget({ dir, name: entry.name });
     return { path, kind, ...(target === undefined ? {} : { target }) };
   }
-  const stats = kind === 'file' ? inspect(dir, entry.name) : undefined;
-  if (stats === undefined) return { path, kind };
-  return { path, kind, sizeBytes: Number(stats.size), mtimeMs: Number(stats.mtimeNs / 1_000_000n) };
+  const found = kind === 'file' ? sizeAndTime(dir, entry.name) : undefined;
+  return found === undefined ? { path, kind } : { path, kind, ...found };
 }
 
 function whyContradictory({ depth, after, links, as = 'listing' }: ListOptions): string | undefined {

@@ -24,7 +24,15 @@ export function formatSize(bytes: number): string {
 }
 
 export function officialListing({ entries }: ListResult): string {
-  return entries.map(({ path, kind }) => `${label(kind)} ${path}`).join('\n');
+  // Thousands of rows: appending makes no string for each row.
+  let rows = '';
+  for (const { path, kind } of entries) {
+    rows += label(kind);
+    rows += ' ';
+    rows += path;
+    rows += '\n';
+  }
+  return rows.slice(0, -1);
 }
 
 export function sizesText({ entries }: ListResult, sortBy: 'name' | 'size'): string {

@@ -8,7 +8,7 @@ import type { Basis } from '../store/store.ts';
 import { announce, bypassEntries, newChangeId, type Settlement, settle } from './announce.ts';
 import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
 import { type ClaimNotice, withClaimNotices } from './claims.ts';
-import { conflictRefusal, type Done, type DoneStep, runSteps, type Step } from './step.ts';
+import { conflictRefusal, type Done, type DoneStep, runSteps, type Step, stagedEarly } from './step.ts';
 import type { World } from './world.ts';
 
 /** A message names at most this many files and counts the rest. */
@@ -74,13 +74,36 @@ interface Reserved extends Work {
 }
 
 async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): Promise<Outcome<ApplyResult>> {
-  const { entry } = work;
+  const { entry, locked, basis } = work;
   const { change } = entry;
-  const { locked, basis } = work;
-  const announced = await announce(world, { change, entry, owner: world.owner, locked }, { basis });
+  const announcing = announce(world, { change, entry, owner: world.owner, locked }, { basis });
+  const early = stagedEarly(world, work.steps);
+  try {
+    const announced = await announcing;
+    return await carryOutAnnounced(world, ledger, { ...work, announced, staged: early?.staged });
+  } finally {
+    await early?.unstage();
+  }
+}
+
+interface Announced extends Reserved {
+  /** False if the journal could not be written and the policy allows changes without it. */
+  readonly announced: boolean;
+  /** Resolves when the new bytes are synced, if they are written early. */
+  readonly staged: Promise<void> | undefined;
+}
+
+async function carryOutAnnounced(
+  world: World,
+  ledger: Ledger,
+  work: Announced,
+): Promise<Outcome<ApplyResult>> {
+  const { entry, announced } = work;
+  const { change } = entry;
   const done: DoneStep[] = [];
   let refusal: Refusal | undefined;
   try {
+    await work.staged;
     refusal = await runSteps(world, work.steps, done);
     if (refusal === undefined) {
       const settled = { ...entry, ...whatWasDone(work, done), ...noticesOf(done) };

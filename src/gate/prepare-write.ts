@@ -217,6 +217,8 @@ export function writeStep(world: World, change: NewBytes): Step {
     stage: async () => {
       if (!unchanged) staged = await stage(world, change, place());
     },
+    // A new file may need new folders, and those are announced first.
+    stagesEarly: before !== undefined && !unchanged,
     unstage: () => {
       if (committed !== undefined) return;
       if (staged !== undefined) dropStaged(place(), staged);

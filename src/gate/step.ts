@@ -35,9 +35,11 @@ export interface Step {
   /** The result on a text file, with a bounded diff, for dry runs. */
   preview?(): Pick<ChangeResult, 'diff' | 'sizeBytes' | 'replaced' | 'inserted'>;
   /**
-   * In a batch: writes new bytes to temporary files, so that the files of all steps are synced together before `run`.
+   * Writes new bytes to temporary files before `run`: in a batch, so that the files of all steps are synced together.
    */
   stage?(): Promise<void>;
+  /** `stage` changes nothing that other programs use, so it may run while the change is being announced. */
+  readonly stagesEarly?: boolean;
   /** Removes staged files that were not published. */
   unstage?(): void | Promise<void>;
   /** Changes the disk. After a conflict or a Fault nothing of this step remains, unless `isLeft` returns true. */
@@ -150,6 +152,27 @@ async function runAll(
 async function syncAll({ disk }: World, steps: readonly Step[]): Promise<void> {
   if (disk.batch === 'none') return;
   await disk.sync.sync([disk.retained, ...new Set(steps.map(({ path }) => path.root))]);
+}
+
+interface StagedEarly {
+  /** Rejects if the new bytes could not be written. */
+  readonly staged: Promise<void>;
+  /** Removes the new bytes if they were not published. */
+  readonly unstage: () => Promise<void>;
+}
+
+/**
+ * Writes and syncs the new bytes of a single replacement while its announcement is being synced: both must be on the
+ * disk before the names are exchanged, and neither needs the other. Undefined if nothing is synced, or if the step must
+ * wait for its announcement. The litter log names the folder before the temporary file exists, as for every other one.
+ */
+export function stagedEarly({ disk }: World, [step, ...more]: readonly Step[]): StagedEarly | undefined {
+  if (step?.stagesEarly !== true || more.length > 0) return undefined;
+  if (disk.durability !== 'full' || disk.batch !== undefined) return undefined;
+  const staged = step.stage?.() ?? Promise.resolve();
+  // The caller awaits `staged` only after the announcement; without this handler an earlier failure would be unhandled.
+  const ended = staged.catch(() => undefined);
+  return { staged, unstage: () => ended.then(() => step.unstage?.()) };
 }
 
 /** Policy settings that one call may change for itself. */

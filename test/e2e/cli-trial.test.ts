@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServerProcess } from '../../src/cli/server-process.ts';
 import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
@@ -47,6 +47,17 @@ describe('lookfirst init and remove', () => {
     const args = ['init', 'claude-code', '--hooks', '--dry-run'];
     expect((await lookfirst(places, args, { env: { LOOKFIRST_HOME: state } })).code).toBe(0);
     expect(existsSync(join(places.home, 'none'))).toBe(false);
+  });
+
+  it('name the package, not the file that npx has linked in its cache', async () => {
+    const places = scratch();
+    const linked = join(places.base, 'node_modules', '.bin', 'lookfirst');
+    mkdirSync(dirname(linked), { recursive: true });
+    symlinkSync(PROGRAM[1] ?? '', linked);
+    const env = environment(places);
+    execFileSync(process.execPath, [linked, 'init', 'claude-code'], { cwd: places.root, env });
+    const { mcpServers } = JSON.parse(readFileSync(join(places.root, '.mcp.json'), 'utf8'));
+    expect(mcpServers.lookfirst).toMatchObject({ command: 'npx', args: ['-y', 'lookfirst', 'serve', '.'] });
   });
 
   it('deny the client’s own edit tools and approve ours with --only, and remove both rules again', async () => {

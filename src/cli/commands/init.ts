@@ -180,6 +180,6 @@ async function print(
 /** A package that npm installed can be found again by its name; a checkout cannot. */
 function starterOf({ self }: Cli, { command }: Flags): Starter {
   const [, program = ''] = self;
-  const isInstalled = /[\\/]node_modules[\\/]lookfirst[\\/]/.test(program);
+  const isInstalled = /[\\/]node_modules[\\/](?:lookfirst[\\/]|\.bin[\\/]lookfirst$)/.test(program);
   return (command ?? (isInstalled ? 'npx' : 'node')) === 'npx' ? 'npx' : self;
 }

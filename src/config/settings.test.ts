@@ -81,7 +81,7 @@ const PRESET_TEXTS: Readonly<Record<PresetName, string>> = {
   default:
     'The rulings of Lookfirst itself: a session changes only what it has seen and what has not changed since. Edits are carried over outside changes.',
   strict:
-    'Like `default`, but any outside change refuses, an edit needs the very lines it touches, and a compaction forgets everything.',
+    'Like `default`, but any outside change refuses, an edit needs a read of the lines it touches, and a compaction forgets everything.',
   sandbox:
     'From the document "Read tracker" (and "Path containment"): a set of paths that were read. Any view licenses any change. There is no staleness: a file that changed is written, with a note, and the journal keeps what was replaced. Nothing expires and nothing is evicted. Secrets are masked. Combine it with `--dialect sandbox` for `Read`, `Write`, `Edit`, `Glob`, `Grep` and `Bash`.',
   'file-time':
@@ -89,7 +89,7 @@ const PRESET_TEXTS: Readonly<Record<PresetName, string>> = {
   'thread-history':
     "From the document \"Read-before-write protection\": what the conversation shows since its last compaction. Overwriting, inserting (appending, too) and editing need a read in this conversation; new files do not. Combine it with `--dialect lace`. `HistoryIndex` answers `hasFileBeenRead` from the events alone; with `paths: 'exact'` and `counts: 'reads'` it follows the document to the letter.",
   staleness:
-    'From the document "Staleness and quotes": nothing is asked of unread files. The first change of a file that changed outside is held back with a warning that names both states; the same call repeated proceeds. Every typographic quote of its table becomes straight in code files. Errors during the check do not block.',
+    'From the document "Staleness and quotes": unread files may be changed. The first change of a file that changed outside is held back with a warning that names both states; the same call repeated proceeds. Every typographic quote of its table becomes straight in code files. Errors during the check do not block.',
 };
 
 describe('docs/presets.md', () => {

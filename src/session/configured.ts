@@ -7,6 +7,7 @@ import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import { readPolicyText } from '../store/prepare-home.ts';
+import { withoutPassword } from '../store/state.ts';
 import type { Sessions } from './sessions.ts';
 
 /** Flags that determine the state's location and the policy. */
@@ -86,7 +87,7 @@ export function placeSettings(around: ConfigSources, flags: StateFlags): Setting
     { key: 'home', value: home, origin: fromEnvironment('LOOKFIRST_HOME'), meaning: 'the state folder' },
     {
       key: 'store',
-      value: store,
+      value: withoutPassword(store),
       origin: flags.store ? 'flag' : fromEnvironment('LOOKFIRST_STORE'),
       meaning: 'where sightings and journal are kept',
     },

@@ -7,6 +7,12 @@ import { desk, ok, refusal } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';
 
 describe('lookfirst config', () => {
+  it('shows the store without its password', async () => {
+    const { stdout } = await lookfirst(scratch(), ['config', '--store', 'postgres://me:hidden@host/db']);
+    expect(stdout).toContain('postgres://me@host/db');
+    expect(stdout).not.toContain('hidden');
+  });
+
   it('lists every setting with value, origin and meaning', async () => {
     const places = scratch();
     const settings = objects(await lookfirst(places, ['config', '--json', '--preset', 'strict']));

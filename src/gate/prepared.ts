@@ -1,3 +1,4 @@
+import { relative, resolve, sep } from 'node:path';
 import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
 import { isStub } from '../judge/facts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -14,6 +15,7 @@ import { nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileIntent } from '../model/intent.ts';
+import { isWithin } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { clip, MAX_QUOTED_CHARS } from '../report/bounded.ts';
@@ -276,14 +278,12 @@ export class Refusals {
     readonly times?: CallTimes | undefined;
   }): Promise<{ readonly refusal: Refusal }> {
     const refusal = this.#counted(item.refusal);
-    const root = this.#world.workspace.roots[0] ?? '';
     const entry = {
       kind: 'refusal' as const,
       atMs: this.#world.now(),
       ...this.#ledger.author,
-      root,
+      ...refusedPlace(this.#world.workspace.roots, refusal.path),
       action: refusal.action,
-      path: clip(refusal.path, MAX_PATH_CHARS),
       code: refusal.code,
       next: refusal.next,
       ...textOf(refusal),
@@ -322,6 +322,18 @@ export class Refusals {
     }
     return { ...refusal, detail: { ...refusal.detail, repeated: count } };
   }
+}
+
+/** The root and path of a refused call, as in other entries. A path outside all roots stays as the caller wrote it. */
+function refusedPlace(
+  roots: readonly string[],
+  given: string,
+): { readonly root: string; readonly path: string } {
+  const [first = ''] = roots;
+  const full = resolve(first, given);
+  const root = roots.find((each) => isWithin(full, each));
+  if (root === undefined) return { root: first, path: clip(given, MAX_PATH_CHARS) };
+  return { root, path: clip(relative(root, full).replaceAll(sep, '/'), MAX_PATH_CHARS) };
 }
 
 /** Size of the diff that the refusal showed instead of demanding another read. */

@@ -177,6 +177,26 @@ describe('runInSession', () => {
 });
 
 describe('the path of a refusal in the journal', () => {
+  it('is below its root, however the caller wrote it, so that it can be found by its path', async () => {
+    const sessions = await workspace();
+    const session = await sessions.session('a');
+    const [root = ''] = sessions.world.workspace.roots;
+    writeFileSync(join(root, 'a.txt'), 'one\n');
+    for (const path of ['a.txt', './a.txt', join(root, 'a.txt')])
+      expect(await session.write(path, 'two\n')).toMatchObject({ ok: false, refusal: { path } });
+    const found = await sessions.world.store.entries({ kinds: ['refusal'], key: join(root, 'a.txt') });
+    expect(found.map(({ path }) => path)).toEqual(['a.txt', 'a.txt', 'a.txt']);
+  });
+
+  it('outside all roots is as the caller wrote it', async () => {
+    const sessions = await workspace();
+    const session = await sessions.session('a');
+    for (const path of ['/elsewhere/a.txt', '../a.txt'])
+      expect(await session.write(path, 'two\n')).toMatchObject({ ok: false });
+    const found = await sessions.world.store.entries({ kinds: ['refusal'], order: 'oldest' });
+    expect(found.map(({ path }) => path)).toEqual(['/elsewhere/a.txt', '../a.txt']);
+  });
+
   it('is cut to the maximum length of a path', async () => {
     const sessions = await workspace();
     const session = await sessions.session('a');

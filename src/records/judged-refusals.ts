@@ -2,7 +2,7 @@ import type { Effect, Entry } from '../model/entry.ts';
 import type { RefusalCode } from '../model/verdict.ts';
 import { type EntryFilter, walkEntries } from '../store/store.ts';
 import { decodeText } from '../text/decode.ts';
-import { lostChanges } from '../text/lost-change.ts';
+import { losesChange } from '../text/lost-change.ts';
 import { absolutePathOf } from './entry-words.ts';
 import { findBytes } from './net-effects.ts';
 import type { Records } from './records.ts';
@@ -64,8 +64,7 @@ async function verdictOf(
     known === undefined
       ? undefined
       : await textOf(records, { kind: 'file', fingerprint: known, mode: 0, kept: true }, effect);
-  const isLost =
-    base === undefined || base === live ? dropsLines(live, left) : lostChanges(base, live, left).length > 0;
+  const isLost = base === undefined || base === live ? dropsLines(live, left) : losesChange(base, live, left);
   return isLost ? 'right' : 'wrong';
 }
 

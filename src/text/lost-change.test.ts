@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lostChanges } from './lost-change.ts';
+import { losesChange } from './lost-change.ts';
 
 const BASE =
   'import a\n\ntimeout = 30\n\nfunction one() {\n  return 1\n}\n\nfunction two() {\n  return 2\n}\n';
@@ -24,7 +24,7 @@ describe('a change that is missing from a later version', () => {
     ['goes with everything else', USER, ''],
     ['is the old text again', USER, BASE],
   ])('%s', (_what, live, after) => {
-    expect(lostChanges(BASE, live, after)).not.toEqual([]);
+    expect(losesChange(BASE, live, after)).toBe(true);
   });
 });
 
@@ -51,10 +51,10 @@ describe('a change is kept', () => {
     ['when nothing is changed', USER, USER],
     ['when only its whitespace is undone', replaced(BASE, '  return 1', '    return 1'), BASE],
   ])('%s', (_what, live, after) => {
-    expect(lostChanges(BASE, live, after)).toEqual([]);
+    expect(losesChange(BASE, live, after)).toBe(false);
   });
 
   it('if there was none', () => {
-    expect(lostChanges(BASE, BASE, 'x\n')).toEqual([]);
+    expect(losesChange(BASE, BASE, 'x\n')).toBe(false);
   });
 });

@@ -1,29 +1,20 @@
 import { diffLines, type Hunk } from './diff.ts';
 import { splitLines } from './lines.ts';
 
-/** Another writer's change that is missing from a later version. */
-interface LostChange {
-  /** The changed lines of the live text (0-based, end exclusive); empty if lines were only removed. */
-  readonly from: number;
-  readonly to: number;
-}
-
 /**
  * Detects lost updates. A session saw `base`, another writer changed it to `live`, and then the session's program wrote
- * `after`. Returns the changes from base to live that are missing from `after`. White space changes are never reported.
+ * `after`. True if a change from base to live is missing from `after`. White space changes do not count.
  * A change that was moved, or rewritten with most of its words, is not lost.
  */
-export function lostChanges(base: string, live: string, after: string): readonly LostChange[] {
-  if (base === live || live === after) return [];
+export function losesChange(base: string, live: string, after: string): boolean {
+  if (base === live || live === after) return false;
   const texts = { base: splitLines(base), live: splitLines(live), after: splitLines(after) };
   const counts = { live: countLines(texts.live), after: countLines(texts.after) };
   const later = diffLines(live, after).hunks;
-  return diffLines(base, live)
-    .hunks.filter((change) => {
-      const touching = later.filter((hunk) => touches(change, hunk));
-      return touching.length > 0 && isLost(texts, counts, { change, touching });
-    })
-    .map(({ afterStart, afterEnd }) => ({ from: afterStart, to: afterEnd }));
+  return diffLines(base, live).hunks.some((change) => {
+    const touching = later.filter((hunk) => touches(change, hunk));
+    return touching.length > 0 && isLost(texts, counts, { change, touching });
+  });
 }
 
 interface Texts<T> {

@@ -5,7 +5,7 @@ import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import type { ResolvedPath } from '../../model/path.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
-import { lostChanges } from '../../text/lost-change.ts';
+import { losesChange } from '../../text/lost-change.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import { siblingOf } from '../look.ts';
 import type { World } from '../world.ts';
@@ -70,7 +70,7 @@ function drops(
   const { base, live, known } = texts;
   if (base === undefined || live === undefined || result === undefined)
     return sameFingerprint(after.fingerprint, known);
-  return lostChanges(base, live, result).length > 0;
+  return losesChange(base, live, result);
 }
 
 /** The bytes that the session last saw in a file or last wrote to it, or undefined if there are none. */

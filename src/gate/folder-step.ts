@@ -1,5 +1,6 @@
 import { type MadeFolders, makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import type { Effect } from '../model/entry.ts';
+import type { Place } from '../model/path.ts';
 import type { Absent, Found } from '../workspace/workspace.ts';
 import { folderEffects, madeEffects } from './prepare-write.ts';
 import { ABSENT, type Step } from './step.ts';
@@ -86,15 +87,20 @@ export function removeFolderStep(world: World, located: Found): Step {
       return { ok: true, result, sightings: [], tombstones: [place.path.key], displaced: [] };
     },
     revert: async () => {
-      const made = makeFolders(world.disk, place, [place.name]);
-      try {
-        setFolderMode(made.dir, mode);
-        await made.sync();
-      } finally {
-        made.close();
-      }
+      await remakeFolder(world, place, mode);
       return true;
     },
     close: () => place.dir.close(),
   };
+}
+
+/** Makes a removed folder again, with its mode. */
+export async function remakeFolder({ disk }: World, place: Place, mode: number): Promise<void> {
+  const made = makeFolders(disk, place, [place.name]);
+  try {
+    setFolderMode(made.dir, mode);
+    await made.sync();
+  } finally {
+    made.close();
+  }
 }

@@ -14,13 +14,13 @@ import type { ResolvedPath } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
-import type { Doomed } from './folder-out-step.ts';
 import { removeFolderStep } from './folder-step.ts';
 import { heldInside, heldRefusal, told } from './held.ts';
 import { type LookedFile, look } from './look.ts';
 import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
 import { ABSENT, type Done, fileAt, type Step, sideOf, type UnknownFile, unknownFile } from './step.ts';
 import {
+  type Doomed,
   doom,
   type FolderNode,
   listingFingerprint,

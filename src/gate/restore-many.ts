@@ -14,9 +14,9 @@ import type { UndoStep } from '../journal/undo-steps.ts';
 import type { Stamp } from '../model/fingerprint.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import { keptContent } from './announce.ts';
-import { folderOutStep } from './folder-out-step.ts';
 import { effectsOf, type RestoreContext, restoreStep, sightingsOf } from './restore-step.ts';
 import { atPath, type Done, type Step } from './step.ts';
+import { folderOutStep } from './tree-step.ts';
 import type { World } from './world.ts';
 
 /** Folders with fewer entries are restored or removed file by file, which needs no listing first. */

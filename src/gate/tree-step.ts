@@ -1,20 +1,23 @@
 import { hash } from 'node:crypto';
+import { holdsAt } from '../disk/content.ts';
 import { create, makeLink } from '../disk/create.ts';
-import { makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
-import { type DirectoryEntry, inspect, linkTarget, listNames } from '../disk/list.ts';
+import { removeFolder } from '../disk/folders.ts';
+import { type DirectoryEntry, inspect, linkTarget, listNames, listUnsorted } from '../disk/list.ts';
 import { returnRetained } from '../disk/put-back.ts';
 import { isReadOnly } from '../disk/read.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
-import { isTakeable } from '../disk/take-folder.ts';
-import type { Side } from '../model/entry.ts';
+import { dropEmptied } from '../disk/retained.ts';
+import { isTakeable, returnFolder, takeFolder } from '../disk/take-folder.ts';
+import type { Effect, Side } from '../model/entry.ts';
 import { isMissing } from '../model/fault.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
+import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
+import type { Action } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { keptContent } from './announce.ts';
-import { type Doomed, folderOutStep } from './folder-out-step.ts';
-import { ABSENT, atPath, type Displaced, fileAt, type Step } from './step.ts';
+import { remakeFolder } from './folder-step.ts';
+import { ABSENT, atPath, type Displaced, type Done, fileAt, type Step } from './step.ts';
 import type { World } from './world.ts';
 
 /** Fingerprints every file of a tree, so that each is deleted only if unchanged. */
@@ -74,25 +77,14 @@ function removeEachStep(world: World, located: Found, doomed: readonly Doomed[])
   return {
     action: 'delete',
     path,
-    effects: doomed.map((item) => ({
-      key: item.path.key,
-      relative: item.path.relative,
-      before: item.side,
-      after: ABSENT,
-    })),
+    effects: doomed.map(effectOf),
     run: async () => {
       const stopped = await removeAll(world, doomed, removed);
       if (stopped !== undefined) left = !(await putBack(world, removed));
       if (stopped instanceof Error) throw stopped;
       if (stopped !== undefined) return stopped;
-      const result = { path: path.given, changed: true, created: false, sizeBytes: 0, notices: [] };
-      return {
-        ok: true,
-        result,
-        sightings: [],
-        tombstones: doomed.map((item) => item.path.key),
-        displaced: removed.flatMap(displacedOf),
-      };
+      const displaced = removed.flatMap((item) => displacedOf(item, item.displaced));
+      return { ...goneResult(path, doomed), displaced };
     },
     isLeft: () => left,
     revert: () => putBack(world, removed),
@@ -119,10 +111,6 @@ async function removeAll(
     if (!(error instanceof Error)) throw error;
     return error;
   }
-}
-
-function displacedOf({ side, displaced }: Removed): Displaced[] {
-  return side.kind === 'file' && displaced !== undefined ? [{ file: displaced, ...side.fingerprint }] : [];
 }
 
 async function removeOne(world: World, place: Place, item: Doomed): Promise<Removed | Conflict> {
@@ -168,13 +156,7 @@ async function isBack(world: World, item: Removed): Promise<boolean> {
 async function putOneBack(world: World, place: Place, { side, displaced }: Removed): Promise<boolean> {
   if (side.kind === 'link') return (await makeLink(world.disk, place, side.target)).ok;
   if (side.kind === 'directory') {
-    const made = makeFolders(world.disk, place, [place.name]);
-    try {
-      setFolderMode(made.dir, side.mode);
-      await made.sync();
-    } finally {
-      made.close();
-    }
+    await remakeFolder(world, place, side.mode);
     return true;
   }
   if (side.kind !== 'file' || displaced === undefined) return true;
@@ -252,4 +234,124 @@ function leaf(dir: PinnedDirectory, entry: DirectoryEntry, path: ResolvedPath): 
   }
   if (entry.kind !== 'link') return { kind: 'other', path };
   return { kind: 'link', path, target: linkTarget({ dir, name: entry.name }) ?? '' };
+}
+
+/** One file, link or folder in a tree, and its state before it is deleted. */
+export interface Doomed {
+  readonly path: ResolvedPath;
+  readonly side: Side;
+  /** The stamp of a file whose bytes were just compared; set if an equal stamp proves that the bytes are unchanged. */
+  readonly stamp?: Stamp | undefined;
+}
+
+interface FolderOut {
+  readonly action: Action;
+  /** The folder itself. */
+  readonly path: ResolvedPath;
+  /** Everything in the folder and the folder itself; each folder comes after its contents. */
+  readonly doomed: readonly Doomed[];
+}
+
+/**
+ * Deletes a folder with its contents by one rename out of the workspace. The rename is reverted if anything inside has
+ * changed since it was checked. The files become images.
+ */
+export function folderOutStep(world: World, { action, path, doomed }: FolderOut): Step {
+  const relativeTo = (item: Doomed): string => item.path.key.slice(path.key.length + 1);
+  const expected = new Map(doomed.map((item) => [relativeTo(item), item]));
+  let kept: string | undefined;
+  return {
+    action,
+    path,
+    effects: doomed.map(effectOf),
+    run: async () =>
+      atPath(world, path, async (place): Promise<Done | Conflict> => {
+        const taken = await takeFolder(world.disk, place, (dir) => isTree(dir, expected));
+        if (!taken.ok) return taken;
+        kept = taken.kept;
+        const displaced = doomed.flatMap((item) => displacedOf(item, `${taken.kept}/${relativeTo(item)}`));
+        return { ...goneResult(path, doomed), displaced };
+      }),
+    revert: async () => {
+      const folder = kept;
+      if (folder === undefined) return true;
+      const back = await atPath(world, path, (place) => returnAll(world, { place, folder, doomed, path }));
+      return back === true;
+    },
+    close: () => {
+      if (kept !== undefined) dropEmptied(kept);
+    },
+  };
+}
+
+function effectOf({ path, side }: Doomed): Effect {
+  return { key: path.key, relative: path.relative, before: side, after: ABSENT };
+}
+
+function displacedOf({ side }: Doomed, file: string | undefined): Displaced[] {
+  return side.kind === 'file' && file !== undefined ? [{ file, ...side.fingerprint }] : [];
+}
+
+function goneResult(path: ResolvedPath, doomed: readonly Doomed[]): Omit<Done, 'displaced'> {
+  const result = { path: path.given, changed: true, created: false, sizeBytes: 0, notices: [] };
+  return { ok: true, result, sightings: [], tombstones: doomed.map((item) => item.path.key) };
+}
+
+/** True if a folder holds exactly the expected entries, by relative path. '' is the folder itself. */
+function isTree(dir: PinnedDirectory, expected: ReadonlyMap<string, Doomed>): boolean {
+  let met = 1;
+  const isAsExpected = (folder: PinnedDirectory, prefix: string): boolean =>
+    listUnsorted(folder).every(({ name, kind }) => {
+      met += 1;
+      const item = expected.get(`${prefix}${name}`);
+      if (item === undefined) return false;
+      if (kind !== 'directory') return isLeaf(folder, name, item);
+      if (item.side.kind !== 'directory') return false;
+      const inner = folder.enter(name);
+      try {
+        return isAsExpected(inner, `${prefix}${name}/`);
+      } finally {
+        inner.close();
+      }
+    });
+  return isAsExpected(dir, '') && met === expected.size;
+}
+
+function isLeaf(dir: PinnedDirectory, name: string, { side, stamp }: Doomed): boolean {
+  if (side.kind === 'link') return linkTarget({ dir, name }) === side.target;
+  if (side.kind !== 'file') return false;
+  const stats = stamp === undefined ? undefined : inspect(dir, name);
+  if (stamp !== undefined && stats !== undefined && sameStamp(stamp, stats)) return true;
+  return holdsAt({ dir, name }, side.fingerprint);
+}
+
+interface Taken {
+  readonly place: Place;
+  readonly folder: string;
+  readonly doomed: readonly Doomed[];
+  readonly path: ResolvedPath;
+}
+
+/** Renames the folder back, and rewrites the files that have become images meanwhile. */
+async function returnAll(world: World, { place, folder, doomed, path }: Taken): Promise<boolean> {
+  if (!(await returnFolder(world.disk, folder, place))) return false;
+  let complete = true;
+  for (const item of doomed) {
+    if (item.side.kind !== 'file' || item.path.key === path.key) continue;
+    complete = (await isReturned(world, item, item.side)) && complete;
+  }
+  return complete;
+}
+
+async function isReturned(
+  world: World,
+  item: Doomed,
+  side: Extract<Side, { kind: 'file' }>,
+): Promise<boolean> {
+  const back = await atPath(world, item.path, async (place) => {
+    if (inspect(place.dir, place.name) !== undefined) return true;
+    const content = await keptContent(world, side.fingerprint);
+    return (await create(world.disk, place, { ...content, mode: side.mode })).ok;
+  });
+  return back === true;
 }

@@ -27,8 +27,8 @@ export const WITHOUT_CERTIFICATES = `  case "$NODE_EXTRA_CA_CERTS:$LOOKFIRST_STO
  * absolute.
  */
 export function shellPrefixScript(self: readonly string[], home?: string): string {
-  const program = self.map(quoted).join(' ');
-  const checks = self.map((path) => `[ -e ${quoted(path)} ]`).join(' && ');
+  const program = self.map(quotedWord).join(' ');
+  const checks = self.map((path) => `[ -e ${quotedWord(path)} ]`).join(' && ');
   return `#!/bin/sh
 # Written by Lookfirst. Runs the lines of Claude Code's Bash tool on a layer, so that their changes can be undone.
 case \${1-} in
@@ -49,11 +49,12 @@ exec "\${SHELL:-/bin/sh}" -c "$1"
  */
 function usingHome(home: string): string {
   return `
-  home=${quoted(home)}
+  home=${quotedWord(home)}
   [ "\${XDG_STATE_HOME:-$HOME/.local/state}/lookfirst" = "$home" ] || export LOOKFIRST_HOME="\${LOOKFIRST_HOME:-$home}"`;
 }
 
-function quoted(word: string): string {
+/** A word that the shell takes literally. */
+export function quotedWord(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 

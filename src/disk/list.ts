@@ -8,7 +8,7 @@ import {
   readlinkSync,
   statfsSync,
 } from 'node:fs';
-import { errnoOf, isMissing } from '../model/fault.ts';
+import { isMissing, unlessErrno } from '../model/fault.ts';
 import { at, type FileKind, type PinnedDirectory, type Place } from '../model/path.ts';
 import { kindOf } from './read.ts';
 
@@ -65,13 +65,8 @@ const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Reads from an open file or folder, without following a link; undefined if it cannot be opened. */
 export function readOpened<T>(place: Pick<Place, 'dir' | 'name'>, read: (fd: number) => T): T | undefined {
-  let fd: number;
-  try {
-    fd = openSync(at(place), OPEN);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
+  const fd = unlessErrno(() => openSync(at(place), OPEN));
+  if (fd === undefined) return undefined;
   try {
     return read(fd);
   } finally {

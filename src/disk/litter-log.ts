@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { errnoOf, isMissing } from '../model/fault.ts';
+import { errnoOf, unlessErrno, unlessMissing } from '../model/fault.ts';
 import type { Durability } from '../model/policy.ts';
 
 /** The prefix of all our temporary names; the owner follows it. */
@@ -114,23 +114,12 @@ export function logFolder(home: string): string {
 
 /** The names in one of our folders; empty if it is gone or cannot be read now, which must not block a change. */
 export function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return [];
-  }
+  return unlessErrno(() => readdirSync(folder)) ?? [];
 }
 
 /** The lines of a log; empty if another start has already removed it. */
 export function readLitter(path: string): LitterLine[] {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+  const text = unlessMissing(() => readFileSync(path, 'utf8')) ?? '';
   return text.split('\n').flatMap((line) => {
     try {
       // `#append` wrote this format. A torn line belongs to a name that was never created.
@@ -143,11 +132,7 @@ export function readLitter(path: string): LitterLine[] {
 
 /** Removes one of our own files. No error if another process has already removed it. */
 export function unlinkIfThere(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  unlessMissing(() => unlinkSync(path));
 }
 
 const openAsync = promisify(open);
@@ -245,11 +230,7 @@ export class ReadyFiles {
 
 /** A file that cannot be removed now is left to the next start. */
 function removeQuietly(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-  }
+  unlessErrno(() => unlinkSync(path));
 }
 
 function readyFolder(home: string): string {

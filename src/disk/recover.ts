@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf, isMissing } from '../model/fault.ts';
+import { errnoOf, unlessMissing } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
@@ -99,6 +99,7 @@ function removeTemps(context: DiskContext, dir: PinnedDirectory, owner: string):
   const names = readdirSync(`${dir.prefix}/.`);
   const temps = names.filter((name) => isTempOf(owner, name));
   const others = names.filter((name) => !name.startsWith(TEMP_PREFIX));
+  // A file that is missing was cleaned up by another process.
   return temps.filter((name) => unlessMissing(() => removeTemp(context, dir, { name, others })));
 }
 
@@ -123,14 +124,4 @@ function removeTemp(
   else if (nlink > 1n && others.some(inPlace)) unlinkSync(path);
   else retain(context, path);
   return true;
-}
-
-/** False if the file is gone because another process has already cleaned it up. */
-function unlessMissing(clean: () => boolean): boolean {
-  try {
-    return clean();
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
 }

@@ -1,6 +1,6 @@
 import { closeSync, constants, type Dirent, lstatSync, openSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf, isMissing } from '../model/fault.ts';
+import { errnoOf, unlessMissing } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { DiskContext } from './context.ts';
 import { fingerprintOfOpen } from './held-files.ts';
@@ -71,23 +71,15 @@ export function dropEmptiedFolders(context: DiskContext, beforeMs: number): void
 }
 
 function entriesIn(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+  return unlessMissing(() => readdirSync(folder, { withFileTypes: true })) ?? [];
 }
 
 /** The file's fingerprint; undefined if another process has taken the file since it was listed. */
 export function fingerprintOfRetained({ file }: RetainedFile): Fingerprint | undefined {
-  let fd: number;
-  try {
-    fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+  const fd = unlessMissing(() =>
+    openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK),
+  );
+  if (fd === undefined) return undefined;
   try {
     return fingerprintOfOpen(fd);
   } finally {
@@ -101,10 +93,5 @@ export function dropRetained({ file }: RetainedFile): void {
 
 /** The names in a folder; empty if the folder does not exist. */
 function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+  return unlessMissing(() => readdirSync(folder)) ?? [];
 }

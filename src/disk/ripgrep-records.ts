@@ -1,5 +1,5 @@
 import { closeSync, lstatSync } from 'node:fs';
-import { errnoOf } from '../model/fault.ts';
+import { unlessErrno } from '../model/fault.ts';
 import { at, type PinnedDirectory, type Place } from '../model/path.ts';
 import { withoutEnding } from '../text/lines.ts';
 import { openRegular, type Unreadable } from './read.ts';
@@ -197,13 +197,10 @@ interface Dated {
  * request it by its displayed name.
  */
 function mtimeOf(path: string): number | 'gone' | undefined {
-  try {
+  return unlessErrno(() => {
     const stats = lstatSync(path, { throwIfNoEntry: false });
     return stats?.mtimeMs ?? (path.includes('\uFFFD') ? undefined : 'gone');
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
+  });
 }
 
 const FIRST_FD = 3;

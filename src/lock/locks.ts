@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyedMutex, type LockMode } from '../model/awaitable.ts';
-import { isMissing, isTaken } from '../model/fault.ts';
+import { isMissing, isTaken, unlessMissing } from '../model/fault.ts';
 import { nativeExtensions } from './native-package.ts';
 
 interface LockOptions {
@@ -348,12 +348,7 @@ function linked(from: string, to: string): boolean {
 }
 
 function holderOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+  return unlessMissing(() => readFileSync(file, 'utf8'));
 }
 
 /**

@@ -63,6 +63,26 @@ export function isTaken(error: unknown): boolean {
   return errnoOf(error) === 'EEXIST';
 }
 
+/** The result of `work`, or undefined if a file or folder that it needs does not exist. Other errors are thrown. */
+export function unlessMissing<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The result of `work`, or undefined if one of its system calls fails. Other errors are thrown. */
+export function unlessErrno<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
 /** The remedy if the state folder cannot be written. */
 export const HOME_CURE = 'set LOOKFIRST_HOME to a folder that this user may write';
 

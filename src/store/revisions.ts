@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf, Fault } from '../model/fault.ts';
+import { errnoOf, Fault, unlessMissing } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 
 /** Computes the revision of exact bytes: a token that needs the state's key. */
@@ -34,21 +34,12 @@ export function revisionsUnder(key: KeyObject): RevisionOf {
 }
 
 function readKey(file: string): KeyObject {
-  const key = readIfThere(file) ?? makeKey(file);
+  const key = unlessMissing(() => readFileSync(file)) ?? makeKey(file);
   if (key.byteLength !== KEY_BYTES)
     throw new Fault('STORE_FAILED', `the revision key is damaged: delete ${file}, then start again`, {
       path: file,
     });
   return createSecretKey(key);
-}
-
-function readIfThere(file: string): Buffer | undefined {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 /** Makes the key. It appears complete under its name; if two processes make one, the first wins. */

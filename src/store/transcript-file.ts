@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { errnoOf, Fault, isMissing } from '../model/fault.ts';
+import { errnoOf, Fault, isMissing, unlessErrno } from '../model/fault.ts';
 
 /** The file of a conversation, to be read once from beginning to end. */
 export interface TranscriptFile {
@@ -79,14 +79,10 @@ export function transcriptsBeside(path: string, word: string): readonly string[]
  */
 function projectOf(path: string): string | undefined {
   if (basename(dirname(path)) !== 'chats') return undefined;
-  try {
-    const project = readFileSync(join(dirname(dirname(path)), '.project_root'), 'utf8').trim();
-    return isAbsolute(project) ? project : undefined;
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    // Without this file, the user's setting determines where relative paths start.
-    return undefined;
-  }
+  const text = unlessErrno(() => readFileSync(join(dirname(dirname(path)), '.project_root'), 'utf8'));
+  // Without this file, the user's setting determines where relative paths start.
+  const project = text?.trim() ?? '';
+  return isAbsolute(project) ? project : undefined;
 }
 
 async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
@@ -156,10 +152,9 @@ function filesIn(folder: string, name: RegExp, depth: number): readonly string[]
 }
 
 function entriesOf(folder: string): readonly Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return [];
-  }
+  return (
+    unlessErrno(() =>
+      readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1)),
+    ) ?? []
+  );
 }

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, statfsSync } from 'node:fs';
-import { errnoOf, Fault } from '../model/fault.ts';
+import { Fault, unlessErrno } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 
 /** Linux's O_PATH, for which Node has no constant: a handle to a file or folder without opening its content. */
@@ -151,12 +151,7 @@ export class RecentFolders {
  * for example if it is too long.
  */
 export function whereIs(held: HeldDirectory): string | undefined {
-  try {
-    return readlinkSync(held.prefix);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
+  return unlessErrno(() => readlinkSync(held.prefix));
 }
 
 /**

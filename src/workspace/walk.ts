@@ -1,6 +1,6 @@
 import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, parse, resolve, sep } from 'node:path';
-import { errnoOf } from '../model/fault.ts';
+import { errnoOf, unlessErrno } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import { type NameComparison, partsBelow } from './lexical.ts';
 import { type RecentFolders, SharedDirectory } from './pinned.ts';
@@ -330,12 +330,7 @@ function partsOf(path: string): string[] {
 }
 
 function linkTarget(path: string): string | undefined {
-  try {
-    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined;
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
+  return unlessErrno(() => (lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined));
 }
 
 /** The number of hard links to a file; 0 if it does not exist. */

@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { errnoOf, Fault, isMissing } from '../../model/fault.ts';
+import { errnoOf, Fault, unlessMissing } from '../../model/fault.ts';
 
 const MAX_BYTES = 32 << 20;
 
@@ -37,7 +37,7 @@ export interface ConfigFile {
 export function readConfig(path: string): ConfigFile | { readonly reason: string } {
   try {
     const real = target(path);
-    const stats = ifThere(() => lstatSync(real));
+    const stats = unlessMissing(() => lstatSync(real));
     const bytes = stats === undefined ? undefined : bytesOf(real, stats);
     if (stats === undefined || bytes === undefined) return { path: real, text: undefined, isReadOnly: false };
     if (typeof bytes === 'string') return { reason: bytes };
@@ -69,14 +69,14 @@ export function writeConfig(
 /** The folders that must be created before this file can be created, innermost first. */
 export function missingFolders(path: string): readonly string[] {
   const folder = dirname(path);
-  if (folder === path || ifThere(() => lstatSync(folder)) !== undefined) return [];
+  if (folder === path || unlessMissing(() => lstatSync(folder)) !== undefined) return [];
   return [folder, ...missingFolders(folder)];
 }
 
 /** Removes a folder if it is empty. Returns true if it is gone. */
 export function removeEmptyFolder(path: string): boolean {
   try {
-    ifThere(() => rmdirSync(path));
+    unlessMissing(() => rmdirSync(path));
     return true;
   } catch (error) {
     if (KEPT.has(errnoOf(error) ?? '')) return false;
@@ -95,24 +95,21 @@ function failure(what: 'read' | 'write', path: string, error: unknown): Fault {
 
 /** Resolves the links of a path. The last part may be missing, even behind a link. */
 function target(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
-  const link = ifThere(() => lstatSync(path));
+  const real = unlessMissing(() => realpathSync(path));
+  if (real !== undefined) return real;
+  const link = unlessMissing(() => lstatSync(path));
   return link?.isSymbolicLink() ? target(resolve(dirname(path), readlinkSync(path))) : path;
 }
 
 function bytesOf(path: string, stats: Stats): Buffer | string | undefined {
   if (!stats.isFile()) return 'it is not a file';
   if (stats.size > MAX_BYTES) return `it is larger than ${MAX_BYTES} bytes`;
-  return ifThere(() => readFileSync(path));
+  return unlessMissing(() => readFileSync(path));
 }
 
 function replace(file: ConfigFile, text: string, access: 'as-usual' | 'private'): boolean {
   const { path } = file;
-  const before = ifThere(() => lstatSync(path));
+  const before = unlessMissing(() => lstatSync(path));
   const isPrivate = access === 'private';
   for (const folder of missingFolders(path).toReversed()) makeFolder(folder, isPrivate ? 0o700 : 0o777);
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
@@ -127,7 +124,7 @@ function replace(file: ConfigFile, text: string, access: 'as-usual' | 'private')
     if (kept) renameSync(temporary, path);
   } finally {
     closeSync(handle);
-    if (ifThere(() => lstatSync(temporary)) !== undefined) unlinkSync(temporary);
+    if (unlessMissing(() => lstatSync(temporary)) !== undefined) unlinkSync(temporary);
   }
   return kept;
 }
@@ -148,7 +145,7 @@ function remove(file: ConfigFile): boolean {
 }
 
 function isAsRead({ path, text }: ConfigFile): boolean {
-  return ifThere(() => readFileSync(path))?.toString('utf8') === text;
+  return unlessMissing(() => readFileSync(path))?.toString('utf8') === text;
 }
 
 function takeAfter(handle: number, { mode, uid, gid }: Stats): void {
@@ -156,13 +153,4 @@ function takeAfter(handle: number, { mode, uid, gid }: Stats): void {
   // Set the owner before the mode, because changing the owner clears bits of the mode.
   if (made.uid !== uid || made.gid !== gid) fchownSync(handle, uid, gid);
   fchmodSync(handle, mode & 0o7777);
-}
-
-function ifThere<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
 }

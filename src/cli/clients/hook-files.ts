@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, copyFileSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeStateSubfolder } from '../../config/resident-place.ts';
-import { isMissing } from '../../model/fault.ts';
-import { shellPrefixScript, WITHOUT_CERTIFICATES } from '../shell-prefix.ts';
+import { unlessMissing } from '../../model/fault.ts';
+import { quotedWord, shellPrefixScript, WITHOUT_CERTIFICATES } from '../shell-prefix.ts';
 import type { HookFiles } from './hook-settings.ts';
 
 /** The paths of the files that hooks run. */
@@ -34,12 +34,9 @@ export function writeHookFiles(places: Omit<ScriptPlaces, 'uid'>): void {
 
 /** True if the script is there and calls this program. */
 export function isCurrent({ home, program }: Pick<ScriptPlaces, 'home' | 'program'>): boolean {
-  try {
-    return readFileSync(hookFiles(home).script, 'utf8').includes(realpathSync(program));
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
+  return (
+    unlessMissing(() => readFileSync(hookFiles(home).script, 'utf8').includes(realpathSync(program))) ?? false
+  );
 }
 
 function replaceScript(path: string, text: string): void {
@@ -75,9 +72,9 @@ export function hookScript(places: ScriptPlaces): string {
   const { home, node, program, uid } = places;
   return `#!/bin/sh
 # Written by \`lookfirst init\`. Usage: lookfirst-hook CLIENT [--event NAME] [flags of lookfirst hook].
-home=${quoted(home)}
-node=${quoted(node)}
-program=${quoted(program)}
+home=${quotedWord(home)}
+node=${quotedWord(node)}
+program=${quotedWord(program)}
 uid=${uid}
 client=$1 event= failure=deny fast=yes asked=
 shift
@@ -128,9 +125,4 @@ fi
 echo "$reason, so this call is refused. Ask the user to run \\\`lookfirst init $client --hooks\\\` or \\\`lookfirst remove $client\\\`; without Lookfirst: delete the entries of the client's settings whose command contains lookfirst-hook." >&2
 exit 2
 `;
-}
-
-/** A word that the shell takes literally. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

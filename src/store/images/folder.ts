@@ -17,7 +17,7 @@ import {
 import { open } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { promisify } from 'node:util';
-import { errnoOf, isMissing, isTaken } from '../../model/fault.ts';
+import { errnoOf, isMissing, isTaken, unlessMissing } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { WholeSync } from '../images.ts';
 import { isAlive, ownerOfThisProcess } from '../owner.ts';
@@ -304,11 +304,7 @@ export function isLongUnwritten({ ctimeMs, mtimeMs }: Stats): boolean {
 }
 
 export function removeIfThere(file: string): void {
-  try {
-    unlinkSync(file);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  unlessMissing(() => unlinkSync(file));
 }
 
 /** Runs `work`, and makes the folder only if it is missing, which is rare. */
@@ -323,12 +319,7 @@ function inFolder<T>(file: string, work: () => T): T {
 }
 
 function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+  return unlessMissing(() => readdirSync(folder)) ?? [];
 }
 
 /**
@@ -368,12 +359,7 @@ async function syncIfThere(path: string): Promise<void> {
 }
 
 function openIfThere(path: string): number | undefined {
-  try {
-    return openSync(path, 'r');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+  return unlessMissing(() => openSync(path, 'r'));
 }
 
 /** Number of files open at the same time for syncing: a change of many files must not use up the descriptors. */

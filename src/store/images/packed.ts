@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { errnoOf, isMissing } from '../../model/fault.ts';
+import { isMissing, unlessErrno } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Durability } from '../../model/policy.ts';
 import { damagedImage, type ImageUsage, type PackRequest } from '../images.ts';
@@ -88,24 +88,14 @@ function openInodes(): ReadonlySet<string> | undefined {
   const open = new Set<string>();
   for (const pid of namesOf('/proc').filter((name) => /^\d+$/.test(name)))
     for (const fd of namesOf(`/proc/${pid}/fd`)) {
-      const stats = unlessHidden(() => statSync(`/proc/${pid}/fd/${fd}`, { throwIfNoEntry: false }));
+      const stats = unlessErrno(() => statSync(`/proc/${pid}/fd/${fd}`, { throwIfNoEntry: false }));
       if (stats?.isFile() === true) open.add(inodeOf(stats));
     }
   return open;
 }
 
 function namesOf(folder: string): readonly string[] {
-  return unlessHidden(() => readdirSync(folder)) ?? [];
-}
-
-/** Undefined if the process has ended or belongs to another user. */
-function unlessHidden<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
+  return unlessErrno(() => readdirSync(folder)) ?? [];
 }
 
 function inodeOf({ dev, ino }: { readonly dev: number; readonly ino: number }): string {

@@ -13,7 +13,7 @@ import {
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { SharedRun } from '../../model/awaitable.ts';
-import { errnoOf, Fault, isMissing } from '../../model/fault.ts';
+import { Fault, unlessErrno, unlessMissing } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import { makeFolder } from '../prepare-home.ts';
 import type { ChainLink } from '../store.ts';
@@ -300,23 +300,17 @@ class HeadFile {
 
   /** Undefined if there is none, or if a writer was killed in the middle of the line. */
   read(): ChainLink | undefined {
-    try {
-      const [, seq, hash] = LINE.exec(readFileSync(this.path, 'latin1')) ?? [];
-      return seq === undefined || hash === undefined ? undefined : { seq: Number(seq), hash };
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
+    const text = unlessMissing(() => readFileSync(this.path, 'latin1'));
+    const [, seq, hash] = LINE.exec(text ?? '') ?? [];
+    return seq === undefined || hash === undefined ? undefined : { seq: Number(seq), hash };
   }
 
   /** Failures are ignored: the entry is committed, and an older line is still valid. */
   write({ seq, hash }: ChainLink): void {
-    try {
+    unlessErrno(() => {
       this.#fd ??= openSync(this.path, constants.O_WRONLY | constants.O_CREAT, 0o600);
       writeSync(this.#fd, `${String(seq).padStart(SEQ_DIGITS, '0')} ${hash}\n`, 0, 'latin1');
-    } catch (error) {
-      if (errnoOf(error) === undefined) throw error;
-    }
+    });
   }
 
   close(): void {
@@ -359,11 +353,7 @@ function setAside(file: string, nowMs: number): string {
   const time = new Date(nowMs).toISOString().replace(/[-:]/g, '').replace(/\.\d+/, '');
   const aside = `${file}.damaged-${time}`;
   for (const part of PARTS) {
-    try {
-      renameSync(`${file}${part}`, `${aside}${part}`);
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-    }
+    unlessMissing(() => renameSync(`${file}${part}`, `${aside}${part}`));
   }
   return aside;
 }

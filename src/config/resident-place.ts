@@ -25,7 +25,7 @@ function pointerName(host: string, uid: number): string {
   return `hook-${host}-${uid}.sock`;
 }
 
-/** Makes a private folder of the state folder, and the state folder itself. Throws a Fault if that cannot be used. */
+/** Makes a private folder in the state folder, and the state folder if it is missing. Throws a Fault on failure. */
 export function makeStateSubfolder(folder: string): void {
   prepareHome(dirname(folder));
   makeFolder(folder);

@@ -88,7 +88,7 @@ function removeIfEmpty(path: string): boolean {
   }
 }
 
-/** Sets a folder's permission bits. Its setgid and sticky bits stay: it may have inherited them, and no side records them. */
+/** Sets a folder's permission bits. Its setgid and sticky bits stay: they may be inherited, and the journal omits them. */
 export function setFolderMode(dir: PinnedDirectory, mode: number): void {
   const path = `${dir.prefix}/.`;
   chmodSync(path, (mode & 0o777) | (lstatSync(path).mode & 0o7000));

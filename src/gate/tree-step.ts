@@ -180,7 +180,7 @@ export async function putFileBack(
 
 /** The fingerprint of a folder: its names and their kinds. File contents do not count. */
 export function listingFingerprint(entries: readonly DirectoryEntry[]): Fingerprint {
-  // Folders with thousands of names: each run of one kind is joined at once, which makes no string for each entry.
+  // Join each run of one kind at once: a string for each entry would be slow in folders with thousands of names.
   let text = '';
   for (let from = 0, to = 0; from < entries.length; from = to) {
     const kind = entries[from]?.kind;

@@ -46,7 +46,7 @@ export function operatorRefusal(command: string): Refusal | undefined {
  * Lookfirst again.
  */
 function ownCalls(command: string): readonly (readonly (string | undefined)[])[] {
-  // Only the certain commands include those in `sh -c` and `eval`.
+  // `allCommands` does not look into `sh -c` and `eval`; `certainCommands` does.
   return [...(allCommands(command) ?? []), ...(certainCommands(command) ?? [])].flatMap(({ words }) => {
     const calls: (readonly (string | undefined)[])[] = [];
     for (let name = nameIn(words, 0); name !== -1; ) {

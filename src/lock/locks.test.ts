@@ -77,7 +77,7 @@ describe.skipIf(openRangeLock('/dev/null') === undefined)('locks of the kernel',
       const { ino } = statSync(join(folder, name));
       return held.filter((line) => line.includes(`:${ino} `)).length;
     });
-    // The files, and the folder `/w`.
+    // One lock for each file, and one for the folder `/w`.
     expect(lists.reduce((sum, count) => sum + count, 0)).toBe(2001);
     expect(Math.max(...lists)).toBeLessThan(100);
     release?.();

@@ -221,8 +221,8 @@ const LISTS = 64;
 const WHOLE = 2 ** 48;
 
 /**
- * Like `openRangeLock`, for many slots at once. Earlier versions lock single bytes of the file `locks`: while this process
- * holds a slot, it shares all bytes of that file, so that an earlier version changes no file, and waits while that one does.
+ * Like `openRangeLock`, for many slots at once. Earlier versions lock single bytes of the file `locks`. While this process
+ * holds a slot, it holds a shared lock on all bytes of that file, so that it excludes processes of an earlier version.
  */
 function openSpreadLock(home: string): ProcessLock | undefined {
   const native = process.platform === 'linux' ? loadNative() : undefined;

@@ -287,7 +287,7 @@ function textResult(escaped: Escaped, meta: JsonRecord, form: Form): TextResult 
 function escapedText(text: string): Escaped {
   return {
     expectedBytes: text.length + (text.length >> 3),
-    // Bytes are escaped in half the time, but half a surrogate pair has none.
+    // Escaping bytes takes half the time, but half of a surrogate pair cannot be written as bytes.
     writeTo: (out) =>
       void (text.isWellFormed() ? out.text(text) : out.json(JSON.stringify(text).slice(1, -1))),
   };

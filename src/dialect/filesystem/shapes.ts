@@ -24,7 +24,7 @@ export function formatSize(bytes: number): string {
 }
 
 export function officialListing({ entries }: ListResult): string {
-  // Thousands of rows: appending makes no string for each row.
+  // Append to one string: a string for each of thousands of rows would be slow.
   let rows = '';
   for (const { path, kind } of entries) {
     rows += label(kind);

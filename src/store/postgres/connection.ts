@@ -296,7 +296,7 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
   '25006': { reason: 'read-only', text: 'the fleet store is read-only: connect to its primary server' },
 };
 
-/** The driver's words for a password that the server asks for and that was not given. */
+/** Matches the driver's error if the server requires a password and the URL has none. */
 const NO_PASSWORD = /client password must be a (?:non-empty )?string/;
 
 function faultOf(cause: unknown, loss: Loss): Fault {
@@ -348,7 +348,7 @@ function readUrl(url: string): { readonly address: string; readonly schema: stri
     // PostgreSQL's own programs accept a user without a host, for a socket.
     parsed = new URL(url.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?#]|$)/, '$1localhost'));
   } catch {
-    // Without the cause, which holds the URL and its password.
+    // Leave out the cause: it holds the URL and its password.
     throw new Fault(
       'CONFIG_INVALID',
       'the URL of the store cannot be read: use postgres://user@host/database',

@@ -94,7 +94,7 @@ export class RecordWriter {
     return this.#acknowledged;
   }
 
-  /** True if the server does not know yet that this change, or any, was abandoned. */
+  /** True if the server has not been told yet that this change was abandoned. Without an id: that any change was. */
   hasAbandoned(change?: string): boolean {
     return change === undefined ? this.#abandoned.size > 0 : this.#abandoned.has(change);
   }

@@ -112,7 +112,7 @@ function previewText(cli: Cli, taken: TakenBack): string {
 /** The result of an undo. */
 export function undoneText(cli: Cli, taken: TakenBack): string {
   const { change, undid } = taken.result;
-  const again = change === undefined ? [] : [`lookfirst undo ${change} takes this back again`];
+  const again = change === undefined ? [] : [`lookfirst undo ${change} reverts this undo`];
   return [`took back ${countOf(undid.length, 'change')}:`, ...fileLines(cli, taken), ...again].join('\n');
 }
 

@@ -24,7 +24,7 @@ describe('lookfirst undo', () => {
     const first = await lookfirst(work, ['undo']);
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(first.stdout.replace(/c[0-9a-f]{10}/, 'ID')).toBe(
-      'took back 1 change:\n  removed     new/b.txt\n  removed     new\nlookfirst undo ID takes this back again\n',
+      'took back 1 change:\n  removed     new/b.txt\n  removed     new\nlookfirst undo ID reverts this undo\n',
     );
     expect(existsSync(join(work.root, 'new'))).toBe(false);
     expect((await lookfirst(work, ['undo'])).code).toBe(0);

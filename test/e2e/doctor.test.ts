@@ -16,12 +16,12 @@ describe('lookfirst demo', () => {
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.stdout.match(/^\d\. .*:/gm)).toEqual([
       '1. A blind write:',
-      '2. Someone else edits the same file:',
+      '2. A user edits the same file:',
       '3. Two agents at once:',
-      '4. A way out:',
+      '4. Containment:',
       '5. Undo:',
     ]);
-    expect(ran.stdout.match(/^ {3}held$/gm)).toHaveLength(5);
+    expect(ran.stdout.match(/^ {3}promise held$/gm)).toHaveLength(5);
     expect(ran.stdout).toContain('5 of 5 promises held.');
     for (const code of ['NOT_READ', 'STALE', 'OUTSIDE_WORKSPACE']) expect(ran.stdout).toContain(`[${code}]`);
     expect(readdirSync(temporary)).toEqual([]);
@@ -50,7 +50,7 @@ describe('lookfirst doctor', () => {
     expect(checks).toContainEqual({
       name: 'refused write',
       status: 'ok',
-      message: 'a blind write was refused with NOT_READ, and the file is as it was',
+      message: 'a blind write was refused with NOT_READ, and the file is unchanged',
     });
     expect(checks.at(-1)).toMatchObject({ name: 'clients', status: 'warn' });
     expect(readdirSync(places.root)).toEqual([]);

@@ -103,7 +103,7 @@ async function show(
     [
       colours.bold(`${number}. ${title}: ${promise}`),
       ...lines.map(paint),
-      ok ? colours.green('   held') : colours.red('   NOT HELD'),
+      ok ? colours.green('   promise held') : colours.red('   PROMISE BROKEN'),
       '',
     ].join('\n'),
   );
@@ -120,7 +120,7 @@ function closing(held: number): string {
 
 /** One line of the demo's output. */
 interface DemoLine {
-  readonly who: 'agent' | 'agent 2' | 'gate' | 'person' | 'file';
+  readonly who: 'agent' | 'agent 2' | 'gate' | 'user' | 'file';
   readonly text: string;
 }
 
@@ -158,13 +158,13 @@ export const SCENES: readonly DemoScene[] = [
     },
   },
   {
-    title: 'Someone else edits the same file',
-    promise: 'a change the agent did not see is shown to it, and never lost',
+    title: 'A user edits the same file',
+    promise: 'a change that the agent has not seen is shown to it and never lost',
     play: async ({ stage, tell, act }) => {
       stage.put('settings.ini', 'colour = blue\nsize = 10\n\nport = 80\nhost = localhost\n');
       await act('read_file', { path: 'settings.ini' });
       save(stage, 'colour = blue', 'colour = green');
-      tell('person', 'saves the same file in an editor: colour = green');
+      tell('user', 'saves the same file in an editor: colour = green');
       const edit = { path: 'settings.ini', old_string: 'port = 80', new_string: 'port = 8080' };
       const merged = await act('edit_file', edit);
       const both = ['colour = green', 'port = 8080'].every((line) =>
@@ -172,7 +172,7 @@ export const SCENES: readonly DemoScene[] = [
       );
       tell('file', `has both changes: ${both ? 'yes' : 'no'}`);
       save(stage, 'size = 10', 'size = 11');
-      tell('person', 'saves it again: size = 11');
+      tell('user', 'saves it again: size = 11');
       const old = 'colour = red\nsize = 10\n\nport = 8080\nhost = localhost\n';
       const stale = await act('write_file', { path: 'settings.ini', content: old });
       const kept = stage.text('settings.ini').includes('size = 11');
@@ -182,7 +182,7 @@ export const SCENES: readonly DemoScene[] = [
   },
   {
     title: 'Two agents at once',
-    promise: 'edits that happen at the same time all arrive',
+    promise: 'edits at the same time do not overwrite each other',
     play: async ({ stage, agent, second, tell }) => {
       const jobs = Array.from({ length: 2 * ROUNDS }, (_, i) => `job ${String(i + 1).padStart(2, '0')}`);
       stage.put('jobs.txt', jobs.map((job) => `${job}: open\n`).join(''));
@@ -200,8 +200,8 @@ export const SCENES: readonly DemoScene[] = [
     },
   },
   {
-    title: 'A way out',
-    promise: 'nothing outside of the workspace can be reached',
+    title: 'Containment',
+    promise: 'no path leads out of the workspace',
     play: async ({ stage, tell, act }) => {
       stage.putOutside('secret.txt', 'top secret\n', 'shortcut');
       const attempts = ['../outside/secret.txt', 'shortcut/secret.txt'];
@@ -214,7 +214,7 @@ export const SCENES: readonly DemoScene[] = [
   },
   {
     title: 'Undo',
-    promise: 'every change can be taken back, also a deletion',
+    promise: 'every change can be undone, even a deletion',
     play: async ({ stage, tell, act }) => {
       stage.put('thesis.txt', 'The only copy.\n');
       await act('read_file', { path: 'thesis.txt' });

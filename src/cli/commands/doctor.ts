@@ -110,6 +110,6 @@ async function checkRefusedWrite(cli: Cli, stage: Stage): Promise<DoctorCheck> {
   const env = { ...process.env, LOOKFIRST_HOME: stage.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' };
   const problem = await blindWriteProblem([...cli.self, 'serve', stage.workspace], { env, stage });
   return problem === undefined
-    ? ok(name, 'a blind write was refused with NOT_READ, and the file is as it was')
+    ? ok(name, 'a blind write was refused with NOT_READ, and the file is unchanged')
     : fail(name, problem);
 }

@@ -1,10 +1,10 @@
-import { type BigIntStats, closeSync, mkdirSync, openSync } from 'node:fs';
+import { type BigIntStats, closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { nativeExtensions } from '../lock/native-package.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
-import type { ResolvedPath } from '../model/path.ts';
+import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { Durability } from '../model/policy.ts';
 import { FileSystemClock, FileSystemSync, FolderSyncs } from './file-system.ts';
 import { HeldFiles } from './held-files.ts';
@@ -37,6 +37,8 @@ export interface DiskContext {
   readonly durability: Durability;
   /** Set during a batch: the durability that one sync at its end gives to all its changes. */
   readonly batch?: Durability;
+  /** Set during a batch: the new folders of its files. */
+  readonly newFolders?: NewFolders;
   readonly sync: FileSystemSync;
   readonly folders: FolderSyncs;
   /** A path among the images for a displaced file with these bytes, used instead of `retained`. */
@@ -129,9 +131,51 @@ export function severalContext(context: DiskContext): DiskContext {
   return rest;
 }
 
+/** The new folders of a batch. Files share one handle of a folder, because the number of open files is limited. */
+export class NewFolders {
+  readonly #open = new Map<string, { readonly dir: PinnedDirectory; users: number }>();
+
+  /** Pins a sub-directory. The handle is shared while the folder still has this name. */
+  enter(parent: PinnedDirectory, name: string): PinnedDirectory {
+    const path = `${parent.prefix}/${name}`;
+    const known = this.#open.get(path);
+    const isKnown = known !== undefined && isSameFolder(`${known.dir.prefix}/.`, path);
+    const folder = isKnown ? known : { dir: parent.enter(name), users: 0 };
+    folder.users += 1;
+    this.#open.set(path, folder);
+    let isOpen = true;
+    const close = (): void => {
+      if (!isOpen) return;
+      isOpen = false;
+      folder.users -= 1;
+      if (folder.users > 0) return;
+      if (this.#open.get(path) === folder) this.#open.delete(path);
+      folder.dir.close();
+    };
+    const { dir } = folder;
+    return {
+      get prefix() {
+        return dir.prefix;
+      },
+      enter: (inner) => dir.enter(inner),
+      close,
+    };
+  }
+}
+
+function isSameFolder(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((path) => lstatSync(path, { throwIfNoEntry: false }));
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
+}
+
 /** A context for many changes. They skip syncing; the caller syncs all of them together. */
 export function batchContext(context: DiskContext): DiskContext {
-  return { ...severalContext(context), durability: 'none', batch: context.durability };
+  return {
+    ...severalContext(context),
+    durability: 'none',
+    batch: context.durability,
+    newFolders: new NewFolders(),
+  };
 }
 
 /** A context for one change in a batch that must be durable by itself. */

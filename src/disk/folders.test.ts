@@ -1,11 +1,13 @@
 import { mkdirSync, renameSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openDescriptors } from '../../test/support/descriptors.ts';
 import { type Bench, bench } from '../../test/support/disk.ts';
 import { treeOf } from '../../test/support/tree.ts';
 import { strongestGuarantee } from '../workspace/pinned.ts';
 import type { Absent } from '../workspace/workspace.ts';
-import { makeFolders, removeFolder } from './folders.ts';
+import { batchContext } from './context.ts';
+import { type MadeFolders, makeFolders, removeFolder } from './folders.ts';
 
 function absent(disk: Bench, path: string): Absent {
   const outcome = disk.workspace.locate(path, 'mkdir');
@@ -46,6 +48,27 @@ describe('makeFolders', () => {
     made.close();
     expect(treeOf(disk.root)).toEqual(['a/']);
   });
+
+  it.skipIf(strongestGuarantee() !== 'walk')(
+    'shares the handles of a batch, and only of the same folder',
+    () => {
+      const disk = bench([]);
+      const context = batchContext(disk.context);
+      const made = (path: string): MadeFolders => {
+        const located = absent(disk, path);
+        return makeFolders(context, located.place, located.missing.slice(0, -1));
+      };
+      const before = openDescriptors();
+      const all = [made('a/b/one'), made('a/b/two'), made('a/b/three')];
+      expect(openDescriptors() - before).toBeLessThanOrEqual(3);
+      renameSync(join(disk.root, 'a/b'), join(disk.root, 'moved'));
+      mkdirSync(join(disk.root, 'a/b'));
+      all.push(made('a/b/four'));
+      for (const [index, { dir }] of all.entries()) writeFileSync(`${dir.prefix}/${index}`, '');
+      expect(treeOf(disk.root)).toEqual(['a/b/3: ', 'moved/0: ', 'moved/1: ', 'moved/2: ']);
+      for (const each of all) each.close();
+    },
+  );
 
   it('does not remove folders that are in use', async () => {
     const disk = bench([]);

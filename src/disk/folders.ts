@@ -25,12 +25,7 @@ export interface MadeFolders {
  * another process creates meanwhile is accepted; a link or a file in its place is an error.
  */
 export function makeFolders(context: DiskContext, place: Place, names: readonly string[]): MadeFolders {
-  const held: {
-    readonly parent: PinnedDirectory;
-    readonly name: string;
-    readonly ours: boolean;
-    dir: PinnedDirectory;
-  }[] = [];
+  const held: (MadeFolder & { readonly dir: PinnedDirectory })[] = [];
   const close = (): void => {
     for (const step of held) step.dir.close();
   };
@@ -43,7 +38,7 @@ export function makeFolders(context: DiskContext, place: Place, names: readonly 
     let parent = place.dir;
     for (const name of names) {
       const ours = makeOne(`${parent.prefix}/${name}`);
-      const dir = enterMade(parent, name, ours ? 'ours' : 'theirs');
+      const dir = enterMade(context, { parent, name, ours });
       held.push({ parent, name, ours, dir });
       parent = dir;
     }
@@ -59,11 +54,17 @@ export function makeFolders(context: DiskContext, place: Place, names: readonly 
   }
 }
 
-function enterMade(parent: PinnedDirectory, name: string, maker: 'ours' | 'theirs'): PinnedDirectory {
+interface MadeFolder {
+  readonly parent: PinnedDirectory;
+  readonly name: string;
+  readonly ours: boolean;
+}
+
+function enterMade({ newFolders }: DiskContext, { parent, name, ours }: MadeFolder): PinnedDirectory {
   try {
-    return parent.enter(name);
+    return newFolders === undefined ? parent.enter(name) : newFolders.enter(parent, name);
   } catch (error) {
-    if (maker === 'ours') removeIfEmpty(`${parent.prefix}/${name}`);
+    if (ours) removeIfEmpty(`${parent.prefix}/${name}`);
     throw error;
   }
 }

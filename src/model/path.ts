@@ -69,4 +69,4 @@ export function isOutputPath(path: unknown): path is string {
  * ignored, as some file systems do.
  */
 export const CLIENT_FILES: RegExp =
-  /(^|\/)(\.claude\/settings(\.local)?\.json|\.codex\/(hooks\.json|config\.toml)|\.gemini\/settings\.json|\.cursor\/(hooks|mcp)\.json|\.github\/hooks\/lookfirst\.json|\.vscode\/mcp\.json|\.mcp\.json|opencode\.jsonc?)$/i;
+  /(^|\/)(\.claude\/settings(\.local)?\.json|\.codex\/(hooks\.json|config\.toml)|\.gemini\/settings\.json|\.cursor\/(hooks|mcp)\.json|\.github\/hooks\/lookfirst\.json|(\.vscode|Code\/User)\/mcp\.json|\.mcp\.json|\.claude\.json|claude_desktop_config\.json|\.?zed\/settings\.json|opencode\.jsonc?)$/i;

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
@@ -90,7 +90,19 @@ describe('an agent that tries to switch the gate off', () => {
     mkdirSync(codex);
     writeFileSync(join(codex, 'hooks.json'), OURS);
     symlinkSync(places.home, join(places.outside, 'state'));
+    const others = [
+      '.claude.json',
+      'Claude/claude_desktop_config.json',
+      'Code/User/mcp.json',
+      'zed/settings.json',
+      '.zed/settings.json',
+    ].map((name) => join(places.outside, name));
+    for (const file of others) {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, OURS);
+    }
     const files = [
+      ...others,
       join(codex, 'hooks.json'),
       join(places.home, 'lookfirst.json'),
       join(places.outside, 'state/bin/lookfirst-hook'),

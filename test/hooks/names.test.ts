@@ -160,6 +160,20 @@ describe('a patch that changes a file twice', () => {
     expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\n');
   });
 
+  it('extends and moves it', async () => {
+    const input = patch('*** Update File: a.txt\n*** Move to: c.txt\n@@\n+due');
+    const make = (): void => {
+      writeFileSync(join(places.root, 'c.txt'), 'one\ndue\n');
+      rmSync(join(places.root, 'a.txt'));
+    };
+    expect((await agent.change('patch', input, make)).reason).toContain('a.txt: read it first [NOT_READ]');
+    await agent.read('a.txt', 'one\n');
+    expect(await agent.change('patch', input, make)).toEqual({ verdict: 'pass' });
+    await lookfirst(places, ['undo']);
+    expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\n');
+    expect(existsSync(join(places.root, 'c.txt'))).toBe(false);
+  });
+
   it('changes it in two places of one call', async () => {
     const file = { filePath: 'a.txt' };
     const read = { hook_event_name: 'PostToolUse', tool_name: 'read_file', tool_input: file };

@@ -45,32 +45,36 @@ interface AllowedTouch {
 }
 
 /**
- * Joins an edit of a file with later changes of the same file, as in a patch that changes, extends and moves it. Judged
- * separately, the later change would not know of the edit. Appended text is left out, because an append destroys
- * nothing.
+ * Joins an edit or an append of a file with later changes of the same file, as in a patch that changes, extends and
+ * moves it. Judged separately, the later change would not know of the earlier one. Appended text is left out, because
+ * an append destroys nothing.
  */
 export function joinedChanges(intents: readonly ForeignIntent[]): readonly ForeignIntent[] {
   const joined: ForeignIntent[] = [];
   for (const intent of intents) {
     const path = intent.kind === 'move' ? intent.source : intent.path;
-    const at = joined.findIndex((each) => each.kind === 'edit' && each.path === path);
+    const at = joined.findIndex((each) => (isAppend(each) || each.kind === 'edit') && each.path === path);
     const earlier = joined[at];
-    const both = earlier?.kind === 'edit' ? joinedWith(earlier, intent) : undefined;
+    const both = earlier && joinedWith(earlier, intent);
     if (both === undefined) joined.push(intent);
     else joined[at] = both;
   }
   return joined;
 }
 
-type EditIntent = Extract<ForeignIntent, { kind: 'edit' }>;
-
 /** Undefined if the later change must be judged by itself. */
-function joinedWith(edit: EditIntent, later: ForeignIntent): EditIntent | undefined {
-  if (edit.moveTo !== undefined) return undefined;
-  if (later.kind === 'edit') return { ...edit, ...later, edits: [...edit.edits, ...later.edits] };
+function joinedWith(earlier: ForeignIntent, later: ForeignIntent): ForeignIntent | undefined {
+  if (isAppend(earlier) && later.kind === 'move')
+    return joinedWith({ kind: 'edit', path: earlier.path, edits: [] }, later);
+  if (earlier.kind !== 'edit' || earlier.moveTo !== undefined) return undefined;
+  if (later.kind === 'edit') return { ...earlier, ...later, edits: [...earlier.edits, ...later.edits] };
   if (later.kind === 'move')
-    return later.overwrite === false ? undefined : { ...edit, moveTo: later.destination };
-  return later.kind === 'insert' && later.afterLine === undefined ? edit : undefined;
+    return later.overwrite === false ? undefined : { ...earlier, moveTo: later.destination };
+  return isAppend(later) ? earlier : undefined;
+}
+
+function isAppend(intent: ForeignIntent): intent is Extract<ForeignIntent, { kind: 'insert' }> {
+  return intent.kind === 'insert' && intent.afterLine === undefined;
 }
 
 /** Judges every change: all of them are allowed, or none. The caller must hold the locks of their files. */

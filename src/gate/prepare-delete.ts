@@ -100,7 +100,7 @@ async function largeFile(
   if (snapshot !== undefined || !located.exists || !located.stats.isFile()) return undefined;
   if (Number(located.stats.size) <= maxEditBytes || facts.protectedBy !== undefined) return undefined;
   if (sighting === undefined && facts.bypassedBy === undefined && seen !== 'optional') return undefined;
-  const found = await fileAt(world, located.place, maxEditBytes);
+  const found = await fileAt(world, located.place, { maxBytes: maxEditBytes });
   if ('problem' in found) return found;
   if (found.side.kind !== 'file') return { problem: 'changing' };
   const { fingerprint } = found.side;

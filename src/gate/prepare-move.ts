@@ -165,7 +165,7 @@ function refusal(code: Refusal['code'], path: string, reason: string): Refusal {
 async function sideOfSource(world: World, source: Found): Promise<Side | UnknownFile> {
   if (source.stats.isDirectory()) return { kind: 'directory', mode: Number(source.stats.mode & 0o777n) };
   if (source.stats.isSymbolicLink()) return { kind: 'link', target: linkTarget(source.place) ?? '' };
-  const found = await fileAt(world, source.place, world.policy.maxEditBytes);
+  const found = await fileAt(world, source.place, { maxBytes: world.policy.maxEditBytes });
   if ('problem' in found || found.side.kind !== 'file') return 'problem' in found ? found : found.side;
   return { ...found.side, kept: false };
 }

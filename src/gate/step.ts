@@ -13,7 +13,7 @@ import type { Policy } from '../model/policy.ts';
 import type { ChangeResult, Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
-import type { Located } from '../workspace/workspace.ts';
+import type { Found, Located } from '../workspace/workspace.ts';
 import type { World } from './world.ts';
 
 /** One allowed change, ready to run under the lock. */
@@ -279,7 +279,7 @@ export async function sideOfLocated(world: World, located: Located, maxBytes?: n
   const { stats, place } = located;
   if (stats.isDirectory()) return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) } };
   if (stats.isSymbolicLink()) return { side: { kind: 'link', target: linkTarget(place) ?? '' } };
-  const file = await fileAt(world, place, maxBytes);
+  const file = await fileAt(world, place, { maxBytes, seen: stats });
   if (!('problem' in file)) return file;
   const reason = file.problem === 'slow' ? slowReason(world) : file.problem;
   throw new Fault('IO_FAILED', `cannot read ${place.path.given}: ${reason}`, { path: place.path.given });
@@ -288,14 +288,17 @@ export async function sideOfLocated(world: World, located: Located, maxBytes?: n
 /** `slow`: the file could not be hashed within `maxReadMs`. `changing`: other programs write it. */
 export type UnknownFile = Unreadable | { readonly problem: 'slow' | 'changing' };
 
-/** Like `sideOfLocated`, for a regular file. Returns the reason if its state cannot be determined. */
+/**
+ * Like `sideOfLocated`, for a regular file. Returns the reason if its state cannot be determined. `seen`: the caller's lstat
+ * result.
+ */
 export async function fileAt(
   world: World,
   place: Place,
-  maxBytes?: number,
+  { maxBytes, seen }: { readonly maxBytes?: number | undefined; readonly seen?: Found['stats'] } = {},
 ): Promise<FoundSide | UnknownFile> {
-  const limits = { clock: world.disk.clock, ...(maxBytes === undefined ? {} : { maxBytes }) };
-  const snapshot = await readSnapshot(place, limits);
+  const limits = { ...(maxBytes === undefined ? {} : { maxBytes }), ...(seen === undefined ? {} : { seen }) };
+  const snapshot = await readSnapshot(place, { clock: world.disk.clock, ...limits });
   if ('problem' in snapshot) return snapshot.problem === 'too-large' ? largeFileAt(world, place) : snapshot;
   const { racy, stamp } = snapshot;
   return { side: sideOf(snapshot), snapshot, ...(racy ? {} : { stamp }) };

@@ -41,7 +41,9 @@ async function sideOfNode(world: World, node: TreeNode): Promise<Pick<Doomed, 's
       return conflict('kind', { kind: 'device' });
     case 'file': {
       const { maxEditBytes } = world.policy;
-      const found = await atPath(world, node.path, (place) => fileAt(world, place, maxEditBytes));
+      const found = await atPath(world, node.path, (place) =>
+        fileAt(world, place, { maxBytes: maxEditBytes }),
+      );
       if ('reason' in found) return found;
       return 'problem' in found ? conflict('changed') : found;
     }

@@ -89,7 +89,10 @@ function sightings(store: () => Store): void {
       [BARE_SIGHTING.key]: { ...BARE_SIGHTING, atMs: 9 },
       [FULL_SIGHTING.key]: FULL_SIGHTING,
     });
+    const many = Array.from({ length: 2000 }, (_, index) => `/never/seen/${index}`);
+    expect(await store().recallMany('s', [...many, BARE_SIGHTING.key, FULL_SIGHTING.key])).toEqual(found);
     expect(await store().recallMany('other', [FULL_SIGHTING.key])).toEqual(new Map());
+    expect(await store().recallMany('other', [...many, FULL_SIGHTING.key])).toEqual(new Map());
     expect(await store().recallMany('s', [])).toEqual(new Map());
   });
 

@@ -42,6 +42,8 @@ import { PendingRows, Recalled } from './recalled.ts';
 
 /** Number of entries pruned per transaction: so few that other processes do not wait long for the lock. */
 const PRUNE_STEP = 2000;
+/** From this number of keys on, `recallMany` first reads which keys the session has seen. */
+const MANY_KEYS = 1000;
 
 /** Overwrites in place. `insert or replace` would delete first and cost twice as much. */
 const UPSERT_SIGHTING =
@@ -123,14 +125,27 @@ class SqliteStore implements Store {
     });
   }
 
-  /** One lookup per key: within a process, several cost no more than one combined query. */
+  /**
+   * One lookup per key: within a process, several cost no more than one combined query. Of very many keys, most were
+   * never seen.
+   */
   recallMany(session: string, keys: readonly string[]): ReadonlyMap<string, Sighting> {
     const found = new Map<string, Sighting>();
+    const seen = keys.length < MANY_KEYS ? undefined : this.#seenKeys(session);
     for (const key of keys) {
+      if (seen?.has(key) === false) continue;
       const sighting = this.recall(session, key);
       if (sighting !== undefined) found.set(key, sighting);
     }
     return found;
+  }
+
+  /** The keys of all files that a session has seen. */
+  #seenKeys(session: string): ReadonlySet<string> {
+    return this.#db.attempt(() => {
+      const rows = this.#db.sql('select key from sightings where session = ?').all(column(session));
+      return new Set((rows as { key: string }[]).map(({ key }) => fromColumn(key)));
+    });
   }
 
   async sightings(session: string): Promise<readonly Sighting[]> {

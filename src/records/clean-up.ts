@@ -144,6 +144,9 @@ export async function stateSize(state: {
   readonly store: Store;
   readonly images: Images;
 }): Promise<StateSize> {
-  const { head, checkpoint, bytes } = await state.store.state();
-  return { entries: head.seq - checkpoint.seq, storeBytes: bytes, images: await state.images.usage() };
+  const [stored, images] = await Promise.all([state.store.state(), state.images.usage()]);
+  // Numbers of entries have gaps if several processes append. Numbers within a chain have none.
+  const chains = stored.chains ?? [stored];
+  const entries = chains.reduce((sum, { head, checkpoint }) => sum + head.seq - checkpoint.seq, 0);
+  return { entries, storeBytes: stored.bytes, images };
 }

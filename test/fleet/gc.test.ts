@@ -113,6 +113,29 @@ await describePostgres('a clean-up of a fleet', (server) => {
     expect(readdirSync(places.root)).toEqual(['large.txt']);
   });
 
+  it('reports how many entries there were, were removed and remain, reads included', async () => {
+    const url = server.url();
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\n');
+    const db = await connected(url);
+    const rows = async (): Promise<number> => (await db.query(`select 1 from ${db.schema}.entries`)).length;
+    const sessions = await opened(url, places);
+    for (const id of ['a', 'b']) {
+      const session = await sessions.session(id);
+      await ok(session.read('a.txt'));
+      // A number that no entry gets, as after a record that failed.
+      await db.query(`select nextval('${db.schema}.entry_numbers')`);
+      await ok(session.append('a.txt', `${id}\n`));
+    }
+    await sessions.world.store.pending();
+    const before = await rows();
+    const report = await cleanUp(sessions, { dryRun: false, nowMs: Date.now() + 10 * DAY_MS });
+    expect(report.before.entries).toBe(before);
+    expect(report.removed.entries).toBe(2);
+    expect(report.after?.entries).toBe(before - 2);
+    expect(await rows()).toBe(before - 2);
+  });
+
   it.each([1, 2, 1001])('finds the images of a change with %i of them', async (count) => {
     const url = server.url();
     const store = await storeAt(url);

@@ -59,11 +59,11 @@ export interface CommandEntry {
   readonly usage: string;
   readonly summary: string;
   readonly load: () => Promise<(cli: Cli) => Command>;
-  /** True if a protocol uses its stdout. Such a command notices a closed stdout itself. */
+  /** True if a protocol uses the stdout of this command. Such a command notices a closed stdout itself. */
   readonly ownsStdout?: true;
-  /** True if its answer may be long and is only read: on a terminal it is shown page by page. */
+  /** True if the answer may be long and is only read: a terminal shows it page by page. */
   readonly isPaged?: true;
-  /** True if another entry point runs it, without the argument parser. `load` is only for its help. */
+  /** True if another entry point runs the command, without the argument parser. `load` is then only for the help. */
   readonly runsElsewhere?: true;
 }
 

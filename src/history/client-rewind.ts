@@ -110,7 +110,7 @@ export function keptPart(head: string): KeptPart | undefined {
   return { thread, records, endByte: integerIn(base, 'end_byte_offset') ?? 0, untilMs };
 }
 
-/** When the kept part ended, if it is the end of this text. Undefined if the text is of another part. */
+/** The time at which the kept part ended, if `tail` is its end. Undefined if `tail` belongs to another part. */
 export function endOfKeptPart({ records }: KeptPart, tail: string): number | undefined {
   const last = recordOf(tail.trimEnd().split('\n').at(-1) ?? '')[0];
   return last?.['ordinal'] === records - 1 ? timeOf(last) : undefined;

@@ -43,7 +43,7 @@ export class Recalled {
     return this.#asked ? this.#latest : this.versionNow();
   }
 
-  /** The version number, read now. Lookups of the same moment use it, too. */
+  /** Reads the version number now. Lookups that arrive in the same moment use this number, too. */
   versionNow(): number {
     this.#latest = this.#versionNow();
     this.#asked = true;

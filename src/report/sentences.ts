@@ -134,6 +134,7 @@ export function nextStep(
   { forgets }: { readonly forgets?: true },
 ): string {
   if (forgets && refusal.code === 'NOT_READ') return namelessRead(refusal, tools);
+  if (forgets && refusal.action === 'undo' && refusal.next === 'none') return namelessRead(refusal, tools);
   const undone = refusal.action === 'undo' ? undoStep(refusal, tools) : undefined;
   if (undone !== undefined) return undone;
   switch (refusal.next) {

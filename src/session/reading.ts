@@ -67,7 +67,7 @@ export function rangeOf(reading: OpenRead, totalLines: number | undefined): Line
     return invalidArgument(
       'read',
       reading.path,
-      `offset ${offset} is past the end: the file has ${totalLines} lines`,
+      `offset ${offset} is past the end: the file has ${totalLines} ${totalLines === 1 ? 'line' : 'lines'}`,
     );
   }
   return { from: offset, to: Math.min(offset + limit - 1, totalLines) };

@@ -41,6 +41,7 @@ describe('calls of clients that have no name and share the server', () => {
     const again = await call('write_file', { path: 'a.txt', content: 'three\n' });
     expect(again.outcome).toMatchObject({ ok: false, code: 'NOT_READ' });
     expect(text('a.txt')).toBe('two\n');
+    expect((await call('undo_change', {})).text).toContain('Next: name the session in the URL (/mcp/NAME)');
     const named = { meta: { [SESSION_KEY]: 'agent' } };
     await call('read_file', { path: 'a.txt' }, named);
     expect((await call('write_file', { path: 'a.txt', content: '3\n' }, named)).isError).toBe(false);

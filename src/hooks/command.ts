@@ -96,8 +96,7 @@ function overwrite(path: string, content: string | undefined): ForeignIntent {
 
 /** A copy into a folder keeps its name there. */
 async function targetOf(scene: Scene, path: string, source: string): Promise<string> {
-  const info = await scene.session.info(path);
-  const isFolder = path.endsWith('/') || (info.ok && info.kind === 'directory');
+  const isFolder = path.endsWith('/') || (await scene.session.kindAt(path)) === 'directory';
   return isFolder ? `${path.replace(/\/+$/, '')}/${source.split('/').at(-1) ?? source}` : path;
 }
 

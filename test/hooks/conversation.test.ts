@@ -139,9 +139,13 @@ describe('a conversation through hooks', () => {
     'cat a.txt',
     'echo x > new.txt',
     'echo x > /dev/null',
-  ])('a command that overwrites nothing passes: %s', async (command) => {
+    'cp a.txt new.txt',
+    'mv a.txt new.txt',
+    'cp a.txt /elsewhere/new.txt',
+  ])('a command that overwrites nothing passes without a recorded refusal: %s', async (command) => {
     put('a.txt', 'one\n');
     expect(await announced('run', { command })).toEqual({ verdict: 'pass' });
+    expect((await run(['log', '--kind', 'refusal', '--json'])).stdout).toBe('');
   });
 
   it('a command may write its own output file again', async () => {

@@ -90,28 +90,33 @@ await describePostgres('round trips to PostgreSQL', (server) => {
   it.each([
     [['status', 'f0.txt'], 13],
     [['sessions'], 7],
-  ])('of the command %j are at most %i, whatever the number of sessions', async (args, most) => {
-    const { root, home } = scratch();
-    writeFileSync(join(root, 'f0.txt'), 'one\ntwo\n');
-    const url = server.url();
-    const sessions = await Sessions.open({ roots: [root], home, store: url });
-    for (const id of ['a', 'b', 'c', 'd', 'e']) {
-      const session = await sessions.session(id);
-      await ok(session.read('f0.txt'));
-      await ok(session.edit('f0.txt', [{ oldString: 'two', newString: `two ${id}` }]));
-      await session.checkpoint(`turn of ${id}`);
-    }
-    await sessions.close();
-    // Without a delay, an answer may arrive before the last of several queries is sent, which then counts as a trip.
-    const relay = await startRelay(server.socket, 20);
-    onTestFinished(() => relay.close());
-    const schema = new URL(url).searchParams.get('schema');
-    const store = `postgres://lookfirst@127.0.0.1:${relay.port}/postgres?schema=${schema}`;
-    const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
-    const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, ...args], { cwd: root, env });
-    for (const id of ['a', 'b', 'c', 'd', 'e']) expect(stdout).toMatch(new RegExp(`\\b${id}\\b`));
-    expect(relay.trips).toBeLessThanOrEqual(most);
-  });
+    // A paused process sends its queries late, and the store polls meanwhile. Both add trips, and neither removes one.
+  ])(
+    'of the command %j are at most %i, whatever the number of sessions',
+    { retry: 4 },
+    async (args, most) => {
+      const { root, home } = scratch();
+      writeFileSync(join(root, 'f0.txt'), 'one\ntwo\n');
+      const url = server.url();
+      const sessions = await Sessions.open({ roots: [root], home, store: url });
+      for (const id of ['a', 'b', 'c', 'd', 'e']) {
+        const session = await sessions.session(id);
+        await ok(session.read('f0.txt'));
+        await ok(session.edit('f0.txt', [{ oldString: 'two', newString: `two ${id}` }]));
+        await session.checkpoint(`turn of ${id}`);
+      }
+      await sessions.close();
+      // Without a delay, an answer may arrive before the last of several queries is sent, which then counts as a trip.
+      const relay = await startRelay(server.socket, 50);
+      onTestFinished(() => relay.close());
+      const schema = new URL(url).searchParams.get('schema');
+      const store = `postgres://lookfirst@127.0.0.1:${relay.port}/postgres?schema=${schema}`;
+      const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
+      const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, ...args], { cwd: root, env });
+      for (const id of ['a', 'b', 'c', 'd', 'e']) expect(stdout).toMatch(new RegExp(`\\b${id}\\b`));
+      expect(relay.trips).toBeLessThanOrEqual(most);
+    },
+  );
 
   it('of `log --verify` do not grow with the number of links between chains', async () => {
     const relay = await startRelay(server.socket);

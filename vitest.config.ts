@@ -7,7 +7,7 @@ const config: ViteUserConfig = defineConfig({
   plugins: compiledSources(),
   test: {
     projects: [
-      // Files share their modules, which keep no state: loading them anew takes a second per file, longer than most tests.
+      // Files share their modules, which keep no state: loading them again takes a second per file, longer than most tests.
       { extends: true, test: { name: 'units', include: ['src/**/*.test.ts'] } },
       {
         extends: true,

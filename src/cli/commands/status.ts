@@ -235,7 +235,9 @@ export async function overview(cli: Cli, open: Sessions, question: OverviewReque
     unjudgedCalls(open.world, { nowMs: cli.nowMs, scope }),
     ...shown.map((record) => sessionFreshness(open, record)),
   ]);
-  const state = { home, size, last, client: await clientOf(open, last), unjudged };
+  const author = records.find(({ id }) => id === last?.session);
+  const client = author === undefined ? await clientOf(open, last) : author.client;
+  const state = { home, size, last, client, unjudged };
   await cli.terminal.print(json ? stateJson(open, state) : stateText(cli, open, state));
   const table = sessionTable(shown, cli.cwd);
   const rows: string[][] = [];

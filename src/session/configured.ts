@@ -54,11 +54,16 @@ export function placesOf(around: ConfigSources, flags: StateFlags): Places {
   };
 }
 
+/** The policy file that a flag names, if one does. */
+export function policyFileOf({ cwd }: ConfigSources, { policy }: StateFlags): string | undefined {
+  return policy === undefined ? undefined : resolve(cwd, policy);
+}
+
 /** The text of the policy file in force, if there is one. A file named by a flag must exist. */
 export function policyTextOf(around: ConfigSources, flags: StateFlags): string | undefined {
-  if (flags.policy === undefined)
+  const path = policyFileOf(around, flags);
+  if (path === undefined)
     return readPolicyText(policyFilePath(placesOf(around, flags).home, around.platform));
-  const path = resolve(around.cwd, flags.policy);
   const text = readPolicyText(path);
   if (text === undefined) throw new Fault('CONFIG_INVALID', `there is no policy file ${path}`, { path });
   return text;

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lookfirst, objects } from '../support/command-line.ts';
-import { Hooked } from '../support/hooked.ts';
+import { Hooked, openDoor } from '../support/hooked.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 let places: Scratch;
@@ -126,6 +126,30 @@ describe('an agent that tries to switch the gate off', () => {
     expect((await agent.send({ event: 'before', action: 'write', input: own, call: 'n' })).verdict).toBe(
       'pass',
     );
+  });
+
+  it('may not change a policy file outside the state folder that the hooks use', async () => {
+    const policy = join(places.outside, 'policy.json');
+    writeFileSync(policy, '{}');
+    const hooked = new Hooked(places, { door: openDoor(places, { policy }) });
+    for (const [action, input] of [
+      ['write', { path: policy, content: '{"mode":"observe"}' }],
+      ['run', { command: `echo '{"mode":"observe"}' > ${policy}` }],
+      ['run', { command: `python3 -c "open('${policy}','w').write('{}')"` }],
+    ] as const)
+      expect((await hooked.send({ event: 'before', action, input, call: 'c' })).reason).toContain(
+        '[PROTECTED]',
+      );
+    const reads = { event: 'before', action: 'run', input: { command: `cat ${policy}` }, call: 'd' };
+    expect((await hooked.send(reads)).verdict).toBe('pass');
+  });
+
+  it('may not change anything while the policy file of the hooks is in the workspace', async () => {
+    const policy = join(places.root, 'policy.json');
+    writeFileSync(policy, '{}');
+    const hooked = new Hooked(places, { door: openDoor(places, { policy }) });
+    const write = { event: 'before', action: 'write', input: { path: 'new.txt', content: 'x' }, call: 'c' };
+    await expect(hooked.send(write)).rejects.toThrow('lies in the workspace');
   });
 
   it('may change a settings file that the policy trusts', async () => {

@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
+import type { StateFlags } from '../../src/session/configured.ts';
 import type { Scratch } from './tree.ts';
 
 /** An answer to one event in the generic format. */
@@ -76,9 +77,9 @@ export class Hooked {
   }
 }
 
-function openDoor({ root, home }: Scratch): HookDoor {
+export function openDoor({ root, home }: Scratch, flags: StateFlags = {}): HookDoor {
   const env = { LOOKFIRST_HOME: home };
-  const door = new HookDoor({ env, platform: process.platform, cwd: root }, {});
+  const door = new HookDoor({ env, platform: process.platform, cwd: root }, flags);
   onTestFinished(() => door.close());
   return door;
 }

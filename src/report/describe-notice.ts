@@ -37,7 +37,7 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
     case 'match-tier':
       return TIERS[notice.tier];
     case 'quotes-straightened':
-      return `${countOf(notice.count, 'typographic quote')} in code were replaced by straight ones.`;
+      return `Replaced ${countOf(notice.count, 'typographic quote')} in code by straight ones.`;
     case 'hard-links-broken':
       return `The file has ${countOf(notice.count, 'other name')} (hard links), which keep the old bytes.`;
     case 'mode-bits-dropped':

@@ -46,7 +46,7 @@ describe('a sighting no longer counts', () => {
     expect(half).toMatchObject({ ok: false, text: 'disk full' });
     expect(readFileSync(path, 'utf8')).toBe('HAL');
     expect(await client.call('write_file', { path, content: 'again' })).toMatchObject({ code: 'STALE' });
-    expect(await gate.log()).toEqual(['read read a.txt', 'change overwrite a.txt', `refusal STALE ${path}`]);
+    expect(await gate.log()).toEqual(['read read a.txt', 'change overwrite a.txt', 'refusal STALE a.txt']);
     expect(await gate.library.undo({})).toMatchObject({ ok: true });
     expect(readFileSync(path, 'utf8')).toBe('old\n');
   });

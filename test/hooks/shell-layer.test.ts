@@ -193,8 +193,9 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
   });
 
   it('two equal commands at once are two changes', async () => {
-    // Each creates its own file: two layers that append to one file at the same time are a conflict.
-    const command = 'echo x > "$(mktemp ./log-XXXXXX)"';
+    // Each creates its own file, because two layers that append to one file are a conflict, and waits for the other.
+    const meet = `mktemp '${places.outside}/met-XXXXXX'; until [ $(ls '${places.outside}' | grep -c met-) = 2 ]; do sleep 0.05; done`;
+    const command = `${meet}; echo x > "$(mktemp ./log-XXXXXX)"`;
     const both = await Promise.all([bash({ command, agent: 'a' }), bash({ command, agent: 'b' })]);
     expect(both.map(({ code, stderr }) => `${code}${stderr}`)).toEqual(['0', '0']);
     expect((await changes()).map(({ session }) => session).sort()).toEqual(['s/a', 's/b']);

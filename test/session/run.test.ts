@@ -214,10 +214,12 @@ describe.skipIf(here === undefined)('a command', () => {
 
   it("does not give a file's group what an access list gives to one user", async () => {
     for (const path of ['changed', 'listed']) put(path, 'one\n');
-    mkdirSync(join(root, 'folder'));
-    for (const path of ['changed', 'listed', 'folder']) chmodSync(join(root, path), 0o600);
-    // The owner and user 1000 may do everything, the group and others nothing.
-    const list = '0200000001000700ffffffff02000700e803000004000000ffffffff10000700ffffffff20000000ffffffff';
+    mkdirSync(join(root, 'folder'), { mode: 0o700 });
+    for (const path of ['changed', 'listed']) chmodSync(join(root, path), 0o600);
+    // The owner and one user may do everything, the group and others nothing. An ordinary user's layer knows only that user.
+    const user = Buffer.alloc(4);
+    user.writeUInt32LE(process.getuid?.() || 1000);
+    const list = `0200000001000700ffffffff02000700${user.toString('hex')}04000000ffffffff10000700ffffffff20000000ffffffff`;
     const script = `const [native, ...paths] = process.argv.slice(1);
       for (const path of paths) {
         const fd = require('node:fs').openSync(path, 'r');

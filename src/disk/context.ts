@@ -132,7 +132,7 @@ export function severalContext(context: DiskContext): DiskContext {
 }
 
 /** The new folders of a batch. Files share one handle of a folder, because the number of open files is limited. */
-export class NewFolders {
+class NewFolders {
   readonly #open = new Map<string, { readonly dir: PinnedDirectory; users: number }>();
 
   /** Pins a sub-directory. The handle is shared while the folder still has this name. */

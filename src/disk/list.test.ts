@@ -22,6 +22,11 @@ describe('listNames', () => {
     ]);
   });
 
+  it('sorts by code unit where the order by bytes differs', () => {
+    const disk = bench(['\uff01', '\u{1f600}', 'a']);
+    expect(listNames(disk.place('x').dir).map(({ name }) => name)).toEqual(['a', '\u{1f600}', '\uff01']);
+  });
+
   it('returns thousands of names', () => {
     const disk = bench([]);
     for (let file = 0; file < 3000; file += 1) writeFileSync(join(disk.root, `f${file}`), '');

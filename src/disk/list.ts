@@ -19,7 +19,18 @@ export interface DirectoryEntry {
 
 /** The names in a folder with their kinds, sorted by code unit. Costs one system call per few hundred names. */
 export function listNames(dir: PinnedDirectory): DirectoryEntry[] {
-  return listUnsorted(dir).sort(byName);
+  const names = listUnsorted(dir);
+  return isSorted(names) ? names : names.sort(byName);
+}
+
+/** Node sorts names by their bytes. That is the order by code unit, too, unless a name has characters above U+FFFF. */
+function isSorted(names: readonly DirectoryEntry[]): boolean {
+  let last = '';
+  for (const { name } of names) {
+    if (name < last) return false;
+    last = name;
+  }
+  return true;
 }
 
 /** The order of `listNames`. */

@@ -183,15 +183,17 @@ export async function putFileBack(
 /** The fingerprint of a folder: its names and their kinds. File contents do not count. */
 export function listingFingerprint(entries: readonly DirectoryEntry[]): Fingerprint {
   // Join each run of one kind at once: a string for each entry would be slow in folders with thousands of names.
-  let text = '';
+  const runs: string[] = [];
   for (let from = 0, to = 0; from < entries.length; from = to) {
     const kind = entries[from]?.kind;
     const names: string[] = [];
     for (let entry = entries[from]; entry !== undefined && entry.kind === kind; entry = entries[++to])
       names.push(entry.name);
-    text += `${kind}\0${names.join(`\n${kind}\0`)}\n`;
+    names[0] = `${kind}\0${names[0]}`;
+    names[names.length - 1] += '\n';
+    runs.push(names.join(`\n${kind}\0`));
   }
-  return { sha256: hash('sha256', text, 'hex'), size: entries.length };
+  return { sha256: hash('sha256', runs.join(''), 'hex'), size: entries.length };
 }
 
 export interface FolderNode {

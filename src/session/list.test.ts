@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { desk, ok } from '../../test/support/desk.ts';
+import { listingFingerprint } from '../gate/tree-step.ts';
 
 describe('a listing cut short', () => {
   it('shows the siblings of a large folder, and counts the omitted entries', async () => {
@@ -92,5 +94,19 @@ describe('many files', () => {
       { ok: true, text: 'b' },
     ]);
     expect(await t.session.write('b.txt', 'B\n')).toMatchObject({ ok: true });
+  });
+});
+
+describe('the fingerprint of a listing', () => {
+  it('is the hash of a line with kind and name for each entry', () => {
+    const entries = [
+      { name: 'a', kind: 'file' },
+      { name: 'b', kind: 'file' },
+      { name: 'c', kind: 'directory' },
+      { name: 'd', kind: 'file' },
+    ] as const;
+    const lines = 'file\0a\nfile\0b\ndirectory\0c\nfile\0d\n';
+    expect(listingFingerprint(entries)).toEqual({ sha256: hash('sha256', lines, 'hex'), size: 4 });
+    expect(listingFingerprint([])).toEqual({ sha256: hash('sha256', '', 'hex'), size: 0 });
   });
 });

@@ -24,15 +24,13 @@ export function formatSize(bytes: number): string {
 }
 
 export function officialListing({ entries }: ListResult): string {
-  // Append to one string: a string for each of thousands of rows would be slow.
+  // Append to one string, with as few parts as possible: a string for each of thousands of rows would be slow.
   let rows = '';
   for (const { path, kind } of entries) {
-    rows += label(kind);
-    rows += ' ';
+    rows += kind === 'directory' ? '\n[DIR] ' : '\n[FILE] ';
     rows += path;
-    rows += '\n';
   }
-  return rows.slice(0, -1);
+  return rows.slice(1);
 }
 
 export function sizesText({ entries }: ListResult, sortBy: 'name' | 'size'): string {

@@ -23,10 +23,10 @@ export const MAX_SESSION_ID_CHARS = 200;
 
 /** True if a value can be a session id: printable characters on one line. */
 export function isSessionId(value: unknown): value is string {
-  return (
-    typeof value === 'string' &&
-    value !== '' &&
-    value.length <= MAX_SESSION_ID_CHARS &&
-    !/[\p{C}\p{Zl}\p{Zp}]/u.test(value)
-  );
+  return isPrintable(value) && value.length <= MAX_SESSION_ID_CHARS;
+}
+
+/** True if a value is text on one line without control or invisible characters. Ids of nested children may be long. */
+export function isPrintable(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !/[\p{C}\p{Zl}\p{Zp}]/u.test(value);
 }

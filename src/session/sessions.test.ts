@@ -30,6 +30,9 @@ describe('opening', () => {
     [{ session: null }, MISUSE],
     [{ session: 5 }, MISUSE],
     [{ session: '' }, MISUSE],
+    [{ session: 'a\nb' }, MISUSE],
+    [{ session: '\u001b[31mred' }, MISUSE],
+    [{ session: '\u202eabc' }, MISUSE],
   ])('with %j is a fault', async (wrong, fault) => {
     const { root, home } = scratch();
     const options = wrong && { roots: [root], home, store: 'memory:', ...wrong };

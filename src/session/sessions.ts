@@ -6,7 +6,7 @@ import { SESSION_CONTINUED } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
-import type { SessionRecord } from '../model/session-record.ts';
+import { isPrintable, type SessionRecord } from '../model/session-record.ts';
 import { ANY, checkShape, mismatchText, type ObjectShape, objectOf, type Shape } from '../model/shape.ts';
 import { openSessions, runInSession } from './ambient.ts';
 import { GatedSession } from './gated-session.ts';
@@ -107,8 +107,8 @@ export class Sessions implements SessionHost {
   }
 
   async open(id: string | undefined, like: Partial<Kinship>): Promise<GatedSession> {
-    if (id !== undefined && (typeof id !== 'string' || id === ''))
-      throw new Fault('MISUSE', 'a session id must be a string that is not empty');
+    if (id !== undefined && !isPrintable(id))
+      throw new Fault('MISUSE', 'a session id must be a string of printable characters that is not empty');
     const known = id === undefined ? undefined : this.#open.get(id);
     if (known !== undefined && like.parent !== undefined)
       throw new Fault('MISUSE', `a session with the id ${id} is open already`);

@@ -10,7 +10,7 @@ import { settleLeft } from './recover.ts';
 import type { World } from './world.ts';
 
 /** A change that gives a file another path, other permissions, or both, and perhaps other text. */
-export type Relocation = Extract<FileIntent, { kind: 'edit' }> | Extract<FileIntent, { kind: 'move' }>;
+export type Relocation = Extract<FileIntent, { kind: 'edit' | 'insert' | 'move' }>;
 
 /** Keys of the paths that the moves of a batch empty and fill. */
 export interface Traffic {
@@ -21,9 +21,8 @@ export interface Traffic {
 /** The source and destination of a change, or undefined if the file stays at its path. */
 export function routeOf(change: FileIntent): { readonly from: string; readonly to: string } | undefined {
   if (change.kind === 'move') return { from: change.source, to: change.destination };
-  return change.kind === 'edit' && change.moveTo !== undefined
-    ? { from: change.path, to: change.moveTo }
-    : undefined;
+  if (change.kind !== 'edit' && change.kind !== 'insert') return undefined;
+  return change.moveTo === undefined ? undefined : { from: change.path, to: change.moveTo };
 }
 
 /** Collects the paths that the changes of a batch empty and fill. */
@@ -46,6 +45,7 @@ export function trafficOf(world: World, changes: readonly FileIntent[]): Traffic
  * rename.
  */
 export function isRelocation(world: World, change: FileIntent, traffic: Traffic): change is Relocation {
+  if (change.kind === 'insert') return change.moveTo !== undefined;
   if (change.kind === 'edit') return change.moveTo !== undefined || change.executable !== undefined;
   if (change.kind !== 'move' || traffic.left.size < 2) return false;
   const own = trafficOf(world, [change]);

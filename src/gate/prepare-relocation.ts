@@ -16,7 +16,7 @@ import { restoreStep } from './restore-step.ts';
 import { ABSENT, type Done, fileSide, type Step, sideOf } from './step.ts';
 import type { World } from './world.ts';
 
-type EditIntent = Extract<FileIntent, { kind: 'edit' }>;
+type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
 /**
  * Judges a change that writes a file's bytes at another path. The file at the old path is removed, unless another
  * change of the batch fills that path. Works for swaps and chains of any length, because every file is read before the
@@ -69,7 +69,7 @@ async function contentOf(
     const before = await readSnapshot(view.located.place, limits);
     if ('problem' in before) return notPrepared(unverifiable(path));
     const found = { ok: true, path: view.path, before } as const;
-    if (change.kind === 'edit') return await edited(world, ledger, { change, found });
+    if (change.kind !== 'move') return await edited(world, ledger, { change, found });
     return { ...found, bytes: before.bytes, moved: view.sighting, notices: verdict.notices, more: {} };
   } finally {
     view.located.place.dir.close();
@@ -79,10 +79,13 @@ async function contentOf(
 async function edited(
   world: World,
   ledger: Ledger,
-  { change, found }: { change: EditIntent; found: Pick<Content, 'ok' | 'path' | 'before'> },
+  { change, found }: { change: TextIntent; found: Pick<Content, 'ok' | 'path' | 'before'> },
 ): Promise<Content | Extract<Prepared, { ok: false }>> {
-  const { moveTo: _, executable: __, ...edit } = change;
-  const prepared = await prepareText(world, ledger, edit);
+  const inPlace =
+    change.kind === 'edit'
+      ? { ...change, moveTo: undefined, executable: undefined }
+      : { ...change, moveTo: undefined };
+  const prepared = await prepareText(world, ledger, inPlace);
   if (!prepared.ok) return prepared;
   const { step } = prepared;
   step.close();
@@ -143,7 +146,7 @@ function whyBlocked(
   if (path.key === content.path.key)
     return invalidArgument('move', to, 'source and destination are the same');
   if (isBelow(path.key, content.path.key)) return invalidArgument('move', to, 'one path lies in the other');
-  const makesParents = change.kind === 'edit' || change.makeParents !== false;
+  const makesParents = change.kind !== 'move' || change.makeParents !== false;
   if (!located.exists)
     return makesParents || located.missing.length === 1
       ? undefined
@@ -196,7 +199,7 @@ function stepOf(world: World, { change, content, arrival }: RelocationParts): St
 
 function modeAfter(change: Relocation, { stats }: Snapshot): number {
   const mode = modeOf(stats) & 0o777;
-  if (change.kind === 'move' || change.executable === undefined) return mode;
+  if (change.kind !== 'edit' || change.executable === undefined) return mode;
   // As git does: users who may read the file may execute it.
   return change.executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }

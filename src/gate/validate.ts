@@ -87,9 +87,10 @@ const CHANGES = {
     },
     ['edits'],
   ),
-  insert: objectOf({ ...AT_A_PATH, content: TEXT, afterLine: integerFrom(0), expectedRevision: TEXT }, [
-    'content',
-  ]),
+  insert: objectOf(
+    { ...AT_A_PATH, content: TEXT, afterLine: integerFrom(0), expectedRevision: TEXT, moveTo: ANY },
+    ['content'],
+  ),
   delete: objectOf({ ...AT_A_PATH, recursive: FLAG, only: oneOf('file') }),
   move: objectOf({ source: ANY, destination: ANY, makeParents: FLAG, overwrite: FLAG }),
   mkdir: objectOf(AT_A_PATH),

@@ -66,6 +66,8 @@ export type FileIntent =
       readonly afterLine?: number | undefined;
       readonly content: string;
       readonly expectedRevision?: string | undefined;
+      /** Destination of the file, moved in the same step, as for an edit. */
+      readonly moveTo?: string | undefined;
     }
   | {
       readonly kind: 'delete';

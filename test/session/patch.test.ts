@@ -57,6 +57,26 @@ describe('a V4A patch', () => {
     expect(t.text('b.txt')).toBe(expected);
   });
 
+  it('appends to a file and moves it in one step', async () => {
+    const t = await open();
+    const append = v4a('*** Update File: b.txt', '*** Move to: sub/c.txt', '@@', '+z');
+    await ok(t.session.patch(append));
+    expect(t.text('sub/c.txt')).toBe('x\ny\nx\ny\nz\n');
+    expect(existsSync(join(t.root, 'b.txt'))).toBe(false);
+    await ok(t.session.undo({}));
+    expect(t.text('b.txt')).toBe('x\ny\nx\ny\n');
+    expect(existsSync(join(t.root, 'sub'))).toBe(false);
+  });
+
+  it('judges the destination of an append that moves', async () => {
+    const t = await open();
+    await t.put('unread.txt', 'secret\n');
+    const append = v4a('*** Update File: b.txt', '*** Move to: unread.txt', '@@', '+z');
+    await refusal(t.session.patch(append), 'NOT_READ');
+    expect(t.text('b.txt')).toBe('x\ny\nx\ny\n');
+    expect(t.text('unread.txt')).toBe('secret\n');
+  });
+
   it('is judged per hunk, and applied as a whole or not at all', async () => {
     const t = await open();
     await t.put('unread.txt', 'secret\n');

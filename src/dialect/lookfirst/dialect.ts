@@ -358,7 +358,7 @@ function rowFor(intent: FileIntent | undefined, result: ChangeResult): string {
   if (intent?.kind === 'move') return `moved ${pathText(intent.source)} to ${pathText(intent.destination)}`;
   if (intent?.kind === 'delete') return `deleted ${path}`;
   if (!result.changed) return `unchanged ${path}${revision}`;
-  const isMoved = intent?.kind === 'edit' && intent.moveTo !== undefined;
+  const isMoved = (intent?.kind === 'edit' || intent?.kind === 'insert') && intent.moveTo !== undefined;
   const moved = isMoved ? `, moved from ${pathText(intent.path)}` : '';
   if (intent?.kind === 'edit' && result.replaced !== undefined)
     return `replaced ${result.replaced} occurrence(s) in ${path}${moved}${revision}`;

@@ -45,7 +45,8 @@ function namedTwice(changes: readonly FileIntent[]): string | undefined {
   const named = changes.map((change) => (change.kind === 'move' ? change.source : change.path));
   const reached = changes.flatMap((change) => {
     if (change.kind === 'move') return [change.destination];
-    return change.kind === 'edit' && change.moveTo !== undefined ? [change.moveTo] : [];
+    const moves = change.kind === 'edit' || change.kind === 'insert';
+    return moves && change.moveTo !== undefined ? [change.moveTo] : [];
   });
   return repeated(named) ?? repeated(reached);
 }
@@ -122,9 +123,7 @@ function updateOf(path: string, lines: readonly string[]): FileIntent | string {
   if (hunks.length === 0) return 'an update needs a hunk';
   const [only] = hunks;
   if (hunks.length === 1 && only?.lines.every(({ sign }) => sign === '+') === true)
-    return destination === undefined
-      ? { kind: 'insert', path, content: contentOf(only.lines) }
-      : 'a hunk with only added lines cannot be combined with a move';
+    return { kind: 'insert', path, content: contentOf(only.lines), ...moveTo };
   if (hunks.some((hunk) => hunk.lines.every(({ sign }) => sign === '+')))
     return 'a hunk with only added lines appends, and must be the only hunk';
   return { kind: 'edit', path, edits: hunks.map(asEdit), ...moveTo };

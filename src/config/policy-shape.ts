@@ -124,7 +124,10 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   maxDiffLines: setting(AMOUNT, 'the most lines of a diff in a refusal or notice'),
   maxSightings: setting(AMOUNT, 'the most files that a session remembers (0 = no limit)'),
-  lockTimeoutMs: setting(AMOUNT, 'milliseconds to wait for another writer before BUSY'),
+  lockTimeoutMs: setting(
+    AMOUNT,
+    'milliseconds to wait for another writer before BUSY; calls of the same process that finish meanwhile restart them',
+  ),
   sessionIdleMs: setting(POSITIVE, 'milliseconds after which an idle unnamed session is forgotten'),
   journal: objectOf({
     quotaBytes: setting(AMOUNT, 'space for before-images (0 = no limit)'),

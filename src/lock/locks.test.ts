@@ -2,10 +2,11 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { locksConformance } from '../../test/store/locks-conformance.ts';
 import { scratch } from '../../test/support/tree.ts';
-import { LocalLocks, openRangeLock } from './locks.ts';
+import { LocalLocks, openRangeLock, slotsOf } from './locks.ts';
 
 const child = join(import.meta.dirname, '../../test/children/lock-child.mjs');
 
@@ -50,6 +51,29 @@ describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
     locks.close();
   });
 
+  it('is not late for a request while those before it finish', async () => {
+    const locks = openLocks(scratch().home, use);
+    const requests = Array.from({ length: 16 }, async () => {
+      const release = await locks.acquire(['/w/a'], 1000);
+      await sleep(release === undefined ? 0 : 100);
+      release?.();
+      return release !== undefined;
+    });
+    expect((await Promise.all(requests)).filter((isHeld) => !isHeld)).toEqual([]);
+    locks.close();
+  });
+
+  it('gives up all requests in time if the holder does not finish', async () => {
+    const locks = openLocks(scratch().home, use);
+    const release = await locks.acquire(['/w/a'], 0);
+    const begun = performance.now();
+    const requests = Array.from({ length: 16 }, () => locks.acquire(['/w/a'], 200));
+    expect((await Promise.all(requests)).every((held) => held === undefined)).toBe(true);
+    expect(performance.now() - begun).toBeLessThan(2000);
+    release?.();
+    locks.close();
+  });
+
   it('excludes processes from each other: no increment of a shared counter is lost', async () => {
     const { home } = scratch();
     writeFileSync(join(home, 'counter'), '0');
@@ -62,6 +86,16 @@ describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
     writeFileSync(join(home, 'counter'), '0');
     await countTogether(home, 'none');
     expect(readFileSync(join(home, 'counter'), 'utf8')).not.toBe('600');
+  });
+});
+
+describe('the order of locks', () => {
+  it('has folders before their contents, so that a request that waits for a folder holds nothing in it', () => {
+    const folders = Array.from({ length: 20 }, (_, index) => `/w/n${index}`);
+    for (const folder of folders) {
+      const [, outer, inner] = slotsOf([`${folder}/in/a.txt`]).map(([slot]) => slot);
+      expect([outer, inner]).toEqual([slotsOf([folder]).at(-1)?.[0], slotsOf([`${folder}/in`]).at(-1)?.[0]]);
+    }
   });
 });
 

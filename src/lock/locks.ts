@@ -36,7 +36,10 @@ const MAX_KNOWN = 10_000;
  * or removal of a folder locks it exclusively, so that nothing in it changes meanwhile.
  */
 export interface Locks {
-  /** Waits at most `timeoutMs` for all keys; undefined on timeout. Keys are canonical paths. */
+  /**
+   * Waits for all keys; undefined if one of them stays locked by others for `timeoutMs`. Requests of this process that
+   * finish before this one restart that time. Keys are canonical paths.
+   */
   acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined>;
   /** Throws a Fault if another machine may hold the acquired keys by now. Absent if that cannot happen. */
   mustHold?(): void;
@@ -68,22 +71,25 @@ export class LocalLocks implements Locks {
       for (const free of held.toReversed()) free();
     };
     try {
-      // Not the machine's clock: it can be set back while this waits.
-      const deadline = performance.now() + timeoutMs;
       for (const [slot, sharing] of this.#slotsOf(keys)) {
+        // Not the machine's clock: it can be set back while this waits.
+        const begun = performance.now();
         const leave =
-          this.#mutex.tryAcquire(slot, sharing) ??
-          (await this.#mutex.acquire(slot, sharing, deadline - performance.now()));
+          this.#mutex.tryAcquire(slot, sharing) ?? (await this.#mutex.acquire(slot, sharing, timeoutMs));
         if (leave !== undefined) held.push(leave);
         // Try without waiting first: the lock is nearly always free.
         const entered =
           leave !== undefined &&
-          (this.#tryAcquire(slot, sharing) || (await this.#waitFor(slot, sharing, deadline)));
+          (this.#tryAcquire(slot, sharing) ||
+            (await this.#waitFor(slot, sharing, Math.max(begun, this.#mutex.doneAt(slot)) + timeoutMs)));
         if (!entered) {
           release();
           return undefined;
         }
-        held.push(() => this.#release(slot, sharing));
+        held.push(() => {
+          this.#mutex.noteDone(slot);
+          this.#release(slot, sharing);
+        });
       }
       return release;
     } catch (error) {
@@ -138,17 +144,28 @@ export class LocalLocks implements Locks {
 type Slots = readonly (readonly [number, LockMode])[];
 
 /**
- * The slots of the keys and of the folders above them, in the order in which all processes acquire them: the highest
- * first. The kernel keeps a file's locks in a list sorted by position, and taking thousands of them from the other end
- * takes three times as long.
+ * The slots of the keys and of the folders above them, in the order in which all processes acquire them. Folders come
+ * before their contents: a request that waits for a folder must not hold files that others need. Among equals, the
+ * highest slot comes first: the kernel keeps a file's locks in a list sorted by position, and taking thousands of them
+ * from the other end takes three times as long.
  */
 export function slotsOf(keys: readonly string[]): Slots {
-  const wanted = new Map<number, LockMode>();
+  const wanted = new Map<number, { readonly sharing: LockMode; readonly depth: number }>();
   for (const key of keys)
-    for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1))
-      wanted.set(slotOf(key.slice(0, end)), 'together');
-  for (const key of keys) wanted.set(slotOf(key), 'alone');
-  return [...wanted].sort(([a], [b]) => b - a);
+    for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
+      const folder = key.slice(0, end);
+      wanted.set(slotOf(folder), { sharing: 'together', depth: depthOf(folder) });
+    }
+  for (const key of keys) wanted.set(slotOf(key), { sharing: 'alone', depth: depthOf(key) });
+  return [...wanted]
+    .sort(([slotA, a], [slotB, b]) => a.depth - b.depth || slotB - slotA)
+    .map(([slot, { sharing }]) => [slot, sharing]);
+}
+
+function depthOf(key: string): number {
+  let depth = 0;
+  for (let at = key.indexOf('/'); at !== -1; at = key.indexOf('/', at + 1)) depth += 1;
+  return depth;
 }
 
 /** The lock number of a key. A collision would only cause needless waiting, and is negligible with 48 bits. */

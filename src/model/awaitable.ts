@@ -53,8 +53,8 @@ export class KeyedMutex<Key> {
   readonly #doors = new Map<Key, Door>();
 
   /**
-   * Waits at most `timeoutMs` for the lock (default: for ever); undefined on timeout. The request is queued before this
-   * returns its promise. Call the resolved function exactly once to release the lock.
+   * Waits for the lock (default: for ever); undefined if nothing was done under it for `timeoutMs`, see `noteDone`. The
+   * request is queued before this returns its promise. Call the resolved function exactly once to release the lock.
    */
   async acquire(key: Key, sharing: LockMode, timeoutMs?: number): Promise<(() => void) | undefined> {
     const door = this.#doorTo(key);
@@ -66,6 +66,20 @@ export class KeyedMutex<Key> {
   tryAcquire(key: Key, sharing: LockMode): (() => void) | undefined {
     const door = this.#doorTo(key);
     return door.tryEnter(sharing) ? () => this.#leave(key, door) : undefined;
+  }
+
+  /**
+   * Notes that a holder of the key has finished its work. The requests that wait for the key then have their whole time
+   * again: a long queue that moves is not a timeout.
+   */
+  noteDone(key: Key): void {
+    const door = this.#doors.get(key);
+    if (door !== undefined) door.doneAt = performance.now();
+  }
+
+  /** The time of the last `noteDone` while the key was held or requested without a pause. */
+  doneAt(key: Key): number {
+    return this.#doors.get(key)?.doneAt ?? Number.NEGATIVE_INFINITY;
   }
 
   #doorTo(key: Key): Door {
@@ -86,6 +100,8 @@ interface LockRequest {
 
 /** The lock of one key. Grants waiting requests in order; consecutive shared requests are granted together. */
 class Door {
+  /** From `performance.now`, because the machine's clock can be set back. */
+  doneAt: number = Number.NEGATIVE_INFINITY;
   #waiting: readonly LockRequest[] = [];
   #inside = 0;
   #sharing: LockMode = 'together';
@@ -100,13 +116,19 @@ class Door {
   wait(sharing: LockMode, timeoutMs?: number): Promise<boolean> {
     return new Promise((resolve) => {
       const waiting = { sharing, enter };
+      let timer: NodeJS.Timeout | undefined;
       const giveUp = (): void => {
+        const leftMs = this.doneAt + (timeoutMs ?? 0) - performance.now();
+        if (leftMs > 0) {
+          timer = setTimeout(giveUp, leftMs);
+          return;
+        }
         this.#waiting = this.#waiting.filter((other) => other !== waiting);
         // Later requests may have waited only because of this one.
         this.#admitNext();
         resolve(false);
       };
-      const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
+      if (timeoutMs !== undefined) timer = setTimeout(giveUp, timeoutMs);
       function enter(): void {
         clearTimeout(timer);
         resolve(true);

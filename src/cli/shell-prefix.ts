@@ -23,12 +23,12 @@ export const WITHOUT_CERTIFICATES = `  case "$NODE_EXTRA_CA_CERTS:$LOOKFIRST_STO
 /**
  * The script for `CLAUDE_CODE_SHELL_PREFIX`. Claude Code starts it with one argument, the whole line. A line of its
  * Bash tool ends with a command that saves the working folder; only such a line runs on a layer. All other lines (MCP
- * servers, hooks) run unchanged. `self` is the start of this program: an executable and its first arguments, all
- * absolute.
+ * servers, hooks) run unchanged. `self` is the start of this program: shell words for an executable and its first
+ * arguments, all absolute paths.
  */
 export function shellPrefixScript(self: readonly string[], home?: string): string {
-  const program = self.map(quotedWord).join(' ');
-  const checks = self.map((path) => `[ -e ${quotedWord(path)} ]`).join(' && ');
+  const program = self.join(' ');
+  const checks = self.map((word) => `[ -e ${word} ]`).join(' && ');
   return `#!/bin/sh
 # Written by Lookfirst. Runs the lines of Claude Code's Bash tool on a layer, so that their changes can be undone.
 case \${1-} in

@@ -1,11 +1,33 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServerProcess } from '../../src/cli/server-process.ts';
 import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
 import { OFFICIAL } from '../support/official-server.ts';
 import { scratch } from '../support/tree.ts';
+
+/** Installs a copy of the package in `modules` as npm does, and returns the linked program. */
+function linkedIn(modules: string): string {
+  const project = join(PROGRAM[1] ?? '', '../../..');
+  const copy = join(modules, 'lookfirst');
+  mkdirSync(join(modules, '.bin'), { recursive: true });
+  cpSync(join(project, 'dist'), join(copy, 'dist'), { recursive: true });
+  cpSync(join(project, 'package.json'), join(copy, 'package.json'));
+  symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'));
+  const linked = join(modules, '.bin', 'lookfirst');
+  symlinkSync(join(copy, 'dist/bin/lookfirst.js'), linked);
+  return linked;
+}
 
 describe('lookfirst init and remove', () => {
   /** Runs a command on its own terminal. */
@@ -49,15 +71,45 @@ describe('lookfirst init and remove', () => {
     expect(existsSync(join(places.home, 'none'))).toBe(false);
   });
 
-  it('name the package, not the file that npx has linked in its cache', async () => {
+  it('name the package, not the cache of npx, and work after that cache was deleted', async () => {
     const places = scratch();
-    const linked = join(places.base, 'node_modules', '.bin', 'lookfirst');
-    mkdirSync(dirname(linked), { recursive: true });
-    symlinkSync(PROGRAM[1] ?? '', linked);
+    const cache = join(places.base, '_npx');
+    const linked = linkedIn(join(cache, '0', 'node_modules'));
     const env = environment(places);
-    execFileSync(process.execPath, [linked, 'init', 'claude-code'], { cwd: places.root, env });
+    execFileSync(process.execPath, [linked, 'init', 'claude-code', '--hooks'], { cwd: places.root, env });
     const { mcpServers } = JSON.parse(readFileSync(join(places.root, '.mcp.json'), 'utf8'));
     expect(mcpServers.lookfirst).toMatchObject({ command: 'npx', args: ['-y', 'lookfirst', 'serve', '.'] });
+    const bin = join(places.home, 'bin');
+    const [script, shell] = [join(bin, 'lookfirst-hook'), join(bin, 'lookfirst-shell')];
+    expect(readFileSync(script, 'utf8')).not.toContain(cache);
+    expect(readFileSync(shell, 'utf8')).not.toContain(cache);
+
+    writeFileSync(join(places.root, 'a.txt'), 'one\n');
+    const line = 'echo two > b.txt && pwd -P >| cwd';
+    expect(spawnSync(shell, [line], { cwd: places.root, env, encoding: 'utf8' })).toMatchObject({
+      status: 0,
+      stderr: expect.not.stringContaining('not found'),
+    });
+    rmSync(cache, { recursive: true });
+    // npx installs the package again; this one only starts it.
+    const path = join(places.base, 'path');
+    mkdirSync(path);
+    const started = PROGRAM.map((word) => `'${word}'`).join(' ');
+    writeFileSync(join(path, 'npx'), `#!/bin/sh\nshift 3\nexec ${started} "$@"\n`, { mode: 0o755 });
+    const node = join(path, 'node');
+    symlinkSync(process.execPath, node);
+    writeFileSync(script, readFileSync(script, 'utf8').replace(/^node=.*$/m, `node='${node}'`));
+    const input = JSON.stringify({
+      session_id: 's',
+      hook_event_name: 'PreToolUse',
+      cwd: places.root,
+      tool_name: 'Write',
+      tool_input: { file_path: join(places.root, 'a.txt'), content: 'two\n' },
+    });
+    // With a store of its own, the hook starts no resident.
+    const args = ['claude-code', '--event', 'PreToolUse', '--store', 'memory:'];
+    const ran = spawnSync(script, args, { cwd: places.root, env, input, encoding: 'utf8' });
+    expect(`${ran.stdout}${ran.stderr}`).toContain('[NOT_READ]');
   });
 
   it('deny the client’s own edit tools and approve ours with --only, and remove both rules again', async () => {

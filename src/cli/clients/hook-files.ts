@@ -25,8 +25,11 @@ export function writeHookFiles(places: Omit<ScriptPlaces, 'uid'>): void {
   const files = hookFiles(places.home);
   makeStateSubfolder(dirname(files.script));
   const uid = process.getuid?.() ?? 0;
+  if (isCached(program))
+    replace(cachedProgramFile(places.home), (path) => writeFileSync(path, `${program}\n`));
   replaceScript(files.script, hookScript({ ...places, program, uid }));
-  replaceScript(files.shell, shellPrefixScript([places.node, program], places.home));
+  const words = [quotedWord(places.node), programWord({ ...places, program })];
+  replaceScript(files.shell, shellPrefixScript(words, places.home));
   // The plugin is built beside the program's folder.
   const plugin = join(dirname(program), '..', 'opencode.js');
   replace(files.plugin, (path) => copyFileSync(plugin, path));
@@ -34,9 +37,26 @@ export function writeHookFiles(places: Omit<ScriptPlaces, 'uid'>): void {
 
 /** True if the script is there and calls this program. */
 export function isCurrent({ home, program }: Pick<ScriptPlaces, 'home' | 'program'>): boolean {
-  return (
-    unlessMissing(() => readFileSync(hookFiles(home).script, 'utf8').includes(realpathSync(program))) ?? false
-  );
+  const real = realpathSync(program);
+  const file = isCached(real) ? cachedProgramFile(home) : hookFiles(home).script;
+  return unlessMissing(() => readFileSync(file, 'utf8').includes(real)) ?? false;
+}
+
+/** True for a program in the cache of npx, which users may delete at any time. */
+function isCached(program: string): boolean {
+  return /[\\/]_npx[\\/]/.test(program);
+}
+
+/** The file with the path of a program in npx's cache. Scripts read it, so that they need not contain that path. */
+function cachedProgramFile(home: string): string {
+  return join(home, 'bin', 'npx-program');
+}
+
+/** The shell word for the program: its path, or a command that reads the path of a program in npx's cache. */
+function programWord({ home, program }: Pick<ScriptPlaces, 'home' | 'program'>): string {
+  return isCached(program)
+    ? `"$(cat ${quotedWord(cachedProgramFile(home))} 2>/dev/null)"`
+    : quotedWord(program);
 }
 
 function replaceScript(path: string, text: string): void {
@@ -62,6 +82,17 @@ interface ScriptPlaces {
   readonly uid: number;
 }
 
+/** Shell lines for a program that is gone. */
+const WITHOUT_PROGRAM = `elif [ -x "$node" ]; then
+  reason="Lookfirst was uninstalled ($program is gone) but its hooks are still configured"`;
+
+/** Shell lines for a program that is gone from npx's cache. npx installs it there again. */
+const WITH_NPX = `elif [ -x "$node" ]; then
+  printf '%s' "$input" | PATH="\${node%/*}:$PATH" npx --loglevel=error -y lookfirst hook "$client" "$@"
+  code=$?
+  case $code in 0 | 2) exit $code ;; esac
+  reason="npx could not start Lookfirst (exit $code)"`;
+
 /**
  * The text of `bin/lookfirst-hook` in the state folder. The script posts stdin to the resident process with curl;
  * without a resident process or curl, it runs Node with the same stdin. A failure before a change or a command
@@ -70,11 +101,12 @@ interface ScriptPlaces {
  */
 export function hookScript(places: ScriptPlaces): string {
   const { home, node, program, uid } = places;
+  const afterProgram = isCached(program) ? WITH_NPX : WITHOUT_PROGRAM;
   return `#!/bin/sh
 # Written by \`lookfirst init\`. Usage: lookfirst-hook CLIENT [--event NAME] [flags of lookfirst hook].
 home=${quotedWord(home)}
 node=${quotedWord(node)}
-program=${quotedWord(program)}
+program=${programWord(places)}
 uid=${uid}
 client=$1 event= failure=deny fast=yes asked=
 shift
@@ -116,8 +148,7 @@ ${WITHOUT_CERTIFICATES}
   code=$?
   case $code in 0 | 2) exit $code ;; esac
   reason="Lookfirst did not answer (exit $code)"
-elif [ -x "$node" ]; then
-  reason="Lookfirst was uninstalled ($program is gone) but its hooks are still configured"
+${afterProgram}
 else
   reason="Lookfirst cannot run: $node is gone"
 fi

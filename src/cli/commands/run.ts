@@ -11,7 +11,7 @@ import { type Cli, EXIT } from '../cli.ts';
 import { addCommonFlags, durationParser, gather } from '../flags.ts';
 import { refuseAgent, startedByAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { runShellLine, shellPrefixScript } from '../shell-prefix.ts';
+import { quotedWord, runShellLine, shellPrefixScript } from '../shell-prefix.ts';
 import { missing } from '../words.ts';
 
 interface Flags extends StateFlags {
@@ -64,7 +64,8 @@ export function defineRun(cli: Cli): Command {
     .addOption(new Option('--prefix-script', 'print the script for CLAUDE_CODE_SHELL_PREFIX').hideHelp())
     .addHelpText('after', EXAMPLES)
     .action(async (words: readonly string[], flags: Flags) => {
-      if (flags.prefixScript === true) return cli.terminal.print(shellPrefixScript(cli.self).trimEnd());
+      if (flags.prefixScript === true)
+        return cli.terminal.print(shellPrefixScript(cli.self.map(quotedWord)).trimEnd());
       if (words.length === 0 && flags.apply === undefined && flags.prefix === undefined)
         command.error(`${missing('COMMAND')}: put -- and the command at the end`);
       if (words.length > 0 && flags.apply !== undefined)

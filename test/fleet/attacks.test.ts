@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { verifyChain } from '../../src/journal/verify.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
-import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { openPostgresState, openPostgresStore } from '../../src/store/postgres/open.ts';
 import type { Writes } from '../../src/store/store.ts';
 import { startRelay } from '../postgres/relay.mjs';
 import { BARE_SIGHTING, pendingChange, sessionRecord } from '../store/samples.ts';
@@ -121,6 +121,42 @@ await describePostgres('attacks on a fleet', (server) => {
     expect(await sessions.world.store.entries({ kinds: ['change'] })).toHaveLength(2);
     expect(await sessions.world.store.pending()).toEqual([]);
   });
+
+  it.each([
+    ['killed', 'the next process of its machine', 'same'],
+    ['closed', 'a process of another machine', 'other'],
+  ] as const)(
+    'process %s before it could withdraw a refused change that the server gets later: %s ignores the change',
+    async (end, _, home) => {
+      const url = server.url();
+      const places = scratch();
+      const open = (folder: string, deadlineMs: number) =>
+        openPostgresState(url, {
+          home: folder,
+          durability: 'none',
+          fleet: { roots: [places.root], imageSecrets: 'here', sharedWorkspace: true },
+          connection: { deadlineMs },
+        });
+      const first = await open(places.home, 1000);
+      const later = await open(home === 'same' ? places.home : scratch().home, 20_000);
+      for (const { close } of [first, later]) onTestFinished(() => close().catch(() => undefined));
+      const db = await PostgresConnection.open(url);
+      onTestFinished(() => db.close());
+      const [stopped] = await db.query(
+        `select pid from pg_stat_activity where application_name = 'lookfirst' order by backend_start limit 1`,
+      );
+      process.kill(Number(stopped?.['pid']), 'SIGSTOP');
+      const announced = first.store.record({ announce: pendingChange('late') });
+      await expect(announced).rejects.toMatchObject({ code: 'STORE_FAILED' });
+      if (end === 'closed') await first.close();
+      process.kill(Number(stopped?.['pid']), 'SIGCONT');
+      const row = `select 1 from ${db.schema}.pending where change = 'late'`;
+      await expect.poll(() => db.query(row), { timeout: 20_000 }).toHaveLength(1);
+      expect(await later.store.pending({ change: 'late' })).toEqual([]);
+      await later.store.record({ settle: [] });
+      expect(await db.query(`${row} and withdrawn_ms is null`)).toEqual([]);
+    },
+  );
 
   it('lease lost while a change is written: the change is not recorded and its file is as before', async () => {
     const url = server.url();

@@ -84,6 +84,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
       durability,
       reads: fleet.reads ?? 'all',
       sharedRoots,
+      home,
       warnings: clockWarnings(aheadMs),
     });
     const store = withNotes(raw);

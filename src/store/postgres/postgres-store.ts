@@ -98,11 +98,10 @@ export class PostgresStore implements Store {
 
   async record(writes: Writes): Promise<void> {
     if (this.#closed) throw closedFault();
-    const { images } = writes;
     const prepared = this.#writer.prepare(writes);
     this.#seen.apply(writes);
     try {
-      const number = await this.#send(prepared.text, images?.shared ?? []);
+      const number = await this.#send(prepared.text, writes.images?.shared ?? []);
       this.#writer.done(prepared, number);
       // The server has changed the session's version, so no process can judge a change by remembered sightings.
       if (losesSightings(writes)) this.#seen.doubt(writes);
@@ -265,7 +264,8 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return;
     clearInterval(this.#poll);
-    // Ignore failures: the end mark only helps users who read the list of chains. After a crash it is missing, too.
+    // Ignore failures: other processes of this machine withdraw the changes, and the end mark only helps users.
+    if (this.#writer.hasAbandoned()) await this.record({}).catch(() => undefined);
     if (this.#writer.acknowledged > 0)
       await this.#query(`select ${this.#s}.lf_close($1)`, [this.chain]).catch(() => undefined);
     this.#closed = true;

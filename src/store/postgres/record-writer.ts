@@ -14,6 +14,7 @@ import {
   touchedKeys,
 } from '../entry-columns.ts';
 import type { Basis, EntryFilter, Writes } from '../store.ts';
+import { AbandonedChanges } from './abandoned.ts';
 import type { PgValue } from './driver.ts';
 import { type Fence, type Heart, Moment } from './heart.ts';
 import { indexKey, isHashedKey, type Names } from './names.ts';
@@ -50,6 +51,8 @@ export interface StoreContext {
   readonly reads?: 'all' | 'summary';
   /** Problems found while opening, for the user. */
   readonly warnings?: readonly string[];
+  /** The state folder, where changes are noted that this process could not withdraw. */
+  readonly home?: string;
   /** The writer's chain. Default: a new one. */
   readonly chain?: string;
 }
@@ -72,11 +75,7 @@ export class RecordWriter {
   readonly #context: StoreContext;
   /** Fences of announced changes, until they are settled. */
   readonly #fences = new Map<string, readonly Fence[]>();
-  /**
-   * Changes that were refused because the answer to their announcement did not come. The server may still receive it, and
-   * processes that found it would take the change for unfinished.
-   */
-  readonly #abandoned = new Set<string>();
+  readonly #abandoned: AbandonedChanges;
   /** The minute of the last journalled read, by session and file. */
   readonly #summarised = new Map<string, number>();
   #records = 0;
@@ -86,6 +85,7 @@ export class RecordWriter {
 
   constructor(context: StoreContext) {
     this.#context = context;
+    this.#abandoned = new AbandonedChanges(context.home);
     this.chain = context.chain ?? `${context.names.here}/${context.owner}/${randomBytes(4).toString('hex')}`;
   }
 
@@ -96,7 +96,7 @@ export class RecordWriter {
 
   /** True if the server has not been told yet that this change was abandoned. Without an id: that any change was. */
   hasAbandoned(change?: string): boolean {
-    return change === undefined ? this.#abandoned.size > 0 : this.#abandoned.has(change);
+    return change === undefined ? this.#abandoned.all.length > 0 : this.#abandoned.has(change);
   }
 
   /** Records that the server has answered. */
@@ -144,7 +144,7 @@ export class RecordWriter {
     if (reads.length > 0) record['reads'] = reads;
     if (![...entries, ...reads].some((entry) => 'o' in entry)) record['plain'] = true;
     if (renewsOwner !== undefined) record['owner'] = this.#context.owner;
-    const withdrawn = [...this.#abandoned];
+    const withdrawn = this.#abandoned.all;
     if (withdrawn.length > 0) record['withdraw'] = withdrawn.map(column);
     this.#addConditions(record, writes);
     this.#addViews(record, writes);

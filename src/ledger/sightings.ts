@@ -189,6 +189,28 @@ export function licenses(sighting: Sighting): boolean {
   return counts(sighting) || (sighting.tombstone === true && sighting.seenBefore !== undefined);
 }
 
+/**
+ * Finds a sighting by bytes instead of by name, and returns it as one of the file `key`. Of several sightings of the same
+ * bytes, one that shows them whole is taken. Sightings without lines are ignored.
+ */
+export function sightingsByBytes(
+  sightings: readonly Sighting[],
+): (bytes: Fingerprint, key: string, atMs: number) => Sighting | undefined {
+  const known = new Map<string, Sighting>();
+  for (const sighting of sightings) {
+    const { fingerprint, coverage, how } = sighting;
+    if (fingerprint === undefined || coverage.kind === 'none' || how === 'listing') continue;
+    if (known.get(fingerprint.sha256)?.coverage.kind !== 'whole') known.set(fingerprint.sha256, sighting);
+  }
+  return (bytes, key, atMs) => {
+    const found = known.get(bytes.sha256);
+    if (found === undefined) return undefined;
+    const { coverage, totalLines, flags } = found;
+    const place = { key, fingerprint: bytes, stamp: undefined, racy: true } as const;
+    return { ...place, coverage, totalLines, flags, how: 'witness', atMs };
+  };
+}
+
 /** True if `next` adds one live sighting. */
 export function isAdded(next: Sighting, old: Sighting | undefined): boolean {
   return counts(next) && !(old !== undefined && counts(old));

@@ -108,6 +108,16 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     expect([text('a.txt'), existsSync(join(places.root, 'd'))]).toEqual(['one\ntwo\nthree\n', false]);
   });
 
+  it('a file that a command moved or wrote from a here-document counts as seen', async () => {
+    await bash({ command: 'cat a.txt' });
+    await bash({ command: "mkdir d && mv a.txt d/b.txt && cat > n.txt <<'EOF'\nnew\nEOF" });
+    for (const name of ['d/b.txt', 'n.txt']) {
+      const tool_input = { file_path: join(places.root, name), content: 'x\n' };
+      const write = { tool_name: 'Write', tool_input, tool_use_id: name };
+      expect(await send('PreToolUse', write)).toEqual({});
+    }
+  });
+
   it('Node reads no additional certificates, and the command gets the variable that names them', async () => {
     const line = `eval 'echo $NODE_EXTRA_CA_CERTS $LOOKFIRST_EXTRA_CA_CERTS' && pwd -P >| ${join(places.base, 'cwd')}`;
     const ran = await start(shell, [line], '', { NODE_EXTRA_CA_CERTS: '/nonexistent/certificates' });

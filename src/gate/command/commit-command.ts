@@ -1,5 +1,6 @@
 import { inOrder } from '../../journal/undo-steps.ts';
 import { asOf, type Ledger } from '../../ledger/ledger.ts';
+import { sightingsByBytes } from '../../ledger/sightings.ts';
 import { type LineRange, linesCoverage, rangesOf } from '../../model/coverage.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
@@ -119,7 +120,10 @@ async function commitLocked(
   if (commit.times !== undefined) await ledger.willShow([...shown.sightings.values()], commit.times);
   const several = await worldFor(world, vetted.written.length);
   const outcome = await carryOut(several, ledger, {
-    steps: restoreSteps(several, itemsOf(vetted, shown)),
+    steps: restoreSteps(
+      several,
+      itemsOf(vetted, await withOtherNames(world, ledger, vetted, shown.sightings)),
+    ),
     locked: commit.keys,
     command: { change: commit.layer.id, text: clip(commit.command, MAX_COMMAND_CHARS) },
   });
@@ -135,10 +139,31 @@ function toldOf({ leftOut, droppedBits }: WriteSet): Pick<RunResult, 'leftOut' |
 }
 
 /**
+ * Adds sightings of the files that a command has created with bytes that the session has seen under another name, for
+ * example by `git mv` or `cp`.
+ */
+async function withOtherNames(
+  world: World,
+  ledger: Ledger,
+  { written }: Vetted,
+  sightings: ReadonlyMap<string, Sighting>,
+): Promise<ReadonlyMap<string, Sighting>> {
+  const all = new Map(sightings);
+  const created = written.filter(({ before, after }) => before.kind === 'absent' && after.kind === 'file');
+  if (created.length === 0) return all;
+  const sightingOf = sightingsByBytes(await ledger.all());
+  for (const { path, after } of created) {
+    const seen = after.kind === 'file' ? sightingOf(after.fingerprint, path.key, world.now()) : undefined;
+    if (seen !== undefined && !all.has(path.key)) all.set(path.key, seen);
+  }
+  return all;
+}
+
+/**
  * The items that write the layer's content to every path. Each expects the state of the workspace and writes the state
  * of the layer, as a step of an undo expects one state and restores another.
  */
-function itemsOf({ written }: Vetted, { sightings }: ShownWrites): readonly RestorePlace[] {
+function itemsOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>): readonly RestorePlace[] {
   return written
     .map((each): RestorePlace => {
       const { path, before, after, bytes } = each;

@@ -1,4 +1,5 @@
 import type { Snapshot } from '../../disk/read.ts';
+import { sightingsByBytes } from '../../ledger/sightings.ts';
 import { type Coverage, NOTHING, WHOLE } from '../../model/coverage.ts';
 import type { Effect, ForeignWrite } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
@@ -35,6 +36,13 @@ export async function knownAfter(
 ): Promise<KnownAfter> {
   const sightings: Sighting[] = [];
   const tombstones: string[] = [];
+  const own = new Set(writes.map(({ key }) => key));
+  sightings.push(
+    ...(await seenUnderOtherNames(
+      scene,
+      turnouts.filter(({ effect }) => !own.has(effect.key)),
+    )),
+  );
   for (const { effect, now } of turnouts) {
     const write = writes.find(({ key }) => key === effect.key);
     if (write !== undefined && now.snapshot !== undefined) {
@@ -47,6 +55,22 @@ export async function knownAfter(
     }
   }
   return { sightings, tombstones };
+}
+
+/**
+ * Sightings of the files that a program has created with bytes that the session has seen under another name, for
+ * example by `git mv` or `cp`. They count as seen as far as they were seen there.
+ */
+async function seenUnderOtherNames(
+  { world, ledger }: ShownScene,
+  turnouts: readonly Turnout[],
+): Promise<readonly Sighting[]> {
+  const created = turnouts.flatMap(({ effect, now: { side } }) =>
+    effect.before.kind === 'absent' && side.kind === 'file' ? [{ key: effect.key, ...side }] : [],
+  );
+  if (created.length === 0) return [];
+  const sightingOf = sightingsByBytes(await ledger.all());
+  return created.flatMap(({ key, fingerprint }) => sightingOf(fingerprint, key, world.now()) ?? []);
 }
 
 interface Written {

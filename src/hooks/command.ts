@@ -1,7 +1,8 @@
 import { answerFor } from '../dialect/calls/hosts/answers.ts';
 import { patchIntents } from '../dialect/calls/patch.ts';
-import { inFolder, namesOf } from '../dialect/calls/shell/commands.ts';
+import { hasUnknownNames, inFolder, namesOf, searchFolders } from '../dialect/calls/shell/commands.ts';
 import { type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
+import { diffedLines, foundLines, titlesIn } from '../dialect/calls/shown/output-lines.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { LayerExpectation } from '../model/entry.ts';
 import type { ForeignIntent } from '../model/intent.ts';
@@ -122,6 +123,7 @@ export async function afterCommand(
   const settled = change === undefined ? undefined : await session.settle(change, 'done');
   // Settle first: the output shows the files as the command left them.
   await noteOutput(scene, run, outputOf(scene, event));
+  await noteWritten(scene, run);
   const context = settled?.ok === true ? noticeText(scene, settled.notices, '') : undefined;
   return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
 }
@@ -134,10 +136,26 @@ function outputOf(scene: Scene, event: Extract<HookEvent, { kind: 'after' | 'fai
 
 const MAX_OUTPUT_CHARS = 4 << 20;
 
-/** Records the output lines of every file that the command names as seen. */
+/** Records the output lines of every file that the command or its output names as seen. */
 async function noteOutput(scene: Scene, run: RunTouch, output: string): Promise<void> {
   if (output === '' || output.length > MAX_OUTPUT_CHARS) return;
   const foreign = scene.session.foreign();
-  for (const name of namesOf(run.command, scene.userHome))
-    await foreign.witnessOutput(commandPath(scene, run, name), output);
+  const { command } = run;
+  const names = new Set(namesOf(command, scene.userHome));
+  if (hasUnknownNames(command)) for (const title of titlesIn(output)) names.add(title);
+  for (const name of names) await foreign.witnessOutput(commandPath(scene, run, name), output);
+  for (const folder of searchFolders(command, scene.userHome))
+    for (const [path, lines] of foundLines(output))
+      await foreign.witnessOutput(commandPath(scene, run, inFolder(folder, path) ?? path), lines);
+  if (/\bgit\b/.test(command))
+    for (const [path, lines] of diffedLines(output))
+      await foreign.witnessOutput(commandPath(scene, run, path), lines);
+}
+
+/** Records the files that the command wrote from a here-document as seen: the model has written that text itself. */
+async function noteWritten(scene: Scene, run: RunTouch): Promise<void> {
+  const foreign = scene.session.foreign();
+  for (const write of writesOf(run.command, scene.userHome))
+    if (write.how === 'overwrite' && write.content !== undefined)
+      await foreign.witnessWritten(commandPath(scene, run, write.path), write.content);
 }

@@ -18,6 +18,8 @@ export interface ForeignSession {
   pathOnDisk(path: string): string;
   /** Records the output of a command that names this file: output lines that equal lines of the file count as seen. */
   witnessOutput(path: string, output: string): Promise<void>;
+  /** Records that a command wrote this file from its own text. If the file holds exactly that text, it counts as seen. */
+  witnessWritten(path: string, content: string): Promise<void>;
   /**
    * Checks whether all of these changes may be made; see `Session.announce`. Settle every announced change exactly
    * once.

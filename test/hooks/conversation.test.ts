@@ -114,6 +114,78 @@ describe('a conversation through hooks', () => {
     expect(await announced('write', { path: 'a.txt', content: 'x\n' })).toEqual({ verdict: 'pass' });
   });
 
+  it.each(['mv a.txt b.txt', 'cp a.txt b.txt', 'git mv a.txt b.txt'])(
+    'a file that a command gave another name counts as seen under it: %s',
+    async (command) => {
+      put('a.txt', 'one\ntwo\nthree\n');
+      spawnSync('sh', ['-c', 'git init -q && git add -A'], { cwd: root });
+      await shell('head -n 2 a.txt');
+      await shell(command);
+      const edit = { path: 'b.txt', old_string: 'two', new_string: '2' };
+      expect(await announced('edit', edit, 'c2')).toEqual({ verdict: 'pass' });
+      expect(await announced('write', { path: 'b.txt', content: 'x\n' }, 'c3')).toMatchObject({
+        reason: expect.stringContaining('[PARTIALLY_READ]'),
+      });
+    },
+  );
+
+  it('files in a folder that a command moved count as seen', async () => {
+    mkdirSync(join(root, 'd'));
+    put('d/a.txt', 'one\n');
+    put('d/unseen.txt', 'other\n');
+    await shell('cat d/a.txt');
+    await shell('mv d e');
+    expect(await announced('write', { path: 'e/a.txt', content: 'x\n' }, 'c2')).toEqual({ verdict: 'pass' });
+    expect(await announced('write', { path: 'e/unseen.txt', content: 'x\n' }, 'c3')).toMatchObject({
+      reason: expect.stringContaining('[NOT_READ]'),
+    });
+  });
+
+  it.each([
+    'cat "my dir/a b.txt"',
+    "cat -- 'my dir/a b.txt' | head -100",
+    'for f in my*/*.txt; do echo "== $f"; cat "$f"; done',
+    'git diff',
+  ])('a file that a command shows counts as seen, whatever its name: %s', async (command) => {
+    mkdirSync(join(root, 'my dir'));
+    put('my dir/a b.txt', 'one\n');
+    spawnSync('sh', ['-c', 'git init -q && git add -A'], { cwd: root });
+    put('my dir/a b.txt', 'one\ntwo\n');
+    await shell(command);
+    const write = { path: 'my dir/a b.txt', content: 'x\n' };
+    expect(await announced('write', write, 'c2')).toEqual({ verdict: 'pass' });
+  });
+
+  it('a file that a command wrote from a here-document counts as seen', async () => {
+    await shell("cat > a.txt <<'EOF'\none\ntwo\nEOF");
+    expect(await announced('write', { path: 'a.txt', content: 'x\n' }, 'c2')).toEqual({ verdict: 'pass' });
+  });
+
+  it('a here-document whose text another program has changed since does not count as seen', async () => {
+    await shell("cat > a.txt <<'EOF'\none\ntwo\nEOF\necho three >> a.txt");
+    expect(await announced('write', { path: 'a.txt', content: 'x\n' }, 'c2')).toMatchObject({
+      reason: expect.stringContaining('[NOT_READ]'),
+    });
+  });
+
+  it.each([
+    'grep -rn two src',
+    'grep -r two .',
+    'cd src && grep -rn two .',
+    'find . -name "*.txt" | xargs grep -n two',
+  ])('lines that a search in a folder shows count as read: %s', async (command) => {
+    mkdirSync(join(root, 'src'));
+    put('src/a.txt', 'one\ntwo\nthree\n');
+    put('src/b.txt', 'nothing\n');
+    put('other.txt', 'two\n');
+    await shell(command);
+    const edit = { path: 'src/a.txt', old_string: 'two', new_string: '2' };
+    expect(await announced('edit', edit, 'c2')).toEqual({ verdict: 'pass' });
+    expect(await announced('write', { path: 'src/b.txt', content: 'x\n' }, 'c3')).toMatchObject({
+      reason: expect.stringContaining('[NOT_READ]'),
+    });
+  });
+
   it.each([
     'echo x > a.txt',
     'cat <<EOF > a.txt\nx\nEOF',

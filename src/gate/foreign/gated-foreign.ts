@@ -116,6 +116,13 @@ export class GatedForeign implements ForeignSession {
     if (await witnessOutput(this.#scene, path, output)) this.#gate.refusals.reset(path);
   }
 
+  async witnessWritten(path: string, content: string): Promise<void> {
+    const resolved = this.#scene.world.workspace.resolve(path, 'status');
+    if (!resolved.ok) return;
+    const bytes = Buffer.from(content, 'utf8');
+    await this.sawWhole({ path, key: resolved.path.key }, { equals: (other) => bytes.equals(other) });
+  }
+
   async sawWhole(
     file: { readonly path: string; readonly key: string },
     shown: ShownBytes,

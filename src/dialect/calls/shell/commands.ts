@@ -323,6 +323,8 @@ const LITERAL: ReadonlySet<string> = new Set(['Literal', 'SingleQuoted', 'AnsiCQ
 
 /** Maximum number of names per command; further ones are ignored. */
 const MAX_NAMES = 200;
+/** Longer words are no names of files. */
+const MAX_NAME = 1024;
 /** Matches possible paths in a script or quoted text: with a slash or an extension. */
 const PATH_LIKE = /[\w@+~.-]*(?:\/[\w@+.-]+)+|[\w@+-]+\.[A-Za-z0-9]{1,8}\b/g;
 
@@ -345,6 +347,22 @@ export function namesOf(command: string, home?: string): readonly string[] {
   return [...names];
 }
 
+/** True if the shell or a program completes the names of files in a line, so that only the output names them. */
+export function hasUnknownNames(command: string): boolean {
+  return /[*?$[{]|\bxargs\b|\s-exec\b/.test(command);
+}
+
+const SEARCHES: ReadonlySet<string> = new Set(['grep', 'egrep', 'fgrep', 'rg', 'ag', 'ack']);
+
+/** The folders, relative to the start folder of the line, in which a line searches files. Empty if it does not. */
+export function searchFolders(command: string, home?: string): ReadonlySet<string> {
+  const isSearch = ({ words }: Pick<SimpleCommand, 'words'>): boolean =>
+    words.some((word) => word !== undefined && SEARCHES.has(programOf(word)));
+  const certain = (certainCommands(command, home) ?? []).filter(isSearch);
+  if (certain.length > 0) return new Set(certain.flatMap(({ folder }) => folder ?? []));
+  return new Set((allCommands(command) ?? []).some(isSearch) ? [''] : []);
+}
+
 /** All words and here-documents of a command. */
 function textsIn(command: string, home: string | undefined): readonly string[] {
   const texts: string[] = [];
@@ -359,7 +377,11 @@ function textsIn(command: string, home: string | undefined): readonly string[] {
 
 /** The word itself, the value in `--file=PATH`, and text that looks like a path in a longer text. */
 function candidates(word: string): readonly string[] {
-  if (/[\s'"()]/.test(word)) return word.match(PATH_LIKE) ?? [];
+  // A script or a text, but a short line may also be a name with spaces.
+  if (/[\s'"()]/.test(word)) {
+    const inside = word.match(PATH_LIKE) ?? [];
+    return word.length <= MAX_NAME && !word.includes('\n') ? [word, ...inside] : inside;
+  }
   if (word.startsWith('-')) return word.includes('=') ? [word.slice(word.indexOf('=') + 1)] : [];
   const assigned = /^[\w-]+=(.+)$/.exec(word)?.[1];
   return assigned === undefined ? [word] : [word, assigned];

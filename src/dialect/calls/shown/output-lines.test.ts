@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { linesShownIn } from './output-lines.ts';
+import { diffedLines, foundLines, linesShownIn, titlesIn } from './output-lines.ts';
 
 const FILE = ['import x', '', 'function a() {', '  return 1', '}', '', 'function b() {', '  return 2', '}'];
 
@@ -100,3 +100,51 @@ function contains(printed: readonly string[], lines: readonly string[]): boolean
   }
   return true;
 }
+
+describe('the files that an output names', () => {
+  it('finds the lines of a search with and without numbers', () => {
+    const output = 'src/a.ts:3:function a() {\nsrc/a.ts-4-  return 1\n--\nb.ts:import x: y\nnothing';
+    expect(Object.fromEntries(foundLines(output))).toEqual({
+      'src/a.ts': '3:function a() {\n4:  return 1',
+      'b.ts': 'import x: y',
+    });
+  });
+
+  it('finds the new lines of a diff under their numbers', () => {
+    const output = `diff --git a/a b.ts b/a b.ts
+--- a/a b.ts\t
++++ b/a b.ts\t
+@@ -7,3 +7,3 @@ function a() {
+ seven
+-eight
++EIGHT
+ nine
+@@ -20 +20,2 @@
++twenty
+diff --git a/gone.ts b/gone.ts
+--- a/gone.ts
++++ /dev/null
+@@ -1 +0,0 @@
+-gone
+`;
+    expect(Object.fromEntries(diffedLines(output))).toEqual({
+      'a b.ts': '7:seven\n8:EIGHT\n9:nine\n20:twenty',
+      '/dev/null': '',
+    });
+  });
+
+  it('finds names in headings', () => {
+    const output = '==> src/a.ts <==\nx\n== b c.ts\n--- d.ts ---\n# e.ts\nf.ts:\nplain g.ts';
+    expect([...titlesIn(output)]).toEqual(['src/a.ts', 'b c.ts', 'd.ts', 'e.ts', 'f.ts']);
+  });
+
+  it('takes linear time', () => {
+    const output = 'a.ts:1:-----:-----\n'.repeat(200_000);
+    const started = process.cpuUsage();
+    foundLines(output);
+    diffedLines(`+++ b/a\n@@ -1 +1 @@\n${'+x\n'.repeat(200_000)}`);
+    titlesIn('-'.repeat(299).concat('\n').repeat(10_000));
+    const { user } = process.cpuUsage(started);
+    expect(user).toBeLessThan(5_000_000);
+  });
+});

@@ -146,8 +146,9 @@ const LINE = /^ *(?:L|Line )(\d{1,9}): (.*)$/;
 export function searchedLines(output: string, searched: string | undefined): ReadonlyMap<string, string> {
   const files = new Map<string, string[]>();
   const add = (path: string, line: string): void => {
-    const lines = files.get(path) ?? [];
-    if (files.size < MAX_FILES || files.has(path)) files.set(path, [...lines, line]);
+    const lines = files.get(path);
+    if (lines !== undefined) lines.push(line);
+    else if (files.size < MAX_FILES) files.set(path, [line]);
   };
   let heading: string | undefined;
   for (const line of output.split('\n')) {
@@ -163,4 +164,80 @@ export function searchedLines(output: string, searched: string | undefined): Rea
     if (searched !== undefined && /^\d/.test(line)) add(searched, line);
   }
   return new Map([...files].map(([path, lines]) => [path, lines.join('\n')]));
+}
+
+/** `path:text`, as `grep -r` and `rg` print without numbers. */
+const UNNUMBERED_HIT = /^([^:]+):(.*)$/;
+
+/**
+ * The lines that a search program's output shows, by file: `path:12:text`, `path-12-text` and `path:text`. Callers
+ * compare every line with the file.
+ */
+export function foundLines(output: string): ReadonlyMap<string, string> {
+  const numbered = searchedLines(output, undefined);
+  const files = new Map<string, string[]>();
+  for (const line of output.split('\n', MAX_LINES)) {
+    const [, path, text = ''] = HIT.test(line) ? [] : (UNNUMBERED_HIT.exec(line) ?? []);
+    const lines = path === undefined ? undefined : files.get(path);
+    if (lines !== undefined) lines.push(text);
+    else if (path !== undefined && files.size < MAX_FILES) files.set(path, [text]);
+  }
+  const plain = [...files].map(([path, lines]) => [path, lines.join('\n')] as const);
+  return new Map([
+    ...numbered,
+    ...plain.map(([path, text]) => [path, joined(numbered.get(path), text)] as const),
+  ]);
+}
+
+function joined(first: string | undefined, second: string): string {
+  return first === undefined ? second : `${first}\n${second}`;
+}
+
+/** Begins the part of a unified diff that concerns one file, as in the output of `git diff` and `git show`. */
+const DIFF_FILE = /^\+\+\+ (?:b\/)?/m;
+const DIFF_HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
+
+/** The lines of the new files that unified diffs show, by file, each as `12:text`. Callers compare them with the files. */
+export function diffedLines(output: string): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  for (const part of output.split(DIFF_FILE).slice(1, MAX_FILES + 1)) {
+    const [title = '', ...rows] = part.split('\n', MAX_LINES);
+    // Git adds a tab to a name with spaces.
+    const path = title.replace(/\t.*$/, '');
+    const shown = newSideOf(rows).join('\n');
+    files.set(path, joined(files.get(path), shown));
+  }
+  return files;
+}
+
+/** The unchanged and added lines of the hunks of one file, each with its number in the new file. */
+function newSideOf(rows: readonly string[]): readonly string[] {
+  const lines: string[] = [];
+  let number = 0;
+  for (const row of rows) {
+    const start = DIFF_HUNK.exec(row)?.[1];
+    const isShown = number > 0 && /^[+ ]/.test(row);
+    if (isShown) lines.push(`${number}:${row.slice(1)}`);
+    if (start !== undefined) number = Number(start);
+    else if (isShown) number += 1;
+    else if (!row.startsWith('-')) number = 0;
+  }
+  return lines;
+}
+
+/** `==> path <==` of `head`, and what loops print above each file: `== path`, `--- path ---`, `# path`, `path:`. */
+const TITLE = /^(?:[=#>*-]+ *(\S.*?) *[=#<*:-]*|(\S.*):)$/;
+const MAX_TITLES = 50;
+const MAX_TITLE_CHARS = 300;
+
+/** Possible names of files in the headings of an output. Most of them belong to no file. */
+export function titlesIn(output: string): ReadonlySet<string> {
+  const titles = new Set<string>();
+  for (const line of output.split('\n', MAX_LINES)) {
+    if (titles.size === MAX_TITLES) break;
+    const [, marked, plain] = line.length > MAX_TITLE_CHARS ? [] : (TITLE.exec(line) ?? []);
+    const name = marked ?? plain;
+    if (name !== undefined) titles.add(name);
+  }
+  return titles;
 }

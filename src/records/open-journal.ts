@@ -55,6 +55,9 @@ export interface Journal {
 
 /** Opens the journal for reading. It creates nothing: without a state folder the journal is empty. */
 export async function openJournal(options: JournalOptions = {}): Promise<Journal> {
+  const [mismatch] = checkShape(OPTIONS, options);
+  if (mismatch !== undefined)
+    throw new Fault('MISUSE', mismatchText(mismatch, { noun: 'option', whole: 'the options for opening' }));
   const home = options.home ?? defaultHome();
   const store = options.store ?? `sqlite:${join(home, 'lookfirst.db')}`;
   if (store === 'memory:')
@@ -69,6 +72,8 @@ export async function openJournal(options: JournalOptions = {}): Promise<Journal
     close: () => records.close(),
   };
 }
+
+const OPTIONS: ObjectShape = objectOf({ home: TEXT, store: TEXT });
 
 /** A number; Infinity is allowed. */
 const BOUND: Shape = {

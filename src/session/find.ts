@@ -204,7 +204,8 @@ export function tooLong(path: string): Refusal {
 
 /** The reason a text cannot be passed to ripgrep, or undefined if it can. */
 export function whyUnusable(what: string, text: unknown): string | undefined {
-  if (typeof text !== 'string' || text === '') return `the ${what} is empty`;
+  if (text !== undefined && typeof text !== 'string') return `the ${what} is not a string`;
+  if (text === undefined || text === '') return `the ${what} is empty`;
   if (text.includes('\0')) return `the ${what} contains a NUL character`;
   if (!text.isWellFormed()) return `the ${what} contains half of a surrogate pair`;
   return text.length > MAX_TEXT_CHARS ? `the ${what} is longer than ${MAX_TEXT_CHARS} characters` : undefined;

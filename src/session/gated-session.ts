@@ -103,10 +103,10 @@ export class GatedSession extends LookingSession implements Session {
 
   /** `names`: how the paths in the text are written, if not in the session's own form. */
   patch(
-    { format, text }: Patch,
+    patch: Patch,
     { names, ...options }: ApplyOptions & { readonly names?: PathNames | undefined } = {},
   ): Promise<Outcome<ApplyResult>> {
-    const parsed = parsePatch(format, text);
+    const parsed = parsePatch(patch);
     if (parsed.ok) {
       const { changes } = parsed;
       return this.apply(

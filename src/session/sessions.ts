@@ -7,7 +7,16 @@ import { Fault } from '../model/fault.ts';
 import type { PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import { isPrintable, type SessionRecord } from '../model/session-record.ts';
-import { ANY, checkShape, mismatchText, type ObjectShape, objectOf, type Shape } from '../model/shape.ts';
+import {
+  ANY,
+  checkShape,
+  FLAG,
+  mismatchText,
+  type ObjectShape,
+  objectOf,
+  type Shape,
+  TEXT,
+} from '../model/shape.ts';
 import { openSessions, runInSession } from './ambient.ts';
 import { GatedSession } from './gated-session.ts';
 import { type OpenWorld, openWorld, type WorldOptions } from './open-world.ts';
@@ -27,18 +36,18 @@ export interface WorkspaceOptions extends Omit<WorldOptions, 'policy'> {
 const OPTIONS: Readonly<Record<keyof WorkspaceOptions, Shape>> = {
   roots: ANY,
   readOnlyRoots: ANY,
-  store: ANY,
-  workspace: ANY,
-  sharedWorkspace: ANY,
+  store: TEXT,
+  workspace: TEXT,
+  sharedWorkspace: FLAG,
   home: ANY,
   cwd: ANY,
   preset: ANY,
   policy: ANY,
   policyFile: ANY,
   require: ANY,
-  now: ANY,
+  now: { type: 'tested', is: (value) => typeof value === 'function', must: 'a function' },
 };
-/** The options of `openWorkspace`. The code that uses a value checks it. */
+/** The options of `openWorkspace`. The code that uses a value checks those that may be anything here. */
 const WORKSPACE_OPTIONS: ObjectShape = objectOf(OPTIONS);
 /** The options of `openSession`. */
 const SESSION_OPTIONS: ObjectShape = objectOf({ ...OPTIONS, session: ANY, client: ANY });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openJournal } from '../../src/records/open-journal.ts';
+import { type JournalOptions, openJournal } from '../../src/records/open-journal.ts';
 import { desk, ok } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';
 
@@ -70,4 +70,10 @@ describe('openJournal', () => {
     await expect(openJournal({ store: 'memory:' })).rejects.toMatchObject({ code: 'MISUSE' });
     await expect(openJournal({ store: 'what:' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   });
+});
+
+it.each([{ home: 5 }, { store: 5 }, { hom: '/x' }, null])('the options %j are a fault', async (options) => {
+  // Values that an untyped caller may pass.
+  const misuse = expect.objectContaining({ code: 'MISUSE' });
+  await expect(openJournal(options as JournalOptions)).rejects.toEqual(misuse);
 });

@@ -90,6 +90,15 @@ describe('a V4A patch', () => {
     expect(t.text('a.txt')).toBe('one\ntwo\nthree\n');
   });
 
+  it.each([undefined, null, 5, 'text', {}, { format: 'v4a', text: '', colour: 1 }])(
+    'that is %j is refused as an argument',
+    async (patch) => {
+      const t = await desk();
+      // Values that an untyped caller may pass.
+      await refusal(t.session.patch(patch as never), 'INVALID_ARGUMENT');
+    },
+  );
+
   it('matches whole lines only', async () => {
     const t = await desk();
     await t.put('a.txt', 'about\nend\n');

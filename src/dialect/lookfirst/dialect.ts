@@ -297,7 +297,7 @@ export function insertText(result: ChangeResult, context: RenderContext): string
 
 /** One row per file of a patch in the V4A format. */
 export function patchText(patch: string, result: ApplyResult, context: RenderContext): string {
-  const parsed = parsePatch('v4a', patch);
+  const parsed = parsePatch({ format: 'v4a', text: patch });
   const results = result.results.map(({ replaced: _, ...one }) => one);
   return applyText(parsed.ok ? parsed.changes : [], { ...result, results }, context);
 }

@@ -1,8 +1,15 @@
 import type { Edit, FileIntent } from '../../model/intent.ts';
 import type { Patch } from '../../model/session.ts';
+import { ANY, checkShape, mismatchText, objectOf } from '../../model/shape.ts';
+
+const PATCH = objectOf({ format: ANY, text: ANY });
 
 /** Parses a patch into changes, or returns the reason why it is invalid. */
-export function parsePatch(format: Patch['format'], text: string): ParsedPatch {
+export function parsePatch(patch: Patch): ParsedPatch {
+  const [mismatch] = checkShape(PATCH, patch);
+  if (mismatch !== undefined)
+    return { ok: false, reason: mismatchText(mismatch, { noun: 'field', whole: 'a patch' }) };
+  const { format, text } = patch;
   if (typeof text !== 'string') return { ok: false, reason: 'the text of a patch must be a string' };
   if (format === 'v4a') return parseV4a(text);
   if (format === 'unified') return parseUnified(text);

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Bench, bench, holding, put, tried } from '../../test/support/disk.ts';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
@@ -71,6 +72,23 @@ describe.skipIf(loadNative() === undefined)('ready files', () => {
     await disk.context.ready?.fill();
     expect(ready(disk).size).toBe(count);
     expect(count).toBeGreaterThan(1);
+  });
+
+  it('are made again only when few are left', async () => {
+    const disk = await filled();
+    const count = ready(disk).size;
+    const contents = Array.from({ length: count }, (_, n) => `content ${n}`);
+    let last = 'old';
+    const left: number[] = [];
+    for (const content of contents) {
+      await put(disk, 'f', content, last);
+      await sleep(5);
+      left.push(ready(disk).size);
+      last = content;
+    }
+    expect(left.slice(0, count / 2)).toEqual(Array.from({ length: count / 2 }, (_, n) => count - 1 - n));
+    await disk.context.ready?.fill();
+    expect(ready(disk).size).toBeGreaterThan(count / 2);
   });
 
   it('leave nothing behind after a conflict', async () => {

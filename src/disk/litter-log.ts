@@ -140,6 +140,8 @@ const openAsync = promisify(open);
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 /** Enough for the writes that an agent sends one right after the other. */
 const READY_FILES = 16;
+/** With fewer files than this, the missing ones are made: many at once, because each time costs the change that starts it. */
+const FEW_FILES = READY_FILES / 2;
 /** Files that are made at the same time. Node has four threads for such work. */
 const AT_ONCE = 4;
 
@@ -175,7 +177,7 @@ export class ReadyFiles {
   take(path: string, like: BigIntStats): number | undefined {
     // A process that makes a single change needs no further file.
     this.#requests += 1;
-    if (this.#requests > 1) void this.fill();
+    if (this.#requests > 1 && this.#files.length < FEW_FILES) void this.fill();
     const file = this.#files.at(-1);
     if (file === undefined) return undefined;
     const { dev, uid, gid } = file.stats;

@@ -21,7 +21,7 @@ import type { Outcome, Writer } from '../model/verdict.ts';
 import { decodeText } from '../text/decode.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { viewOf as bufferOf, countLines, sliceLineBytes } from '../text/lines.ts';
-import { findPlaceholder, suspectLines } from '../text/placeholder.ts';
+import { findPlaceholder } from '../text/placeholder.ts';
 import { NamedDirectory } from '../workspace/pinned.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { bypassFacts } from './announce.ts';
@@ -380,8 +380,8 @@ function guardOutside({ home, policy }: World, path: string): string | undefined
 /** Decodes the replaced file only if the new text looks suspicious, so that ordinary writes do not pay for it. */
 export function placeholderIn(text: string | undefined, view: LookedFile, at?: number): string | undefined {
   // A new file has no text that a placeholder could leave out.
-  if (text === undefined || !view.located.exists || suspectLines(text).length === 0) return undefined;
-  const existing = view.snapshot === undefined ? undefined : decodeText(view.snapshot.bytes)?.text;
+  if (text === undefined || !view.located.exists) return undefined;
+  const existing = (): string | undefined => view.snapshot && decodeText(view.snapshot.bytes)?.text;
   const found = findPlaceholder(text, existing, at === undefined ? {} : { at });
   if (found === undefined) return undefined;
   return `${found.kind === 'line-numbers' ? 'line numbers, ' : ''}line ${found.line}: ${found.text}`;

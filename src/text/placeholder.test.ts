@@ -1,17 +1,25 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { clampLine, numberLines } from './lines.ts';
 import { findPlaceholder, stubIn } from './placeholder.ts';
 
 const FILE = 'import a\n\nfunction f() {\n  return 1;\n}\n';
 
+function placeholderIn(
+  content: string,
+  existing: string | undefined,
+  options?: Parameters<typeof findPlaceholder>[2],
+): ReturnType<typeof findPlaceholder> {
+  return findPlaceholder(content, () => existing, options);
+}
+
 describe('findPlaceholder', () => {
   it('finds the line numbers of a pasted read, whatever the first number is', () => {
-    expect(findPlaceholder(numberLines(FILE, 1), FILE)).toEqual({
+    expect(placeholderIn(numberLines(FILE, 1), FILE)).toEqual({
       line: 1,
       text: '1\timport a',
       kind: 'line-numbers',
     });
-    expect(findPlaceholder('x\n3\tfunction f() {\n4\t  return 2;\n', FILE)).toMatchObject({ line: 2 });
+    expect(placeholderIn('x\n3\tfunction f() {\n4\t  return 2;\n', FILE)).toMatchObject({ line: 2 });
   });
 
   it.each([
@@ -22,11 +30,11 @@ describe('findPlaceholder', () => {
     ],
     ['with padded numbers and CRLF', '     3\tfunction f() {\r\n     4\t  return 1;\r\n'],
   ])('finds the line numbers of a read pasted %s', (_what, content) => {
-    expect(findPlaceholder(content, FILE)).toMatchObject({ kind: 'line-numbers' });
+    expect(placeholderIn(content, FILE)).toMatchObject({ kind: 'line-numbers' });
   });
 
   it('finds the line number of a pasted file of one line', () => {
-    expect(findPlaceholder('1\thello\n', 'hello\n')).toMatchObject({ kind: 'line-numbers' });
+    expect(placeholderIn('1\thello\n', 'hello\n')).toMatchObject({ kind: 'line-numbers' });
   });
 
   it.each([
@@ -38,13 +46,13 @@ describe('findPlaceholder', () => {
     ['numbers that do not count up', '3\tfunction f() {\n3\tfunction f() {\n', FILE],
     ['numbers of lines that are mostly new', '1\timport a\n2\tx\n3\ty\n4\tz\n5\tw\n', FILE],
   ])('allows %s', (_what, content, existing) => {
-    expect(findPlaceholder(content, existing)).toBeUndefined();
+    expect(placeholderIn(content, existing)).toBeUndefined();
   });
 
   it('checks only numbers of the lines shown, if these are known', () => {
     const content = '3\tfunction f() {\n4\t  return 1;\n';
-    expect(findPlaceholder(content, FILE, { shown: { from: 1, to: 2 } })).toBeUndefined();
-    expect(findPlaceholder(content, FILE, { shown: { from: 3, to: 5 } })).toMatchObject({ line: 1 });
+    expect(placeholderIn(content, FILE, { shown: { from: 1, to: 2 } })).toBeUndefined();
+    expect(placeholderIn(content, FILE, { shown: { from: 3, to: 5 } })).toMatchObject({ line: 1 });
   });
 
   it.each([
@@ -55,8 +63,8 @@ describe('findPlaceholder', () => {
     ['clamp-mark', clampLine('x'.repeat(50), 20).text],
     ['stub', '// ... rest of file unchanged ...'],
   ])('finds a %s: %s', (kind, line) => {
-    expect(findPlaceholder(`a\n  b\n${line}\nc\n`, 'other\n')).toEqual({ line: 3, text: line, kind });
-    expect(findPlaceholder(`a\n${line}\n`, undefined)).toMatchObject({ line: 2, kind });
+    expect(placeholderIn(`a\n  b\n${line}\nc\n`, 'other\n')).toEqual({ line: 3, text: line, kind });
+    expect(placeholderIn(`a\n${line}\n`, undefined)).toMatchObject({ line: 2, kind });
   });
 
   it.each([
@@ -64,23 +72,32 @@ describe('findPlaceholder', () => {
     ['  // ... existing code ...', 'a\r\n// ... existing code ...\r\nb'],
     ['key = [REDACTED:a]', 'other = [REDACTED:a]\n'],
   ])('allows %j if the file already contains it', (line, existing) => {
-    expect(findPlaceholder(`new\n${line}\n`, existing)).toBeUndefined();
-    expect(findPlaceholder(`new\n${line}\n`, 'nothing')).toBeDefined();
+    expect(placeholderIn(`new\n${line}\n`, existing)).toBeUndefined();
+    expect(placeholderIn(`new\n${line}\n`, 'nothing')).toBeDefined();
   });
 
   it('allows a stub in a fenced example, and not one after it', () => {
-    expect(findPlaceholder('# Guide\n```ts\n// ... existing code ...\n```\n', undefined)).toBeUndefined();
-    expect(findPlaceholder('```\n```\n// ... existing code ...\n', undefined)).toMatchObject({ line: 3 });
+    expect(placeholderIn('# Guide\n```ts\n// ... existing code ...\n```\n', undefined)).toBeUndefined();
+    expect(placeholderIn('```\n```\n// ... existing code ...\n', undefined)).toMatchObject({ line: 3 });
   });
 
   it('treats a remark as a stub only if it is not the end of a longer comment', () => {
-    expect(findPlaceholder('f()\n// rest of the code\n', undefined)).toMatchObject({ line: 2 });
-    expect(findPlaceholder('// This is checked by the\n// rest of the code\n', undefined)).toBeUndefined();
-    expect(findPlaceholder('// note\n// ... rest of the code ...\n', undefined)).toMatchObject({ line: 2 });
+    expect(placeholderIn('f()\n// rest of the code\n', undefined)).toMatchObject({ line: 2 });
+    expect(placeholderIn('// This is checked by the\n// rest of the code\n', undefined)).toBeUndefined();
+    expect(placeholderIn('// note\n// ... rest of the code ...\n', undefined)).toMatchObject({ line: 2 });
+  });
+
+  it('does not need the existing text for ordinary comments, headings and numbers', () => {
+    const existing = vi.fn(() => FILE);
+    const content = '// a comment\n# a heading\n12 apples\n[a list]\n/** A contract. */\n';
+    expect(findPlaceholder(content, existing)).toBeUndefined();
+    expect(existing).not.toHaveBeenCalled();
+    expect(findPlaceholder('// ... existing code ...\n', existing)).toBeDefined();
+    expect(existing).toHaveBeenCalledTimes(1);
   });
 
   it('cuts the line it reports', () => {
-    const found = findPlaceholder(`${'x'.repeat(500)}[REDACTED:a]`, undefined);
+    const found = placeholderIn(`${'x'.repeat(500)}[REDACTED:a]`, undefined);
     expect(found?.text).toHaveLength(120);
   });
 });

@@ -26,18 +26,17 @@ interface PlaceholderOptions {
  * decorations (line numbers, receipt, redaction mark, clamp mark) and stubs such as "rest unchanged".
  * Text that the existing file itself contains is allowed, and so are stubs in fenced examples. Line numbers count only
  * if they number the existing file's own lines, within `shown` if that is known. A new table of numbers and tabs is
- * allowed.
+ * allowed. `existing` returns the file's text and is called only if a line of the content needs it.
  */
 export function findPlaceholder(
   content: string,
-  existing: string | undefined,
+  existing: () => string | undefined,
   options: PlaceholderOptions = {},
 ): Placeholder | undefined {
   const suspects = suspectLines(content);
   if (suspects.length === 0) return undefined;
-  const file = new ExistingLines(existing ?? '');
-  const numbered =
-    existing === undefined ? undefined : numberedIn(suspects, { content, existing, ...options });
+  const file = new ExistingLines(existing);
+  const numbered = numberedIn(suspects, { content, file, ...options });
   let fenced = false;
   for (const suspect of suspects) {
     if (suspect.index === numbered) return placeholder(suspect, 'line-numbers');
@@ -71,24 +70,31 @@ function stubOf(suspect: SuspectLine, content: string): 'stub' | undefined {
     : 'stub';
 }
 
-/** Lazily built lookup of the existing file's lines. Most contents have no suspect line and never need it. */
+/** The existing file's text and a lookup of its lines, made when first needed. Most contents never need them. */
 class ExistingLines {
-  readonly #text: string;
+  readonly #read: () => string | undefined;
+  #text: { readonly value: string | undefined } | undefined;
   #lines: ReadonlySet<string> | undefined;
   #marks: ReadonlySet<string> | undefined;
 
-  constructor(text: string) {
-    this.#text = text;
+  constructor(read: () => string | undefined) {
+    this.#read = read;
+  }
+
+  /** Undefined if there is no file, or if it is not text. */
+  get text(): string | undefined {
+    this.#text ??= { value: this.#read() };
+    return this.#text.value;
   }
 
   /** Ignores indentation. */
   hasLine(line: string): boolean {
-    this.#lines ??= new Set(splitLines(this.#text).map((one) => one.trim()));
+    this.#lines ??= new Set(splitLines(this.text ?? '').map((one) => one.trim()));
     return this.#lines.has(line.trim());
   }
 
   hasMark(mark: string): boolean {
-    this.#marks ??= new Set(this.#text.match(REDACTION) ?? []);
+    this.#marks ??= new Set(this.text?.match(REDACTION) ?? []);
     return this.#marks.has(mark);
   }
 }
@@ -98,13 +104,16 @@ function numberedIn(
   suspects: readonly SuspectLine[],
   {
     content,
-    existing,
+    file,
     shown,
     at,
-  }: PlaceholderOptions & { readonly content: string; readonly existing: string },
+  }: PlaceholderOptions & { readonly content: string; readonly file: ExistingLines },
 ): number | undefined {
-  if (at !== undefined && isNumberedFrom(at, suspects, content, existing)) return suspects[0]?.index;
-  return firstNumbered(suspects, existing, shown);
+  const runs = numberedRuns(suspects);
+  const existing = runs.length === 0 ? undefined : file.text;
+  if (existing === undefined) return undefined;
+  if (at !== undefined && isNumberedFrom(at, runs, content, existing)) return suspects[0]?.index;
+  return firstNumbered(runs, existing, shown);
 }
 
 /**
@@ -113,11 +122,10 @@ function numberedIn(
  */
 function isNumberedFrom(
   at: number,
-  suspects: readonly SuspectLine[],
+  [run, ...others]: readonly NumberedRun[],
   content: string,
   existing: string,
 ): boolean {
-  const [run, ...others] = numberedRuns(suspects);
   const lines = lineCount(content);
   if (run === undefined || others.length > 0 || lines < 2) return false;
   return run.first === at && run.texts.length === lines && !/^ *\d{1,9}[\t→]/m.test(existing);
@@ -125,12 +133,10 @@ function isNumberedFrom(
 
 /** Index of the first of several consecutive lines that repeat the numbering of the existing file. */
 function firstNumbered(
-  suspects: readonly SuspectLine[],
+  runs: readonly NumberedRun[],
   existing: string,
   shown: LineRange | undefined,
 ): number | undefined {
-  const runs = numberedRuns(suspects);
-  if (runs.length === 0) return undefined;
   const own = splitLines(existing).map((line) => withoutEnding(line).trimEnd());
   const known = new Set(own.filter((line) => line !== ''));
   const pasted = runs.find((run) => {

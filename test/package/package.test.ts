@@ -1,7 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/command-list.ts';
 import { npmEnvironment } from '../support/tools.mjs';
 import { scratch } from '../support/tree.ts';
@@ -27,9 +28,12 @@ function pack(folder: string): Packed {
 }
 
 describe('the package', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lookfirst-test-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const packed = pack(folder);
+
   it('contains the build and its documents, and nothing else', () => {
-    const { base } = scratch();
-    const { files, size } = pack(base);
+    const { files, size } = packed;
     const paths = files.map(({ path }) => path);
     const papers = paths.filter((path) => !path.startsWith('dist/')).sort();
     expect(papers).toEqual(['LICENSE', 'README.md', 'package.json']);
@@ -50,9 +54,9 @@ describe('the package', () => {
   });
 
   it('has short lines, because Node prints the whole line that throws', () => {
-    const folder = join(project, 'dist/chunks');
-    const longest = readdirSync(folder).map((name) => {
-      const lines = readFileSync(join(folder, name), 'utf8').split('\n');
+    const chunks = join(project, 'dist/chunks');
+    const longest = readdirSync(chunks).map((name) => {
+      const lines = readFileSync(join(chunks, name), 'utf8').split('\n');
       return Math.max(...lines.map(({ length }) => length));
     });
     expect(Math.max(...longest)).toBeLessThan(10_000);
@@ -101,7 +105,6 @@ describe('the package', () => {
 
   it('installs without scripts into an empty folder and runs there', () => {
     const { base, root, home } = scratch();
-    const { filename } = pack(base);
     writeFileSync(join(root, 'package.json'), '{"private":true,"type":"module"}');
     const install = [
       'install',
@@ -109,7 +112,7 @@ describe('the package', () => {
       '--ignore-scripts',
       '--no-audit',
       '--no-fund',
-      join(base, filename),
+      join(folder, packed.filename),
     ];
     execFileSync('npm', install, { cwd: root, env: npmEnvironment(), stdio: 'ignore' });
     const env = { ...process.env, LOOKFIRST_HOME: home };

@@ -96,6 +96,7 @@ const IN_PROCESS: ReadonlySet<string> = new Set([
   'completion',
   'config',
   'diff',
+  'doctor',
   'gc',
   'history',
   'init',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { Fault } from '../../src/model/fault.ts';
 import { openState } from '../../src/store/open-state.ts';
+import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { type Relay, startRelay } from '../postgres/relay.mjs';
 import { ok } from '../support/desk.ts';
 import { describePostgres, type PostgresServer } from '../support/postgres.ts';
@@ -75,6 +76,27 @@ await describePostgres('a PostgreSQL that fails', (server) => {
       relay.cut();
       await ok(session.write('a.txt', `${n}\n`));
     }
+  });
+
+  it('read-only for a while: changes go through as soon as it takes writes again', async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'a.txt\n');
+    const url = server.url();
+    const session = await (await opened(url, places)).session('agent');
+    await ok(session.read('a.txt'));
+    const db = await PostgresConnection.open(url);
+    onTestFinished(() => db.close());
+    const setting = 'alter role lookfirst set default_transaction_read_only';
+    const connected = `from pg_stat_activity where application_name = 'lookfirst' and pid <> pg_backend_pid()`;
+    await db.query(`${setting} = on`);
+    try {
+      await db.query(`select pg_terminate_backend(pid) ${connected}`);
+      await expect.poll(() => db.query(`select ${connected}`)).toEqual([]);
+      await expect(session.write('a.txt', WRITTEN)).rejects.toMatchObject({ reason: 'read-only' });
+    } finally {
+      await db.query(`${setting} = off`);
+    }
+    await ok(session.write('a.txt', WRITTEN));
   });
 
   it('an answer that is lost: the record is sent again and counts once', async () => {

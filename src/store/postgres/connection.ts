@@ -148,6 +148,7 @@ export class PostgresConnection {
         this.#away = true;
         this.#drop(client);
       } else if (STATEMENT_NAMES.has(error.code)) this.#direct = undefined;
+      else if (error.code === READ_ONLY) this.#leave(client);
       throw faultOf(error, 'unanswered');
     } finally {
       this.#running -= 1;
@@ -216,6 +217,12 @@ export class PostgresConnection {
     );
   }
 
+  /** Ends a connection to a server that stays read-only for it. A new connection may lead to the new primary server. */
+  #leave(client: PgClient): void {
+    this.#drop(client);
+    void client.end().catch(() => undefined);
+  }
+
   /** Drops a connection. The next query opens a new one. */
   #drop(client: PgClient): void {
     void this.#client?.then(
@@ -263,6 +270,9 @@ function isServerError(error: unknown): error is Error & { readonly code: string
 /** Unknown or duplicate names of statements: a pooler is in between that could not be recognised. */
 const STATEMENT_NAMES: ReadonlySet<string> = new Set(['26000', '42P05']);
 
+/** The server is a standby, or this connection began while the server took no writes. */
+const READ_ONLY = '25006';
+
 /** Class 57P: the server is shutting down, or ended this connection. */
 function isShutdown(code: string): boolean {
   return code.startsWith('57P');
@@ -293,7 +303,7 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
     text: 'the user of the fleet store has no permission for this: give it the rights of a writer (docs/fleet.md)',
   },
   '53100': { reason: 'full', text: 'the disk of the fleet store is full: make room there' },
-  '25006': { reason: 'read-only', text: 'the fleet store is read-only: connect to its primary server' },
+  [READ_ONLY]: { reason: 'read-only', text: 'the fleet store is read-only: connect to its primary server' },
 };
 
 /** Matches the driver's error if the server requires a password and the URL has none. */

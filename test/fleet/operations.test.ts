@@ -117,5 +117,11 @@ await describePostgres('the command line on a fleet', (server) => {
     await expect(store.record({ settle: ['c1'] })).rejects.toMatchObject({ reason: 'read-only' });
     const at = { root: places.root, home: places.home, store: asReader };
     expect(await lookfirst(at, 'log', '--kind', 'change')).toContain('a.txt');
+    expect(await lookfirst(at, 'doctor')).toMatch(/warn\s+fleet\s+this user can read the journal/);
+    const standby = `${url}&options=${encodeURIComponent('-c default_transaction_read_only=on')}`;
+    expect(await lookfirst({ ...at, store: standby }, 'doctor')).toMatch(
+      /fail\s+fleet\s+the server is read-only/,
+    );
+    expect(await lookfirst({ ...at, store: url }, 'doctor')).toMatch(/ok\s+fleet\s+changes can be recorded/);
   });
 });

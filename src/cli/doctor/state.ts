@@ -94,7 +94,7 @@ const MAX_CLOCK_MS = 2000;
 /** Each edit waits for two round trips. */
 const MAX_LATENCY_MS = 20;
 
-/** Checks a fleet store: connection, latency, schema, clock and size. */
+/** Checks a fleet store: connection, latency, schema, rights, clock and size. */
 export async function* checkFleet(cli: Cli, flags: StateFlags): AsyncGenerator<DoctorCheck> {
   try {
     const health = await fleetHealth(placesOf(cli, flags).store);
@@ -104,7 +104,9 @@ export async function* checkFleet(cli: Cli, flags: StateFlags): AsyncGenerator<D
   }
 }
 
-function fleetChecks(health: NonNullable<Awaited<ReturnType<typeof fleetHealth>>>): readonly DoctorCheck[] {
+type FleetReport = NonNullable<Awaited<ReturnType<typeof fleetHealth>>>;
+
+function fleetChecks(health: FleetReport): readonly DoctorCheck[] {
   const { server, latencyMs, clockAheadMs, schema, connections, maxConnections } = health;
   const latency = `PostgreSQL ${server}, ${latencyMs.toFixed(1)} ms a round trip, ${connections} of ${maxConnections} connections`;
   const version =
@@ -117,12 +119,32 @@ function fleetChecks(health: NonNullable<Awaited<ReturnType<typeof fleetHealth>>
     schema.version <= schema.newest
       ? ok('fleet', version)
       : fail('fleet', `${version} is newer than this Lookfirst knows: update it`),
+    writingCheck(health.writing),
     Math.abs(clockAheadMs) > MAX_CLOCK_MS ? warn('fleet', `${clock}: set it by NTP`) : ok('fleet', clock),
     ok(
       'fleet',
       `the database takes ${byteSize(health.databaseBytes)}; Lookfirst cannot see how much space is free on its disk`,
     ),
   ];
+}
+
+function writingCheck(writing: FleetReport['writing']): DoctorCheck {
+  switch (writing) {
+    case 'allowed':
+      return ok('fleet', 'changes can be recorded');
+    case 'server':
+      return fail(
+        'fleet',
+        'the server is read-only, so every change is refused: connect to its primary server',
+      );
+    case 'user':
+      return warn(
+        'fleet',
+        'this user can read the journal and record nothing: for changes, give it the rights of a writer (docs/fleet.md)',
+      );
+    default:
+      return writing satisfies never;
+  }
 }
 
 export function checkPolicy(cli: Cli, flags: StateFlags): DoctorCheck {

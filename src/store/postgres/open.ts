@@ -223,6 +223,8 @@ export interface FleetHealth {
   /** Milliseconds by which this machine's clock is ahead of the server's. */
   readonly clockAheadMs: number;
   readonly schema: { readonly version: number; readonly newest: number };
+  /** `server`: it is a standby or set to read-only. `user`: the role may not call the functions that write. */
+  readonly writing: 'allowed' | 'server' | 'user';
   readonly databaseBytes: number;
   readonly connections: number;
   readonly maxConnections: number;
@@ -245,6 +247,9 @@ export async function inspectFleet(url: string): Promise<FleetHealth> {
     const askedMs = Date.now();
     const [row] = await db.query(`select current_setting('server_version') as server,
       ${SERVER_CLOCK} as now, pg_database_size(current_database()) as bytes,
+      case when current_setting('transaction_read_only') = 'on' then 'server'
+        when not has_function_privilege(to_regproc('${db.schema}.lf_record'), 'execute') then 'user'
+        else 'allowed' end as writing,
       (select count(*) from pg_stat_activity where backend_type = 'client backend') as connections,
       current_setting('max_connections')::int as most`);
     return {
@@ -252,6 +257,8 @@ export async function inspectFleet(url: string): Promise<FleetHealth> {
       latencyMs,
       clockAheadMs: Math.round(askedMs + latencyMs / 2 - Number(row?.['now'])),
       schema,
+      // The cast is safe: the query gives one of these words.
+      writing: row?.['writing'] as FleetHealth['writing'],
       databaseBytes: Number(row?.['bytes']),
       connections: Number(row?.['connections']),
       maxConnections: Number(row?.['most']),

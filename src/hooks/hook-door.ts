@@ -149,9 +149,13 @@ function isOurPrefix({ shellPrefix }: HookSettings): boolean {
 
 function rootsOf({ roots, project, cwd }: HookSettings, event: HookEvent): readonly string[] {
   if (roots.length > 0) return roots.map((root) => resolve(cwd, root));
-  if (project !== undefined) return [resolve(cwd, project)];
-  const named = event.workspaceRoots ?? [];
-  return named.length > 0 ? named.map((root) => resolve(cwd, root)) : [resolve(cwd, event.cwd ?? '.')];
+  const named = (event.workspaceRoots ?? []).map((root) => resolve(cwd, root));
+  if (project !== undefined) {
+    // Cursor always sets the variable, to the first folder of a workspace that may have several.
+    const first = resolve(cwd, project);
+    return named.includes(first) ? [first, ...named.filter((root) => root !== first)] : [first];
+  }
+  return named.length > 0 ? named : [resolve(cwd, event.cwd ?? '.')];
 }
 
 function sessionOf({ session }: HookSettings, event: HookEvent): string {

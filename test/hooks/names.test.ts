@@ -75,6 +75,33 @@ function answer(name: HostName, payload: object, declaredEvent?: string): Promis
   return answerHook(call, (_, event) => door.respond(settings, event)).finally(() => door.close());
 }
 
+describe('a workspace of several folders', () => {
+  it.each([
+    ['judges all of them if the project folder is one of them', () => places.root, 'deny'],
+    ['has only the project folder if that is another one', () => places.home, undefined],
+  ])('%s', async (_, project, permission) => {
+    writeFileSync(join(places.outside, 'b.txt'), 'one\n');
+    const door = new HookDoor(
+      { env: { LOOKFIRST_HOME: join(places.base, 'state') }, platform: process.platform, cwd: places.root },
+      {},
+    );
+    const host = HOOK_HOSTS.cursor;
+    const payload = {
+      hook_event_name: 'preToolUse',
+      conversation_id: 's',
+      workspace_roots: [places.root, places.outside],
+      tool_name: 'Write',
+      tool_input: { file_path: join(places.outside, 'b.txt'), content: 'x' },
+      tool_use_id: 'c',
+    };
+    const settings = { host, cwd: places.root, roots: [], project: project(), state: {} };
+    const call = { host, text: JSON.stringify(payload), onFailure: 'deny' } as const;
+    const { stdout } = await answerHook(call, (_host, event) => door.respond(settings, event));
+    await door.close();
+    expect((JSON.parse(stdout || '{}') as { permission?: string }).permission).toBe(permission);
+  });
+});
+
 describe('an event that its client names badly', () => {
   const write = { tool_name: 'Write', tool_input: { file_path: 'a.txt', content: 'x' } };
 

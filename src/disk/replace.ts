@@ -181,7 +181,7 @@ async function publish(context: DiskContext, publication: Publication): Promise<
   const others = Number(old.stats.nlink) - 1;
   const broken: Notice[] = others > 0 ? [{ kind: 'hard-links-broken', count: others }] : [];
   const notices = [...temp.notices, ...broken];
-  return { ...committed(temp, { content: intended, hidesWrites }), displaced: published.displaced, notices };
+  return { displaced: published.displaced, ...committed(temp, { content: intended, hidesWrites }), notices };
 }
 
 async function exchangeOrClaim(context: DiskContext, publication: Publication): Promise<Published> {

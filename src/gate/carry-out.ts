@@ -48,9 +48,9 @@ export function carryOut(world: World, ledger: Ledger, work: Work): Promise<Outc
   const entry = entryOf(world, ledger, { work, change, effects });
   // A change of one file has no completed step to revert.
   if (work.steps.length === 1)
-    return carryOutReserved(world, ledger, { ...work, entry, reserve: NOTHING_RESERVED });
+    return carryOutReserved(world, ledger, { entry, reserve: NOTHING_RESERVED, ...work });
   const reserve = reserveForReverting();
-  return carryOutReserved(world, ledger, { ...work, entry, reserve }).finally(reserve);
+  return carryOutReserved(world, ledger, { entry, reserve, ...work }).finally(reserve);
 }
 
 const NOTHING_RESERVED = (): void => {};
@@ -80,7 +80,7 @@ async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): P
   const early = stagedEarly(world, work.steps);
   try {
     const announced = await announcing;
-    return await carryOutAnnounced(world, ledger, { ...work, announced, staged: early?.staged });
+    return await carryOutAnnounced(world, ledger, { announced, staged: early?.staged, ...work });
   } finally {
     await early?.unstage();
   }

@@ -136,7 +136,7 @@ export class Gate {
     const under = async (held: Held | undefined): Promise<Attempt | undefined> => {
       if (held === undefined) return undefined;
       const { basis, release } = held;
-      const work = () => this.#performLocked(intent, changes, { ...attempt, basis });
+      const work = () => this.#performLocked(intent, changes, { basis, ...attempt });
       return asOf(this.#ledger, attempt.times, work).finally(release);
     };
     try {

@@ -227,7 +227,7 @@ async function readBytes(
     const cameBack =
       known.tombstone === true ||
       !sameFingerprint(still.fingerprint ?? snapshot.fingerprint, known.fingerprint ?? snapshot.fingerprint);
-    return { snapshot, facts: { ...current, sighting: still, cameBack, freshness: 'same' } };
+    return { snapshot, facts: { sighting: still, cameBack, freshness: 'same', ...current } };
   }
   if (known.tombstone === true) return { snapshot, facts: current, isUnseen: true };
   if (request.writer === 'skip') return { snapshot, facts: { ...current, freshness: 'changed' } };

@@ -97,11 +97,11 @@ async function judged(
   const contentHash = fingerprint.sha256;
   const binary = snapshot !== undefined && looksBinary(snapshot.bytes);
   const facts = {
-    ...view.facts,
     contentHash,
     contentKind: authored.text === undefined ? ('bytes' as const) : ('text' as const),
-    target: view.facts.target.exists ? { ...view.facts.target, binary } : view.facts.target,
     placeholder: placeholderIn(authored.text, view, 1),
+    ...view.facts,
+    target: view.facts.target.exists ? { binary, ...view.facts.target } : view.facts.target,
   };
   const verdict = judge(facts, world.policy);
   if (verdict.outcome === 'refuse') {
@@ -234,7 +234,7 @@ export function writeStep(world: World, change: NewBytes): Step {
         if (!outcome.ok) return outcome;
         committed = outcome;
         const effects = [...madeEffects(located, folders), effectOf(change, fingerprint, outcome.mode)];
-        return { ...done(world, change, outcome), effects };
+        return { effects, ...done(world, change, outcome) };
       } catch (error) {
         // The new file may exist under its name, although its temporary name could not be removed.
         left = before === undefined && holdsAt(place(), fingerprint);
@@ -282,9 +282,9 @@ function commit(
   if (before === undefined)
     return create(world.disk, place, { ...content, ...(mode === undefined ? {} : { mode }) });
   return replace(world.disk, place, {
-    ...content,
     expected: { fingerprint: before.fingerprint, bytes: before.bytes },
     looked: true,
+    ...content,
   });
 }
 

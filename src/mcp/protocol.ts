@@ -222,12 +222,9 @@ export function complete(
   };
 }
 
-/** All members of a text result except its text. */
-function textShell(result: TextResult): JsonRecord {
-  return {
-    ...(result.isError === undefined ? {} : { isError: result.isError }),
-    ...(result.meta === undefined ? {} : { _meta: result.meta }),
-  };
+/** All members of a text result except its text. JSON omits those that are undefined. */
+function textShell({ isError, meta }: TextResult): JsonRecord {
+  return { isError, _meta: meta };
 }
 
 function head(id: RequestId | null): string {

@@ -121,19 +121,19 @@ export async function performChange(
   switch (call.kind) {
     case 'write': {
       const { path, content, ...options } = call.operation;
-      return rendered(await session.write(path, content, { ...options, signal }), audience, {
+      return rendered(await session.write(path, content, { signal, ...options }), audience, {
         render: call.render,
       });
     }
     case 'edit': {
       const { path, edits, ...options } = call.operation;
-      return rendered(await session.edit(path, edits, { ...options, signal }), audience, {
+      return rendered(await session.edit(path, edits, { signal, ...options }), audience, {
         render: call.render,
       });
     }
     case 'insert': {
       const { path, content, ...options } = call.operation;
-      return rendered(await session.insert(path, content, { ...options, signal }), audience, {
+      return rendered(await session.insert(path, content, { signal, ...options }), audience, {
         render: call.render,
       });
     }
@@ -151,11 +151,11 @@ export async function performChange(
       });
     case 'delete': {
       const { path, ...options } = call.operation;
-      return rendered(await session.delete(path, { ...options, signal }), audience, { render: call.render });
+      return rendered(await session.delete(path, { signal, ...options }), audience, { render: call.render });
     }
     case 'move': {
       const { source, destination, ...options } = call.operation;
-      return rendered(await session.move(source, destination, { ...options, signal }), audience, {
+      return rendered(await session.move(source, destination, { signal, ...options }), audience, {
         render: call.render,
       });
     }

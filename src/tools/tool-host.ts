@@ -138,12 +138,18 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
         const run = (choice: Chosen): Awaitable<ToolAnswer> => {
           const call = translateCall(tool, args, dialect);
           if ('reason' in call) return refuseArguments(name, call.reason, context);
-          const about = { tool: name, watch: surroundings, form: 'bytes' } as const;
           const shown = choice.kind === 'call' ? { ...context, forgets: true as const } : context;
           const perform = (): Awaitable<ToolAnswer> =>
             pool.use(
               choice,
-              (session) => callTool(call, dialect, { ...about, session, context: shown }),
+              (session) =>
+                callTool(call, dialect, {
+                  session,
+                  tool: name,
+                  context: shown,
+                  watch: surroundings,
+                  form: 'bytes',
+                }),
               surroundings.clientInfo?.name,
             );
           const { approve } = surroundings;

@@ -4,21 +4,26 @@ import { settingSpans } from './setting-values.ts';
 /** Replaces a masked value. The rest of the line and the line numbers stay the same. */
 export const MASK = '[masked]';
 
-/** Files that usually contain secrets. Their templates do not. */
-const SECRET_FILES: readonly RegExp[] = [
-  /(^|\/)\.env(rc|\.(?!example$|sample$|template$|dist$|defaults$)[^/]+)?$/i,
-  /(^|\/)(?!example\.|sample\.)[^/]+\.env$/i,
-  /\.(pem|key|p12|pfx|jks|keystore|ppk|kubeconfig|tfvars(\.json)?|tfstate(\.backup)?)$/i,
-  /(^|\/)id_(rsa|dsa|ecdsa|ed25519)(_sk)?$/i,
-  /(^|\/)\.(netrc|npmrc|pypirc|pgpass|git-credentials|htpasswd|my\.cnf|s3cfg|boto|dockercfg|terraformrc|vault-token)$/i,
-  /(^|\/)\.?(credentials|secrets)(\.(json|ya?ml|toml|ini|tfrc\.json))?$/i,
-  /(^|\/)(auth|local\.settings|(service[-_]account|client[-_]secret)[^/]*)\.json$/i,
-  /(^|\/)(kubeconfig|\.kube\/config|\.docker\/config\.json|gh\/hosts\.ya?ml|\.m2\/settings(-security)?\.xml)$/i,
-];
+/** Files that usually contain secrets. Their templates do not. Joined, because one search is faster than eight. */
+const SECRET_FILES = new RegExp(
+  [
+    /(^|\/)\.env(rc|\.(?!example$|sample$|template$|dist$|defaults$)[^/]+)?$/i,
+    /(^|\/)(?!example\.|sample\.)[^/]+\.env$/i,
+    /\.(pem|key|p12|pfx|jks|keystore|ppk|kubeconfig|tfvars(\.json)?|tfstate(\.backup)?)$/i,
+    /(^|\/)id_(rsa|dsa|ecdsa|ed25519)(_sk)?$/i,
+    /(^|\/)\.(netrc|npmrc|pypirc|pgpass|git-credentials|htpasswd|my\.cnf|s3cfg|boto|dockercfg|terraformrc|vault-token)$/i,
+    /(^|\/)\.?(credentials|secrets)(\.(json|ya?ml|toml|ini|tfrc\.json))?$/i,
+    /(^|\/)(auth|local\.settings|(service[-_]account|client[-_]secret)[^/]*)\.json$/i,
+    /(^|\/)(kubeconfig|\.kube\/config|\.docker\/config\.json|gh\/hosts\.ya?ml|\.m2\/settings(-security)?\.xml)$/i,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'i',
+);
 
 /** True if the file's name means that its values are secret. `path` is absolute or relative to a root. */
 export function isSecretPath(path: string): boolean {
-  return SECRET_FILES.some((pattern) => pattern.test(path));
+  return SECRET_FILES.test(path);
 }
 
 /** Real keys mix cases and digits. Class and file names with the same beginning do not. */

@@ -188,7 +188,8 @@ async function planOf(
     commands: request.allowCommands,
     claims: policy.claimTools === 'on',
     session,
-    env,
+    // A copy, because every access to `process.env` is a call of the system, and every tool call reads it.
+    env: { ...env },
     version: version(),
     log,
     input: process.stdin,

@@ -199,7 +199,8 @@ function accepted(schema: Shape, value: unknown, unknown: UnknownArguments): unk
 
 function acceptedMembers(schema: ObjectShape, members: JsonRecord, unknown: UnknownArguments): JsonRecord {
   const kept: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(members)) {
+  for (const name of Object.keys(members)) {
+    const value = members[name];
     const expected = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     const optional = expected !== undefined && schema.required?.includes(name) !== true;
     if (optional && value === null) continue;

@@ -10,7 +10,9 @@ const MAX_RECALLED = 1000;
  */
 export class Recalled {
   readonly #versionNow: () => number;
-  readonly #known = new Map<string, Sighting>();
+  /** By session and key. One combined name would have to be built and hashed for every lookup. */
+  readonly #known = new Map<string, Map<string, Sighting>>();
+  #size = 0;
   #version = -1;
   #asked = false;
   #latest = -1;
@@ -21,21 +23,30 @@ export class Recalled {
 
   get(session: string, key: string): Sighting | undefined {
     this.#forgetIfOthersWrote();
-    return this.#known.get(nameOf(session, key));
+    return this.#known.get(session)?.get(key);
   }
 
   set(session: string, sighting: Sighting): void {
-    if (this.#known.size >= MAX_RECALLED) this.#known.clear();
-    this.#known.set(nameOf(session, sighting.key), sighting);
+    if (this.#size >= MAX_RECALLED) this.clear();
+    const seen = this.#known.get(session) ?? new Map<string, Sighting>();
+    this.#known.set(session, seen.set(sighting.key, sighting));
+    this.#size += 1;
   }
 
   /**
    * Called before this connection writes. Another connection may write right after it, so the version must be read
-   * again.
+   * again. Sightings that are written replace known ones afterwards.
    */
-  forget(): void {
+  writing({ sightings = [], forget = [], dropSession }: Writes): void {
+    const drops = forget.length > 0 || dropSession !== undefined;
+    if (drops) this.clear();
+    if (drops || sightings.length > 0) this.#asked = false;
+  }
+
+  /** Forgets everything, because it is unknown what was stored, for example after a failed commit. */
+  clear(): void {
     this.#known.clear();
-    this.#asked = false;
+    this.#size = 0;
   }
 
   /** The version number, read once for calls that arrive together. */
@@ -58,7 +69,7 @@ export class Recalled {
     const version = this.version();
     if (version === this.#version) return;
     this.#version = version;
-    this.#known.clear();
+    this.clear();
   }
 }
 
@@ -92,8 +103,4 @@ export class PendingRows {
   forget(): void {
     this.#onlyOwn = undefined;
   }
-}
-
-function nameOf(session: string, key: string): string {
-  return `${session}\0${key}`;
 }

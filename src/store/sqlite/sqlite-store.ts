@@ -158,7 +158,7 @@ class SqliteStore implements Store {
   }
 
   async record(writes: Writes): Promise<void> {
-    if (changesSightings(writes)) this.#recalled.forget();
+    this.#recalled.writing(writes);
     const { announce, settle } = writes;
     const appended = this.#write(writes);
     if (settle !== undefined) this.#db.noteInPlace('always');
@@ -193,6 +193,7 @@ class SqliteStore implements Store {
       return isOneStatement(writes) ? this.#db.attempt(work) : this.#db.transaction(work);
     } catch (error) {
       this.#pending.forget();
+      this.#recalled.clear();
       throw error;
     }
   }
@@ -372,10 +373,6 @@ function damageWarning(aside: string): string {
     `the state database was damaged. It was moved to ${aside} and a new one was begun: ` +
     'every file counts as unread, and earlier changes can no longer be undone'
   );
-}
-
-function changesSightings({ sightings = [], forget = [], dropSession }: Writes): boolean {
-  return sightings.length > 0 || forget.length > 0 || dropSession !== undefined;
 }
 
 /** True for an announcement alone. It is one row, which SQLite stores as a whole without an explicit transaction. */

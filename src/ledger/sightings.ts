@@ -46,6 +46,9 @@ export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighti
 function bytesSeenBefore(old: Sighting, next: Sighting): readonly Fingerprint[] | undefined {
   if (next.tombstone === true || old.lost !== undefined) return undefined;
   const { fingerprint: now } = next;
+  const isUnchanged =
+    now !== undefined && old.fingerprint !== undefined && sameFingerprint(old.fingerprint, now);
+  if (isUnchanged && old.seenBefore === undefined) return undefined;
   const seen = bytesSeenWhole(old);
   if (now === undefined || seen === undefined) return old.seenBefore;
   const others = seen.filter((each) => !sameFingerprint(each, now));

@@ -165,7 +165,6 @@ export async function readOutput(
   };
 }
 
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const [NEWLINE, RETURN] = [10, 13];
 const NONE: readonly number[] = [];
 const ALL: LineRange = { from: 1, to: Number.MAX_SAFE_INTEGER };
@@ -184,7 +183,7 @@ export interface FileText {
 /** Bytes as text, or undefined if they are not text. */
 export function pageText(bytes: Buffer): FileText | undefined {
   if (isUtf8(bytes) && !hasNul(bytes)) {
-    const body = bytes.subarray(0, 3).equals(BOM) ? bytes.subarray(3) : bytes;
+    const body = hasMark(bytes) ? bytes.subarray(3) : bytes;
     const slice = (range: LineRange): string => utf8Text(range === ALL ? body : sliceLineBytes(body, range));
     return { encoding: 'utf-8', whole: bytes, body, slice };
   }
@@ -192,6 +191,11 @@ export function pageText(bytes: Buffer): FileText | undefined {
   if (decoded === undefined) return undefined;
   const slice = (range: LineRange): string => sliceLines(decoded.text, range);
   return { encoding: decoded.encoding, whole: bytes, body: undefined, slice };
+}
+
+/** True if UTF-8 text begins with a byte order mark. */
+function hasMark(bytes: Buffer): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
 /** Decodes UTF-8. Most files are ASCII, which `latin1` decodes many times faster. */

@@ -280,7 +280,8 @@ export function hasUtf16Mark(bytes: Uint8Array): boolean {
 }
 
 export function hasNul(bytes: Uint8Array): boolean {
-  return viewOf(bytes.subarray(0, SNIFFED_BYTES)).indexOf(0) !== -1;
+  const start = bytes.byteLength > SNIFFED_BYTES ? bytes.subarray(0, SNIFFED_BYTES) : bytes;
+  return viewOf(start).indexOf(0) !== -1;
 }
 
 /** True if the text has no control characters that text does not use, and no replacement characters. */

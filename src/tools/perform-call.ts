@@ -13,6 +13,7 @@ import { noticeTexts } from '../report/describe-notice.ts';
 import { refusalOutcome, type SuccessOutcome, successOutcome } from '../report/json.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { type PathNames, withShownPaths } from '../session/path-names.ts';
+import { viewOf } from '../text/lines.ts';
 import {
   type EscapedText,
   type Performed,
@@ -342,7 +343,7 @@ export function showRead(
   const { bytes, encoding, media } = result;
   if (media !== undefined || bytes === undefined || encoding !== 'utf-8' || style.lines === 'padded')
     return showText(result, style, context);
-  const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const lines = viewOf(bytes);
   if (style.lines !== 'numbered')
     return escaped(style.lines === 'raw' ? lines : joined(lines), style.foot(result, context));
   // Use text for CRLF, because the `\r` is not part of the line, and for an empty file, which has no line to number.

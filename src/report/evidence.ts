@@ -79,6 +79,7 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
   PLACEHOLDER_CONTENT: ({ detail }) =>
     detail.reason === undefined ? [] : [`It contains ${phrase(detail.reason)}.`],
   NOT_FOUND: (told) => (told.refusal.action === 'undo' ? [] : otherwise(told)),
+  UNVERIFIABLE: (told) => (told.refusal.action === 'commit' ? [] : otherwise(told)),
   COMMAND_CONFLICT: ({ detail, when }) => [...seen(when), ...keptLayer(detail)],
   // For these codes the first sentence already contains the reason.
   NO_SANDBOX: nothing,

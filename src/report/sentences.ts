@@ -97,8 +97,10 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
       ? 'its new lines begin with the line numbers of a read'
       : 'the new text contains a placeholder instead of the real lines',
   REDACTED_READ: () => 'some of its values were masked when it was read',
-  UNVERIFIABLE: ({ detail }) =>
-    `it could not be checked${detail?.errno === undefined ? '' : ` (${phrase(detail.errno)})`}`,
+  UNVERIFIABLE: ({ action, detail }) => {
+    const cause = action === 'commit' ? (detail?.reason ?? detail?.errno) : detail?.errno;
+    return `it could not be checked${cause === undefined ? '' : ` (${phrase(cause)})`}`;
+  },
   BUSY: ({ detail }) =>
     detail?.writer === undefined ? 'another writer holds it' : 'another session is working on it',
   NO_SANDBOX: ({ detail }) => phrase(detail?.reason ?? '') || 'there is no sandbox for it here',

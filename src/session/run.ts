@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
+import { defined } from '../model/record.ts';
 import type { CommandOutput, RunResult } from '../model/results.ts';
 import type { Command, KeptCommand, RunOptions } from '../model/session.ts';
 import { invalidArgument, type Outcome, type Refusal, type Refused, refused } from '../model/verdict.ts';
@@ -134,14 +135,18 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
 
 /** The error of a failed commit. The user may want the writes, so it names the kept layer. */
 function notCommitted(error: unknown, layer: string | undefined): unknown {
-  const reason = errnoOf(error);
-  if (reason === undefined) return error;
-  const kept =
+  const fault = error instanceof Fault ? error : undefined;
+  const reason = fault?.reason ?? errnoOf(error);
+  if (fault === undefined && reason === undefined) return error;
+  const { code = 'IO_FAILED', path, unchanged = false } = fault ?? {};
+  const parts = [
+    `the writes of the command could not be committed: ${fault?.message ?? reason}`,
+    ...(unchanged ? ['nothing was changed'] : []),
     layer === undefined
-      ? ''
-      : `; they are kept, and the user can commit them: lookfirst run --apply ${layer}`;
-  const message = `the writes of the command could not be committed: ${reason}${kept}`;
-  return new Fault('IO_FAILED', message, { cause: error, reason });
+      ? 'they were discarded: remove the cause, and run the command again'
+      : `they are kept: after the cause is removed, the user can commit them with lookfirst run --apply ${layer}`,
+  ];
+  return new Fault(code, parts.join('; '), { cause: error, unchanged, ...defined({ path, reason }) });
 }
 
 const NOTHING_DONE: Omit<RunResult, 'output'> = {

@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import { COMMAND_LINE } from '../../model/entry.ts';
 import type { RunResult } from '../../model/results.ts';
 import type { RunOptions, Command as SandboxedCommand } from '../../model/session.ts';
+import type { RefusalCode } from '../../model/verdict.ts';
 import { harmless } from '../../report/bounded.ts';
 import { changeWords } from '../../report/command-words.ts';
 import { commandRoot } from '../../session/command-places.ts';
@@ -116,16 +117,25 @@ async function runOnLayer(cli: Cli, words: readonly string[], flags: Flags): Pro
     if (outcome.ok) return await show(cli, outcome, flags);
     const { layer } = outcome.refusal.detail ?? {};
     const isForUser = startedByAgent(cli) === undefined;
-    const hint =
-      layer === undefined || !isForUser
-        ? undefined
-        : `lookfirst run --apply ${layer} commits its writes anyway.`;
+    const hint = layer === undefined || !isForUser ? undefined : applyHint(layer, outcome.refusal.code);
     await tellRefusal(cli, outcome.refusal, { json: flags.json, hint });
     return EXIT.refused;
   } finally {
     process.off('SIGINT', end).off('SIGTERM', end);
     await sessions.close();
   }
+}
+
+/** Refusals that `--apply` overrules. It refuses for all other reasons again. */
+const OVERRULED: ReadonlySet<RefusalCode> = new Set([
+  'COMMAND_CONFLICT',
+  'NOT_READ',
+  'PARTIALLY_READ',
+  'STALE',
+]);
+
+function applyHint(layer: string, code: RefusalCode): string {
+  return `lookfirst run --apply ${layer} commits its writes ${OVERRULED.has(code) ? 'anyway' : 'after the cause is removed'}.`;
 }
 
 function optionsOf({ discard, dryRun, readOnly, confine, network, timeout, json }: Flags): RunOptions {

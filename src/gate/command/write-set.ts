@@ -1,6 +1,7 @@
 import { inspect, linkTarget, listNames, readOpened } from '../../disk/list.ts';
-import { fingerprintOf, isReadOnly, kindOf, modeOf, readSnapshot } from '../../disk/read.ts';
+import { fingerprintOf, isReadOnly, kindOf, modeOf, readSnapshot, type Unreadable } from '../../disk/read.ts';
 import { type Side, sameSide } from '../../model/entry.ts';
+import { errnoOf } from '../../model/fault.ts';
 import type { FileKind, PinnedDirectory, Place, ResolvedPath } from '../../model/path.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import { type Layer, upperFolder } from '../../process/layer.ts';
@@ -65,11 +66,18 @@ export async function readWriteSet(
   const reading = new WriteSetReader(world, beganNs);
   for (const { root, entries } of folders) {
     for (const entry of entries) {
-      const outcome = await reading.add(root, entry);
+      const outcome = await reading.add(root, entry).catch((error) => notCompared(entry, error));
       if (outcome !== undefined) return refused(named(world, root, outcome.refusal));
     }
   }
   return { ok: true, set: reading.set() };
+}
+
+/** A system error while an entry is compared, as for a folder without search permission, refuses the whole command. */
+function notCompared(entry: LayerEntry, error: unknown): Refused {
+  const errno = errnoOf(error);
+  if (errno === undefined) throw error;
+  return refused(unreadable(entry, errno));
 }
 
 /** Names the path of a refusal, which is relative to its root, for the agent. */
@@ -257,7 +265,7 @@ class WriteSetReader {
       return { side: { kind: 'link', target: linkTarget(place) ?? '' }, ctimeNs, readOnly: false };
     if (!stats.isFile()) return refused(notAFile(place.path, kindOf(stats)));
     const snapshot = await readSnapshot(place, { clock: undefined, seen: stats });
-    if ('problem' in snapshot) return refused(unreadable(place.path, snapshot.problem));
+    if ('problem' in snapshot) return refused(unreadFile(place.path, snapshot));
     return {
       side: fileSide(snapshot.fingerprint, modeOf(snapshot.stats) & 0o777, 'kept'),
       ctimeNs: snapshot.stats.ctimeNs,
@@ -359,11 +367,28 @@ function isProtected({ relative }: ResolvedPath, glob: string): Refusal {
   return { code: 'PROTECTED', action: 'commit', path: relative, next: 'ask_human', detail: { reason: glob } };
 }
 
-function tooLarge({ relative }: ResolvedPath, sizeBytes: number, limitBytes: number): Refusal {
-  const detail = { sizeBytes, limitBytes };
+function tooLarge({ relative }: ResolvedPath, sizeBytes: number, limitBytes?: number): Refusal {
+  const detail = { sizeBytes, ...(limitBytes === undefined ? {} : { limitBytes }) };
   return { code: 'TOO_LARGE', action: 'commit', path: relative, next: 'ask_human', detail };
 }
 
 function unreadable({ relative }: Pick<ResolvedPath, 'relative'>, reason: string): Refusal {
   return { code: 'UNVERIFIABLE', action: 'commit', path: relative, next: 'ask_human', detail: { reason } };
+}
+
+/** The refusal for a file of the workspace that cannot be read, so that an undo could not restore it. */
+function unreadFile(path: ResolvedPath, unread: Unreadable): Refusal {
+  switch (unread.problem) {
+    case 'denied':
+      return unreadable(path, unread.errno);
+    case 'too-large':
+      return tooLarge(path, unread.size);
+    case 'kind':
+      return notAFile(path, unread.kind);
+    case 'missing':
+    case 'swapped':
+      return changedMeanwhile(path);
+    default:
+      return unread satisfies never;
+  }
 }

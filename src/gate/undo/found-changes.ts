@@ -2,6 +2,7 @@ import { listNames } from '../../disk/list.ts';
 import type { Snapshot } from '../../disk/read.ts';
 import { inOrder, type UndoStep } from '../../journal/undo-steps.ts';
 import { type Side, sameSide } from '../../model/entry.ts';
+import { unlessErrno } from '../../model/fault.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 import { byteSize } from '../../report/amounts.ts';
 import { hasNoLines } from '../../text/decode.ts';
@@ -187,6 +188,7 @@ function leavingOf({ key, restore, from }: UndoStep): readonly string[] {
   return from === undefined ? [] : [from.key];
 }
 
+/** Empty if the folder may not be listed: its removal then fails if it is in use. */
 function namesAt(world: World, key: string): readonly string[] {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
   if (!outcome.ok) return [];
@@ -194,9 +196,11 @@ function namesAt(world: World, key: string): readonly string[] {
   try {
     if (!located.exists || !located.stats.isDirectory()) return [];
     const folder = located.place.dir.enter(located.place.name);
-    const names = listNames(folder).map(({ name }) => name);
-    folder.close();
-    return names;
+    try {
+      return unlessErrno(() => listNames(folder))?.map(({ name }) => name) ?? [];
+    } finally {
+      folder.close();
+    }
   } finally {
     located.place.dir.close();
   }

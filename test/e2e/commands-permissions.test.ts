@@ -1,0 +1,85 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { environment, PROGRAM, type Ran } from '../support/command-line.ts';
+import { giveAway, ORDINARY } from '../support/nobody.ts';
+import { sandboxHere } from '../support/sandbox.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+const here = await sandboxHere();
+
+let places: Scratch;
+beforeEach(() => {
+  places = scratch();
+  mkdirSync(join(places.root, 'd'));
+  for (const name of ['a.txt', 'd/b.txt']) writeFileSync(join(places.root, name), 'one\n');
+  const { base, root, home } = places;
+  giveAway(base, root, home, ...['a.txt', 'd', 'd/b.txt'].map((name) => join(root, name)));
+});
+
+/** Runs the built program without root's rights, because root passes every permission check. */
+function asUser(...args: readonly string[]): Ran {
+  const [program = '', ...first] = PROGRAM;
+  const options = { cwd: places.root, env: environment(places), encoding: 'utf8', ...ORDINARY } as const;
+  const { status, stdout, stderr } = spawnSync(program, [...first, ...args], options);
+  return { code: status ?? -1, stdout, stderr };
+}
+
+/** Changes a mode until the end of the test: an ordinary user could not remove the folder otherwise. */
+function withMode(name: string, mode: number): void {
+  const path = join(places.root, name);
+  chmodSync(path, mode);
+  onTestFinished(() => {
+    if (existsSync(path)) chmodSync(path, 0o755);
+  });
+}
+
+const kept = (): readonly string[] => readdirSync(join(places.home, 'layers'));
+
+describe.skipIf(here === undefined)('a command of an ordinary user', () => {
+  it.each([
+    ['a folder without search permission', 'd', 0o600, 'chmod 700 d; echo two > d/b.txt', 'd/b.txt'],
+    ['a name in a folder without search permission', 'd', 0o600, 'chmod 700 d; echo x > d/new', 'd/new'],
+    ['a removed folder without search permission', 'd', 0o600, 'chmod 700 d; rm -r d', 'd'],
+    ['a removed folder without read permission', 'd', 0o300, 'chmod 700 d; rm -r d', 'd'],
+    ['a file without read permission', 'a.txt', 0o000, 'chmod 600 a.txt; echo two > a.txt', 'a.txt'],
+  ])('is refused with the cause if it changes %s', (_what, name, mode, line, path) => {
+    withMode(name, mode);
+    const { code, stderr } = asUser('run', '--', 'sh', '-c', `echo two > c.txt; ${line}`);
+    expect(stderr).toContain(`refusing to commit what the command did to ${path}`);
+    expect(stderr).toMatch(/EACCES|permission denied/);
+    expect(stderr).toContain('[UNVERIFIABLE]');
+    expect([code, readdirSync(places.root).includes('c.txt')]).toEqual([2, false]);
+    expect(statSync(join(places.root, name)).mode & 0o777).toBe(mode);
+    // The writes are kept, and can be committed after the user has changed the permissions.
+    const [layer = ''] = kept();
+    expect(stderr).toContain(`lookfirst run --apply ${layer} commits its writes after the cause is removed.`);
+    chmodSync(join(places.root, name), 0o700);
+    expect(asUser('run', '--apply', layer)).toMatchObject({ code: 0 });
+    expect(readFileSync(join(places.root, 'c.txt'), 'utf8')).toBe('two\n');
+  });
+
+  it('reports the kept writes if the commit itself fails', () => {
+    withMode('d', 0o300);
+    const { code, stderr } = asUser('run', '--', 'sh', '-c', 'echo two > d/b.txt');
+    expect(stderr).toMatch(/the writes of the command could not be committed: .*permission denied/);
+    expect(stderr).toContain('nothing was changed');
+    expect(stderr).toContain(`lookfirst run --apply ${kept()[0]}`);
+    expect([code, kept().length]).toEqual([1, 1]);
+  });
+
+  it('can be undone if a folder that it made has no read permission', () => {
+    expect(asUser('run', '--', 'sh', '-c', 'mkdir e; chmod 300 e')).toMatchObject({ code: 0 });
+    expect(asUser('undo')).toMatchObject({ code: 0 });
+    expect(readdirSync(places.root)).toEqual(['a.txt', 'd']);
+  });
+});

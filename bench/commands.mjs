@@ -98,6 +98,7 @@ function requestOf({ root }, id, script) {
     session: 'bench',
     profile: { kind: 'undo' },
     layered: [root],
+    mounted: [],
     boundThrough: [],
     cwd: root,
     command: ['/bin/sh', '-c', script],

@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { errnoOf, isMissing } from '../model/fault.ts';
+import { errnoOf, isMissing, unlessErrno } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
 
 /** A layer that was kept after a conflict can be applied for this long. */
@@ -74,6 +74,32 @@ export function makeLayer(home: string, id: string, layered: readonly string[], 
     mkdirSync(join(folder, `work-${index}`), { mode: 0o700 });
   }
   return { id, folder, layered, beganNs: touched(folder), spent: join(home, SPENT, id) };
+}
+
+/** Replaces the link to the Nth layered folder by a folder, to which its file system is bound; see `SandboxPlan.mounted`. */
+export function makeLower(layer: Layer, index: number): void {
+  const path = join(layer.folder, `low-${index}`);
+  unlinkSync(path);
+  mkdirSync(path, { mode: 0o700 });
+}
+
+/**
+ * The folders below `folders` at which another file system is mounted, except those in or at one of `except`. An overlay
+ * does not show what is mounted in its lower folder.
+ */
+export function mountsBelow(folders: readonly string[], except: readonly string[]): readonly string[] {
+  const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
+  const mounts = readFileSync('/proc/self/mountinfo', 'latin1')
+    .split('\n')
+    .map((line) => (line.split(' ')[4] ?? '').replace(/\\([0-7]{3})/g, (_all, code) => byteOf(code)))
+    .map((bytes) => Buffer.from(bytes, 'latin1').toString('utf8'))
+    .filter((path) => folders.some((folder) => isBelow(path, folder)) && !folders.includes(path))
+    .filter((path) => !except.some((folder) => path === folder || isBelow(path, folder)));
+  return [...new Set(mounts)].filter((path) => unlessErrno(() => statSync(path).isDirectory()) === true);
+}
+
+function byteOf(octal: string): string {
+  return String.fromCharCode(Number.parseInt(octal, 8));
 }
 
 /** Creates the folder through which a real folder is bound into the sandbox. */

@@ -143,6 +143,7 @@ async function attempt(
         profile: { kind: 'undo' },
         layer: { folder: layer.folder, make: () => layer },
         layered: [workspace],
+        mounted: [],
         boundThrough: [],
         hidden: [],
         cwd: workspace,

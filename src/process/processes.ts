@@ -20,7 +20,9 @@ import {
   type LayerRecord,
   layerFolder,
   makeLayer,
+  makeLower,
   makePassage,
+  mountsBelow,
   openLayer,
   removeLayer,
   removeSpentLayers,
@@ -47,6 +49,8 @@ export interface CommandRequest {
   readonly session: string;
   readonly profile: Profile;
   readonly layered: readonly string[];
+  /** See `SandboxPlan.mounted`. */
+  readonly mounted: readonly number[];
   readonly boundThrough: readonly string[];
   readonly cwd: string;
   readonly command: readonly string[];
@@ -253,6 +257,11 @@ export class Processes {
     endCommands(abandonedLayers(home, owner.isTagAlive));
   }
 
+  /** Folders in `folders` with another file system, which need a layer of their own. The state folder needs none. */
+  mountsBelow(folders: readonly string[], except: readonly string[]): readonly string[] {
+    return mountsBelow(folders, [...except, this.#options.home]);
+  }
+
   /** A layer that was kept after a conflict. */
   kept(id: string): (Layer & LayerRecord) | undefined {
     return openLayer(this.#options.home, id);
@@ -294,12 +303,13 @@ function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Prom
 
 function newLayer(
   home: string,
-  { id, layered, boundThrough }: CommandRequest,
+  { id, layered, mounted, boundThrough }: CommandRequest,
   owner: TaggedOwner | undefined,
 ): Layer {
   try {
     const layer = makeLayer(home, id, layered, owner?.tag);
     for (const index of boundThrough.keys()) makePassage(layer, index);
+    for (const index of mounted) makeLower(layer, index);
     return layer;
   } catch (error) {
     const reason = errnoOf(error);

@@ -50,6 +50,11 @@ export interface SandboxPlan {
   readonly layer: string;
   /** Folders with a copy-on-write layer over them; the Nth uses `low-N`. A folder inside another comes after it. */
   readonly layered: readonly string[];
+  /**
+   * Numbers of the layered folders with a file system of their own. Each is bound to its `low-N` first: a layer over an
+   * outer folder hides it.
+   */
+  readonly mounted: readonly number[];
   /** Folders inside a layered one that the command uses directly. The Nth is bind-mounted by way of `through-N`. */
   readonly boundThrough: readonly string[];
   readonly hidden: readonly HiddenPath[];
@@ -78,14 +83,16 @@ export function bubblewrapArgv(tools: SandboxTools, plan: SandboxPlan): readonly
   const through = plan.boundThrough.map(
     (_path, index) => `"$1" -i --bind "\${${index + 2}}" through-${index}`,
   );
-  const overlays = plan.layered.map((_path, index) => {
-    const target = `"\${${index + 2 + plan.boundThrough.length}}"`;
-    return `"$1" -i -t overlay overlay -o lowerdir=low-${index},upperdir=up-${index},workdir=work-${index},userxattr,volatile ${target}`;
-  });
+  const target = (index: number): string => `"\${${index + 2 + plan.boundThrough.length}}"`;
+  const lower = plan.mounted.map((index) => `"$1" -i --bind ${target(index)} low-${index}`);
+  const overlays = plan.layered.map(
+    (_path, index) =>
+      `"$1" -i -t overlay overlay -o lowerdir=low-${index},upperdir=up-${index},workdir=work-${index},userxattr,volatile ${target(index)}`,
+  );
   const paths = [...plan.boundThrough, ...plan.layered];
   const locale = plan.locale === undefined ? 'unset LC_ALL' : `LC_ALL="\${${paths.length + 2}}"`;
   const exec = plan.streams === 'one' ? 'exec "$@" 2>&1' : 'exec "$@"';
-  const script = [...through, ...overlays, locale, `shift ${paths.length + 2}`, exec].join(' && ');
+  const script = [...through, ...lower, ...overlays, locale, `shift ${paths.length + 2}`, exec].join(' && ');
   const namespace = tools.namespace === 'root' ? ['--mount'] : ['--user', '--map-root-user', '--mount'];
   return [
     tools.unshare,

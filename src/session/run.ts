@@ -16,7 +16,7 @@ import type { ShownOutput } from '../process/kept-output.ts';
 import { keepLayer, type Layer, removeLayer } from '../process/layer.ts';
 import type { Probe } from '../process/probe.ts';
 import type { CommandRun } from '../process/processes.ts';
-import type { Profile } from '../process/sandbox.ts';
+import type { Profile, SandboxTools } from '../process/sandbox.ts';
 import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
 import { withoutSecrets } from '../text/secrets.ts';
 import { outputMask } from './masked-text.ts';
@@ -44,13 +44,16 @@ export async function runCommand(
   if (!cwd.ok) return cwd;
   world.processes.expire({ nowMs: world.now(), dryRun: false });
   const scratch = await scratchFolders(world);
+  const places = layeredFolders(world, { scratch, namespace: probe.tools.namespace });
+  if (!places.ok) return places;
   const { profile, timeoutMs } = howToRun(world, options);
   const run = await world.processes.run(
     {
       id: newChangeId(),
       session: ledger.session,
       profile,
-      layered: inMountOrder([...world.workspace.roots, ...world.workspace.annexes]),
+      layered: places.layered,
+      mounted: places.mounted,
       boundThrough: scratch.map(({ absolute }) => absolute),
       cwd: cwd.path,
       command: typeof command === 'string' ? [probe.tools.shell, '-c', command] : command,
@@ -198,9 +201,29 @@ function folderAt(world: World, { cwd: given, profile }: RunOptions): Outcome<{ 
   return refused(invalidArgument('run', given ?? '', 'cwd must be a folder'));
 }
 
-/** Outer roots first: a root inside another one is mounted over it. */
-function inMountOrder(roots: readonly string[]): readonly string[] {
-  return [...roots].sort((a, b) => a.length - b.length);
+/**
+ * The folders that get a layer: the roots, and every file system that is mounted inside one. Outer folders come first: an
+ * inner one is mounted over it.
+ */
+function layeredFolders(
+  { workspace, processes }: World,
+  { scratch, namespace }: { scratch: readonly ResolvedPath[]; namespace: SandboxTools['namespace'] },
+): Outcome<{ readonly layered: readonly string[]; readonly mounted: readonly number[] }> {
+  const roots = [...workspace.roots, ...workspace.annexes];
+  if (roots.includes('/'))
+    return refused(noSandbox('no layer can cover the whole file system (/): use a folder as the workspace'));
+  const mounts = processes.mountsBelow(
+    roots,
+    namespace === 'root' ? scratch.map(({ absolute }) => absolute) : [],
+  );
+  if (namespace === 'user' && mounts[0] !== undefined)
+    return refused(
+      noSandbox(
+        `another file system is mounted at ${mounts[0]}, so only root can put a layer over the workspace`,
+      ),
+    );
+  const layered = [...roots, ...mounts].sort((a, b) => a.length - b.length);
+  return { ok: true, layered, mounted: mounts.map((path) => layered.indexOf(path)) };
 }
 
 /** Prepares a command's output for an answer; all output passes here. Head and tail are each masked as one text. */

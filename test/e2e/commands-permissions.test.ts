@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { environment, PROGRAM, type Ran } from '../support/command-line.ts';
+import { environment, lookfirst, PROGRAM, type Ran } from '../support/command-line.ts';
 import { giveAway, ORDINARY } from '../support/nobody.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -22,9 +22,13 @@ beforeEach(() => {
   places = scratch();
   mkdirSync(join(places.root, 'd'));
   for (const name of ['a.txt', 'd/b.txt']) writeFileSync(join(places.root, name), 'one\n');
+});
+
+/** Gives the workspace and the state folder to an ordinary user. */
+function giveToUser(): void {
   const { base, root, home } = places;
   giveAway(base, root, home, ...['a.txt', 'd', 'd/b.txt'].map((name) => join(root, name)));
-});
+}
 
 /** Runs the built program without root's rights, because root passes every permission check. */
 function asUser(...args: readonly string[]): Ran {
@@ -46,6 +50,8 @@ function withMode(name: string, mode: number): void {
 const kept = (): readonly string[] => readdirSync(join(places.home, 'layers'));
 
 describe.skipIf(here === undefined)('a command of an ordinary user', () => {
+  beforeEach(giveToUser);
+
   it.each([
     ['a folder without search permission', 'd', 0o600, 'chmod 700 d; echo two > d/b.txt', 'd/b.txt'],
     ['a name in a folder without search permission', 'd', 0o600, 'chmod 700 d; echo x > d/new', 'd/new'],
@@ -81,5 +87,48 @@ describe.skipIf(here === undefined)('a command of an ordinary user', () => {
     expect(asUser('run', '--', 'sh', '-c', 'mkdir e; chmod 300 e')).toMatchObject({ code: 0 });
     expect(asUser('undo')).toMatchObject({ code: 0 });
     expect(readdirSync(places.root)).toEqual(['a.txt', 'd']);
+  });
+});
+
+const isRoot = process.getuid?.() === 0;
+
+/** Runs a script and then the built program, in a mount namespace of its own. */
+function withMounts(script: string, ...args: readonly string[]): Ran {
+  const words = ['--mount', 'sh', '-ec', `${script}\nexec "$@"`, 'sh', ...PROGRAM, ...args];
+  const options = { cwd: places.root, env: environment(places), encoding: 'utf8' } as const;
+  const { status, stdout, stderr } = spawnSync('unshare', words, options);
+  return { code: status ?? -1, stdout, stderr };
+}
+
+const TMPFS = 'mount -t tmpfs none d; echo old > d/there.txt';
+
+describe.skipIf(here === undefined)('a command whose workspace cannot be layered as a whole', () => {
+  it('is refused if the workspace is the whole file system', async () => {
+    const path = join(places.root, 'a.txt');
+    const args = ['run', '--root', '/', '--', 'sh', '-c', `echo two > ${path}`];
+    const { code, stderr } = await lookfirst(places, args);
+    expect([code, readFileSync(path, 'utf8')]).toEqual([2, 'one\n']);
+    expect(stderr).toMatch(/no layer can cover the whole file system.*NO_SANDBOX/);
+  });
+
+  it.skipIf(!isRoot).each(['undo', 'confine'])('has a layer over each file system in it: %s', (profile) => {
+    const flags = profile === 'undo' ? [] : ['--confine'];
+    const script = 'cat d/there.txt; echo new > d/there.txt; mkdir d/n; echo x > d/n/x; rm d/gone.txt';
+    const shown = 'head -v -c 99 d/*.txt d/*/*';
+    const ran = withMounts(
+      `${TMPFS}; echo gone > d/gone.txt; "$@"; set -- ${shown}`,
+      ...['run', ...flags, '--', 'sh', '-c', script],
+    );
+    expect(ran.stdout).toContain('old\n==> d/there.txt <==\nnew\n\n==> d/n/x <==\nx\n');
+    expect(ran.stderr).toMatch(/changed d\/there.txt.*deleted d\/gone.txt|deleted d\/gone.txt.*changed/s);
+  });
+
+  it.skipIf(!isRoot)('is refused for an ordinary user if there is another file system in it', () => {
+    giveToUser();
+    const words = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+    const script = `${TMPFS}; set -- ${words.join(' ')} "$@"`;
+    const { code, stderr } = withMounts(script, 'run', '--', 'sh', '-c', 'echo two > a.txt');
+    expect(stderr).toContain(`another file system is mounted at ${join(places.root, 'd')}`);
+    expect([code, readFileSync(join(places.root, 'a.txt'), 'utf8')]).toEqual([2, 'one\n']);
   });
 });

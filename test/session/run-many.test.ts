@@ -107,6 +107,7 @@ it.skipIf(here === undefined)(
         session: 'agent',
         profile: { kind: 'undo' },
         layered: [root],
+        mounted: [],
         boundThrough: [],
         cwd: root,
         command: ['/bin/sh', '-c', 'for i in $(seq 300); do head -c 65536 /dev/zero > f$i; done'],

@@ -54,6 +54,7 @@ export async function commandBench(): Promise<CommandBench> {
           session: 's',
           profile: UNDO,
           layered: [at.workspace],
+          mounted: [],
           boundThrough: [],
           cwd: at.workspace,
           command: ['/bin/sh', '-c', script],

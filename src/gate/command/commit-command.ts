@@ -71,7 +71,7 @@ export async function commitCommand(
   ledger: Ledger,
   commit: LayerCommit,
 ): Promise<Outcome<CommittedCommand>> {
-  const content = readLayer(commit.layer, commit.attributes);
+  const content = namedInRoots(world, readLayer(commit.layer, commit.attributes));
   if (content.folders.every(({ entries }) => entries.length === 0)) return { ok: true, ...NOTHING_CHANGED };
   const keys = layerKeys(world, content);
   let outcome: Outcome<CommittedCommand> = refused(busy());
@@ -87,6 +87,18 @@ export async function commitCommand(
     }
   }
   return outcome;
+}
+
+/** Names the entries of a file system that is mounted inside a root by their paths in that root. */
+function namedInRoots({ workspace }: World, { folders, ...rest }: LayerContent): LayerContent {
+  const named = folders.map((folder) => {
+    if ([...workspace.roots, ...workspace.annexes].includes(folder.root)) return folder;
+    const { root, relative } = workspace.pathOf(folder.root) ?? {};
+    if (root === undefined || relative === undefined) return folder;
+    const entries = folder.entries.map((entry) => ({ ...entry, relative: `${relative}/${entry.relative}` }));
+    return { root, entries };
+  });
+  return { ...rest, folders: named };
 }
 
 const NOTHING_CHANGED: CommittedCommand = {

@@ -81,6 +81,7 @@ sysread $status, my $made, 1 or exit 1;
 my $layer = shift @ARGV;
 chdir $layer or fail "the folder $layer";
 ${some(through, 'mounted $through[$_], "through-$_", 0, 0x1000, 0 for 0 .. $#through;')}
+${plan.mounted.map((index) => `mounted $layered[${index}], 'low-${index}', 0, 0x1000, 0;`).join('')}
 mounted 'overlay', $layered[$_], 'overlay', 0, "lowerdir=low-$_,upperdir=up-$_,workdir=work-$_,userxattr,volatile" for 0 .. $#layered;
 ${some(through, 'mounted "through-$_", $through[$_], 0, 0x1000, 0 for 0 .. $#through;')}
 mounted 'proc', '/proc', 'proc', 14, 0;

@@ -1,12 +1,12 @@
 import { dirname } from 'node:path';
-import { BATCH_FILES, batchContext, severalContext } from '../disk/context.ts';
+import { BATCH_FILES, batchContext, changeFailed, severalContext } from '../disk/context.ts';
 import { inspect, linkTarget } from '../disk/list.ts';
 import { fingerprintIfStill } from '../disk/page.ts';
 import { modeOf, readSnapshot, type Snapshot, stampOf, type Unreadable } from '../disk/read.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import type { Effect, Side } from '../model/entry.ts';
-import { Fault } from '../model/fault.ts';
+import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { at, type Place, type ResolvedPath } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
@@ -128,6 +128,11 @@ async function runBatch(
     const refusal = await runAll(world, steps, done);
     if (refusal === undefined) await syncAll(world, steps);
     return refusal;
+  } catch (error) {
+    const [first] = steps;
+    throw first === undefined || errnoOf(error) === undefined
+      ? error
+      : changeFailed(world.disk, error, first.path);
   } finally {
     // Last step first: a folder that an early step made for several files is empty only after the others.
     for (const step of steps.toReversed()) await step.unstage?.();

@@ -58,7 +58,8 @@ export async function probe(options: ProbeOptions): Promise<Probe> {
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === undefined) throw error;
-    return no(`the state folder ${options.home} cannot be written (${errno})`, HOME_CURE);
+    const cure = errno === 'ENOSPC' || errno === 'EDQUOT' ? 'free some space there' : HOME_CURE;
+    return no(`the state folder ${options.home} cannot be written (${errno})`, cure);
   }
 }
 

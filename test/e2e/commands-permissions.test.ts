@@ -132,3 +132,19 @@ describe.skipIf(here === undefined)('a command whose workspace cannot be layered
     expect([code, readFileSync(join(places.root, 'a.txt'), 'utf8')]).toEqual([2, 'one\n']);
   });
 });
+
+describe.skipIf(here === undefined || !isRoot)('a command whose state folder has no space left', () => {
+  it('is refused, and so is an undo, with the cause', () => {
+    const script = [
+      `mount -t tmpfs -o nr_inodes=300 none ${places.home}`,
+      `"$1" "$2" run -- sh -c 'for i in $(seq 150); do echo $i > n$i; done'`,
+      `i=0; while touch ${places.home}/fill$i; do i=$((i+1)); done 2> /dev/null`,
+      '"$1" "$2" undo || true',
+    ].join('\n');
+    const { code, stderr } = withMounts(script, 'run', '--', 'true');
+    expect(stderr).not.toContain('unexpected failure');
+    expect(stderr).toContain('no space left on the device (ENOSPC) [IO_FAILED]');
+    expect(stderr).toContain('cannot be written (ENOSPC); free some space there [NO_SANDBOX]');
+    expect([code, readdirSync(places.root).length]).toEqual([2, 152]);
+  });
+});

@@ -66,7 +66,7 @@ export function entryRequest(cli: Cli, flags: FilterFlags): EntryRequest {
 /** The flags that select workspaces. */
 export function addScopeFlags(command: Command): Command {
   return command
-    .option('--root <dir>', 'look from this folder instead of the current one (repeatable)', gather)
+    .option('--root <dir>', 'use this folder instead of the current one (repeatable)', gather)
     .option('--all', 'every workspace on this machine');
 }
 
@@ -76,11 +76,13 @@ export function addFilterFlags(command: Command, cli: Cli): Command {
     .option('--path <path>', 'only this file, or everything in this folder')
     .option('--session <id>', 'only this session')
     .addOption(sinceOption(cli))
-    .option('--until <time>', 'not after', momentParser(cli));
+    .option('--until <time>', 'nothing after this time', momentParser(cli));
 }
 
 export function sinceOption(cli: Cli): Option {
-  return new Option('--since <time>', 'not before: 30m, 2h, 3d or ISO 8601').argParser(momentParser(cli));
+  return new Option('--since <time>', 'nothing before this time: 30m, 2h or 3d ago, or ISO 8601').argParser(
+    momentParser(cli),
+  );
 }
 
 /** Ends with a usage error if the period is empty. */

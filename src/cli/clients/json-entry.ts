@@ -92,7 +92,7 @@ function withDocument(
     return cannotEdit(`it is not valid JSON: ${error.message}`, text, error.at);
   }
   if (root === undefined) return edit({ root, servers: undefined });
-  if (root.kind !== 'object') return cannotEdit('it does not hold a JSON object', text, root.from);
+  if (root.kind !== 'object') return cannotEdit('it is not a JSON object', text, root.from);
   const servers = memberOf(root, key)?.value;
   if (servers !== undefined && servers.kind !== 'object')
     return cannotEdit(`"${key}" is not an object`, text, servers.from);

@@ -93,7 +93,7 @@ export function removePieces(text: string | undefined, pieces: readonly HookPiec
 function rootOf(text: string): ObjectNode | undefined {
   const root = scanJson(text);
   if (root !== undefined && root.kind !== 'object')
-    throw new ScanProblem('it does not hold a JSON object', root.from);
+    throw new ScanProblem('it is not a JSON object', root.from);
   return root;
 }
 

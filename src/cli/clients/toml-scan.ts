@@ -131,7 +131,7 @@ class TomlScanner {
     if (this.#depth > MAX_DEPTH) throw new ScanProblem('nested too deeply', from);
     this.skipLines();
     while (!this.#takeIf(close)) {
-      if (this.at >= this.#text.length) throw new ScanProblem(`no "${close}" to this bracket`, from);
+      if (this.at >= this.#text.length) throw new ScanProblem(`this bracket has no closing "${close}"`, from);
       item();
       this.skipLines();
       if (!this.#takeIf(',') && !this.peek(close) && this.at < this.#text.length)

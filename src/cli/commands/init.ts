@@ -47,7 +47,7 @@ export function defineInit(cli: Cli): Command {
     .addOption(
       new Option(
         '--command <how>',
-        'how the client starts Lookfirst (default: node, unless this is an installed package)',
+        'how the client starts Lookfirst (default: npx for an installed package, else node)',
       ).choices(['npx', 'node']),
     )
     .option('--root <dir>', 'the folder to serve (default: the current one)')

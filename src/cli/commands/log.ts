@@ -48,14 +48,14 @@ export function defineLog(cli: Cli): Command {
 
 const EXAMPLES = `
 It shows workspaces that are this folder, contain it or are inside it; --all shows every
-workspace. A process that continues a session is listed only with --kind or --json.
+workspace. Processes that continue a session are shown only with --kind or --json.
 
 Examples:
   lookfirst log                              the last 50 entries here
   lookfirst log --kind change,refusal --since 2h
   lookfirst log --path src --session agent-7
   lookfirst log --json --limit 0 | jq .      all of it, for programs
-  lookfirst log --verify                     walk the hash chain`;
+  lookfirst log --verify                     check that the journal was not altered`;
 
 async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
   const isFollowing = flags.follow === true;

@@ -61,7 +61,7 @@ async function moveFile(context: DiskContext, request: Move): Promise<Moved> {
   return { ok: true };
 }
 
-/** Takes the old name away; false if it is gone. On failure removes the new name again. */
+/** Removes the old name. Returns false if it no longer exists. On failure, also removes the new name. */
 function takeOld(
   context: DiskContext,
   request: Move & { readonly claim: string; readonly linked: string },

@@ -25,7 +25,7 @@ export function routeOf(change: FileIntent): { readonly from: string; readonly t
   return change.moveTo === undefined ? undefined : { from: change.path, to: change.moveTo };
 }
 
-/** Collects the paths that the changes of a batch empty and fill. */
+/** Collects the paths from which and to which a batch moves files. */
 export function trafficOf(world: World, changes: readonly FileIntent[]): Traffic {
   const routes = changes.flatMap((change) => routeOf(change) ?? []);
   const keyOf = (path: string): string[] => {

@@ -34,7 +34,7 @@ export async function verifyChain(store: Store, options: VerifyOptions = {}): Pr
   }
 }
 
-/** True if a clean-up explains the report: during the check it cut off the beginning of the chain, or removed it. */
+/** True if gc caused the reported problem: it removed the chain, or the chain's beginning, during the check. */
 async function wasCleanedUp(
   store: Store,
   before: StoreState,

@@ -175,10 +175,10 @@ const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exe
 /**
  * Removes a layer with its contents. Links are not followed, and folders without permissions get
  * some. A layer that cannot be removed stays and is tried again after it expires: its command
- * already has its result, and other commands must not fail because of it. Files that the workspace
- * shares lose their name here immediately, because that changes their ctime. Later, a running
- * command would take them for files that another program changed. Removing folders takes
- * milliseconds, so a layer with a `spent` name only gets that name; see `removeSpentLayers`.
+ * already has its result, and other commands must not fail because of it. Files with a second
+ * name in the workspace are removed immediately, because removing one changes its ctime. A command
+ * that runs later would treat such a file as changed by another program. Removing folders takes
+ * milliseconds, so a layer with a `spent` name is only renamed; see `removeSpentLayers`.
  */
 export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<Pick<Layer, 'spent'>>): void {
   try {

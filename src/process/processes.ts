@@ -60,7 +60,10 @@ export interface CommandRequest {
   readonly env: readonly string[];
   readonly timeoutMs: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** `kept`: bounded in the result, whole in the state folder. `inherit`: the command uses this process's own. */
+  /**
+   * `kept`: the result contains a bounded part, the state folder all of it. `inherit`: the command writes to the stdout
+   * and stderr of this process.
+   */
   readonly output: 'kept' | 'inherit';
   /** Called as output arrives, with the number of bytes so far. */
   readonly onOutput?: ((bytes: number) => void) | undefined;

@@ -21,7 +21,7 @@ export interface StatusPlaces {
 
 const MAX_PLACED = 50;
 
-/** `bare`: no session gets a turn, a machine and a workspace. */
+/** `bare` leaves out the turn, machine and workspace of every session. */
 export async function surroundings(
   records: Records,
   scope: Scope,

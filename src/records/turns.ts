@@ -116,7 +116,7 @@ function changesByMark(entries: readonly Entry[], families: Families): ReadonlyM
 
 /**
  * The turn of a change: the one it names, of its own session or of the session whose sub-agent made it. A change that
- * names none belongs to the newest turn of its family.
+ * names none belongs to the newest turn of its own session or of that session.
  */
 function turnOf(change: Entry, marks: readonly Entry[], families: Families): Entry | undefined {
   const isRelated = (mark: Entry): boolean => families.includes(mark.session, change.session);

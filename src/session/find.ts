@@ -92,7 +92,7 @@ async function newestIn(world: SearchWorld, folder: Folder, wanted: Wanted): Pro
   return { ok: true, paths: paths.slice(0, wanted.limit), ...completeness({ isCut, how: end.how }) };
 }
 
-/** Tells whether there may be more, and why. */
+/** The fields of a result that say if there may be more paths, and why. */
 export function completeness({
   isCut,
   how,

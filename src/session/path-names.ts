@@ -6,7 +6,7 @@ import type { WitnessEvent } from '../model/results.ts';
 
 /** Converts between the caller's form of paths and the workspace's, if paths are not relative to the first root. */
 export interface PathNames {
-  /** The path for the workspace. Remembers the caller's form. */
+  /** Converts a caller's path to the workspace's form, and remembers how the caller wrote it. */
   real(path: string): string;
   /** A result's path as the caller wrote it, or would write it. */
   shown(path: string): string;

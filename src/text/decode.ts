@@ -104,7 +104,7 @@ function candidates(sample: Buffer): string[] {
     .filter((match) => !isWestern(match) && isClearlySurer(match, { high, western }))
     .flatMap(({ name }) => [SUPERSETS[name] ?? name, name]);
   const mostlyAscii = high <= MAX_HIGH_SHARE * sample.byteLength;
-  // A sample without any ASCII character does not count as a short text.
+  // A text without any ASCII character does not count as short: all its bytes help to guess the encoding.
   const isShort = high < MIN_HIGH_BYTES.multi && high < sample.byteLength;
   const others = mostlyAscii ? [] : matches.filter((match) => high >= minHighBytes(match));
   return [

@@ -151,7 +151,7 @@ const DASH = 0x2d;
 const DOT = 0x2e;
 const SLASH = 0x2f;
 
-/** Tells for the first two characters whether a token may begin with them. */
+/** 1 at the index made of two bytes with which a token may begin, otherwise 0. */
 const MAY_BEGIN = new Uint8Array(1 << 16);
 for (const { code } of BEGINNINGS) MAY_BEGIN[code >>> 16] = 1;
 

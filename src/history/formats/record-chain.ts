@@ -42,7 +42,7 @@ export class RecordChain {
     return place;
   }
 
-  /** Begins a new conversation: earlier records are gone, and `keys` also refer to this record. */
+  /** Begins a new conversation and forgets all earlier records. References to `keys` then mean this record. */
   beginAnew(key: NameKey, keys: Iterable<NameKey>): void {
     this.#places.clear();
     const place = this.#log.appendAfter(-1);

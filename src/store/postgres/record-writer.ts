@@ -61,7 +61,7 @@ export interface StoreContext {
 interface PreparedRecord {
   readonly writes: Writes;
   readonly text: string;
-  /** The moment at which the record was built, if it renews the owner. */
+  /** The time at which the record was built, if it also renews the heartbeat of its owner. */
   readonly renewsOwner: Moment | undefined;
   /** Reads that are journalled with this record, for `journal.reads: summary`. */
   readonly summarised: readonly string[];

@@ -246,13 +246,14 @@ export class RecentRows {
   }
 }
 
-/** Separators between the rows of a page and the fields of a row. A value that contains one is not confirmed here. */
+/** Separators between the rows of a page and the fields of a row. Pages whose values contain one are checked row by row. */
 const [ROW, FIELD, NONE] = ['\u001e', '\u001f', '\u001d'];
 const FIELDS = 9;
 const AT_MOST = 2000;
 
 /**
- * True for rows whose columns have the types that we write. A text stored as a blob reads alike, but filters miss it.
+ * True for rows whose columns have the types that we write. A text that was stored as a blob looks the same when it is
+ * read, but filters do not find it.
  */
 const TYPED = [
   "typeof(at_ms) = 'integer'",

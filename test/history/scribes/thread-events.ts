@@ -1,7 +1,7 @@
 import { Calls, editOf, ownText, type Scribe, type ScribeKind } from '../scribe.ts';
 import type { CallStep, ResultStep, Step } from '../step.ts';
 
-/** Events of a thread, as in seed document C. */
+/** Writes a history as the events of a thread: `TOOL_CALL`, `TOOL_RESULT` and others. */
 export const THREAD_EVENTS: ScribeKind = {
   format: 'thread-events',
   name: 'thread-events',

@@ -69,7 +69,7 @@ function bodyShown(read: Read, text: string): ShownLines | undefined {
   return numbers === 'always' || !answer.flagged ? emptyShown(touch, text) : plainShown(touch, text);
 }
 
-/** Tells whether lines are numbered. Undefined means that only receipts count. */
+/** How often the shown lines have numbers. Undefined: only receipts prove what was shown. */
 function numbersOf({ shown }: ReadTouch): 'always' | 'maybe' | 'never' | undefined {
   if (shown.as === 'lines' || shown.as === 'output') return shown.numbers;
   return shown.as === 'receipts' ? undefined : 'never';

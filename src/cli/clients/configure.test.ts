@@ -71,6 +71,14 @@ describe('configureClient', () => {
     expect(readdirSync(dirname(file))).toEqual([]);
   });
 
+  it('updates an entry that starts the linked program of a global installation', () => {
+    const { run } = person();
+    const starter = ['/usr/bin/node', '/usr/local/bin/lookfirst'];
+    expect(run('init', 'cursor', { starter })).toMatchObject([{ ok: true, did: 'create' }]);
+    expect(run('init', 'cursor', { starter })).toMatchObject([{ ok: true, did: 'nothing' }]);
+    expect(run('init', 'cursor', { starter: 'npx' })).toMatchObject([{ ok: true, did: 'change' }]);
+  });
+
   it.each<[ClientName, string, string]>([
     ['cursor', 'mcp.json', '{"mcpServers": {"lookfirst": {"command": "/opt/other", "args": ["x"]}}}\n'],
     ['opencode', 'opencode.json', '{"mcp": {"lookfirst": {"type": "local", "command": ["other"]}}}\n'],

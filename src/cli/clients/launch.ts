@@ -77,7 +77,7 @@ export function proxiedOn(words: readonly string[], folder: string, cwd: string)
 function starterWords(own: readonly string[]): number {
   if (beginsWith(own, RUN)) return RUN.length;
   const [node = '', program = ''] = own;
-  const isOurs = /^node(?:\.exe)?$/.test(lastPart(node)) && lastPart(program) === 'lookfirst.js';
+  const isOurs = /^node(?:\.exe)?$/.test(lastPart(node)) && /^lookfirst(?:\.js)?$/.test(lastPart(program));
   return isOurs ? 2 : -1;
 }
 

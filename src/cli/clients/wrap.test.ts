@@ -140,6 +140,7 @@ describe('proxyWords', () => {
   it.each<[string, number]>([
     ['npx -y lookfirst proxy --root /d -- server', 7],
     ['cmd /c npx -y lookfirst proxy --root /d --preset strict -- server --', 11],
+    ['/usr/bin/node /usr/local/bin/lookfirst proxy --root /d -- server', 6],
     ['npx -y lookfirst proxy --root /d --', 0],
     ['npx -y lookfirst proxy --root /d', 0],
     ['npx -y lookfirst serve /d', 0],

@@ -16,7 +16,7 @@ import { type Held, isRelocation, keysOf, lockLooked, lockRemembered, pathsOf, t
 import { prepareAll, vetInFull, vetOne } from './prepare.ts';
 import { type Denied, type Prepared, Refusals } from './prepared.ts';
 import { type CallSettings, type Step, withSettings, worldFor } from './step.ts';
-import { validateAnnouncement, validateEnding, validateEvent, validateIntent } from './validate.ts';
+import { actionOf, validateAnnouncement, validateEnding, validateEvent, validateIntent } from './validate.ts';
 import { witness } from './witness.ts';
 import type { World } from './world.ts';
 
@@ -330,7 +330,7 @@ function combined(intent: Intent, refusals: readonly Refusal[]): Refusal | undef
 function busy(changes: readonly FileIntent[]): Refusal {
   const [first] = changes;
   const path = first === undefined ? '' : 'path' in first ? first.path : first.destination;
-  return { code: 'BUSY', action: 'overwrite', path, next: 'retry_later' };
+  return { code: 'BUSY', action: actionOf(first?.kind), path, next: 'retry_later' };
 }
 
 /** The result that the steps would have. */

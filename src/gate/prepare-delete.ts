@@ -139,7 +139,7 @@ async function prepareGoing(world: World, leaving: DeleteTarget): Promise<Prepar
       ? { ok: true, step: removeLargeStep(world, located, large) }
       : notPrepared(refusal);
   }
-  if (snapshot === undefined) return notPrepared(unverifiable(located.place.path.given, errno));
+  if (snapshot === undefined) return notPrepared(unverifiable('delete', located.place.path.given, errno));
   return { ok: true, step: removeFileStep(world, located, snapshot) };
 }
 
@@ -282,7 +282,7 @@ async function prepareFolder(
   const other = nodes.find((node) => node.kind === 'other');
   if (other !== undefined) return notPrepared(otherRefusal(located, other));
   const doomed = await doom(world, nodes);
-  if ('reason' in doomed) return notPrepared(unverifiable(located.place.path.given));
+  if ('reason' in doomed) return notPrepared(unverifiable('delete', located.place.path.given));
   const changed = changedMember(doomed, seen);
   if (changed !== undefined) return notPrepared(changedRefusal(located, changed));
   return { ok: true, step: removeTreeStep(world, located, doomed) };

@@ -71,7 +71,7 @@ async function judged(world: World, intent: TextIntent, view: LookedFile): Promi
   const first = asSeen ? undefined : judge(view.facts, world.policy);
   if (first?.outcome === 'refuse') return refusedAs(world, view, first.refusal);
   if (view.snapshot === undefined && view.located.exists)
-    return notPrepared(unverifiable(intent.path, view.facts.errno));
+    return notPrepared(unverifiable(intent.kind, intent.path, view.facts.errno));
   const carried = first?.licence === 'carry';
   const change = carried ? await changeSinceSeen(world, view) : undefined;
   if (carried && change === undefined && !appendsFreely(world, intent))

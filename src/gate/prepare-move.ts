@@ -98,7 +98,7 @@ async function judged(
       : notPrepared(arriving.refusal);
   }
   if (destination.located.exists && destination.snapshot === undefined)
-    return notPrepared(unverifiable(intent.destination));
+    return notPrepared(unverifiable('overwrite', intent.destination));
   const side = await sideOfSource(world, source.located);
   if ('problem' in side)
     return notPrepared(unknownFile(world, { action: 'move', path: intent.source }, side));

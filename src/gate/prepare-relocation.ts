@@ -67,7 +67,7 @@ async function contentOf(
     if (!view.located.stats.isFile()) return notPrepared(invalidArgument('move', path, ONLY_FILES));
     const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes };
     const before = await readSnapshot(view.located.place, limits);
-    if ('problem' in before) return notPrepared(unverifiable(path));
+    if ('problem' in before) return notPrepared(unverifiable('move', path));
     const found = { ok: true, path: view.path, before } as const;
     if (change.kind !== 'move') return await edited(world, ledger, { change, found });
     return { ...found, bytes: before.bytes, moved: view.sighting, notices: verdict.notices, more: {} };
@@ -130,7 +130,7 @@ async function arrivalOf(
         : notPrepared(verdict.refusal);
     const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes };
     const overwrites = view.snapshot ?? (await readSnapshot(located.place, limits));
-    if ('problem' in overwrites) return notPrepared(unverifiable(to));
+    if ('problem' in overwrites) return notPrepared(unverifiable('overwrite', to));
     return { path, overwrites, notices: verdict?.notices ?? [] };
   } finally {
     view.located.place.dir.close();

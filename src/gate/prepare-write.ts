@@ -108,7 +108,7 @@ async function judged(
     const { refusal } = verdict;
     return refusal.code === 'STALE' ? cure(world, view, { refusal, contentHash }) : notPrepared(refusal);
   }
-  if (located.exists && snapshot === undefined) return notPrepared(unverifiable(intent.path));
+  if (located.exists && snapshot === undefined) return notPrepared(unverifiable('overwrite', intent.path));
   // A lone surrogate has no UTF-8 form: Node would write a replacement character instead.
   if (authored.text?.isWellFormed() === false) return notPrepared(malformed(view));
   return {

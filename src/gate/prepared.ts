@@ -17,7 +17,7 @@ import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { isWithin } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { Refusal } from '../model/verdict.ts';
+import type { Action, Refusal } from '../model/verdict.ts';
 import { clip, MAX_QUOTED_CHARS } from '../report/bounded.ts';
 import { keptWords } from '../report/evidence.ts';
 import { carryLine, carryRanges } from '../text/change.ts';
@@ -352,7 +352,7 @@ function textOf({ path, detail: { reason, kept = [] } = {} }: Refusal): { readon
 }
 
 /** The refusal for a file whose bytes could not be read, so that nothing about them is known. */
-export function unverifiable(path: string, errno?: string): Refusal {
-  const refusal: Refusal = { code: 'UNVERIFIABLE', action: 'overwrite', path, next: 'read_again' };
+export function unverifiable(action: Action, path: string, errno?: string): Refusal {
+  const refusal: Refusal = { code: 'UNVERIFIABLE', action, path, next: 'read_again' };
   return errno === undefined ? refusal : { ...refusal, detail: { errno } };
 }

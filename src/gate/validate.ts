@@ -190,8 +190,13 @@ function mismatchIn(shape: Shape, value: unknown, words: MismatchWords): string 
 function invalid(change: unknown, reason: string): Refusal {
   const { kind, path, source } = isRecord(change) ? change : {};
   const given = path ?? source;
+  return invalidArgument(actionOf(kind), typeof given === 'string' ? given : '', reason);
+}
+
+/** The action that a refusal names for a kind of change; `edit` for kinds that refusals do not name. */
+export function actionOf(kind: unknown): Action {
   const action = typeof kind === 'string' && Object.hasOwn(ACTIONS, kind) ? ACTIONS[kind] : undefined;
-  return invalidArgument(action ?? 'edit', typeof given === 'string' ? given : '', reason);
+  return action ?? 'edit';
 }
 
 function isRange(value: unknown): boolean {

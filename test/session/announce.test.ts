@@ -91,6 +91,22 @@ describe('an announced change', () => {
     expect(outcome.ok ? 'written' : outcome.refusal.code).toBe(goesOn ? 'written' : 'BUSY');
   });
 
+  it('names the action of a call that does not get the lock of an announced change', async () => {
+    const t = await desk({ policy: { lockTimeoutMs: 50 } });
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    const other = await t.open();
+    await ok(other.read('a.txt'));
+    await ok(t.session.announce([write('x\n')], { hold: 'lock' }));
+    const edited = await refusal(other.edit('a.txt', [{ oldString: 'one', newString: 'two' }]), 'BUSY');
+    const deleted = await refusal(other.delete('a.txt'), 'BUSY');
+    const announced = await refusal(
+      other.announce([{ kind: 'insert', path: 'a.txt', content: 'x' }], { hold: 'none' }),
+      'BUSY',
+    );
+    expect([edited.action, deleted.action, announced.action]).toEqual(['edit', 'delete', 'insert']);
+  });
+
   it('is refused as stale with a diff that counts as seen; a `vet` credits nothing', async () => {
     const t = await desk({ store: 'memory:' });
     await t.put('a.txt', 'one\n');

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { desk, ok, refusal } from '../support/desk.ts';
@@ -82,6 +82,14 @@ describe('append', () => {
     await refusal(t.session.append('secret/a.txt', 'x'), 'PROTECTED');
     await refusal(t.session.append('bin', 'x'), 'NOT_TEXT');
     await refusal(t.session.append('../out.txt', 'x'), 'OUTSIDE_WORKSPACE');
+  });
+
+  it.skipIf(process.getuid?.() === 0)('to an unreadable file is refused as an insert', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\n');
+    chmodSync(join(t.root, 'a.txt'), 0o200);
+    const { action } = await refusal(t.session.append('a.txt', 'two'), 'UNVERIFIABLE');
+    expect(action).toBe('insert');
   });
 
   it('with `expectedRevision`, requires the file to have that revision', async () => {

@@ -19,6 +19,7 @@ import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type ClaimNotice, withClaimNotices } from '../claims.ts';
 import { keysOf, lockKeys } from '../keys.ts';
 import type { Denied, Refusals } from '../prepared.ts';
+import { actionOf } from '../validate.ts';
 import { isOwnWork, keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from './judge-all.ts';
 import { type AllowedAnnouncement, pendingCommand, pendingObserved, pendingOf } from './pending.ts';
@@ -381,5 +382,5 @@ function lockable(intent: ForeignIntent): FileIntent {
 function busy(intents: readonly ForeignIntent[]): Refusal {
   const [first] = intents;
   const path = first === undefined ? '' : first.kind === 'move' ? first.destination : first.path;
-  return { code: 'BUSY', action: 'overwrite', path, next: 'retry_later' };
+  return { code: 'BUSY', action: actionOf(first?.kind), path, next: 'retry_later' };
 }

@@ -244,8 +244,8 @@ function timeOf({ stamp }: Sighting): Pick<FileState, 'mtimeMs'> {
   return stamp === undefined ? {} : { mtimeMs: Number(stamp.mtimeNs / 1_000_000n) };
 }
 
-/** Hash of a change as the caller gave it; equal hashes mean equal changes. */
-function hashOf(change: ForeignIntent): string {
+/** Hash of changes as the caller gave them; equal hashes mean equal changes. */
+export function hashOf(change: ForeignIntent | readonly ForeignIntent[]): string {
   const text = JSON.stringify(change, (_key, value: unknown) =>
     value instanceof Uint8Array ? hash('sha256', value, 'hex') : value,
   );

@@ -201,6 +201,8 @@ interface ForeignAnnouncement {
   readonly hold: 'lock' | 'none';
   /** The caller's id of the call, unique within its session. */
   readonly call?: string;
+  /** Hash of the announced changes, to recognise a repeated event of the same call. */
+  readonly intents?: string;
   /** The files whose text changes. */
   readonly writes: readonly ForeignWrite[];
   /** Present if a shell command makes the change. It may change files that the effects do not name. */

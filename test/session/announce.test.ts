@@ -130,6 +130,19 @@ describe('an announced change', () => {
     expect(other.change).not.toBe(first.change);
   });
 
+  it('is judged if another change has its call id', async () => {
+    const t = await desk({ store: 'memory:' });
+    await t.put('b.txt', 'unread\n');
+    const options = { hold: 'none', call: 'call-1' } as const;
+    const first = await ok(t.session.announce([write('x\n')], options));
+    const other = { kind: 'write', path: 'b.txt', content: 'x\n' } as const;
+    await refusal(t.session.announce([other], options), 'NOT_READ');
+    await ok(t.session.read('b.txt'));
+    const second = await ok(t.session.announce([other], options));
+    expect(second.change).not.toBe(first.change);
+    expect(await ok(t.session.announce([other], options))).toMatchObject({ change: second.change });
+  });
+
   it('that is not settled frees its files when the session closes', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\n');

@@ -22,7 +22,13 @@ import type { Denied, Refusals } from '../prepared.ts';
 import { actionOf } from '../validate.ts';
 import { isOwnWork, keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from './judge-all.ts';
-import { type AllowedAnnouncement, pendingCommand, pendingObserved, pendingOf } from './pending.ts';
+import {
+  type AllowedAnnouncement,
+  isRepeated,
+  pendingCommand,
+  pendingObserved,
+  pendingOf,
+} from './pending.ts';
 import { ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
 import { keepBefore, type ShownScene } from './shown.ts';
 
@@ -84,7 +90,7 @@ export class Announcements {
   async announce(given: readonly ForeignIntent[], options: TimedAnnounceOptions = {}): Promise<Announced> {
     const intents = joinedChanges(given);
     const known = options.call === undefined ? undefined : await this.#announcedAs(options.call);
-    if (known !== undefined) return this.#again(known);
+    if (known !== undefined && isRepeated(known, intents)) return this.#again(known);
     const keys = keysOf(this.#scene.world, intents.map(lockable));
     if (!keys.ok) return this.#refuse([keys], options);
     let locked = keys.keys;
@@ -291,7 +297,9 @@ export class Announcements {
   async #announcedAs(call: string): Promise<PendingChange | undefined> {
     const { world, ledger } = this.#scene;
     const pending = await world.store.pending({ here: true });
-    return pending.find(({ entry, foreign }) => entry.session === ledger.session && foreign?.call === call);
+    return pending.findLast(
+      ({ entry, foreign }) => entry.session === ledger.session && foreign?.call === call,
+    );
   }
 
   /** The answer to a call that is announced already: the same change id, and the notices that apply now. */

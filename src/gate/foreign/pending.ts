@@ -7,6 +7,7 @@ import type { Action } from '../../model/verdict.ts';
 import { clip } from '../../report/bounded.ts';
 import { withoutSecrets } from '../../text/secrets.ts';
 import { bypassEntries, newChangeId } from '../announce.ts';
+import { hashOf } from '../prepare.ts';
 import { fileSide } from '../step.ts';
 import type { World } from '../world.ts';
 import { type BytesBefore, effectAt } from './command.ts';
@@ -47,11 +48,20 @@ export function pendingOf(
     foreign: {
       hold,
       ...named(call),
+      ...(call === undefined ? {} : { intents: hashOf(intents) }),
       writes: writes.map(({ key, text }) => ({ key, text })),
       ...(tell === 'settled' ? { untold: notices } : {}),
       bypasses: bypassEntries(bypassed, { ...ledger.author, atMs: entry.atMs, change }),
     },
   };
+}
+
+/**
+ * True if an event repeats the one that announced a change, as when two settings files of a client name the hook. An
+ * event with other changes belongs to another call with the same id, and must be judged.
+ */
+export function isRepeated({ foreign }: PendingChange, intents: readonly ForeignIntent[]): boolean {
+  return foreign?.intents === undefined || foreign.intents === hashOf(intents);
 }
 
 function actionOf(intent: ForeignIntent, first: Effect | undefined): Action {

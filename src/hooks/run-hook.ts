@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { parseArgs } from 'node:util';
 import { stateFolder } from '../config/home.ts';
 import { residentPlace } from '../config/resident-place.ts';
+import { errorText } from '../model/fault.ts';
 import { nearestName } from '../model/nearest-name.ts';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
@@ -65,10 +66,15 @@ function answerHere(process: HookProcess, call: HookCall, settings: HookSettings
     // Loaded here, because a resident answers most calls, and because a failure to load must become a denial.
     const { HookDoor } = await import('./hook-door.ts');
     const door = new HookDoor(process, settings.state);
+    let closingFailed = (error: unknown): void => process.tell(`lookfirst: ${errorText(error)}`);
     try {
       return await door.respond(settings, event);
+    } catch (error) {
+      // Report the original error, not failures while closing. Hosts show the first line of a denial.
+      closingFailed = () => undefined;
+      throw error;
     } finally {
-      await door.close().catch((error: unknown) => process.tell(`lookfirst: ${String(error)}`));
+      await door.close().catch(closingFailed);
     }
   });
 }

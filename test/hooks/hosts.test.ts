@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
 import type { HookEvent, HostName } from '../../src/hooks/event.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
+import { Fault } from '../../src/model/fault.ts';
 import type { JsonRecord } from '../../src/model/record.ts';
 
 const FIXTURES = new URL('../fixtures/hooks/', import.meta.url).pathname;
@@ -141,4 +142,38 @@ describe('input that is not an event', () => {
     expect(said.length).toBeLessThanOrEqual(8_000);
     expect(said.startsWith('red xxx')).toBe(true);
   });
+});
+
+it('reports why a check failed, and not that closing failed too', async () => {
+  const fault = new Fault('STORE_FAILED', 'the disk of the state folder is full');
+  class FailingDoor {
+    respond = () => Promise.reject(fault);
+    close = () => Promise.reject(fault);
+  }
+  vi.doMock('../../src/hooks/hook-door.ts', () => ({ HookDoor: FailingDoor }));
+  const { runHook } = await import('../../src/hooks/run-hook.ts');
+  const told: string[] = [];
+  const event = {
+    event: 'before',
+    session: 's',
+    cwd: '/',
+    action: 'write',
+    input: { path: 'a', content: '' },
+  };
+  const code = await runHook({
+    args: ['generic'],
+    self: [process.execPath, ''],
+    uid: 0,
+    env: { LOOKFIRST_STORE: 'memory:' },
+    platform: 'linux',
+    cwd: '/',
+    stdin: async () => JSON.stringify(event),
+    print: async () => undefined,
+    tell: (text) => told.push(text),
+  });
+  vi.doUnmock('../../src/hooks/hook-door.ts');
+  expect([code, told]).toEqual([
+    2,
+    [expect.stringMatching(/^Lookfirst could not check this call: the disk/)],
+  ]);
 });

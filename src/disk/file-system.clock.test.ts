@@ -1,6 +1,6 @@
 import { lstatSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { FileSystemClock } from './file-system.ts';
 
@@ -27,6 +27,35 @@ describe('a stamp', () => {
     const clock = new FileSystemClock(join(home, 'clock'));
     writeFileSync(file, 'x');
     expect(settle(clock, file)).toBe(true);
+    clock.close();
+  });
+
+  it('of a file that is older than an earlier probe needs no further probe', () => {
+    const { root, home } = scratch();
+    const [file, probe] = [join(root, 'f'), join(home, 'clock')];
+    const clock = new FileSystemClock(probe);
+    writeFileSync(file, 'x');
+    settle(clock, file);
+    utimesSync(probe, 0, 0);
+    expect(clock.isRacy(lstatSync(file, { bigint: true }), file)).toBe(false);
+    expect(lstatSync(probe).mtimeMs).toBe(0);
+    writeFileSync(file, 'y');
+    settle(clock, file);
+    expect(lstatSync(probe).mtimeMs, 'a newer file').toBeGreaterThan(0);
+    clock.close();
+  });
+
+  it('is probed again after the system clock was set back', () => {
+    const { root, home } = scratch();
+    const [file, probe] = [join(root, 'f'), join(home, 'clock')];
+    const clock = new FileSystemClock(probe);
+    writeFileSync(file, 'x');
+    settle(clock, file);
+    utimesSync(probe, 0, 0);
+    vi.useFakeTimers({ now: Date.now() - 3_600_000, toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    clock.isRacy(lstatSync(file, { bigint: true }), file);
+    expect(lstatSync(probe).mtimeMs).toBeGreaterThan(0);
     clock.close();
   });
 

@@ -106,6 +106,8 @@ const FOREIGN_CLOCK = new Set([
 export class FileSystemClock {
   readonly #probe: { readonly fd: number; readonly dev: bigint } | undefined;
   readonly #foreign = new Map<bigint, boolean>();
+  /** The latest time that a probe has shown, and the system's time at that moment. */
+  #shown: { readonly ns: bigint; readonly atMs: number } | undefined;
 
   /**
    * `probe`: a private file to write to in order to read the file system's clock. Works for files
@@ -124,11 +126,15 @@ export class FileSystemClock {
    */
   isRacy(stats: BigIntStats, path: string): boolean {
     if (this.#isForeign(stats.dev, path)) return true;
-    const settledNs = BigInt(Date.now()) * 1_000_000n - MARGIN_NS;
-    if (stats.mtimeNs < settledNs && stats.ctimeNs < settledNs) return false;
+    const nowMs = Date.now();
+    if (isBefore(stats, BigInt(nowMs) * 1_000_000n - MARGIN_NS)) return false;
     if (this.#probe?.dev !== stats.dev) return true;
-    const nowNs = this.#probeNs(this.#probe.fd);
-    return stats.mtimeNs >= nowNs || stats.ctimeNs >= nowNs;
+    // An earlier probe was already past both times, so every later write gets a later time. A system clock that was set
+    // back since makes that probe worthless.
+    const { ns = 0n, atMs = 0 } = this.#shown ?? {};
+    if (nowMs >= atMs && isBefore(stats, ns)) return false;
+    this.#shown = { ns: this.#probeNs(this.#probe.fd), atMs: nowMs };
+    return !isBefore(stats, this.#shown.ns);
   }
 
   close(): void {
@@ -148,4 +154,8 @@ export class FileSystemClock {
     }
     return foreign;
   }
+}
+
+function isBefore({ mtimeNs, ctimeNs }: BigIntStats, limitNs: bigint): boolean {
+  return mtimeNs < limitNs && ctimeNs < limitNs;
 }

@@ -86,13 +86,13 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
   const { change, announced, entries, displaced = [], sightings, tombstones } = settlement;
   const journal: Writes = announced ? { entries, settle: [change] } : {};
   try {
-    await keepImages(world, displaced);
+    const kept = await keepImages(world, displaced);
     const gone =
       tombstones.length === 0
         ? journal
         : joinWrites(journal, await ledger.tombstoneWrites(tombstones, world.now()));
     await ledger.record(sightings, gone);
-    world.images.makePrivate(displaced.map(({ sha256 }) => sha256));
+    world.images.makePrivate(kept);
     return announced;
   } catch (error) {
     return goOnUnrecorded(world, error);
@@ -134,12 +134,24 @@ export function bypassEntries(
  * Stores the displaced files of a change as before-images. They are already outside the workspace, so this only
  * renames.
  */
-export async function keepImages(world: World, displaced: readonly Displaced[]): Promise<void> {
-  for (const { file, sha256, size, bytes } of displaced) {
-    await world.images.adopt(file, { sha256, size }, { durability: 'none', bytes });
+export async function keepImages(
+  world: World,
+  displaced: readonly Displaced[],
+): Promise<Parameters<World['images']['makePrivate']>[0]> {
+  const images: { readonly sha256: string; readonly mode: bigint | undefined }[] = [];
+  for (const { file, sha256, size, bytes, stats } of displaced) {
+    const kept = await world.images.adopt(file, { sha256, size }, { durability: 'none', bytes, stats });
     world.baselines.kept(sha256);
+    images.push({ sha256, mode: kept === 'linked' ? stats?.mode : undefined });
   }
-  if (world.policy.durability === 'full') await syncImages(world, displaced);
+  if (world.policy.durability === 'full') await syncAdopted(world, displaced);
+  return images;
+}
+
+/** Syncs images that have just got their names. Many local ones are synced together without checking each. */
+async function syncAdopted(world: World, displaced: readonly Displaced[]): Promise<void> {
+  const isWhole = displaced.length >= BATCH_FILES && world.images.placeOf === undefined;
+  if (!isWhole || !(await isFileSystemSynced(world))) await syncImages(world, displaced);
 }
 
 /** The content of an image, for a file to be written. Files too large to load come in chunks. */
@@ -150,20 +162,18 @@ export async function keptContent({ images, policy }: World, fingerprint: Finger
 }
 
 /** Makes stored images durable. Many local files are synced together. */
-export async function syncImages(
-  { images, disk }: World,
-  kept: readonly Pick<Fingerprint, 'sha256'>[],
-): Promise<void> {
-  const whole = {
-    from: BATCH_FILES,
-    sync: async () => {
-      if (!(await disk.sync.works(disk.retained))) return false;
-      await disk.sync.sync([disk.retained]);
-      return true;
-    },
-  };
+export async function syncImages(world: World, kept: readonly Pick<Fingerprint, 'sha256'>[]): Promise<void> {
+  const { images } = world;
+  const whole = { from: BATCH_FILES, sync: () => isFileSystemSynced(world) };
   const hashes = kept.map(({ sha256 }) => sha256);
   return images.sync(hashes, images.placeOf === undefined ? whole : undefined);
+}
+
+/** Syncs the file system of the state folder. False if this machine cannot do that. */
+async function isFileSystemSynced({ disk }: World): Promise<boolean> {
+  if (!(await disk.sync.works(disk.retained))) return false;
+  await disk.sync.sync([disk.retained]);
+  return true;
 }
 
 /** Limit for the before-images in one announcement; larger sets are stored one by one before it. */

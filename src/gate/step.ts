@@ -4,7 +4,7 @@ import { inspect, linkTarget } from '../disk/list.ts';
 import { fingerprintIfStill } from '../disk/page.ts';
 import { modeOf, readSnapshot, type Snapshot, stampOf, type Unreadable } from '../disk/read.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
-import type { Awaitable } from '../model/awaitable.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
@@ -13,6 +13,7 @@ import type { Policy } from '../model/policy.ts';
 import type { ChangeResult, Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
+import type { AdoptedStats } from '../store/images.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import type { World } from './world.ts';
 
@@ -79,6 +80,8 @@ export interface Displaced {
   readonly size: number;
   /** Its bytes, if they are in memory. */
   readonly bytes?: Uint8Array;
+  /** Its stats after it left the workspace, if they are known. */
+  readonly stats?: AdoptedStats | undefined;
 }
 
 export interface DoneStep {
@@ -279,15 +282,16 @@ export async function foundAt(world: World, key: string): Promise<FoundSide> {
  * The state of a located path, with the bytes of a file of up to `maxBytes` (default: the most that can be loaded).
  * Larger files are hashed in bounded memory.
  */
-export async function sideOfLocated(world: World, located: Located, maxBytes?: number): Promise<FoundSide> {
+export function sideOfLocated(world: World, located: Located, maxBytes?: number): Awaitable<FoundSide> {
   if (!located.exists) return { side: ABSENT };
   const { stats, place } = located;
   if (stats.isDirectory()) return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) } };
   if (stats.isSymbolicLink()) return { side: { kind: 'link', target: linkTarget(place) ?? '' } };
-  const file = await fileAt(world, place, { maxBytes, seen: stats });
-  if (!('problem' in file)) return file;
-  const reason = file.problem === 'slow' ? slowReason(world) : file.problem;
-  throw new Fault('IO_FAILED', `cannot read ${place.path.given}: ${reason}`, { path: place.path.given });
+  return andThen(fileAt(world, place, { maxBytes, seen: stats }), (file) => {
+    if (!('problem' in file)) return file;
+    const reason = file.problem === 'slow' ? slowReason(world) : file.problem;
+    throw new Fault('IO_FAILED', `cannot read ${place.path.given}: ${reason}`, { path: place.path.given });
+  });
 }
 
 /** `slow`: the file could not be hashed within `maxReadMs`. `changing`: other programs write it. */
@@ -297,16 +301,18 @@ export type UnknownFile = Unreadable | { readonly problem: 'slow' | 'changing' }
  * Like `sideOfLocated`, for a regular file. Returns the reason if its state cannot be determined. `seen`: the caller's lstat
  * result.
  */
-export async function fileAt(
+export function fileAt(
   world: World,
   place: Place,
   { maxBytes, seen }: { readonly maxBytes?: number | undefined; readonly seen?: Found['stats'] } = {},
-): Promise<FoundSide | UnknownFile> {
+): Awaitable<FoundSide | UnknownFile> {
   const limits = { ...(maxBytes === undefined ? {} : { maxBytes }), ...(seen === undefined ? {} : { seen }) };
-  const snapshot = await readSnapshot(place, { clock: world.disk.clock, ...limits });
-  if ('problem' in snapshot) return snapshot.problem === 'too-large' ? largeFileAt(world, place) : snapshot;
-  const { racy, stamp } = snapshot;
-  return { side: sideOf(snapshot), snapshot, ...(racy ? {} : { stamp }) };
+  const reading = readSnapshot(place, { clock: world.disk.clock, ...limits });
+  return andThen<Snapshot | Unreadable, FoundSide | UnknownFile>(reading, (snapshot) => {
+    if ('problem' in snapshot) return snapshot.problem === 'too-large' ? largeFileAt(world, place) : snapshot;
+    const { racy, stamp } = snapshot;
+    return { side: sideOf(snapshot), snapshot, ...(racy ? {} : { stamp }) };
+  });
 }
 
 async function largeFileAt(world: World, place: Place): Promise<FoundSide | UnknownFile> {

@@ -14,6 +14,7 @@ import { isMissing } from '../model/fault.ts';
 import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { Action } from '../model/verdict.ts';
+import type { AdoptedStats } from '../store/images.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { keptContent } from './announce.ts';
 import { remakeFolder } from './folder-step.ts';
@@ -270,10 +271,16 @@ export function folderOutStep(world: World, { action, path, doomed }: FolderOut)
     effects: doomed.map(effectOf),
     run: async () =>
       atPath(world, path, async (place): Promise<Done | Conflict> => {
-        const taken = await takeFolder(world.disk, place, (dir) => isTree(dir, expected));
+        const stats = new Map<Doomed, AdoptedStats>();
+        const taken = await takeFolder(world.disk, place, (dir) => isTree(dir, expected, stats));
         if (!taken.ok) return taken;
         kept = taken.kept;
-        const displaced = doomed.flatMap((item) => displacedOf(item, `${taken.kept}/${relativeTo(item)}`));
+        const displaced = doomed.flatMap((item) =>
+          displacedOf(item, `${taken.kept}/${relativeTo(item)}`).map((each) => ({
+            ...each,
+            stats: stats.get(item),
+          })),
+        );
         return { ...goneResult(path, doomed), displaced };
       }),
     revert: async () => {
@@ -301,15 +308,22 @@ function goneResult(path: ResolvedPath, doomed: readonly Doomed[]): Omit<Done, '
   return { ok: true, result, sightings: [], tombstones: doomed.map((item) => item.path.key) };
 }
 
-/** True if a folder holds exactly the expected entries, by relative path. '' is the folder itself. */
-function isTree(dir: PinnedDirectory, expected: ReadonlyMap<string, Doomed>): boolean {
+/**
+ * True if a folder holds exactly the expected entries, by relative path. '' is the folder itself. Adds to `stats` those
+ * of the files.
+ */
+function isTree(
+  dir: PinnedDirectory,
+  expected: ReadonlyMap<string, Doomed>,
+  stats: Map<Doomed, AdoptedStats>,
+): boolean {
   let met = 1;
   const isAsExpected = (folder: PinnedDirectory, prefix: string): boolean =>
     listUnsorted(folder).every(({ name, kind }) => {
       met += 1;
       const item = expected.get(`${prefix}${name}`);
       if (item === undefined) return false;
-      if (kind !== 'directory') return isLeaf(folder, name, item);
+      if (kind !== 'directory') return isLeaf(folder, name, { item, stats });
       if (item.side.kind !== 'directory') return false;
       const inner = folder.enter(name);
       try {
@@ -321,12 +335,19 @@ function isTree(dir: PinnedDirectory, expected: ReadonlyMap<string, Doomed>): bo
   return isAsExpected(dir, '') && met === expected.size;
 }
 
-function isLeaf(dir: PinnedDirectory, name: string, { side, stamp }: Doomed): boolean {
+function isLeaf(
+  dir: PinnedDirectory,
+  name: string,
+  { item, stats }: { readonly item: Doomed; readonly stats: Map<Doomed, AdoptedStats> },
+): boolean {
+  const { side, stamp } = item;
   if (side.kind === 'link') return linkTarget({ dir, name }) === side.target;
   if (side.kind !== 'file') return false;
-  const stats = stamp === undefined ? undefined : inspect(dir, name);
-  if (stamp !== undefined && stats !== undefined && sameStamp(stamp, stats)) return true;
-  return holdsAt({ dir, name }, side.fingerprint);
+  const found = stamp === undefined ? undefined : inspect(dir, name);
+  if (stamp === undefined || found === undefined || !sameStamp(stamp, found))
+    return holdsAt({ dir, name }, side.fingerprint);
+  stats.set(item, { nlink: found.nlink, mode: found.mode });
+  return true;
 }
 
 interface Taken {

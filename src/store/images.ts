@@ -50,9 +50,9 @@ export interface Images {
   sync(hashes: readonly string[], whole?: WholeSync): Promise<void>;
   /**
    * Restricts adopted files to their owner (0600). Call it after their change is settled: until then a failure restores
-   * the same file, with its original mode.
+   * the same file, with its original mode. `mode`: of a file that is known to be the image.
    */
-  makePrivate(hashes: readonly string[]): void;
+  makePrivate(images: readonly { readonly sha256: string; readonly mode?: bigint | undefined }[]): void;
   has(sha256: string): Promise<boolean>;
   /** The other machine that stores an image in its own state folder, for images that `has` does not find. */
   keeper?(sha256: string): Promise<string | undefined>;
@@ -97,8 +97,13 @@ export interface PackRequest {
   readonly signal?: AbortSignal;
 }
 
+/** Stats of a file outside the workspace. */
+export type AdoptedStats = Pick<BigIntStats, 'nlink' | 'mode'>;
+
 export interface Adoption {
   readonly durability?: Durability;
+  /** The file's stats, if the caller has read them since the file left the workspace. Saves reading them again. */
+  readonly stats?: AdoptedStats | undefined;
   /** The file's bytes when it was displaced, for implementations that do not store files. */
   readonly bytes?: Uint8Array | undefined;
 }

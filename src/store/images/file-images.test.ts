@@ -76,6 +76,22 @@ describe('a retained inode', () => {
     expect(statSync(image).ino).toBe(ino);
   });
 
+  it('is judged by the stats that the caller has read, which saves reading them again', async () => {
+    const { images, file } = setting();
+    const stats = { nlink: 2n, mode: BigInt(statSync(file).mode) };
+    expect(await images.adopt(file, PRINT, { stats })).toBe('copied');
+  });
+
+  it('becomes private, and its mode is not read if the caller knows it', async () => {
+    const { images, file, image } = setting();
+    chmodSync(file, 0o644);
+    await images.adopt(file, PRINT);
+    images.makePrivate([{ sha256: PRINT.sha256, mode: 0o100600n }]);
+    expect(statSync(image).mode & 0o777).toBe(0o644);
+    images.makePrivate([{ sha256: PRINT.sha256 }]);
+    expect(statSync(image).mode & 0o777).toBe(0o600);
+  });
+
   it('can be kept through a folder handle', async () => {
     const { images, root, image } = setting();
     const fd = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY);

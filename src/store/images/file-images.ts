@@ -6,6 +6,7 @@ import { errnoOf, Fault, isMissing } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Durability } from '../../model/policy.ts';
 import {
+  type AdoptedStats,
   type Adoption,
   changedWhileKept,
   damagedImage,
@@ -76,7 +77,7 @@ export class FileImages implements Images {
   }
 
   freeName({ sha256 }: Fingerprint, stats: BigIntStats): string | undefined {
-    if (stats.nlink !== 1n || Number(stats.mode & 0o777n) === COPY_MODE) return undefined;
+    if (!isLinkableWith(stats)) return undefined;
     const image = this.#folder.image(sha256);
     return statsOf(image) === undefined ? image : undefined;
   }
@@ -84,13 +85,13 @@ export class FileImages implements Images {
   adopt(
     fromPath: string,
     fingerprint: Fingerprint,
-    { durability = this.#durability }: Adoption = {},
+    { durability = this.#durability, stats }: Adoption = {},
   ): Promise<Kept> {
     return this.#attempt('keep', fingerprint.sha256, async () => {
       const image = this.#folder.image(fingerprint.sha256);
       if (fromPath === image) return this.#retained(image, durability);
-      if (isLinkable(fromPath)) {
-        await this.#makeRoom(image, fingerprint);
+      if (stats === undefined ? isLinkable(fromPath) : isLinkableWith(stats)) {
+        if (statsOf(image) !== undefined) await this.#makeRoom(image, fingerprint);
         if (tryRename(fromPath, image)) return this.#retained(image, durability);
       }
       const kept = await this.#copyIn(fromPath, fingerprint, durability);
@@ -103,8 +104,8 @@ export class FileImages implements Images {
     return this.#attempt('sync', hashes[0] ?? '', () => this.#folder.syncAll(hashes, whole));
   }
 
-  makePrivate(hashes: readonly string[]): void {
-    for (const sha256 of hashes) this.#folder.makePrivate(sha256);
+  makePrivate(images: Parameters<Images['makePrivate']>[0]): void {
+    for (const { sha256, mode } of images) this.#folder.makePrivate(sha256, mode);
   }
 
   async has(sha256: string): Promise<boolean> {
@@ -330,6 +331,11 @@ function isLinkable(fromPath: string): boolean {
   const stats = statsOf(fromPath);
   if (stats === undefined || !stats.isFile()) throw notKeepable(fromPath);
   return stats.nlink === 1 && (stats.mode & 0o777) !== COPY_MODE;
+}
+
+/** Like `isLinkable`, for a regular file whose stats are known. */
+function isLinkableWith({ nlink, mode }: AdoptedStats): boolean {
+  return nlink === 1n && Number(mode & 0o777n) !== COPY_MODE;
 }
 
 /** True for a copy that only our processes have written. */

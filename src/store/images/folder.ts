@@ -165,10 +165,10 @@ export class ImageFolder {
     for (const shard of shards) this.#synced.add(shard);
   }
 
-  makePrivate(sha256: string): void {
+  makePrivate(sha256: string, known: bigint | undefined): void {
     const image = this.image(sha256);
-    const stats = statsOf(image);
-    if (stats === undefined || (stats.mode & OPEN_TO_OTHERS) === 0) return;
+    const mode = known ?? statsOf(image)?.mode ?? 0;
+    if ((Number(mode) & OPEN_TO_OTHERS) === 0) return;
     try {
       chmodSync(image, 0o600);
     } catch (error) {

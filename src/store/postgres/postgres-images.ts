@@ -113,8 +113,8 @@ export class PostgresImages implements Images {
     return this.#local.sync(hashes);
   }
 
-  makePrivate(hashes: readonly string[]): void {
-    this.#local.makePrivate(hashes);
+  makePrivate(images: Parameters<Images['makePrivate']>[0]): void {
+    this.#local.makePrivate(images);
   }
 
   async has(sha256: string): Promise<boolean> {

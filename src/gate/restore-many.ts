@@ -80,27 +80,33 @@ function courseOf({ step }: RestorePlace): Course {
 
 /** The outermost folders that are created or removed, each with the items below it. */
 function wholeFolders(items: readonly RestorePlace[]): readonly WholeFolder[] {
-  const byKey = new Map(items.map((item) => [item.step.key, item]));
   if (!areIndependent(items)) return [];
-  const isMixed = new Set<string>();
-  for (const item of items) {
-    const course = courseOf(item);
-    for (const key of foldersAbove(item.step.key)) {
-      const around = byKey.get(key);
-      if (around !== undefined && courseOf(around) !== course) isMixed.add(key);
-    }
-  }
-  const isWhole = (item: RestorePlace): boolean => isFolder(item) && !isMixed.has(item.step.key);
+  const aroundOf = itemsAround(items);
+  const isMixed = new Set(
+    items.flatMap((item) => aroundOf(item).filter((around) => courseOf(around) !== courseOf(item))),
+  );
+  const isWhole = (item: RestorePlace): boolean => isFolder(item) && !isMixed.has(item);
   const folders = new Map<RestorePlace, RestorePlace[]>();
   for (const item of items) {
-    const around = foldersAbove(item.step.key).flatMap((key) => byKey.get(key) ?? []);
-    const root = [...around, item].find(isWhole);
+    const root = aroundOf(item).find(isWhole) ?? (isWhole(item) ? item : undefined);
     if (root === undefined) continue;
     const inside = folders.get(root) ?? [];
     folders.set(root, inside);
     if (item !== root) inside.push(item);
   }
   return [...folders].flatMap(([root, inside]) => (inside.length < WHOLE_ITEMS ? [] : [{ root, inside }]));
+}
+
+/** A function that returns the items of an item's parent folders, outermost first. Items in one folder share the list. */
+function itemsAround(items: readonly RestorePlace[]): (item: RestorePlace) => readonly RestorePlace[] {
+  const byKey = new Map(items.map((item) => [item.step.key, item]));
+  const known = new Map<string, readonly RestorePlace[]>();
+  return ({ step: { key } }) => {
+    const folder = key.slice(0, key.lastIndexOf('/'));
+    const around = known.get(folder) ?? foldersAbove(key).flatMap((above) => byKey.get(above) ?? []);
+    known.set(folder, around);
+    return around;
+  };
 }
 
 function isFolder(item: RestorePlace): boolean {

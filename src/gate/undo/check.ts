@@ -2,6 +2,7 @@ import { fingerprintOf, type Snapshot } from '../../disk/read.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import { type Ledger, sightingsBelow } from '../../ledger/ledger.ts';
 import { movedSightings } from '../../ledger/sightings.ts';
+import { type Awaitable, andThen } from '../../model/awaitable.ts';
 import { type Side, sameContent } from '../../model/entry.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 import { isBelow } from '../../model/path.ts';
@@ -13,7 +14,7 @@ import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import type { RestoreContext } from '../restore-step.ts';
-import { ABSENT, sideOfLocated } from '../step.ts';
+import { ABSENT, type FoundSide, sideOfLocated } from '../step.ts';
 import type { World } from '../world.ts';
 import { type FoundChange, joinSteps, moveLargeFiles, presentBytes } from './found-changes.ts';
 
@@ -45,34 +46,49 @@ export async function checkSteps(
   const rehearsal = new Rehearsal(world, steps);
   const checked: FoundChange[] = [];
   for (const step of steps) {
-    const outcome = await check(rehearsal, step, selection);
+    const checking = check(rehearsal, step, selection);
+    // Most files are read at once. Waiting for each of thousands would take longer than reading them.
+    const outcome = checking instanceof Promise ? await checking : checking;
     if (!outcome.ok) return outcome;
     rehearsal.done(outcome);
     checked.push(outcome);
   }
   const found = moveLargeFiles(joinSteps(checked), world.policy.maxEditBytes);
   const present = presentBytes(found);
-  for (const { step } of found)
-    if (!(await canRestore(world, step, present))) return refused(await notKept(world, step));
+  for (const { step } of found) {
+    const sha256 = neededImage(step);
+    if (sha256 !== undefined && !present.has(sha256) && !(await world.images.has(sha256)))
+      return refused(await notKept(world, step));
+  }
   return { ok: true, found };
 }
 
-async function check(
+function check(
   rehearsal: Rehearsal,
   step: UndoStep,
   selection: UndoSelection,
+): Awaitable<Outcome<FoundChange>> {
+  return andThen(rehearsal.at(step), (outcome): Awaitable<Outcome<FoundChange>> => {
+    if (!outcome.ok) return outcome;
+    const { state } = outcome;
+    if (state === undefined) return { ok: true, step };
+    const { side, stamp } = state;
+    const mode = side.kind === 'file' ? side.mode : undefined;
+    const snapshot = rehearsal.held(step, state.snapshot);
+    if (sameContent(side, step.expect)) return { ok: true, step, snapshot, stamp, mode };
+    return checkOther(rehearsal.world, { step, snapshot }, { state, selection });
+  });
+}
+
+/** Checks a step that finds another state than the expected one. */
+async function checkOther(
+  world: World,
+  { step, snapshot }: FoundChange,
+  { state, selection }: { readonly state: State; readonly selection: UndoSelection },
 ): Promise<Outcome<FoundChange>> {
-  const outcome = await rehearsal.at(step);
-  if (!outcome.ok) return outcome;
-  const { state } = outcome;
-  if (state === undefined) return { ok: true, step };
-  const { side, stamp } = state;
-  const mode = side.kind === 'file' ? side.mode : undefined;
-  const snapshot = rehearsal.held(step, state.snapshot);
-  if (sameContent(side, step.expect)) return { ok: true, step, snapshot, stamp, mode };
+  const { side } = state;
   // The path already has its earlier state: the user or another program has reverted the change.
   if (sameContent(side, step.restore)) return { ok: true, step: { ...step, expect: side }, snapshot };
-  const { world } = rehearsal;
   if (await isRenewedIndex(world, step, state))
     return { ok: true, step: { ...step, expect: side }, snapshot };
   const merged = selection.merge === true ? await merge(world, step, state) : undefined;
@@ -92,13 +108,10 @@ async function isRenewedIndex(world: World, { expect, relative }: UndoStep, stat
   return stagedContent(Buffer.from(left)) === stagedContent(Buffer.from(now));
 }
 
-async function canRestore(
-  world: World,
-  { expect, restore, from }: UndoStep,
-  present: ReadonlyMap<string, Uint8Array>,
-): Promise<boolean> {
-  if (restore.kind !== 'file' || from !== undefined || sameContent(expect, restore)) return true;
-  return present.has(restore.fingerprint.sha256) || world.images.has(restore.fingerprint.sha256);
+/** The hash of the bytes that a step restores, unless they are at the path already or move there. */
+function neededImage({ expect, restore, from }: UndoStep): string | undefined {
+  if (restore.kind !== 'file' || from !== undefined || sameContent(expect, restore)) return undefined;
+  return restore.fingerprint.sha256;
 }
 
 async function notKept(world: World, step: UndoStep): Promise<Refusal> {
@@ -199,20 +212,29 @@ class Rehearsal {
   }
 
   /** The state that the step will find. Undefined if it is known only after earlier steps have run. */
-  async at({ key, lookAt }: UndoStep): Promise<Outcome<{ readonly state: State | undefined }>> {
+  at({ key, lookAt }: UndoStep): Awaitable<Outcome<{ readonly state: State | undefined }>> {
     const left = this.#left.get(key);
     if (left !== undefined) return { ok: true, state: left };
     if (lookAt === undefined) return { ok: true, state: undefined };
     if (this.#isBelowNoFolder(lookAt)) return { ok: true, state: { side: ABSENT } };
     const outcome = this.world.workspace.locate(lookAt, 'undo', 'parents');
     if (!outcome.ok) return outcome;
+    const { maxEditBytes } = this.world.policy;
+    const { dir } = outcome.located.place;
+    const stateOf = (found: FoundSide) => ({
+      ok: true as const,
+      state: { ...found, bytes: found.snapshot?.bytes },
+    });
+    let found: Awaitable<FoundSide>;
     try {
-      const { maxEditBytes } = this.world.policy;
-      const found = await sideOfLocated(this.world, outcome.located, maxEditBytes);
-      return { ok: true, state: { ...found, bytes: found.snapshot?.bytes } };
-    } finally {
-      outcome.located.place.dir.close();
+      found = sideOfLocated(this.world, outcome.located, maxEditBytes);
+    } catch (error) {
+      dir.close();
+      throw error;
     }
+    if (found instanceof Promise) return found.then(stateOf).finally(() => dir.close());
+    dir.close();
+    return stateOf(found);
   }
 
   /**
@@ -244,6 +266,7 @@ class Rehearsal {
   }
 
   #isBelowNoFolder(key: string): boolean {
+    if (this.#folders.size === 0) return false;
     for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
       const above = key.slice(0, end);
       if (this.#folders.has(above) && !this.#isFolderNow(above)) return true;

@@ -71,20 +71,23 @@ function join(first: FoundChange, last: FoundChange): FoundChange {
  * elsewhere.
  */
 function fileMoves(found: readonly FoundChange[]): ReadonlyMap<FoundChange, FoundChange> {
+  const moves = new Map<FoundChange, FoundChange>();
+  const coming = found.filter(
+    ({ step: { expect, restore } }) => expect.kind === 'absent' && restore.kind === 'file',
+  );
+  if (coming.length === 0) return moves;
   const going = new Map<string, FoundChange[]>();
   for (const each of found) {
     const { expect, restore } = each.step;
     if (expect.kind !== 'file' || restore.kind !== 'absent') continue;
     const { sha256 } = expect.fingerprint;
-    going.set(sha256, [...(going.get(sha256) ?? []), each]);
+    const same = going.get(sha256);
+    if (same === undefined) going.set(sha256, [each]);
+    else same.push(each);
   }
-  const moves = new Map<FoundChange, FoundChange>();
-  for (const each of found) {
-    const { expect, restore } = each.step;
-    const from =
-      expect.kind === 'absent' && restore.kind === 'file'
-        ? going.get(restore.fingerprint.sha256)?.shift()
-        : undefined;
+  for (const each of coming) {
+    const { restore } = each.step;
+    const from = restore.kind === 'file' ? going.get(restore.fingerprint.sha256)?.shift() : undefined;
     if (from !== undefined) moves.set(each, from);
   }
   return moves;

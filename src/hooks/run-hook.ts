@@ -66,17 +66,28 @@ function answerHere(process: HookProcess, call: HookCall, settings: HookSettings
     // Loaded here, because a resident answers most calls, and because a failure to load must become a denial.
     const { HookDoor } = await import('./hook-door.ts');
     const door = new HookDoor(process, settings.state);
-    let closingFailed = (error: unknown): void => process.tell(`lookfirst: ${errorText(error)}`);
-    try {
-      return await door.respond(settings, event);
-    } catch (error) {
-      // Report the original error, not failures while closing. Hosts show the first line of a denial.
-      closingFailed = () => undefined;
-      throw error;
-    } finally {
-      await door.close().catch(closingFailed);
-    }
+    return thenClose(door, () => door.respond(settings, event), process.tell);
   });
+}
+
+/**
+ * Closes the door after the work. If both fail, for example because the disk is full, only the failure of the work is
+ * reported: hosts show the first line of a denial.
+ */
+export async function thenClose<T>(
+  door: Pick<HookDoor, 'close'>,
+  work: () => Promise<T>,
+  tell: (text: string) => void,
+): Promise<T> {
+  let closingFailed = (error: unknown): void => tell(`lookfirst: ${errorText(error)}`);
+  try {
+    return await work();
+  } catch (error) {
+    closingFailed = () => undefined;
+    throw error;
+  } finally {
+    await door.close().catch(closingFailed);
+  }
 }
 
 const OPTIONS = {

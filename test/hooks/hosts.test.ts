@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
 import type { HookEvent, HostName } from '../../src/hooks/event.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
+import { thenClose } from '../../src/hooks/run-hook.ts';
 import { Fault } from '../../src/model/fault.ts';
 import type { JsonRecord } from '../../src/model/record.ts';
 
@@ -145,35 +146,12 @@ describe('input that is not an event', () => {
 });
 
 it('reports why a check failed, and not that closing failed too', async () => {
-  const fault = new Fault('STORE_FAILED', 'the disk of the state folder is full');
-  class FailingDoor {
-    respond = () => Promise.reject(fault);
-    close = () => Promise.reject(fault);
-  }
-  vi.doMock('../../src/hooks/hook-door.ts', () => ({ HookDoor: FailingDoor }));
-  const { runHook } = await import('../../src/hooks/run-hook.ts');
+  const full = new Fault('STORE_FAILED', 'the disk of the state folder is full');
+  const door = { close: () => Promise.reject(full) };
   const told: string[] = [];
-  const event = {
-    event: 'before',
-    session: 's',
-    cwd: '/',
-    action: 'write',
-    input: { path: 'a', content: '' },
-  };
-  const code = await runHook({
-    args: ['generic'],
-    self: [process.execPath, ''],
-    uid: 0,
-    env: { LOOKFIRST_STORE: 'memory:' },
-    platform: 'linux',
-    cwd: '/',
-    stdin: async () => JSON.stringify(event),
-    print: async () => undefined,
-    tell: (text) => told.push(text),
-  });
-  vi.doUnmock('../../src/hooks/hook-door.ts');
-  expect([code, told]).toEqual([
-    2,
-    [expect.stringMatching(/^Lookfirst could not check this call: the disk/)],
-  ]);
+  const tell = (text: string): void => void told.push(text);
+  await expect(thenClose(door, () => Promise.reject(full), tell)).rejects.toBe(full);
+  expect(told).toEqual([]);
+  await expect(thenClose(door, async () => 'pass', tell)).resolves.toBe('pass');
+  expect(told).toEqual([expect.stringContaining('the disk of the state folder is full')]);
 });

@@ -21,6 +21,7 @@ import {
   isDamage,
   loadSqlite,
   openDatabase,
+  rollBack,
   type SqliteDatabase,
   type SqliteLoader,
   type SqliteStatement,
@@ -145,7 +146,7 @@ export class Connection {
         this.sql('commit').run();
         return result;
       } catch (error) {
-        this.#rollback();
+        rollBack(this.#db);
         throw error;
       }
     });
@@ -183,18 +184,6 @@ export class Connection {
     this.head.close();
     this.log.close();
     this.#users.leave();
-  }
-
-  /**
-   * Rolls back. After some errors SQLite has already rolled back and refuses to do it again; that second error is
-   * ignored.
-   */
-  #rollback(): void {
-    try {
-      this.sql('rollback').run();
-    } catch {
-      // Already rolled back.
-    }
   }
 }
 

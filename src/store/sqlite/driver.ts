@@ -249,7 +249,7 @@ function mustBeWritable(db: SqliteDatabase): void {
     try {
       db.exec('update chain set head_seq = head_seq');
     } finally {
-      db.exec('rollback');
+      rollBack(db);
     }
   } catch (error) {
     // Another process is writing now: this process's first write will show whether the file is writable.
@@ -295,8 +295,19 @@ export function migrate(db: SqliteDatabase, file: string, migrations: readonly s
     db.exec(`pragma user_version = ${migrations.length}`);
     db.exec('commit');
   } catch (error) {
-    db.exec('rollback');
+    rollBack(db);
     throw error;
+  }
+}
+
+/**
+ * Rolls back. After some errors SQLite has already rolled back and refuses to do it again; that second error is ignored.
+ */
+export function rollBack(db: SqliteDatabase): void {
+  try {
+    db.exec('rollback');
+  } catch {
+    // Already rolled back.
   }
 }
 

@@ -260,6 +260,8 @@ describe('migrations', () => {
     migrate(db, path, steps.slice(0, 1));
     db.exec('insert into a values (1)');
     expect(() => migrate(db, path, [...steps, 'nonsense'])).toThrow(/nonsense/);
+    // On a full disk SQLite rolls back by itself; the first error is the one to report.
+    expect(() => migrate(db, path, [...steps, 'rollback; nonsense'])).toThrow(/nonsense/);
     expect(db.prepare('select * from a').all()).toMatchObject([{ x: 1 }]);
     migrate(db, path, steps);
     migrate(db, path, steps);

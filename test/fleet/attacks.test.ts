@@ -104,6 +104,9 @@ await describePostgres('attacks on a fleet', (server) => {
     const db = await PostgresConnection.open(url);
     onTestFinished(() => db.close());
     const others = `from pg_stat_activity where application_name = 'lookfirst' and pid <> pg_backend_pid()`;
+    // A process stopped while it records the reads would hold locks that every later change waits for.
+    await sessions.world.store.state();
+    await expect.poll(() => db.query(`select pid ${others} and state = 'idle'`)).toHaveLength(1);
     const stopped = (await db.query(`select pid ${others}`)).map(({ pid }) => Number(pid));
     expect(stopped).toHaveLength(1);
     for (const pid of stopped) process.kill(pid, 'SIGSTOP');

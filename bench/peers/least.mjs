@@ -1,5 +1,5 @@
 // The least server that Node can be: answers the calls of bench/server.mjs with plain system calls. It checks, records,
-// hashes and undoes nothing, so its times are the lower limit for any server in Node on this machine.
+// hashes and undoes nothing. A server that has files ready for its writes can still be faster there.
 import { closeSync, openSync, readdirSync, readFileSync, readSync, renameSync, writeFileSync } from 'node:fs';
 
 const TOOLS = {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { errnoOf } from '../model/fault.ts';
+import { errnoOf, unlessErrno } from '../model/fault.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -66,7 +66,8 @@ export function worktreesAround(folder: string): readonly string[] {
   const common = statSync(join(top, '.git')).isDirectory() ? join(top, '.git') : commonGitFolder(top);
   if (common === undefined) return [top];
   const main = basename(common) === '.git' ? [dirname(common)] : [];
-  const linked = namesIn(join(common, 'worktrees')).flatMap((name) => {
+  const names = unlessErrno(() => readdirSync(join(common, 'worktrees'))) ?? [];
+  const linked = names.flatMap((name) => {
     const worktree = linkedWorktree(join(common, 'worktrees', name));
     return worktree !== undefined && commonGitFolder(worktree) === common ? [worktree] : [];
   });
@@ -79,22 +80,8 @@ export function isMainWorktree(top: string): boolean {
 }
 
 function linkedWorktree(own: string): string | undefined {
-  try {
-    return realpathSync.native(dirname(readFileSync(join(own, 'gitdir'), 'utf8').trim()));
-  } catch (error) {
-    // Deleting a worktree's folder leaves its entry in the repository.
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return [];
-  }
+  // Deleting a worktree's folder leaves its entry in the repository.
+  return unlessErrno(() => realpathSync.native(dirname(readFileSync(join(own, 'gitdir'), 'utf8').trim())));
 }
 
 /** The commit that is checked out in a worktree; undefined if there is none, or no git. */

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { errnoOf } from '../../model/fault.ts';
+import { dirname, join } from 'node:path';
+import { unlessErrno } from '../../model/fault.ts';
 
 const FOLDER = 'lookfirst.abandoned';
 
@@ -15,9 +15,11 @@ export class AbandonedChanges {
 
   /** Without a state folder, only this process knows its abandoned changes. */
   constructor(home?: string) {
-    this.#folder = home === undefined ? undefined : join(home, FOLDER);
-    if (this.#folder === undefined) return;
-    for (const name of namesIn(this.#folder)) this.#changes.add(decodeURIComponent(name));
+    if (home === undefined) return;
+    this.#folder = join(home, FOLDER);
+    // A missing or unreadable folder is ignored: usually no change was ever abandoned.
+    const names = unlessErrno(() => readdirSync(join(home, FOLDER))) ?? [];
+    for (const name of names) this.#changes.add(decodeURIComponent(name));
   }
 
   /** The changes that the server has not been told about yet. */
@@ -37,14 +39,12 @@ export class AbandonedChanges {
   add(change: string): void {
     this.#changes.add(change);
     const file = this.#fileOf(change);
-    if (this.#folder === undefined || file === undefined) return;
-    try {
-      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    if (file === undefined) return;
+    // A full or read-only disk is ignored: this process still withdraws the change, unless it is killed first.
+    unlessErrno(() => {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       writeFileSync(file, '', { mode: 0o600 });
-    } catch (error) {
-      // Ignore a full or read-only disk: this process still withdraws the change, unless it is killed first.
-      if (errnoOf(error) === undefined) throw error;
-    }
+    });
   }
 
   /** Forgets a change that the server knows to be withdrawn. */
@@ -52,25 +52,11 @@ export class AbandonedChanges {
     this.#changes.delete(change);
     const file = this.#fileOf(change);
     if (file === undefined) return;
-    try {
-      rmSync(file, { force: true });
-    } catch (error) {
-      // Ignore a read-only disk: withdrawing the change once more does no harm.
-      if (errnoOf(error) === undefined) throw error;
-    }
+    // A read-only disk is ignored: withdrawing the change once more does no harm.
+    unlessErrno(() => rmSync(file, { force: true }));
   }
 
   #fileOf(change: string): string | undefined {
     return this.#folder === undefined ? undefined : join(this.#folder, encodeURIComponent(change));
-  }
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    // Ignore a missing or unreadable folder: usually no change was ever abandoned.
-    if (errnoOf(error) === undefined) throw error;
-    return [];
   }
 }

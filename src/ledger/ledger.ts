@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { NewEntry } from '../model/entry.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -25,6 +26,7 @@ import {
   licenses,
   mergeSighting,
   parseSightings,
+  sightingsByBytes,
 } from './sightings.ts';
 
 interface LedgerOptions {
@@ -121,6 +123,19 @@ export class Ledger {
   /** All live sightings. */
   async all(): Promise<readonly Sighting[]> {
     return (await this.#store.sightings(this.session)).filter(counts);
+  }
+
+  /**
+   * Sightings of new files whose bytes the session has seen under another name, for example before `git mv` or `cp`. They
+   * count as seen as far as they were seen there.
+   */
+  async seenElsewhere(
+    created: readonly { readonly key: string; readonly fingerprint: Fingerprint }[],
+    atMs: number,
+  ): Promise<readonly Sighting[]> {
+    if (created.length === 0) return [];
+    const sightingOf = sightingsByBytes(await this.all());
+    return created.flatMap(({ key, fingerprint }) => sightingOf(fingerprint, key, atMs) ?? []);
   }
 
   /**

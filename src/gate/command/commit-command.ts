@@ -1,6 +1,5 @@
 import { inOrder } from '../../journal/undo-steps.ts';
 import { asOf, type Ledger } from '../../ledger/ledger.ts';
-import { sightingsByBytes } from '../../ledger/sightings.ts';
 import { type LineRange, linesCoverage, rangesOf } from '../../model/coverage.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
@@ -150,25 +149,18 @@ function toldOf({ leftOut, droppedBits }: WriteSet): Pick<RunResult, 'leftOut' |
   return { leftOut: leftOut.map(({ path, kind }) => `${path} (${kind})`), droppedBits };
 }
 
-/**
- * Adds sightings of the files that a command has created with bytes that the session has seen under another name, for
- * example by `git mv` or `cp`.
- */
+/** Adds sightings of the files that the command has created with bytes that the session has seen under another name. */
 async function withOtherNames(
   world: World,
   ledger: Ledger,
   { written }: Vetted,
   sightings: ReadonlyMap<string, Sighting>,
 ): Promise<ReadonlyMap<string, Sighting>> {
-  const all = new Map(sightings);
-  const created = written.filter(({ before, after }) => before.kind === 'absent' && after.kind === 'file');
-  if (created.length === 0) return all;
-  const sightingOf = sightingsByBytes(await ledger.all());
-  for (const { path, after } of created) {
-    const seen = after.kind === 'file' ? sightingOf(after.fingerprint, path.key, world.now()) : undefined;
-    if (seen !== undefined && !all.has(path.key)) all.set(path.key, seen);
-  }
-  return all;
+  const created = written.flatMap(({ path: { key }, before, after }) =>
+    before.kind === 'absent' && after.kind === 'file' ? [{ key, fingerprint: after.fingerprint }] : [],
+  );
+  const seen = await ledger.seenElsewhere(created, world.now());
+  return new Map([...seen.map((each) => [each.key, each] as const), ...sightings]);
 }
 
 /**

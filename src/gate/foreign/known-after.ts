@@ -1,5 +1,4 @@
 import type { Snapshot } from '../../disk/read.ts';
-import { sightingsByBytes } from '../../ledger/sightings.ts';
 import { type Coverage, NOTHING, WHOLE } from '../../model/coverage.ts';
 import type { Effect, ForeignWrite } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
@@ -37,12 +36,10 @@ export async function knownAfter(
   const sightings: Sighting[] = [];
   const tombstones: string[] = [];
   const own = new Set(writes.map(({ key }) => key));
-  sightings.push(
-    ...(await seenUnderOtherNames(
-      scene,
-      turnouts.filter(({ effect }) => !own.has(effect.key)),
-    )),
+  const created = turnouts.flatMap(({ effect: { key, before }, now: { side } }) =>
+    !own.has(key) && before.kind === 'absent' && side.kind === 'file' ? [{ key, ...side }] : [],
   );
+  sightings.push(...(await scene.ledger.seenElsewhere(created, scene.world.now())));
   for (const { effect, now } of turnouts) {
     const write = writes.find(({ key }) => key === effect.key);
     if (write !== undefined && now.snapshot !== undefined) {
@@ -55,22 +52,6 @@ export async function knownAfter(
     }
   }
   return { sightings, tombstones };
-}
-
-/**
- * Sightings of the files that a program has created with bytes that the session has seen under another name, for
- * example by `git mv` or `cp`. They count as seen as far as they were seen there.
- */
-async function seenUnderOtherNames(
-  { world, ledger }: ShownScene,
-  turnouts: readonly Turnout[],
-): Promise<readonly Sighting[]> {
-  const created = turnouts.flatMap(({ effect, now: { side } }) =>
-    effect.before.kind === 'absent' && side.kind === 'file' ? [{ key: effect.key, ...side }] : [],
-  );
-  if (created.length === 0) return [];
-  const sightingOf = sightingsByBytes(await ledger.all());
-  return created.flatMap(({ key, fingerprint }) => sightingOf(fingerprint, key, world.now()) ?? []);
 }
 
 interface Written {

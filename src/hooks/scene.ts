@@ -159,7 +159,7 @@ export function denied(scene: Scene, refusal: Refusal): Denial | undefined {
 function refusalText(scene: Scene, refusal: Refusal): string {
   const { policy } = scene;
   const tools = tableOf(scene).words;
-  const words = { nowMs: Date.now(), tools, wording: policy.wording };
+  const words = { nowMs: Date.now(), tools, wording: policy.wording, shellReads: true } as const;
   const old = tools.arguments.oldText;
   const terms: Readonly<Record<string, string>> =
     old === undefined ? {} : { old_string: old, new_string: old.replace('old', 'new') };

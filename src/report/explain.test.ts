@@ -333,6 +333,19 @@ describe('the third refusal in a row', () => {
     expect(say(3)).toMatch(/refusal 3 in a row.*Why repeating does not help: .+ Way out: .+/s);
   });
 
+  it('says that a read by a shell does not count, unless hooks see it', () => {
+    const refused: Refusal = {
+      code: 'NOT_READ',
+      action: 'edit',
+      path: 'a.txt',
+      next: 'read',
+      detail: { repeated: 3 },
+    };
+    const sentence = 'a read by a shell or another agent does not count';
+    expect(explain(refused, { nowMs: NOW })).toContain(sentence);
+    expect(explain(refused, { nowMs: NOW, shellReads: true })).not.toContain('a shell');
+  });
+
   it('and every fifth one after it', () => {
     const explained = Array.from({ length: 20 }, (_, i) => i + 1).filter((n) => say(n).includes('in a row'));
     expect(explained).toEqual([3, 8, 13, 18]);

@@ -14,6 +14,8 @@ export interface ExplainOptions {
   readonly wording?: PresetName | undefined;
   /** Set for a client without a name: nothing is remembered between its calls. */
   readonly forgets?: true;
+  /** Set if reads by the session's shell count as well, as they do with hooks. */
+  readonly shellReads?: true;
 }
 
 const MAX_BATCH = 20;
@@ -25,11 +27,13 @@ interface Advice {
   readonly why: string;
   readonly out: string;
 }
-type Advise = (refusal: Refusal, tools: ToolNames) => Advice;
+type Advise = (refusal: Refusal, tools: ToolNames, options: Pick<ExplainOptions, 'shellReads'>) => Advice;
 
 const ADVICE: Readonly<Partial<Record<RefusalCode, Advise>>> = {
-  NOT_READ: (_, tools) => ({
-    why: `a read counts only if it succeeded, in this session, for this path, with ${tools.read}; a read by a shell or another agent does not count`,
+  NOT_READ: (_, tools, { shellReads }) => ({
+    why: shellReads
+      ? 'a read counts only if it succeeded, in this session, and showed lines of this file; a read by another agent does not count'
+      : `a read counts only if it succeeded, in this session, for this path, with ${tools.read}; a read by a shell or another agent does not count`,
     out: withRevision(`${tools.read} it, and check that it succeeded, before the next try`, tools),
   }),
   PARTIALLY_READ: ({ detail }, tools) =>
@@ -106,7 +110,7 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
     ...batch(refusal),
     // The preset's own sentence already contains the next step.
     ...(template === undefined ? [nextStep(refusal, tools, options)] : []),
-    ...(again ? [whyAgain(refusal, tools)] : []),
+    ...(again ? [whyAgain(refusal, tools, options)] : []),
   ].join('\n');
 }
 
@@ -158,9 +162,9 @@ function explainsItself(repeated: number): boolean {
 }
 
 /** Says why repeating the call did not help, and what to do instead. */
-function whyAgain(refusal: Refusal, tools: ToolNames): string {
+function whyAgain(refusal: Refusal, tools: ToolNames, options: ExplainOptions): string {
   const count = refusal.detail?.repeated ?? FIRST_EXPLAINED;
-  const { why, out } = (ADVICE[refusal.code] ?? OTHERWISE)(refusal, tools);
+  const { why, out } = (ADVICE[refusal.code] ?? OTHERWISE)(refusal, tools, options);
   return `This is refusal ${count} in a row for this path. Why repeating does not help: ${why}. Way out: ${out}, or tell the user that you are stuck.`;
 }
 

@@ -324,10 +324,15 @@ function addContext(refusal: Refusal, tools: ToolNames): string {
   }
   const { anchor } = refusal.detail ?? {};
   if (anchor !== undefined)
-    return `Next: if you mean that text, repeat the call with ${tools.arguments.oldText ?? 'old_string'} ${jsonText(anchor)}`;
+    return `Next: if you mean that text, repeat the call with ${tools.arguments.oldText ?? 'old_string'} ${withVisibleMarks(jsonText(anchor))}`;
   if (refusal.detail?.seenWhole)
     return 'Next: repeat the call with text copied exactly from the read you have, without line numbers; the file is unchanged since.';
   return `Next: ${readCall(tools, pathOf(refusal))}, and copy the text exactly, without line numbers.`;
+}
+
+/** Escapes combining accents in JSON, so that a model which composes letters still repeats them as they are. */
+function withVisibleMarks(json: string): string {
+  return json.replace(/[\u0300-\u036f]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function useEdit(refusal: Refusal, tools: ToolNames): string {

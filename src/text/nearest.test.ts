@@ -63,6 +63,46 @@ describe('nearest', () => {
   });
 });
 
+describe('nearest among several similar lines', () => {
+  it('prefers the line that differs in the fewest characters', () => {
+    const file = 'value = load(b, a);\nvalue = load(a, b, c);\nvalue = loads(a, b);\n';
+    expect(nearest(file, 'value = load(a, b);')?.anchor).toBe('value = loads(a, b);');
+  });
+
+  it('prefers the line with the same indentation', () => {
+    const file = 'if (x) {\n  return total();\n}\n    return totals();\n  return totals();\n';
+    expect(nearest(file, '  return totalx();')?.shown).toContain('5: ··return totals();');
+  });
+
+  it('suggests none of several lines that are equally similar', () => {
+    const file = '    item(51);\n    item(52);\n    other();\n    item(53);\n    item(54);\n';
+    const hint = nearest(file, '    item(57);');
+    expect(hint?.anchor).toBeUndefined();
+    expect(hint?.difference).toBe('several places are equally similar');
+    expect(hint?.shown).toBe('1: ····item(51);\n2: ····item(52);\n…\n4: ····item(53);');
+  });
+});
+
+describe('nearest for text that only looks equal', () => {
+  it.each([
+    ['decomposed', 'the cafe\u0301 is open\n', 'caf\u00e9 is', 'cafe\u0301 is'],
+    ['composed', 'the caf\u00e9 is open\n', 'cafe\u0301 is', 'caf\u00e9 is'],
+  ])('says that the file has accented letters %s', (form, file, anchor, suggested) => {
+    const hint = nearest(`first\r\n${file}`, anchor);
+    expect(hint?.shown).toMatch(/^2: the caf/);
+    expect(hint?.difference).toContain(form);
+    expect(hint?.anchor).toBe(suggested);
+  });
+
+  it('says that a byte order mark is not part of the text', () => {
+    expect(nearest('first line\nsecond\n', '\ufefffirst line')).toEqual({
+      shown: '1: first line',
+      difference: 'without the byte order mark U+FEFF, which is not part of the text',
+      anchor: 'first line',
+    });
+  });
+});
+
 describe('visibleLine', () => {
   it.each([
     ['\t\tx', '→→x'],

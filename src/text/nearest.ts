@@ -1,5 +1,6 @@
 import { asTyped } from './fold.ts';
-import { clampLine, type Span, splitLines, toLf, withoutEnding } from './lines.ts';
+import { clampLine, linesOfSpan, type Span, splitLines, toLf, withoutEnding } from './lines.ts';
+import { indexOfLinear } from './match.ts';
 
 const MAX_LINES = 12;
 const MAX_CHARS = 1024;
@@ -8,7 +9,9 @@ const MAX_ANCHOR_CHARS = 4096;
 const MAX_COMPARED_CHARS = 400;
 /** Maximum anchor lines to search for, longest first, and maximum places to compare in detail. */
 const MAX_PROBES = 3;
-const MAX_CANDIDATES = 12;
+const MAX_CANDIDATES = 40;
+/** Maximum places to show if several are equally similar. */
+const MAX_SHOWN = 3;
 /** Minimum share of an anchor line's trigrams that a place must contain to be shown. */
 const MIN_LIKENESS = 0.4;
 
@@ -36,16 +39,53 @@ const INVISIBLE = /[\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufe
  * ignores white space.
  */
 export function nearest(text: string, anchor: string): Nearest | undefined {
+  const lookAlike = findLookAlike(toLf(text), toLf(anchor));
+  if (lookAlike !== undefined) return lookAlike;
   const found = findNearest(text, anchor);
   if (found === undefined) return undefined;
-  const { window, wanted, likeness } = found;
-  const shown = render(window);
+  const { windows, wanted, likeness } = found;
+  const [window, ...others] = windows;
+  const shown = render(windows);
+  if (others.length > 0) return { shown, difference: 'several places are equally similar' };
   const complete = splitLines(anchor).length === wanted.length && anchor.length <= MAX_ANCHOR_CHARS;
   const lines = window.lines.slice(0, wanted.length);
   const suggested = lines.join('\n');
   const like = complete && lines.length === wanted.length && likeness >= MIN_SUGGESTED * wanted.length;
   if (!like || suggested.length > MAX_SUGGESTED_CHARS || !isOnce(toLf(text), suggested)) return { shown };
   return { shown, difference: differenceOf(wanted, lines, window.first), anchor: suggested };
+}
+
+/** Forms of an anchor that look like it on a screen, each with the reason why the anchor itself was not found. */
+function lookAlikesOf(anchor: string): { readonly anchor: string; readonly difference: string }[] {
+  const accents = 'only the encoding of accented letters differs: the file has them';
+  return [
+    {
+      anchor: anchor.replace(/^\ufeff/, ''),
+      difference: 'without the byte order mark U+FEFF, which is not part of the text',
+    },
+    { anchor: anchor.normalize('NFC'), difference: `${accents} composed (NFC)` },
+    { anchor: anchor.normalize('NFD'), difference: `${accents} decomposed (NFD)` },
+  ];
+}
+
+function findLookAlike(text: string, anchor: string): Nearest | undefined {
+  if (isAscii(anchor)) return undefined;
+  const found = lookAlikesOf(anchor).find(
+    (other) => other.anchor !== '' && other.anchor !== anchor && indexOfLinear(text, other.anchor) !== -1,
+  );
+  if (found === undefined) return undefined;
+  const at = indexOfLinear(text, found.anchor);
+  const { from, to } = linesOfSpan(text, { start: at, end: at + found.anchor.length });
+  const count = Math.min(MAX_LINES, to - from + 1);
+  const line = { score: 1, start: text.lastIndexOf('\n', at - 1) + 1, line: from, index: 0 };
+  const shown = render([windowAround(text, line, count)]);
+  const { difference } = found;
+  const suggests = found.anchor.length <= MAX_SUGGESTED_CHARS && isOnce(text, found.anchor);
+  return { shown, difference, ...(suggests ? { anchor: found.anchor } : {}) };
+}
+
+function isAscii(text: string): boolean {
+  return !/[^\0-\x7f]/.test(text);
 }
 
 function isOnce(text: string, part: string): boolean {
@@ -65,7 +105,8 @@ function differenceOf(wanted: readonly string[], lines: readonly string[], first
 }
 
 interface FoundNearest {
-  readonly window: Window;
+  /** The most similar window, and those that are equally similar. */
+  readonly windows: readonly [Window, ...Window[]];
   readonly wanted: readonly string[];
   /** Sum over the anchor's lines, each from 0 to 1. */
   readonly likeness: number;
@@ -75,13 +116,41 @@ function findNearest(text: string, anchor: string): FoundNearest | undefined {
   const wanted = splitLines(anchor.slice(0, MAX_ANCHOR_CHARS)).slice(0, MAX_LINES).map(withoutEnding);
   const probes = probesOf(wanted);
   if (probes.length === 0) return undefined;
-  let best: { readonly window: Window; readonly likeness: number } | undefined;
+  let best: Omit<FoundNearest, 'wanted'> | undefined;
+  let bestEdges = 0;
+  const seen = new Set<number>();
   for (const candidate of candidatesIn(text, probes)) {
     const window = windowAround(text, candidate, wanted.length);
+    if (seen.has(window.first)) continue;
+    seen.add(window.first);
     const likeness = likenessOf(window.lines, wanted);
-    if (best === undefined || likeness > best.likeness) best = { window, likeness };
+    const edges = edgesOf(window.lines, wanted);
+    const order = likeness - (best?.likeness ?? -1) || edges - bestEdges;
+    if (best !== undefined && order < 0) continue;
+    const windows: FoundNearest['windows'] =
+      best === undefined || order > 0 ? [window] : [...best.windows, window];
+    best = { windows, likeness };
+    bestEdges = edges;
   }
   return best && { ...best, wanted };
+}
+
+/**
+ * Number of characters at the beginnings and ends of lines that are equal to those of the anchor. Decides between
+ * windows with equally many common trigrams; unlike those it depends on white space and order.
+ */
+function edgesOf(lines: readonly string[], wanted: readonly string[]): number {
+  let edges = 0;
+  for (const [index, line] of wanted.entries()) {
+    const other = lines[index] ?? '';
+    const length = Math.min(line.length, other.length);
+    let start = 0;
+    while (start < length && line[start] === other[start]) start += 1;
+    let end = 0;
+    while (end < length - start && line.at(-1 - end) === other.at(-1 - end)) end += 1;
+    edges += start + end - Math.max(line.length, other.length);
+  }
+  return edges;
 }
 
 /** A line of the anchor, and a table of its trigrams by hash. */
@@ -127,7 +196,9 @@ function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
   const found = new Int32Array(probes.length);
   const isKnown = knownPieces(probes);
   let line = 1;
+  let pieces = 0;
   const count = (hash: number): void => {
+    pieces += 1;
     // Test the table first: this runs for every character of the file, and most trigrams are not in it.
     if (isKnown[hash] === 1) countPiece(probes, found, { hash, line });
   };
@@ -135,13 +206,14 @@ function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
     const newline = text.indexOf('\n', start);
     const end = newline === -1 ? text.length : newline;
     found.fill(0);
+    pieces = 0;
     eachPiece(text, { start, end: Math.min(end, start + MAX_COMPARED_CHARS) }, count);
     for (let which = 0; which < probes.length; which += 1) {
       const probe = probes[which];
       if (probe === undefined || found[which] === 0) continue;
       const share = (found[which] ?? 0) / probe.pieces;
-      // Among equal shares, the line with the closest length wins.
-      const score = share - Math.abs(end - start - probe.pieces) / 1e7;
+      // Among equal shares, the line with the closest length wins. White space does not count.
+      const score = share - Math.abs(pieces - probe.pieces) / 1e7;
       if (share >= MIN_LIKENESS) offer(best, { score, start, line, index: probe.index });
     }
     start = end + 1;
@@ -209,10 +281,20 @@ function likenessOf(lines: readonly string[], wanted: readonly string[]): number
   return shares.reduce((sum, share) => sum + share, 0);
 }
 
-function render(window: Window): string {
-  const rows = window.lines.map((line, index) => `${window.first + index}: ${visibleLine(line)}`);
-  const fitting = rows.filter((_row, index) => rows.slice(0, index + 1).join('\n').length <= MAX_CHARS);
+function render(windows: readonly Window[]): string {
+  const inOrder = windows.slice(0, MAX_SHOWN).sort((a, b) => a.first - b.first);
+  const rows = inOrder.flatMap(({ first, lines }, place) => [
+    ...(follows(inOrder[place - 1], first) ? [] : ['…']),
+    ...lines.map((line, index) => `${first + index}: ${visibleLine(line)}`),
+  ]);
+  const fitting = rows
+    .slice(0, MAX_LINES)
+    .filter((_row, index) => rows.slice(0, index + 1).join('\n').length <= MAX_CHARS);
   return fitting.join('\n');
+}
+
+function follows(above: Window | undefined, line: number): boolean {
+  return above === undefined || above.first + above.lines.length >= line;
 }
 
 function piecesOf(line: string): Set<number> {

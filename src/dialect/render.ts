@@ -63,7 +63,7 @@ export function rowsText(
 }
 
 /** The note for a search that could not read everything. */
-export const UNREADABLE = 'some files or folders could not be read';
+export const UNREADABLE = 'some files or folders could not be read, or their names are not UTF-8';
 
 export function describedFile(result: ReadResult): string {
   const mimeType = result.media?.mimeType ?? 'application/octet-stream';

@@ -148,6 +148,8 @@ const SPARE = 1000;
 export class NewestFiles {
   /** The number of existing files that were not kept. */
   cut = 0;
+  /** The number of files that no caller can name, because the name is not UTF-8 or a folder above is not readable. */
+  unreachable = 0;
   /** The number of existing files. */
   found = 0;
   readonly #dir: PinnedDirectory;
@@ -167,7 +169,8 @@ export class NewestFiles {
       const mtimeMs = mtimeOf(`${prefix}/${path}`);
       if (mtimeMs === 'gone') continue;
       this.found += 1;
-      if (mtimeMs !== undefined && mtimeMs >= this.#oldestMs) this.#files.push({ path, mtimeMs });
+      if (mtimeMs === undefined) this.unreachable += 1;
+      else if (mtimeMs >= this.#oldestMs) this.#files.push({ path, mtimeMs });
       else this.cut += 1;
     }
     if (this.#files.length > 4 * this.#keep) this.#trim();

@@ -177,11 +177,11 @@ describe('the result of a find', () => {
     expect(await found(open(places), '*')).toEqual([...names].sort());
   });
 
-  it('omits a name that is not UTF-8, and is marked as truncated', async () => {
+  it('omits a name that is not UTF-8, and says that not everything could be read', async () => {
     const places = scratch();
     writeFileSync(Buffer.concat([Buffer.from(`${places.root}/a`), Buffer.from([0xff])]), '');
     makeTree(places, ['b']);
-    expect(await findFiles(open(places), '*')).toEqual({ ok: true, paths: ['b'], truncated: true });
+    expect(await findFiles(open(places), '*')).toEqual({ ok: true, paths: ['b'], truncated: true, unreadable: true });
   });
 
   it('omits links, FIFOs and the files of Git', async () => {

@@ -89,7 +89,8 @@ async function newestIn(world: SearchWorld, folder: Folder, wanted: Wanted): Pro
   }
   if (end.how === 'overrun' && paths.length === 0) return refused(tooLong(wanted.path));
   const isCut = paths.length > wanted.limit || files.cut > 0;
-  return { ok: true, paths: paths.slice(0, wanted.limit), ...completeness({ isCut, how: end.how }) };
+  const how = files.unreachable > 0 && end.how === 'done' ? 'partly' : end.how;
+  return { ok: true, paths: paths.slice(0, wanted.limit), ...completeness({ isCut, how }) };
 }
 
 /** The fields of a result that say if there may be more paths, and why. */

@@ -115,6 +115,13 @@ describe('matching lines', () => {
     ]);
   });
 
+  it('are not said to be complete if a matching file has a name that is not UTF-8', async () => {
+    const places = scratch();
+    writeFileSync(Buffer.concat([Buffer.from(`${places.root}/a`), Buffer.from([0xff])]), 'needle\n');
+    const none = { ok: true, hits: [], truncated: true, unreadable: true };
+    expect(await searchText(open(places), 'needle')).toMatchObject(none);
+  });
+
   it('are shown with replacement characters if they are not UTF-8, and decoded if they are UTF-16', async () => {
     const places = scratch();
     writeFileSync(join(places.root, 'latin1'), Buffer.from('needle \xe4\n', 'latin1'));

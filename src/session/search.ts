@@ -129,6 +129,8 @@ async function searchFolder(search: Search, folder: Folder): Promise<Outcome<Sea
     if (end.how !== 'done') how = end.how;
     if (end.how === 'enough' || end.how === 'overrun') break;
   }
+  // A file whose name is not UTF-8 cannot be opened by the decoded name.
+  if (how === 'done' && candidates.some((path) => path.includes('\uFFFD'))) how = 'partly';
   return resultOf(search, reader, how);
 }
 

@@ -211,7 +211,7 @@ describe('a search', () => {
     expect(findAnswer('*.ts', { paths: ['b.ts', 'a.ts'], truncated: false })).toBe('b.ts\na.ts\n[2 files]');
     expect(findAnswer('*.ts', { paths: ['b.ts'], truncated: true })).toMatch(/\[1 file; there are more/);
     const part = { truncated: true, unreadable: true } as const;
-    const said = '[1 file; some files or folders could not be read]';
+    const said = '[1 file; some files or folders could not be read, or their names are not UTF-8]';
     expect(findAnswer('*.ts', { paths: ['b.ts'], ...part })).toContain(said);
     expect(findAnswer('*.ts', { paths: [], truncated: false })).toBe('[no file matches *.ts]');
   });

@@ -48,7 +48,10 @@ function nextPage({ path, entries, cut }: ListResult, tools: ToolNames, depth: n
 }
 
 /** An empty result proves nothing if not everything was searched. */
-const UNFINISHED = ' in what could be searched; some of it could not: name a folder';
+function unfinished({ truncated, unreadable }: Pick<FindResult, 'truncated' | 'unreadable'>): string {
+  if (!truncated) return '';
+  return ` in what could be searched; ${unreadable === true ? UNREADABLE : 'the rest was not searched: name a folder'}`;
+}
 
 function moreText({ unreadable }: Pick<FindResult, 'unreadable'>, cure: string): string {
   return unreadable === true ? `; ${UNREADABLE}` : `; there are more: ${cure}`;
@@ -57,7 +60,7 @@ function moreText({ unreadable }: Pick<FindResult, 'unreadable'>, cure: string):
 /** Paths, newest first. */
 export function findAnswer(pattern: string, result: FindResult): string {
   const { paths, truncated } = result;
-  if (paths.length === 0) return `[no file matches ${pathText(pattern)}${truncated ? UNFINISHED : ''}]`;
+  if (paths.length === 0) return `[no file matches ${pathText(pattern)}${unfinished(result)}]`;
   const more = truncated ? moreText(result, 'narrow the pattern or name a folder') : '';
   return [...paths.map(pathText), `[${countOf(paths.length, 'file')}${more}]`].join('\n');
 }
@@ -65,7 +68,7 @@ export function findAnswer(pattern: string, result: FindResult): string {
 /** `path:line:text` for matches, `path-line-text` for lines around them, as grep writes it. */
 export function searchAnswer(pattern: string, result: SearchResult): string {
   if (result.hits.length === 0)
-    return `[nothing matches ${pathText(pattern)}${result.truncated ? UNFINISHED : ''}]`;
+    return `[nothing matches ${pathText(pattern)}${unfinished(result)}]`;
   const more = result.truncated ? moreText(result, 'narrow the pattern, or name a folder or glob') : '';
   return [...hitRows(result), `[${hitCount(result)}${more}]`].join('\n');
 }

@@ -288,7 +288,8 @@ export interface ListOptions extends CallOptions {
   readonly after?: string | undefined;
   /**
    * Default `listing`: folders listed in full count as seen. `entries`: for callers that show only some entries;
-   * nothing counts as seen. `names`: like `entries`, without sizes, times and link targets.
+   * nothing counts as seen, and folders have a size, that of their table of names. `names`: like `entries`, without
+   * sizes, times and link targets.
    */
   readonly as?: 'listing' | 'entries' | 'names' | undefined;
   /**

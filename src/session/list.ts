@@ -149,7 +149,7 @@ class Listing {
       const entry = visible[next];
       if (entry === undefined) break;
       const name = `${at.prefix}${entry.name}`;
-      entries.push(as === 'names' ? { path: name, kind: entry.kind } : describe(dir, entry, name));
+      entries.push(as === 'names' ? { path: name, kind: entry.kind } : describe(dir, entry, name, as));
       if (this.#goesInto(entry, at)) return next + 1;
     }
     return end;
@@ -232,14 +232,21 @@ class Listing {
   }
 }
 
-function describe(dir: PinnedDirectory, entry: DirectoryEntry, path: string): ListedEntry {
+function describe(
+  dir: PinnedDirectory,
+  entry: DirectoryEntry,
+  path: string,
+  as: Exclude<ListOptions['as'], undefined>,
+): ListedEntry {
   const { kind } = entry;
   if (kind === 'link') {
     const target = linkTarget({ dir, name: entry.name });
     return { path, kind, ...(target === undefined ? {} : { target }) };
   }
-  const found = kind === 'file' ? sizeAndTime(dir, entry.name) : undefined;
-  return found === undefined ? { path, kind } : { path, kind, ...found };
+  const isSized = kind === 'file' || (kind === 'directory' && as === 'entries');
+  const found = isSized ? sizeAndTime(dir, entry.name) : undefined;
+  if (found === undefined) return { path, kind };
+  return kind === 'file' ? { path, kind, ...found } : { path, kind, sizeBytes: found.sizeBytes };
 }
 
 function whyContradictory({ depth, after, links, as = 'listing' }: ListOptions): string | undefined {

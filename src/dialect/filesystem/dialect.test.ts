@@ -214,6 +214,13 @@ describe('folders', () => {
     expect(sizesText(listed, 'size').split('\n')[0]).toBe(rows[0]);
   });
 
+  it('count with their own size in the order by size, but not in the total', () => {
+    const sized = listed.entries.map((entry) => (entry.path === 'dir' ? { ...entry, sizeBytes: 4096 } : entry));
+    const text = sizesText({ ...listed, entries: sized }, 'size');
+    expect(text).toMatch(/^\[DIR\] dir/);
+    expect(text).toContain('Combined size: 2.00 KB');
+  });
+
   it.each([
     ['*.txt', [], ['b.txt']],
     ['**/*.txt', [], ['b.txt', 'dir/.x.txt', 'dir/sub/c.txt']],

@@ -33,6 +33,7 @@ export function officialListing({ entries }: ListResult): string {
   return rows.slice(1);
 }
 
+/** Sorted by size, a folder counts with the size of its table of names, as the official server counts it. */
 export function sizesText({ entries }: ListResult, sortBy: 'name' | 'size'): string {
   const size = (entry: (typeof entries)[number]): number => entry.sizeBytes ?? 0;
   const order = entries.toSorted((a, b) =>
@@ -43,7 +44,7 @@ export function sizesText({ entries }: ListResult, sortBy: 'name' | 'size'): str
     return `${label(entry.kind)} ${entry.path.padEnd(30)} ${shown}`;
   });
   const folders = entries.filter(({ kind }) => kind === 'directory').length;
-  const total = entries.reduce((sum, entry) => sum + size(entry), 0);
+  const total = entries.reduce((sum, entry) => sum + (entry.kind === 'directory' ? 0 : size(entry)), 0);
   return [
     ...rows,
     '',

@@ -1,5 +1,5 @@
-import { lstatSync, renameSync, unlinkSync } from 'node:fs';
-import { isMissing } from '../model/fault.ts';
+import { accessSync, constants, lstatSync, renameSync, unlinkSync } from 'node:fs';
+import { errnoOf, isMissing } from '../model/fault.ts';
 import { at, type Place } from '../model/path.ts';
 import { claimName, putBack, reserveClaim, takeName } from './claim.ts';
 import { changeFailed, type DiskContext } from './context.ts';
@@ -70,7 +70,8 @@ function takeOld(
     return takeName(context, request.from, request.claim);
   } catch (error) {
     if (request.linked === 'linked') takeBack(context, request);
-    throw error;
+    // The new name could be made, so the old folder is at fault.
+    throw isMissing(error) ? error : changeFailed(context, error, request.from.path);
   }
 }
 
@@ -92,7 +93,11 @@ function takeBack(context: DiskContext, { to, ino }: Move): string[] {
 }
 
 async function moveFolder(context: DiskContext, from: Place, to: Place): Promise<Moved> {
-  if (!moveFolderIfFree(at(from), at(to))) return conflict('exists');
+  try {
+    if (!moveFolderIfFree(at(from), at(to))) return conflict('exists');
+  } catch (error) {
+    throw errnoOf(error) === 'EACCES' && !mayLeave(from) ? changeFailed(context, error, from.path) : error;
+  }
   try {
     await syncBoth(context, from, to);
   } catch (error) {
@@ -100,6 +105,17 @@ async function moveFolder(context: DiskContext, from: Place, to: Place): Promise
     throw error;
   }
   return { ok: true };
+}
+
+/** False if this process may not write the folder or its parent. A rename does not report which folder is at fault. */
+function mayLeave({ dir, name }: Place): boolean {
+  try {
+    accessSync(`${dir.prefix}/.`, constants.W_OK);
+    accessSync(`${dir.prefix}/${name}`, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function syncBoth(context: DiskContext, from: Place, to: Place): Promise<void> {

@@ -10,6 +10,7 @@ import type { UndoStep } from '../journal/undo-steps.ts';
 import { type Effect, type Side, sameContent, sameSide } from '../model/entry.ts';
 import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
+import type { Outcome } from '../model/verdict.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { keptContent } from './announce.ts';
 import { madeEffects } from './prepare-write.ts';
@@ -50,7 +51,7 @@ const RESTORED: RestoredOk = { ok: true, displaced: [], made: [] };
  */
 export async function restore(world: World, step: UndoStep, how: RestoreHow = {}): Promise<Restored> {
   if (step.from === undefined && sameSide(step.expect, step.restore)) return RESTORED;
-  const outcome = world.workspace.locate(step.key, 'undo', 'parents');
+  const outcome = locateKey(world, step.key);
   if (!outcome.ok) return conflict('changed');
   const located = how.ours === undefined ? outcome.located : openingOwn(outcome.located);
   try {
@@ -68,13 +69,22 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
   }
 }
 
+/** Locates a path of the journal. Faults name it as other answers do, not by its absolute path. */
+function locateKey({ workspace }: World, key: string): Outcome<{ located: Located }> {
+  const outcome = workspace.locate(key, 'undo', 'parents');
+  if (!outcome.ok) return outcome;
+  const { place } = outcome.located;
+  const path = { ...place.path, given: workspace.shown(place.path) };
+  return { ok: true, located: { ...outcome.located, place: { ...place, path } } };
+}
+
 /** The place of a file that this process has just written, for opening it even if its mode forbids its owner to read. */
 function openingOwn(located: Located): Located {
   return { ...located, place: { ...located.place, opensOwn: true } };
 }
 
 async function moveBack(world: World, step: RestoreRequest, to: Located): Promise<Restored> {
-  const source = world.workspace.locate(step.from?.key ?? '', 'undo', 'parents');
+  const source = locateKey(world, step.from?.key ?? '');
   if (!source.ok) return conflict('changed');
   try {
     if (!source.located.exists || to.exists || !isMoving(source.located, step)) return conflict('changed');
@@ -128,7 +138,7 @@ const OWNER = 0o700;
 /** Gives a folder that was restored with `open` its own mode, after its contents are complete. */
 export function closeFolder(world: World, { key, restore: after }: UndoStep): void {
   if (after.kind !== 'directory' || (after.mode & OWNER) === OWNER) return;
-  const outcome = world.workspace.locate(key, 'undo', 'parents');
+  const outcome = locateKey(world, key);
   if (!outcome.ok) return;
   const { located } = outcome;
   try {
@@ -279,7 +289,7 @@ export async function stage(
 ): Promise<Staged | undefined> {
   const { key, expect, restore: after, from } = step;
   if (after.kind !== 'file' || from !== undefined || sameContent(expect, after)) return undefined;
-  const outcome = world.workspace.locate(key, 'undo', 'parents');
+  const outcome = locateKey(world, key);
   if (!outcome.ok) return undefined;
   const { located } = outcome;
   try {
@@ -299,7 +309,7 @@ export async function stage(
 
 /** Removes a staged file that was not published. */
 export function unstage(world: World, { key }: UndoStep, staged: Staged): void {
-  const outcome = world.workspace.locate(key, 'undo', 'parents');
+  const outcome = locateKey(world, key);
   if (!outcome.ok) return;
   dropStaged(outcome.located.place, staged);
   outcome.located.place.dir.close();

@@ -47,6 +47,44 @@ function withMode(name: string, mode: number): void {
   });
 }
 
+describe('a change in a folder that the user may not write', () => {
+  it.each([
+    [
+      'a move names the folder that the file leaves',
+      { name: 'move_path', arguments: { source: 'd/b.txt', destination: 'g' } },
+      'd/b.txt',
+    ],
+    ['an undo names a relative path', { name: 'undo_change', arguments: {} }, 'd/new.txt'],
+  ])('%s', (_what, call, path) => {
+    giveToUser();
+    const made = { name: 'write_file', arguments: { path: 'd/new.txt', content: 'x\n' } };
+    expect(serve(made)).toContain('wrote 2 bytes');
+    withMode('d', 0o555);
+    expect(serve(call)).toContain(`could not change ${path}: permission denied in its folder`);
+  });
+
+  /** The answer of a server to one call. */
+  function serve(call: object): string {
+    const [program = '', ...first] = PROGRAM;
+    const params = {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'client', version: '1' },
+    };
+    const messages = [
+      { jsonrpc: '2.0', id: 1, method: 'initialize', params },
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', id: 2, method: 'tools/call', params: call },
+    ];
+    const input = messages.map((message) => `${JSON.stringify(message)}\n`).join('');
+    const env = environment(places);
+    return spawnSync(program, [...first, '--session', 'ann', places.root], {
+      ...{ env, input, encoding: 'utf8' },
+      ...ORDINARY,
+    }).stdout;
+  }
+});
+
 const kept = (): readonly string[] => readdirSync(join(places.home, 'layers'));
 
 describe.skipIf(here === undefined)('a command of an ordinary user', () => {

@@ -118,11 +118,8 @@ function whyBlocked({ intent, source, destination }: LookedMove): Refusal | unde
   const from = source.path.key;
   const to = destination.path.key;
   if (isWithin(to, from)) {
-    return refusal(
-      'INVALID_ARGUMENT',
-      intent.destination,
-      'source and destination are the same, or one lies in the other',
-    );
+    const reason = to === from ? 'source and destination are the same' : 'it cannot be moved into itself';
+    return refusal('INVALID_ARGUMENT', intent.source, reason);
   }
   if (intent.makeParents === false && !destination.located.exists && destination.located.missing.length > 1) {
     return refusal('NOT_FOUND', intent.destination, 'the folder it would go into does not exist');

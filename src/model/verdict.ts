@@ -60,6 +60,7 @@ export type Action =
   | 'move'
   | 'mkdir'
   | 'undo'
+  | 'claim'
   /** A whole tool call whose effect is not yet known. */
   | 'call'
   | 'run'

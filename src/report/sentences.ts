@@ -36,6 +36,7 @@ const VERBS: Readonly<Record<Action, string>> = {
   move: 'move',
   mkdir: 'make the folder',
   undo: 'undo changes to',
+  claim: 'claim',
   call: 'run',
   run: 'run',
   commit: 'commit what the command did to',

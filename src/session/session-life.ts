@@ -337,13 +337,13 @@ function releaseWrites(world: World, session: string): { readonly entries?: read
 }
 
 function targetOf(world: World, target: string): Outcome<{ readonly target: Target }> {
-  if (target === '') return refused(invalidArgument('call', target, 'name a path or a glob'));
+  if (target === '') return refused(invalidArgument('claim', target, 'name a path or a glob'));
   if (/[*?[\]{}]/.test(target)) {
     if (target.length > MAX_GLOB_CHARS)
-      return refused(invalidArgument('call', target.slice(0, 80), 'the glob is too long'));
+      return refused(invalidArgument('claim', target.slice(0, 80), 'the glob is too long'));
     return { ok: true, target: { root: world.workspace.roots[0] ?? '', glob: target } };
   }
-  const resolved = world.workspace.resolve(target, 'status');
+  const resolved = world.workspace.resolve(target, 'claim');
   if (!resolved.ok) return resolved;
   const { root, relative, key } = resolved.path;
   return { ok: true, target: { root, path: relative, key } };

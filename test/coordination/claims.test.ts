@@ -57,6 +57,12 @@ function suite(storeUrl: () => string | undefined): void {
       return notices;
     }
 
+    it('a claim outside the workspace is refused as a claim', async () => {
+      const { session } = await desk();
+      const told = explain(await refusal(session.claim('../x'), 'OUTSIDE_WORKSPACE'), { nowMs: 0 });
+      expect(told).toContain('refusing to claim ../x: it is outside the workspace');
+    });
+
     it('the notice names a file of another root by its absolute path', async () => {
       const t = await desk({ session: 'one' });
       const roots = [t.root, t.outside];

@@ -20,6 +20,18 @@ async function open(): Promise<Desk> {
   return t;
 }
 
+it.each([
+  ['d', 'source and destination are the same'],
+  ['d/e/in', 'it cannot be moved into itself'],
+])('a folder is not moved to %s', async (destination, reason) => {
+  const t = await desk();
+  await t.put('d/e/f.txt', 'x\n');
+  expect(await refusal(t.session.move('d', destination), 'INVALID_ARGUMENT')).toMatchObject({
+    path: 'd',
+    detail: { reason },
+  });
+});
+
 describe('an edit that also moves', () => {
   it('does both in one change, and one undo takes both back', async () => {
     const t = await open();

@@ -145,7 +145,8 @@ function whyBlocked(
 ): Refusal | undefined {
   if (path.key === content.path.key)
     return invalidArgument('move', to, 'source and destination are the same');
-  if (isBelow(path.key, content.path.key)) return invalidArgument('move', to, 'the source is a file, so nothing can be inside it');
+  if (isBelow(path.key, content.path.key))
+    return invalidArgument('move', to, 'the source is a file, so nothing can be inside it');
   const makesParents = change.kind !== 'move' || change.makeParents !== false;
   if (!located.exists)
     return makesParents || located.missing.length === 1

@@ -181,7 +181,12 @@ describe('the result of a find', () => {
     const places = scratch();
     writeFileSync(Buffer.concat([Buffer.from(`${places.root}/a`), Buffer.from([0xff])]), '');
     makeTree(places, ['b']);
-    expect(await findFiles(open(places), '*')).toEqual({ ok: true, paths: ['b'], truncated: true, unreadable: true });
+    expect(await findFiles(open(places), '*')).toEqual({
+      ok: true,
+      paths: ['b'],
+      truncated: true,
+      unreadable: true,
+    });
   });
 
   it('omits links, FIFOs and the files of Git', async () => {

@@ -215,7 +215,9 @@ describe('folders', () => {
   });
 
   it('count with their own size in the order by size, but not in the total', () => {
-    const sized = listed.entries.map((entry) => (entry.path === 'dir' ? { ...entry, sizeBytes: 4096 } : entry));
+    const sized = listed.entries.map((entry) =>
+      entry.path === 'dir' ? { ...entry, sizeBytes: 4096 } : entry,
+    );
     const text = sizesText({ ...listed, entries: sized }, 'size');
     expect(text).toMatch(/^\[DIR\] dir/);
     expect(text).toContain('Combined size: 2.00 KB');

@@ -67,8 +67,7 @@ export function findAnswer(pattern: string, result: FindResult): string {
 
 /** `path:line:text` for matches, `path-line-text` for lines around them, as grep writes it. */
 export function searchAnswer(pattern: string, result: SearchResult): string {
-  if (result.hits.length === 0)
-    return `[nothing matches ${pathText(pattern)}${unfinished(result)}]`;
+  if (result.hits.length === 0) return `[nothing matches ${pathText(pattern)}${unfinished(result)}]`;
   const more = result.truncated ? moreText(result, 'narrow the pattern, or name a folder or glob') : '';
   return [...hitRows(result), `[${hitCount(result)}${more}]`].join('\n');
 }

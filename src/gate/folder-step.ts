@@ -1,8 +1,7 @@
 import { type MadeFolders, makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import type { Effect } from '../model/entry.ts';
 import type { Place } from '../model/path.ts';
-import type { Absent, Found } from '../workspace/workspace.ts';
-import { folderEffects, madeEffects } from './prepare-write.ts';
+import type { Absent, Found, Located } from '../workspace/workspace.ts';
 import { ABSENT, type Step } from './step.ts';
 import type { World } from './world.ts';
 
@@ -103,4 +102,30 @@ export async function remakeFolder({ disk }: World, place: Place, mode: number):
   } finally {
     made.close();
   }
+}
+
+/** Missing parent folders that will be made, outermost first. An undo removes those that are empty. */
+export function folderEffects(located: Located): Effect[] {
+  if (located.exists || located.missing.length <= 1) return [];
+  const { path } = located.place;
+  const names = path.relative.split('/');
+  const above = names.length - located.missing.length;
+  return located.missing.slice(0, -1).map((_name, index) => {
+    const relative = names.slice(0, above + index + 1).join('/');
+    const depth = names.length - (above + index + 1);
+    const key = path.key.split('/').slice(0, -depth).join('/');
+    return { key, relative, before: ABSENT, after: { kind: 'directory', mode: 0o755 } };
+  });
+}
+
+/** The parent folders that we made: the innermost ones. Another program may have made the others first. */
+export function madeEffects(
+  located: Located,
+  folders: Pick<MadeFolders, 'made' | 'mode'> | undefined,
+): Effect[] {
+  if (folders === undefined || folders.made <= 0) return [];
+  const after = { kind: 'directory', mode: folders.mode() } as const;
+  return folderEffects(located)
+    .slice(-folders.made)
+    .map((effect) => ({ ...effect, after }));
 }

@@ -14,10 +14,9 @@ import { isWithin, type Place } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
-import { makeFolderStep, nothingStep } from './folder-step.ts';
+import { folderEffects, madeEffects, makeFolderStep, nothingStep } from './folder-step.ts';
 import { type DepartingFolder, heldInside, heldRefusal, told } from './held.ts';
 import { type LookedFile, look } from './look.ts';
-import { folderEffects, madeEffects } from './prepare-write.ts';
 import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
 import {
   ABSENT,

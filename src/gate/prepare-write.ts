@@ -22,6 +22,7 @@ import { countLines, lineCount } from '../text/lines.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
 import { maskedDiff } from '../text/unified.ts';
 import type { Located } from '../workspace/workspace.ts';
+import { folderEffects, madeEffects } from './folder-step.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
 import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
 import { ABSENT, type Done, fileSide, type Step, sideOf } from './step.ts';
@@ -316,32 +317,6 @@ function effectOf(change: NewBytes, fingerprint: Fingerprint, mode?: number): Ef
     before: before === undefined ? ABSENT : sideOf(before),
     after: fileSide(fingerprint, mode ?? announced, 'none'),
   };
-}
-
-/** Missing parent folders that will be made, outermost first. An undo removes those that are empty. */
-export function folderEffects(located: Located): Effect[] {
-  if (located.exists || located.missing.length <= 1) return [];
-  const { path } = located.place;
-  const names = path.relative.split('/');
-  const above = names.length - located.missing.length;
-  return located.missing.slice(0, -1).map((_name, index) => {
-    const relative = names.slice(0, above + index + 1).join('/');
-    const depth = names.length - (above + index + 1);
-    const key = path.key.split('/').slice(0, -depth).join('/');
-    return { key, relative, before: ABSENT, after: { kind: 'directory', mode: 0o755 } };
-  });
-}
-
-/** The parent folders that we made: the innermost ones. Another program may have made the others first. */
-export function madeEffects(
-  located: Located,
-  folders: Pick<MadeFolders, 'made' | 'mode'> | undefined,
-): Effect[] {
-  if (folders === undefined || folders.made <= 0) return [];
-  const after = { kind: 'directory', mode: folders.mode() } as const;
-  return folderEffects(located)
-    .slice(-folders.made)
-    .map((effect) => ({ ...effect, after }));
 }
 
 function done(

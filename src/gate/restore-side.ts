@@ -13,7 +13,7 @@ import type { Place } from '../model/path.ts';
 import type { Outcome } from '../model/verdict.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { keptContent } from './announce.ts';
-import { madeEffects } from './prepare-write.ts';
+import { madeEffects } from './folder-step.ts';
 import { ABSENT, type Displaced } from './step.ts';
 import type { World } from './world.ts';
 

@@ -35,6 +35,8 @@ export interface Publication {
   readonly intended: Content;
   /** The replaced file is our own, written just now. */
   readonly ours?: true;
+  /** See `Replacement`. */
+  readonly folderSync?: 'by caller';
 }
 
 export type Published =

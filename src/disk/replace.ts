@@ -84,6 +84,11 @@ type Replacement = NewContent & {
   readonly looked?: true;
   /** The replaced bytes are ours, written just now: they are deleted if there is no room to keep them. */
   readonly ours?: true;
+  /**
+   * The caller syncs the folder, at the same time as the image. The old file then leaves the folder before that sync.
+   * If the sync fails, the caller must put the old bytes back. Only the atomic exchange leaves the sync to the caller.
+   */
+  readonly folderSync?: 'by caller';
 };
 
 /**
@@ -104,9 +109,13 @@ export async function replace(
     const temp = await tempFor(context, place, { change, old });
     if (temp === undefined) return conflict('changed');
     try {
-      const { expected, ours } = change;
+      const { expected, ours, folderSync } = change;
       const common = { place, temp, old: { ...old }, expected, intended: change };
-      return await publish(context, { ...common, ...(ours ? { ours } : {}) });
+      return await publish(context, {
+        ...common,
+        ...(ours ? { ours } : {}),
+        ...(folderSync === undefined ? {} : { folderSync }),
+      });
     } finally {
       closeSync(temp.fd);
     }
@@ -238,9 +247,7 @@ async function publishByExchange(
     if (looksOld) {
       context.trace?.('verify');
       if (holds(old.fd, expected)) {
-        context.trace?.('folder-sync');
-        // Sync before the old file leaves the folder: if syncing fails, the names are exchanged back.
-        await syncFolder(context, place.dir);
+        await syncBeforeLeaving(context, publication);
         letOwnerRead(publication);
         if (publication.ours) return { ok: true, displaced: retainOrDrop(context, temp.path) };
         const image = context.imageName?.(expected.fingerprint, out);
@@ -252,6 +259,16 @@ async function publishByExchange(
     throw error;
   }
   return { ok: false, retained: giveBack(context, native, publication) };
+}
+
+/** Syncs the folder before the old file leaves it, unless the caller does: if that fails, the names are exchanged back. */
+async function syncBeforeLeaving(
+  context: DiskContext,
+  { place, folderSync }: Pick<Publication, 'place' | 'folderSync'>,
+): Promise<void> {
+  if (folderSync !== undefined) return;
+  context.trace?.('folder-sync');
+  await syncFolder(context, place.dir);
 }
 
 /**
@@ -312,6 +329,16 @@ function swapOrMove(native: NativeFiles, from: string, to: string): Returned['ho
     if (!isMissing(error)) throw error;
   }
   return moveIfFree(from, to) ? 'free' : 'retry';
+}
+
+/** Makes the new name of a replaced file durable, after a `replace` that left this to its caller. */
+export async function syncPublished(context: DiskContext, place: Place): Promise<void> {
+  try {
+    context.trace?.('folder-sync');
+    await syncFolder(context, place.dir);
+  } catch (error) {
+    throw changeFailed(context, error, place.path);
+  }
 }
 
 /** Changes a file's permission bits if it holds the expected bytes. */

@@ -76,6 +76,8 @@ export interface Settlement {
   readonly sightings: readonly Sighting[];
   /** Keys of files that the session knows to be gone. */
   readonly tombstones: readonly string[];
+  /** See `Done`. */
+  readonly syncNames?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -85,8 +87,15 @@ export interface Settlement {
 export async function settle(world: World, ledger: Ledger, settlement: Settlement): Promise<boolean> {
   const { change, announced, entries, displaced = [], sightings, tombstones } = settlement;
   const journal: Writes = announced ? { entries, settle: [change] } : {};
+  const [keeping, syncing] = await Promise.allSettled([
+    keepImages(world, displaced),
+    settlement.syncNames?.(),
+  ]);
+  // Unlike a missing record, this is never allowed by the policy: after a power cut the file could have its old bytes.
+  if (syncing.status === 'rejected') throw syncing.reason;
   try {
-    const kept = await keepImages(world, displaced);
+    if (keeping.status === 'rejected') throw keeping.reason;
+    const kept = keeping.value;
     const gone =
       tombstones.length === 0
         ? journal

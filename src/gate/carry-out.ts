@@ -212,6 +212,7 @@ function settlementOf(
     displaced: outcomes.flatMap((outcome) => outcome.displaced),
     sightings: outcomes.flatMap((outcome) => outcome.sightings),
     tombstones: goneKeys(outcomes),
+    syncNames: outcomes[0]?.syncNames,
   };
 }
 

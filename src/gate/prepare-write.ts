@@ -5,7 +5,7 @@ import type { Committed } from '../disk/publication.ts';
 import { putBackFile } from '../disk/put-back.ts';
 import { fingerprintOf, modeOf, type Snapshot } from '../disk/read.ts';
 import { remove } from '../disk/remove.ts';
-import { type Conflict, replace, stageReplacement } from '../disk/replace.ts';
+import { type Conflict, replace, stageReplacement, syncPublished } from '../disk/replace.ts';
 import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -187,7 +187,7 @@ export function writeStep(world: World, change: NewBytes): Step {
   let folders: MadeFolders | undefined;
   let committed: Committed | undefined;
   let staged: Staged | undefined;
-  let left = false;
+  let [left, isAlone, isSynced] = [false, false, true];
 
   const place = (): Place => {
     if (located.exists || located.missing.length === 1) return located.place;
@@ -215,7 +215,8 @@ export function writeStep(world: World, change: NewBytes): Step {
           path: path.relative,
         }).text,
     }),
-    stage: async () => {
+    stage: async (how) => {
+      isAlone = how === 'alone';
       if (!unchanged) staged = await stage(world, change, place());
     },
     // A new file may need new folders, and those are announced first.
@@ -230,12 +231,17 @@ export function writeStep(world: World, change: NewBytes): Step {
       try {
         const there = place();
         await folders?.sync();
-        const outcome = await commit(world, change, { place: there, fingerprint, staged });
+        const outcome = await commit(world, change, { place: there, fingerprint, staged, isAlone });
         if (!outcome.ok) folders?.undo();
         if (!outcome.ok) return outcome;
         committed = outcome;
         const effects = [...madeEffects(located, folders), effectOf(change, fingerprint, outcome.mode)];
-        return { effects, ...done(world, change, outcome) };
+        const syncNames = async (): Promise<void> => {
+          isSynced = false;
+          await syncPublished(world.disk, there);
+          isSynced = true;
+        };
+        return { effects, ...(isAlone ? { syncNames } : {}), ...done(world, change, outcome) };
       } catch (error) {
         // The new file may exist under its name, although its temporary name could not be removed.
         left = before === undefined && holdsAt(place(), fingerprint);
@@ -246,7 +252,9 @@ export function writeStep(world: World, change: NewBytes): Step {
     isLeft: () => left,
     revert: async () => {
       if (committed === undefined) return true;
-      const isBack = await takeBack(world, change, {
+      // A disk that could not sync the name might not sync its return either: the old bytes come back all the same.
+      const how = isSynced ? world : { ...world, disk: { ...world.disk, durability: 'none' as const } };
+      const isBack = await takeBack(how, change, {
         place: place(),
         fingerprint,
         displaced: committed.displaced,
@@ -265,6 +273,8 @@ interface CommitInput {
   readonly place: Place;
   readonly fingerprint: Fingerprint;
   readonly staged: Staged | undefined;
+  /** The change has no other step, so the name is synced together with the image. */
+  readonly isAlone: boolean;
 }
 
 /** Writes the bytes to a temporary file. Undefined if the file to replace is gone; running the step will refuse. */
@@ -277,7 +287,7 @@ function stage(world: World, { before, bytes, mode }: NewBytes, place: Place): P
 function commit(
   world: World,
   { before, bytes, mode }: NewBytes,
-  { place, fingerprint, staged }: CommitInput,
+  { place, fingerprint, staged, isAlone }: CommitInput,
 ): Promise<Committed | Conflict> {
   const content = { bytes, fingerprint, ...(staged === undefined ? {} : { staged }) };
   if (before === undefined)
@@ -285,6 +295,7 @@ function commit(
   return replace(world.disk, place, {
     expected: { fingerprint: before.fingerprint, bytes: before.bytes },
     looked: true,
+    ...(isAlone ? { folderSync: 'by caller' } : {}),
     ...content,
   });
 }

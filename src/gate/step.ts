@@ -37,8 +37,9 @@ export interface Step {
   preview?(): Pick<ChangeResult, 'diff' | 'sizeBytes' | 'replaced' | 'inserted'>;
   /**
    * Writes new bytes to temporary files before `run`: in a batch, so that the files of all steps are synced together.
+   * `alone`: the change has no other step.
    */
-  stage?(): Promise<void>;
+  stage?(how?: 'alone'): Promise<void>;
   /** `stage` changes nothing that other programs use, so it may run while the change is being announced. */
   readonly stagesEarly?: boolean;
   /** Removes staged files that were not published. */
@@ -71,6 +72,8 @@ export interface Done {
   readonly tombstones: readonly string[];
   /** Files that left the workspace, to be kept as before-images. */
   readonly displaced: readonly Displaced[];
+  /** Syncs the published name, while the displaced files are synced. Undefined if it is synced already. */
+  readonly syncNames?: (() => Promise<void>) | undefined;
 }
 
 export interface Displaced {
@@ -177,7 +180,7 @@ interface StagedEarly {
 export function stagedEarly({ disk }: World, [step, ...more]: readonly Step[]): StagedEarly | undefined {
   if (step?.stagesEarly !== true || more.length > 0) return undefined;
   if (disk.durability !== 'full' || disk.batch !== undefined) return undefined;
-  const staged = step.stage?.() ?? Promise.resolve();
+  const staged = step.stage?.('alone') ?? Promise.resolve();
   // The caller awaits `staged` only after the announcement; without this handler an earlier failure would be unhandled.
   const ended = staged.catch(() => undefined);
   return { staged, unstage: () => ended.then(() => step.unstage?.()) };

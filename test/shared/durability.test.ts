@@ -42,42 +42,73 @@ describe.skipIf(!canTrace)('durability (needs strace)', () => {
   });
 });
 
-/** The files whose sync had ended when the names of a replaced file were exchanged. The first write also syncs a log. */
-async function syncedBeforeExchange(): Promise<string[]> {
+/** The calls of one overwrite in the order in which they ended: synced files, `exchange`, `log` for a page of the journal. */
+async function traced({ slow, threads }: { slow: string; threads: number }): Promise<string[]> {
   const { root, home, base } = scratch();
   writeFileSync(join(root, 'a.txt'), 'one\n');
   const trace = join(base, 'trace');
-  // The sync of the announcement is slow here: otherwise it might end first although no code waits for it.
-  const slow = ['-e', 'inject=fdatasync:delay_enter=200000'];
-  const tracing = ['strace', '-f', '-y', '-e', 'trace=fsync,fdatasync,renameat2', ...slow, '-o', trace];
+  // Slow syncs: otherwise they might end in time although no code waits for them. With one thread, the last ends last.
+  const delay = ['-e', `inject=${slow}:delay_enter=200000`];
+  const calls = 'trace=fsync,fdatasync,renameat2,pwrite64';
+  const pool = ['env', `UV_THREADPOOL_SIZE=${threads}`];
+  const tracing = [...pool, 'strace', '-f', '-y', '-e', calls, ...delay, '-o', trace];
   const options = { roots: [root], home, session: 's', policy: { durability: 'full' } };
   const child = await startChild('session-remote', options, tracing);
   const remote = new Remote('s', child);
   await child.message();
   await ok(remote.call('read', 'a.txt'));
   await ok(remote.call('write', 'a.txt', 'two\n'));
+  // The first write also syncs a log.
+  writeFileSync(trace, '');
   await ok(remote.call('write', 'a.txt', 'three\n'));
+  const text = readFileSync(trace, 'latin1');
   await remote.close();
   const begun = new Map<string, string>();
-  const exchanges: string[][] = [];
-  let ended: string[] = [];
-  for (const line of readFileSync(trace, 'latin1').split('\n')) {
+  return text.split('\n').flatMap((line) => {
     const [, thread = '', call = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? [];
-    if (call.includes('RENAME_EXCHANGE')) {
-      exchanges.push(ended);
-      ended = [];
-    }
+    if (call.includes('RENAME_EXCHANGE')) return ['exchange'];
+    if (/^pwrite64\(\d+<[^>]*-wal>/.test(call)) return ['log'];
     const file = /sync\(\d+<([^>]*)>/.exec(call)?.[1];
-    if (file !== undefined) begun.set(thread, file);
-    if (/sync(\(| resumed).*= 0( \(DELAYED\))?$/.test(call)) ended.push(begun.get(thread) ?? '');
-  }
-  return exchanges[1] ?? [];
+    if (file !== undefined) begun.set(thread, file.replace(root, 'ROOT').replace(home, 'HOME'));
+    return /sync(\(| resumed).*= 0( \(DELAYED\))?$/.test(call) ? [begun.get(thread) ?? ''] : [];
+  });
 }
 
 it.skipIf(!canTrace)('full exchanges the names only after the announcement and the new bytes', async () => {
-  const synced = await syncedBeforeExchange();
+  const calls = await traced({ slow: 'fdatasync', threads: 4 });
+  const synced = calls.slice(0, calls.indexOf('exchange'));
   expect(synced).toContainEqual(expect.stringMatching(/lookfirst\.db-wal$/));
   expect(synced).toContainEqual(expect.stringMatching(/\/\.lookfirst-[^/]*$/));
+});
+
+it.skipIf(!canTrace)('full records a change only after the names, the image and its folder', async () => {
+  const calls = await traced({ slow: 'fsync', threads: 1 });
+  const after = calls.slice(calls.indexOf('exchange') + 1);
+  const image = `HOME/images/${hash('sha256', 'two\n').slice(0, 1)}`;
+  expect(after.slice(0, after.indexOf('log')).sort()).toEqual(
+    [image, `${image}/${hash('sha256', 'two\n')}`, 'ROOT'].sort(),
+  );
+});
+
+it.skipIf(!canTrace)('a replacement whose name cannot be synced is taken back', async () => {
+  const { root, home } = scratch();
+  writeFileSync(join(root, 'a.txt'), 'one\n');
+  // Every sync of the folder fails, also one while taking back.
+  const failing = ['strace', '-f', '-o', '/dev/null', '-P', root, '-e', 'inject=fsync:error=EIO'];
+  const options = { roots: [root], home, session: 's', policy: { durability: 'full' } };
+  const child = await startChild('session-remote', options, failing);
+  const remote = new Remote('s', child);
+  await child.message();
+  await ok(remote.call('read', 'a.txt'));
+  await expect(remote.call('write', 'a.txt', 'two\n')).rejects.toThrow(/^IO_FAILED: [^;]*\(EIO\)$/);
+  expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\n');
+  expect(readdirSync(root)).toEqual(['a.txt']);
+  await remote.close();
+  const sessions = await Sessions.open({ roots: [root], home });
+  onTestFinished(() => sessions.close());
+  const { store } = sessions.world;
+  expect(await store.pending()).toEqual([]);
+  expect(await store.entries({ kinds: ['change'] })).toEqual([]);
 });
 
 it('a replacement that cannot be announced leaves no temporary file', async () => {

@@ -5,7 +5,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isSecretPath, mayHoldSecret, secretSpans } from '../build/text/secrets.js';
+import { mayHoldSecret } from '../build/text/secret-scan.js';
+import { isSecretPath, secretSpans } from '../build/text/secrets.js';
 import { interleaved } from './measure.mjs';
 import { RawClient } from './raw-client.mjs';
 

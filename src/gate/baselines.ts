@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Images } from '../store/images.ts';
-import { mayHoldSecret } from '../text/secrets.ts';
+import { mayHoldSecret } from '../text/secret-scan.ts';
 
 const MAX_BYTES_IN_MEMORY = 64 << 20;
 /** Larger files are compared by hash only: their diff would be too large to show. */

@@ -16,7 +16,8 @@ import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { invalidArgument, type Outcome, type Refusal, type RefusalDetail } from '../model/verdict.ts';
 import { hasNul } from '../text/decode.ts';
 import { clampLine, withoutEnding } from '../text/lines.ts';
-import { isSecretPath, mayHoldSecret } from '../text/secrets.ts';
+import { mayHoldSecret } from '../text/secret-scan.ts';
+import { isSecretPath } from '../text/secrets.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { lazily } from './masked-text.ts';
 

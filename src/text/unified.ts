@@ -11,7 +11,8 @@ import {
   type TextOrBytes,
 } from './diff.ts';
 import { clampLine, endingOf, lineAt, splitLines, withoutEnding } from './lines.ts';
-import { isSecretPath, masked, mayHoldSecret, secretSpans } from './secrets.ts';
+import { mayHoldSecret } from './secret-scan.ts';
+import { isSecretPath, masked, secretSpans } from './secrets.ts';
 
 interface UnifiedOptions {
   /** Maximum rows, including `@@` rows. One more row says how many are missing. */

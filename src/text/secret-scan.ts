@@ -1,0 +1,200 @@
+import { viewOf } from './lines.ts';
+
+/** Real keys mix cases and digits. Class and file names with the same beginning do not. */
+export const MIXED = '(?=[\\w-]{0,200}[0-9])(?=[\\w-]{0,200}[A-Z])(?=[\\w-]{0,200}[a-z])';
+
+/** Matches the end of a webhook's text before its last run of characters. */
+const BEFORE_RUN = /\/B[A-Z0-9]+\/$/;
+
+const ADDRESS = '@';
+
+/**
+ * Values that are secret because of the text before them, in any file. Every match, or the `@` after it, contains one
+ * of the `hints`. Searching for a hint is fast if it has at most 7 characters. The published keys in the documentation
+ * of AWS and of Azure's emulator are excluded.
+ */
+export const PHRASES: readonly { readonly hints: readonly string[]; readonly pattern: RegExp }[] = [
+  {
+    hints: ['_access', '_ACCESS', 'Access'],
+    pattern:
+      /(secret_?access_?key["']?[ \t]*[:=][ \t]*["']?)((?![A-Za-z0-9/+]*EXAMPLEKEY)[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])/gi,
+  },
+  {
+    hints: ['Key='],
+    pattern: /(AccountKey=)((?!Eby8vdM02xNOcqFl)[A-Za-z0-9+/]{86}==)/g,
+  },
+  {
+    hints: ['Bearer '],
+    pattern: new RegExp(`(\\bBearer )(${MIXED}[A-Za-z0-9._~+/-]{32,}=*)`, 'g'),
+  },
+  {
+    hints: [ADDRESS],
+    pattern:
+      /(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s:@/"'`<>(){}$]*:)((?=[^\s:@/"'`]*[0-9])(?=[^\s:@/"'`]*[A-Za-z])[^\s:@/"'`<>(){}$\\]{8,})(?=@)/gi,
+  },
+];
+
+/** Minimum length of a token's run of letters, digits, `_` and `-`. */
+const MIN_RUN = 20;
+const IS_WORD = new Uint8Array(256);
+for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-')
+  IS_WORD[char.charCodeAt(0)] = 1;
+/** The first characters of tokens that begin with their run; `?` matches any character. */
+const BEGINNINGS = 'gh?_ gith glpa AKIA ASIA sk-? sk_l rk_l xox? AIza npm_ pypi hf_? do?_ SK?? eyJ?'
+  .split(' ')
+  .map((four) => ({
+    mask: codeOf([...four].map((char) => (char === '?' ? 0 : 0xff))),
+    code: codeOf([...four].map((char) => (char === '?' ? 0 : char.charCodeAt(0)))),
+  }));
+/** The text before the run, in tokens that contain a dot: `SG.` and `ya29.`. */
+const BEFORE_DOT = new Set(
+  ['SG.', '29.'].map((text) => codeOf([0, ...[...text].map((char) => char.charCodeAt(0))])),
+);
+const DASH = 0x2d;
+const DOT = 0x2e;
+const SLASH = 0x2f;
+
+/** 1 at the index made of two bytes with which a token may begin, otherwise 0. */
+const MAY_BEGIN = new Uint8Array(1 << 16);
+for (const { code } of BEGINNINGS) MAY_BEGIN[code >>> 16] = 1;
+
+function codeOf(bytes: readonly number[]): number {
+  return bytes.reduce((code, byte) => (code << 8) | byte, 0);
+}
+
+/** The bits that `separators` sets, as a 32-bit number. */
+const SEPARATED = 0x80808080 | 0;
+
+/**
+ * Returns false if UTF-8 bytes contain no secret. Takes a fortieth of the time of the regular expressions, because it
+ * skips most text: a run of `MIN_RUN` bytes contains four aligned words of four bytes without a separator, and few groups
+ * of four words have none. Each group is tested as a whole, because a branch per word would be mispredicted too often.
+ */
+export function mayHoldSecret(bytes: Uint8Array): boolean {
+  const skipped = -bytes.byteOffset & 3;
+  const length = (bytes.byteLength - skipped) >> 2;
+  if (length < 4) return mayHoldKey(bytes) || mayHoldPhrase(bytes);
+  const words = new Int32Array(bytes.buffer, bytes.byteOffset + skipped, length);
+  let third = -1;
+  let second = -1;
+  let first = -1;
+  let searched = 0;
+  for (let group = 0; group < length; group += 4) {
+    // The last four words are a group, too, even if they overlap with the group before them.
+    const at = Math.min(group, length - 4);
+    const a = separators(words[at]);
+    const b = separators(words[at + 1]);
+    const c = separators(words[at + 2]);
+    const d = separators(words[at + 3]);
+    if (
+      ((third | second | first | a) & SEPARATED) === 0 ||
+      ((second | first | a | b) & SEPARATED) === 0 ||
+      ((first | a | b | c) & SEPARATED) === 0 ||
+      ((a | b | c | d) & SEPARATED) === 0
+    ) {
+      const from = skipped + 4 * at;
+      if (from >= searched) searched = runEnd(bytes, from + 3, from);
+      if (searched < 0) return true;
+    }
+    third = b;
+    second = c;
+    first = d;
+  }
+  return mayHoldKey(bytes) || mayHoldPhrase(bytes);
+}
+
+/** Bytes around a hint in which its value is looked for. */
+const BYTES_BEFORE = 400;
+const BYTES_AFTER = 600;
+
+/** Tries the patterns only around their hints: many texts contain a hint, but few of these contain a secret. */
+function mayHoldPhrase(bytes: Uint8Array): boolean {
+  const buffer = viewOf(bytes);
+  return PHRASES.some(({ hints, pattern }) =>
+    hints.some((hint) => {
+      for (let at = buffer.indexOf(hint); at !== -1; at = buffer.indexOf(hint, at + hint.length)) {
+        if (hint === ADDRESS && !mayHavePassword(buffer, at)) continue;
+        const around = buffer.subarray(Math.max(0, at - BYTES_BEFORE), at + BYTES_AFTER);
+        if (around.toString('latin1').search(pattern) !== -1) return true;
+      }
+      return false;
+    }),
+  );
+}
+
+/** True if an address with a password may end at this `@`: before it are `:` and, without a quote or space, `/`. */
+function mayHavePassword(buffer: Buffer, end: number): boolean {
+  let hasColon = false;
+  for (let at = end - 1; at > end - BYTES_BEFORE; at -= 1) {
+    const byte = buffer[at] ?? 0;
+    if (byte === SLASH) return hasColon;
+    if (byte === 0x3a) hasColon = true;
+    else if (byte <= 0x20 || byte === 0x22 || byte === 0x27 || byte === 0x60) return false;
+  }
+  return false;
+}
+
+/**
+ * Sets the highest bit of a byte if one of the four is below `-` (spaces, quotes, brackets, commas) or not ASCII. No
+ * token's run contains such a byte.
+ */
+function separators(word = 0): number {
+  return (word - 0x2d2d2d2d) | word;
+}
+
+/**
+ * The position from which the search continues: the last byte from `from` to `to` that no token contains, or else the
+ * end of the run of token characters around them. Returns -1 if that run may be a token.
+ */
+function runEnd(bytes: Uint8Array, to: number, from: number): number {
+  for (let at = to; at >= from; at -= 1) if (!isWord(bytes, at)) return at;
+  let start = from;
+  while (isWord(bytes, start - 1)) start -= 1;
+  let end = to + 1;
+  while (isWord(bytes, end)) end += 1;
+  return end - start >= MIN_RUN && mayBeToken(bytes, start, end) ? -1 : end;
+}
+
+function isWord(bytes: Uint8Array, at: number): boolean {
+  return IS_WORD[bytes[at] ?? 0] === 1;
+}
+
+/**
+ * True if a run may contain a token. A token begins at the start of the run, after a `-` in it, or shortly before the
+ * run, with a dot or, in a webhook, a slash in between.
+ */
+function mayBeToken(bytes: Uint8Array, start: number, end: number): boolean {
+  if (bytes[start - 1] === DOT && BEFORE_DOT.has(codeAt(bytes, start - 4) & 0xffffff)) return true;
+  if (bytes[start - 1] === SLASH && isWebhook(bytes, start)) return true;
+  if (beginsToken(bytes, start)) return true;
+  for (let at = start; at < end; at += 1) if (bytes[at] === DASH && beginsToken(bytes, at + 1)) return true;
+  return false;
+}
+
+function isWebhook(bytes: Uint8Array, start: number): boolean {
+  return BEFORE_RUN.test(viewOf(bytes).toString('latin1', Math.max(0, start - BYTES_BEFORE), start));
+}
+
+function beginsToken(bytes: Uint8Array, at: number): boolean {
+  if (MAY_BEGIN[((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)] !== 1) return false;
+  const code = codeAt(bytes, at);
+  return BEGINNINGS.some((one) => (code & one.mask) === one.code);
+}
+
+function codeAt(bytes: Uint8Array, at: number): number {
+  return (
+    ((bytes[at] ?? 0) << 24) |
+    ((bytes[at + 1] ?? 0) << 16) |
+    ((bytes[at + 2] ?? 0) << 8) |
+    (bytes[at + 3] ?? 0)
+  );
+}
+
+/**
+ * True if the bytes may contain a private key. Searches for a short text with a rare first character, which is much
+ * faster than searching for the whole phrase.
+ */
+export function mayHoldKey(bytes: Uint8Array): boolean {
+  const buffer = viewOf(bytes);
+  return (buffer.includes('KEY----') || buffer.includes('KEY BLO')) && buffer.includes('PRIVATE KEY');
+}

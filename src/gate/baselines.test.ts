@@ -29,3 +29,22 @@ describe('the bytes in memory', () => {
     expect(kept.length).toBeLessThanOrEqual(16);
   });
 });
+
+describe('a page of a file', () => {
+  const token = `ghp_${'a1B2'.repeat(9)}`;
+  const bytes = Buffer.from(`one\ntwo\nkey = ${token}\nfour\n`);
+  const fingerprint = fingerprintOf(bytes);
+  const [before, secret] = [bytes.indexOf('key'), bytes.indexOf('four')];
+
+  it.each([
+    ['before a secret holds none', [before], [false]],
+    ['up to a secret may hold one', [secret], [true]],
+    ['after a page without secrets is searched as well', [before, secret], [false, true]],
+    ['before a secret that was found counts as its file', [secret, before], [true, true]],
+    ['that was searched holds none later', [before, 4, before], [false, false, false]],
+    ['of the whole file may hold one', [before, bytes.length], [false, true]],
+  ])('%s', (_, ends, expected) => {
+    const baselines = new Baselines(images, { share: false });
+    expect(ends.map((end) => baselines.mayHoldSecret(fingerprint, bytes, end))).toEqual(expected);
+  });
+});

@@ -25,7 +25,8 @@ export class Baselines {
   readonly #recent = new RecentBytes(MAX_BYTES_IN_MEMORY);
   #unshared = new Map<string, { readonly fingerprint: Fingerprint; readonly bytes: Uint8Array }>();
   #unsharedBytes = 0;
-  readonly #maySecrets = new Map<string, boolean>();
+  /** The number of bytes at the beginning of a file that hold no secret, or -1 if it may hold one. */
+  readonly #plainBytes = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #sharing: Promise<unknown> = Promise.resolve();
 
@@ -41,13 +42,16 @@ export class Baselines {
     if (!isKnown && this.#share) this.#shareLater(fingerprint, bytes);
   }
 
-  /** Like the function `mayHoldSecret`, with the result cached by fingerprint. */
-  mayHoldSecret({ sha256 }: Fingerprint, bytes: Uint8Array): boolean {
-    let may = this.#maySecrets.get(sha256);
-    if (may !== undefined) return may;
-    may = mayHoldSecret(bytes);
-    if (this.#maySecrets.size >= MAX_SCANNED) this.#maySecrets.clear();
-    this.#maySecrets.set(sha256, may);
+  /**
+   * Like the function `mayHoldSecret`, for the bytes before `end`, which must be the end of a line: no secret spans two
+   * lines. The result is cached by fingerprint, so that the next page of a file is searched from the end of this one.
+   */
+  mayHoldSecret({ sha256 }: Fingerprint, bytes: Uint8Array, end: number = bytes.byteLength): boolean {
+    const plain = this.#plainBytes.get(sha256) ?? 0;
+    if (plain < 0 || plain >= end) return plain < 0;
+    const may = mayHoldSecret(bytes.subarray(plain, end));
+    if (this.#plainBytes.size >= MAX_SCANNED) this.#plainBytes.clear();
+    this.#plainBytes.set(sha256, may ? -1 : end);
     return may;
   }
 

@@ -39,18 +39,27 @@ interface Showable {
   /** Relative to its root. */
   readonly path: string;
   readonly fingerprint: Fingerprint;
+  /** The lines that are to be shown. Default: all. */
+  readonly page?: PageText;
 }
 
-/** Masks secrets in a file's text, according to the policy. */
+/**
+ * Masks secrets in a file's text, according to the policy. The text is the given one if no line up to the end of the
+ * page holds a secret.
+ */
 export function visibleText(
   { policy, baselines }: World,
-  { file, path, fingerprint }: Showable,
+  { file, path, fingerprint, page }: Showable,
 ): VisibleText {
   const plain = { text: file, isMasked: () => false };
   if (policy.secrets === 'show') return plain;
   const options = { secretFile: isSecretPath(path) };
   // Only UTF-8 can be scanned without decoding.
-  if (!options.secretFile && file.body !== undefined && !baselines.mayHoldSecret(fingerprint, file.body))
+  if (
+    !options.secretFile &&
+    file.body !== undefined &&
+    !baselines.mayHoldSecret(fingerprint, file.body, endOf(file.body, page))
+  )
     return plain;
   const text = file.slice(EVERYTHING);
   const spans = secretSpans(text, options);
@@ -63,6 +72,13 @@ export function visibleText(
     isMasked: (range) =>
       lines.some(({ from, to }) => range === 'all' || (from <= range.to && range.from <= to)),
   };
+}
+
+/** The end of a page's lines in the text. A page with long lines has no bytes, so its end is not known. */
+function endOf(body: Buffer, page: PageText | undefined): number {
+  const { bytes } = page ?? {};
+  if (bytes === undefined || bytes.buffer !== body.buffer) return body.length;
+  return bytes.byteOffset + bytes.byteLength - body.byteOffset;
 }
 
 /** Limits for reading secret files. A larger file is unlikely to hold settings. */

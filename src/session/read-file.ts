@@ -169,27 +169,24 @@ function showWhole(reading: OpenRead, snapshot: Snapshot | Unreadable): Shown | 
   const media = sniffMedia(snapshot.bytes, path);
   const file = media === undefined ? pageText(snapshot.bytes) : undefined;
   if (file === undefined) return describe(reading, snapshot, media);
-  const { relative } = reading.located.place.path;
-  return showLines(
-    reading,
-    snapshot,
-    visibleText(world, { file, path: relative, fingerprint: snapshot.fingerprint }),
-  );
+  return showLines(reading, snapshot, file);
 }
 
-function showLines(reading: OpenRead, snapshot: Snapshot, visible: VisibleText): Shown | Refusal {
-  const { earlier } = reading;
-  const { text } = visible;
-  const same =
-    earlier?.fingerprint !== undefined && sameFingerprint(earlier.fingerprint, snapshot.fingerprint);
+function showLines(reading: OpenRead, snapshot: Snapshot, file: FileText): Shown | Refusal {
+  const { earlier, world } = reading;
+  const { fingerprint } = snapshot;
+  const showable = { file, path: reading.located.place.path.relative, fingerprint };
+  const same = earlier?.fingerprint !== undefined && sameFingerprint(earlier.fingerprint, fingerprint);
   const known = same ? earlier.totalLines : undefined;
-  if (asksForAll(reading, snapshot)) return showAll(reading, snapshot, { visible, known });
-  const totalLines = known ?? countOf(text, snapshot);
+  if (asksForAll(reading, snapshot))
+    return showAll(reading, snapshot, { visible: visibleText(world, showable), known });
+  const totalLines = known ?? countOf(file, snapshot);
   const asked = rangeOf(reading, totalLines);
   if ('code' in asked) return asked;
-  const range = reading.options.raw === true ? asked : fittingLines(text, asked, reading);
-  const all = range.from === 1 && range.to === totalLines;
-  const lines = shownPage(text, showing(reading, all ? 'all' : range));
+  const plain = pageOf(reading, file, { asked, totalLines });
+  const visible = visibleText(world, { ...showable, page: plain.lines });
+  const { text } = visible;
+  const { range, all, lines } = text === file ? plain : pageOf(reading, text, { asked, totalLines });
   const empty = totalLines === 0;
   return {
     result: linesResult(reading, lines, {
@@ -205,6 +202,17 @@ function showLines(reading: OpenRead, snapshot: Snapshot, visible: VisibleText):
       flags: flagsOf({ clamped: lines.clamped, redacted: visible.isMasked(range) }),
     }),
   };
+}
+
+/** The requested lines of a text that fit into the answer. */
+function pageOf(
+  reading: OpenRead,
+  text: FileText,
+  { asked, totalLines }: { readonly asked: LineRange; readonly totalLines: number },
+): { readonly range: LineRange; readonly all: boolean; readonly lines: PageText } {
+  const range = reading.options.raw === true ? asked : fittingLines(text, asked, reading);
+  const all = range.from === 1 && range.to === totalLines;
+  return { range, all, lines: shownPage(text, showing(reading, all ? 'all' : range)) };
 }
 
 type LinesFacts = Pick<ReadResult, 'from' | 'to' | 'totalLines' | 'sizeBytes' | 'encoding'>;

@@ -120,6 +120,24 @@ it('lines without a secret are shown unchanged', async () => {
   expect(read).toMatchObject({ ok: true, text: '# settings' });
 });
 
+it.each([
+  ['a token', `key = ghp_${'a1B2'.repeat(9)}\n`, 'key = [masked]'],
+  ['a private key', '-----BEGIN EC PRIVATE KEY-----\nabc\nabc\n', '-----BEGIN EC PRIVATE KEY-----'],
+])('pages of a file with %s are masked, whichever is read first', async (_, secret, shown) => {
+  const filler = 'nothing of interest\n'.repeat(50);
+  for (const [name, offsets] of Object.entries({ up: [1, 51, 52, 60], down: [60, 52, 51, 1] })) {
+    writeFileSync(join(root, name), `\ufeff${filler}${secret}${filler}`);
+    const texts = new Map<number, string>();
+    for (const offset of offsets) {
+      const read = await session.read(name, { offset, limit: 1 });
+      if (read.ok) texts.set(offset, read.text);
+    }
+    // A key without an end is masked up to the end of the file.
+    const after = secret.includes('abc') ? '[masked]' : 'nothing of interest';
+    expect(Object.fromEntries(texts)).toEqual({ 1: 'nothing of interest', 51: shown, 52: after, 60: after });
+  }
+});
+
 it('a page of a huge file is masked', async () => {
   const token = `ghp_${'a'.repeat(36)}`;
   await session.close();

@@ -114,8 +114,9 @@ function mayHoldPhrase(bytes: Uint8Array): boolean {
     hints.some((hint) => {
       for (let at = buffer.indexOf(hint); at !== -1; at = buffer.indexOf(hint, at + hint.length)) {
         if (hint === ADDRESS && !mayHavePassword(buffer, at)) continue;
+        // Not decoded as `latin1`, in which a byte of the letter à is a space.
         const around = buffer.subarray(Math.max(0, at - BYTES_BEFORE), at + BYTES_AFTER);
-        if (around.toString('latin1').search(pattern) !== -1) return true;
+        if (around.toString('utf8').search(pattern) !== -1) return true;
       }
       return false;
     }),

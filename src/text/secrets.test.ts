@@ -94,6 +94,7 @@ const PHRASES: Readonly<Record<string, readonly [around: string, value: string]>
   'Azure connection': ['c=https;AccountKey=X;EndpointSuffix=core', `${A}${A}${A.slice(0, 6)}==`],
   'bearer token': ["{ Authorization: 'Bearer X' }", `Ab3${A}`],
   'PostgreSQL address': ['postgres://app:X@db.example.com:5432/x', 'k3yForThisBase'],
+  'password with a letter that has the byte of a space': ['ftp://me:X@host', 'pass1à2word'],
   'address without a user': ['redis://:X@cache:6379', 'k3yForThisCache'],
   'git address': ['git clone https://joe:X@github.com/x/y', 'k3yForThisHost'],
   'service account': [

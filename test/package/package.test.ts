@@ -44,6 +44,9 @@ describe('the package', () => {
   });
 
   it('has a manual page with every command and its flags', () => {
+    // `npm install -g` ignores a manual page that is not in a list.
+    const { man } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { man: unknown };
+    expect(man).toEqual(['./dist/man/lookfirst.1']);
     const page = readFileSync(join(project, 'dist/man/lookfirst.1'), 'utf8');
     for (const { usage } of COMMANDS)
       expect(page).toContain(`.SS "lookfirst ${usage.replaceAll('-', '\\-')}"`);

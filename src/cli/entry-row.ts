@@ -18,6 +18,9 @@ interface Viewpoint {
   readonly lines?: string;
 }
 
+/** The column of session ids. In a pipe, one very long id does not widen the other rows. */
+export const SESSION_COLUMN: Column = { title: 'SESSION', cut: 'end', padAtMost: 40 };
+
 /** The columns of a table of entries. */
 export function entryColumns(colours: Colours, { fleet }: Pick<Records, 'fleet'>): readonly Column[] {
   const columns: readonly Column[] = [
@@ -25,7 +28,7 @@ export function entryColumns(colours: Colours, { fleet }: Pick<Records, 'fleet'>
     { title: 'WHAT', cut: 'end', paint: (cell) => paintWhat(cell, colours) },
     { title: 'PATH', cut: 'front' },
     { title: '+/-', isOptional: true },
-    { title: 'SESSION', cut: 'end' },
+    SESSION_COLUMN,
     { title: 'CLIENT', cut: 'end', isOptional: true },
     { title: 'CHANGE', paint: colours.yellow },
   ];
@@ -54,7 +57,7 @@ export function sessionTable(
   cwd: string,
 ): { readonly columns: readonly Column[]; cells(session: PlacedSession): string[] } {
   const all: readonly { readonly column: Column; cell(session: PlacedSession): string }[] = [
-    { column: { title: 'SESSION', cut: 'end' }, cell: ({ id }) => id },
+    { column: SESSION_COLUMN, cell: ({ id }) => id },
     { column: { title: 'CLIENT', cut: 'end' }, cell: ({ client = '' }) => client },
     { column: { title: 'TURN', cut: 'end' }, cell: ({ turn = '' }) => turn },
     {

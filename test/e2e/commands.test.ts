@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { quotedWord, shellPrefixScript } from '../../src/cli/shell-prefix.ts';
 import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
 import { FEW_FILES, killRuns, MANY_FILES } from '../support/killed-run.ts';
 import { giveAway, ORDINARY } from '../support/nobody.ts';
@@ -208,7 +209,7 @@ describe.skipIf(here === undefined)("Claude Code's shell prefix", () => {
     more: Readonly<Record<string, string>> = {},
   ): Promise<{ code: number; stdout: string; stderr: string }> {
     const script = join(places.base, 'lookfirst-shell');
-    writeFileSync(script, (await lookfirst(places, ['run', '--prefix-script'])).stdout, { mode: 0o755 });
+    writeFileSync(script, shellPrefixScript(PROGRAM.map(quotedWord)), { mode: 0o755 });
     const env = { ...environment(places), SHELL: '/bin/sh', CLAUDE_CODE_SESSION_ID: 'conversation', ...more };
     const ran = spawnSync(script, [argument], { cwd: places.root, env, encoding: 'utf8' });
     return { code: ran.status ?? -1, stdout: ran.stdout, stderr: ran.stderr };

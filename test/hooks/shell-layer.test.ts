@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { environment, lookfirst, objects } from '../support/command-line.ts';
+import { quotedWord, shellPrefixScript } from '../../src/cli/shell-prefix.ts';
+import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
@@ -89,12 +90,12 @@ function text(name: string): string {
   return readFileSync(join(places.root, name), 'utf8');
 }
 
-beforeEach(async () => {
+beforeEach(() => {
   places = scratch();
   writeFileSync(join(places.root, 'a.txt'), 'one\ntwo\nthree\n');
   mkdirSync(join(places.home, 'bin'));
   shell = join(places.home, 'bin', 'lookfirst-shell');
-  writeFileSync(shell, (await lookfirst(places, ['run', '--prefix-script'])).stdout);
+  writeFileSync(shell, shellPrefixScript(PROGRAM.map(quotedWord)));
   chmodSync(shell, 0o755);
 });
 

@@ -5,7 +5,7 @@ import { canonicalPath, Scope } from '../../records/scope.ts';
 import { pathText, phrase } from '../../report/bounded.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import { typeable } from '../entry-row.ts';
+import { SESSION_COLUMN, typeable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
@@ -84,7 +84,7 @@ async function list(cli: Cli, grants: readonly GrantView[], flags: AllowFlags): 
       [
         { title: 'WHEN' },
         { title: 'PATH', cut: 'front' },
-        { title: 'SESSION', cut: 'end' },
+        SESSION_COLUMN,
         { title: 'USES' },
         { title: 'GRANT', paint: cli.terminal.colours.yellow },
       ],

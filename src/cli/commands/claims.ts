@@ -7,7 +7,7 @@ import { countOf } from '../../report/amounts.ts';
 import { phrase } from '../../report/bounded.ts';
 import { openWorkspace, placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import { typeable } from '../entry-row.ts';
+import { SESSION_COLUMN, typeable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, parseDuration, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
@@ -128,7 +128,7 @@ async function list(cli: Cli, claims: readonly Claim[], flags: ClaimsFlags): Pro
       [
         { title: 'WHEN' },
         { title: 'PATH', cut: 'front' },
-        { title: 'SESSION', cut: 'end' },
+        SESSION_COLUMN,
         { title: 'CLIENT' },
         { title: 'TURN', cut: 'end' },
         { title: 'CLAIM' },

@@ -7,7 +7,7 @@ import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import { entryPath } from '../entry-row.ts';
+import { entryPath, SESSION_COLUMN } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
 import { opening } from '../progress.ts';
 
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'CODE' },
   { title: 'PATH', cut: 'front' },
   { title: 'WHEN' },
-  { title: 'SESSION', cut: 'end' },
+  SESSION_COLUMN,
   { title: 'VERDICT' },
 ];
 

@@ -8,6 +8,7 @@ import type { TakenBack, UndoJob } from '../../records/undo-jobs.ts';
 import { jsonText } from '../../report/bounded.ts';
 import { placesOf } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
+import { SESSION_COLUMN } from '../entry-row.ts';
 import { addCommonFlags, gather, limitOption } from '../flags.ts';
 import { reachOf, refuseBeyond } from '../operator.ts';
 import { opening } from '../progress.ts';
@@ -71,7 +72,7 @@ async function list(cli: Cli, flags: Flags): Promise<ExitCode> {
       [
         { title: 'WHEN' },
         { title: 'TURN', paint: yellow },
-        { title: 'SESSION', cut: 'end' },
+        SESSION_COLUMN,
         { title: 'PROMPT', cut: 'end' },
         { title: 'FILES', cut: 'end' },
       ],

@@ -12,7 +12,7 @@ import { type Cli, EXIT } from '../cli.ts';
 import { addCommonFlags, durationParser, gather } from '../flags.ts';
 import { refuseAgent, startedByAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { quotedWord, runShellLine, shellPrefixScript } from '../shell-prefix.ts';
+import { runShellLine } from '../shell-prefix.ts';
 import { missing } from '../words.ts';
 
 interface Flags extends StateFlags {
@@ -26,7 +26,6 @@ interface Flags extends StateFlags {
   readonly timeout?: number;
   readonly apply?: string;
   readonly prefix?: string;
-  readonly prefixScript?: boolean;
 }
 
 /** The exit codes of an interrupted shell and of `timeout`. */
@@ -62,11 +61,8 @@ export function defineRun(cli: Cli): Command {
     )
     .option('--apply <change>', 'commit the kept writes of a refused command, even over later changes')
     .addOption(new Option('--prefix <line>', 'a shell line of Claude Code').hideHelp())
-    .addOption(new Option('--prefix-script', 'print the script for CLAUDE_CODE_SHELL_PREFIX').hideHelp())
     .addHelpText('after', EXAMPLES)
     .action(async (words: readonly string[], flags: Flags) => {
-      if (flags.prefixScript === true)
-        return cli.terminal.print(shellPrefixScript(cli.self.map(quotedWord)).trimEnd());
       if (words.length === 0 && flags.apply === undefined && flags.prefix === undefined)
         command.error(`${missing('COMMAND')}: put -- and the command at the end`);
       if (words.length > 0 && flags.apply !== undefined)

@@ -1,7 +1,7 @@
 import { answerFor } from '../dialect/calls/hosts/answers.ts';
 import { patchIntents } from '../dialect/calls/patch.ts';
 import { hasUnknownNames, inFolder, namesOf, searchFolders } from '../dialect/calls/shell/commands.ts';
-import { type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
+import { printedTexts, type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
 import { diffedLines, foundLines, titlesIn } from '../dialect/calls/shown/output-lines.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { LayerExpectation } from '../model/entry.ts';
@@ -152,10 +152,17 @@ async function noteOutput(scene: Scene, run: RunTouch, output: string): Promise<
       await foreign.witnessOutput(commandPath(scene, run, path), lines);
 }
 
-/** Records the files that the command wrote from a here-document as seen: the model has written that text itself. */
+/**
+ * Records the files that the command wrote from a here-document, or with `echo` or `printf`, as seen: the model has
+ * written that text itself. A file with other bytes does not count as seen.
+ */
 async function noteWritten(scene: Scene, run: RunTouch): Promise<void> {
   const foreign = scene.session.foreign();
-  for (const write of writesOf(run.command, scene.userHome))
-    if (write.how === 'overwrite' && write.content !== undefined)
-      await foreign.witnessWritten(commandPath(scene, run, write.path), write.content);
+  const written = writesOf(run.command, scene.userHome).flatMap((write) =>
+    write.how === 'overwrite' && write.content !== undefined
+      ? [{ path: write.path, content: write.content }]
+      : [],
+  );
+  for (const { path, content } of [...written, ...printedTexts(run.command, scene.userHome)])
+    await foreign.witnessWritten(commandPath(scene, run, path), content);
 }

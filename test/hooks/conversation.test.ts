@@ -146,6 +146,7 @@ describe('a conversation through hooks', () => {
     "cat -- 'my dir/a b.txt' | head -100",
     'for f in my*/*.txt; do echo "== $f"; cat "$f"; done',
     'git diff',
+    'git add -A && git show ":my dir/a b.txt"',
   ])('a file that a command shows counts as seen, whatever its name: %s', async (command) => {
     mkdirSync(join(root, 'my dir'));
     put('my dir/a b.txt', 'one\n');
@@ -156,10 +157,13 @@ describe('a conversation through hooks', () => {
     expect(await announced('write', write, 'c2')).toEqual({ verdict: 'pass' });
   });
 
-  it('a file that a command wrote from a here-document counts as seen', async () => {
-    await shell("cat > a.txt <<'EOF'\none\ntwo\nEOF");
-    expect(await announced('write', { path: 'a.txt', content: 'x\n' }, 'c2')).toEqual({ verdict: 'pass' });
-  });
+  it.each(["cat > a.txt <<'EOF'\none\ntwo\nEOF", 'echo one > a.txt', "printf '%s\\n' one two > a.txt"])(
+    'a file that a command wrote from its own text counts as seen: %s',
+    async (command) => {
+      await shell(command);
+      expect(await announced('write', { path: 'a.txt', content: 'x\n' }, 'c2')).toEqual({ verdict: 'pass' });
+    },
+  );
 
   it('a here-document whose text another program has changed since does not count as seen', async () => {
     await shell("cat > a.txt <<'EOF'\none\ntwo\nEOF\necho three >> a.txt");

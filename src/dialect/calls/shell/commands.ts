@@ -375,14 +375,19 @@ function textsIn(command: string, home: string | undefined): readonly string[] {
   return texts;
 }
 
-/** The word itself, the value in `--file=PATH`, and text that looks like a path in a longer text. */
+/** The word itself, the value in `--file=PATH`, the path in a git revision, and text that looks like a path in a longer text. */
 function candidates(word: string): readonly string[] {
   // A script or a text, but a short line may also be a name with spaces.
   if (/[\s'"()]/.test(word)) {
     const inside = word.match(PATH_LIKE) ?? [];
-    return word.length <= MAX_NAME && !word.includes('\n') ? [word, ...inside] : inside;
+    return word.length <= MAX_NAME && !word.includes('\n') ? [word, ...inRevision(word), ...inside] : inside;
   }
   if (word.startsWith('-')) return word.includes('=') ? [word.slice(word.indexOf('=') + 1)] : [];
   const assigned = /^[\w-]+=(.+)$/.exec(word)?.[1];
-  return assigned === undefined ? [word] : [word, assigned];
+  return assigned === undefined ? [word, ...inRevision(word)] : [word, assigned];
+}
+
+/** The path in a git revision, such as `HEAD:PATH`. */
+function inRevision(word: string): readonly string[] {
+  return /^[\w@^~./-]*:(?!\/\/)(.+)$/.exec(word)?.slice(1) ?? [];
 }

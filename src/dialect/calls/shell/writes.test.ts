@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { namesOf } from './commands.ts';
-import { writesOf } from './writes.ts';
+import { printedTexts, writesOf } from './writes.ts';
 
 const over = (path: string, content?: string) =>
   content === undefined ? { how: 'overwrite', path } : { how: 'overwrite', path, content };
@@ -205,4 +205,24 @@ describe('the names in a command', () => {
     expect(namesOf('cat $FILE *.ts ~/x')).toEqual(['cat']);
     expect(namesOf(`cat ${Array.from({ length: 500 }, (_, at) => `f${at}`).join(' ')}`)).toHaveLength(200);
   });
+});
+
+describe('texts that a command prints into a file', () => {
+  it.each([
+    ['echo hello world > a.txt', 'hello world\n'],
+    ["echo 'a  b' > a.txt", 'a  b\n'],
+    ['echo -n x > a.txt', 'x'],
+    ["printf 'one\\ntwo\\n' > a.txt", 'one\ntwo\n'],
+    ["printf '%s\\n' one two > a.txt", 'one\ntwo\n'],
+    ['echo "$x" > a.txt', undefined],
+    ["printf '%d' 3 > a.txt", undefined],
+    ['echo x >> a.txt', undefined],
+    ['ls > a.txt', undefined],
+  ])('%s', (command, content) => {
+    expect(printedTexts(command)).toEqual(content === undefined ? [] : [{ path: 'a.txt', content }]);
+  });
+});
+
+it('the path in a git revision is a name', () => {
+  expect(namesOf('git show HEAD~1:src/a.ts')).toContain('src/a.ts');
 });

@@ -37,6 +37,37 @@ function redirectWrites({ words, redirects, folder, home }: SimpleCommand): read
   });
 }
 
+/**
+ * The texts that `echo` and `printf` write into files. Shells differ in escapes, so a caller must compare a text with the
+ * file before it relies on it.
+ */
+export function printedTexts(
+  command: string,
+  home?: string,
+): readonly { readonly path: string; readonly content: string }[] {
+  return (certainCommands(command, home) ?? []).flatMap((simple) => {
+    const content = wordsPrinted(simple.words);
+    const writes = content === undefined ? [] : redirectWrites(simple);
+    return writes.flatMap((write) =>
+      write.how === 'overwrite' && content !== undefined ? [{ path: write.path, content }] : [],
+    );
+  });
+}
+
+function wordsPrinted([program, ...args]: SimpleCommand['words']): string | undefined {
+  const words = args.flatMap((word) => word ?? []);
+  if (words.length !== args.length) return undefined;
+  if (program === 'echo') return words[0] === '-n' ? words.slice(1).join(' ') : `${words.join(' ')}\n`;
+  const [format, ...values] = words;
+  if (program !== 'printf' || format === undefined) return undefined;
+  const text = format.replaceAll('\\n', '\n').replaceAll('\\t', '\t');
+  if (!text.includes('%')) return text;
+  const around = text.split('%s');
+  return around.length === 2 && values.length > 0
+    ? values.map((value) => around.join(value)).join('')
+    : undefined;
+}
+
 const WRITING = new Set(['>', '>>', '>|', '&>', '&>>', '>&']);
 /** Devices are not files, and writing to them loses nothing. `/dev/shm` contains ordinary files. */
 const DEVICE = /^\/dev\/(?!shm\/|.*\.\.)/;

@@ -20,8 +20,9 @@ import type {
 } from '../store.ts';
 import { closedFault, type PostgresConnection } from './connection.ts';
 import type { Row } from './driver.ts';
+import { postgresEntriesQuery } from './entries-query.ts';
 import { indexKey, isHashedKey, type Names } from './names.ts';
-import { CHAIN_IDLE_MS, postgresEntriesQuery, RecordWriter, type StoreContext } from './record-writer.ts';
+import { CHAIN_IDLE_MS, RecordWriter, type StoreContext } from './record-writer.ts';
 import { dayOf, makePartitions } from './schema.ts';
 import { losesSightings, RecentFollower, SeenCache, TRUSTED_MS } from './seen-cache.ts';
 
@@ -105,8 +106,7 @@ export class PostgresStore implements Store {
       this.#writer.done(prepared, number);
       // The server has changed the session's version, so no process can judge a change by remembered sightings.
       if (losesSightings(writes)) this.#seen.doubt(writes);
-      // The server does not report whether a conditional record was applied. Such a record settles a dead process's
-      // change.
+      // The server does not report whether it applied a conditional record, which settles a dead process's change.
       if (writes.ifPending === undefined) this.#recent.recorded(writes.entries ?? []);
     } catch (error) {
       this.#seen.doubt(writes);

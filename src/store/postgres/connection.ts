@@ -140,7 +140,7 @@ export class PostgresConnection {
     try {
       const isNamed = name !== undefined && this.#direct === client;
       this.#collect(client);
-      const { rows } = await client.query(isNamed ? { name, ...query } : query);
+      const { rows } = await client.ask(isNamed ? { name, ...query } : query);
       this.#away = false;
       return rows;
     } catch (error) {
@@ -209,7 +209,7 @@ export class PostgresConnection {
    * until it ends, statements are unnamed.
    */
   #findPooler(client: PgClient): void {
-    client.query({ text: 'select pg_backend_pid() as pid', values: [] }).then(
+    client.ask({ text: 'select pg_backend_pid() as pid', values: [] }).then(
       ({ rows: [row] }) => {
         if (row?.['pid'] === client.processID) this.#direct = client;
       },

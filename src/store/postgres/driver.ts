@@ -17,14 +17,18 @@ export interface PgQuery {
   readonly query_timeout?: number;
 }
 
-/** The part of the `pg` client that we use. */
+interface Answer {
+  readonly rows: readonly Row[];
+}
+
+/** The part of the `pg` client that we use, and `ask`. */
 export interface PgClient {
   /** The server process, as reported when the connection was made. */
   readonly processID?: number | null;
   /** Internal to the driver, so it may be missing in another version. */
   readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void } };
   connect(): Promise<unknown>;
-  query(query: PgQuery): Promise<{ readonly rows: readonly Row[] }>;
+  ask(query: PgQuery): Promise<Answer>;
   end(): Promise<unknown>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
@@ -41,8 +45,19 @@ interface PgOptions {
   readonly types: { getTypeParser(oid: number, format?: string): (text: string) => unknown };
 }
 
+/** A query of the driver. The client reads its name and deadline when it sends it. */
+interface DriverQuery {
+  name?: string;
+  query_timeout?: number;
+}
+
 interface PgDriver {
-  readonly Client: new (options: PgOptions) => PgClient;
+  readonly Client: new (options: PgOptions) => Omit<PgClient, 'ask'> & { query(query: DriverQuery): unknown };
+  readonly Query: new (
+    text: string,
+    values: readonly PgValue[],
+    done: (error: unknown, answer: Answer) => void,
+  ) => DriverQuery;
   readonly types: PgOptions['types'];
 }
 
@@ -51,12 +66,23 @@ const INT8 = 20;
 
 /** Loads `pg`, which only users of this store install. */
 export async function loadPostgres(): Promise<(options: Omit<PgOptions, 'types'>) => PgClient> {
-  const { Client, types } = await installedDriver();
+  const { Client, Query, types } = await installedDriver();
+  class AskingClient extends Client {
+    /** Gives the client a query that is ready: it would copy a description of one, which takes a quarter of its time. */
+    ask({ text, values, name, query_timeout }: PgQuery): Promise<Answer> {
+      return new Promise((resolve, reject) => {
+        const query = new Query(text, values, (error, answer) => (error ? reject(error) : resolve(answer)));
+        if (name !== undefined) query.name = name;
+        if (query_timeout !== undefined) query.query_timeout = query_timeout;
+        this.query(query);
+      });
+    }
+  }
   const parsers = {
     getTypeParser: (oid: number, format?: string): ((text: string) => unknown) =>
       oid === INT8 ? Number : types.getTypeParser(oid, format),
   };
-  return (options) => new Client({ ...options, types: parsers });
+  return (options) => new AskingClient({ ...options, types: parsers });
 }
 
 async function installedDriver(): Promise<PgDriver> {

@@ -3,6 +3,7 @@ import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { isBelow, isWithin } from '../model/path.ts';
 import { type How, NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
+import { inCanonicalOrder } from './chain.ts';
 import type { ChainLink, EntryFilter, PendingFilter } from './store.ts';
 
 const NONE: readonly string[] = [];
@@ -39,6 +40,25 @@ export function entryValues(entry: NewEntry, { seq, hash }: ChainLink): (string 
     JSON.stringify(rest),
     hash,
   ];
+}
+
+const FILTERED: ReadonlySet<string> = new Set(['atMs', 'kind', 'session', 'root', 'path', 'change']);
+
+/** The canonical JSON of an entry, and its text in the column `rest`. Made in one pass, because every read needs both. */
+export function entryTexts(entry: NewEntry): { readonly whole: string; readonly rest: string } {
+  let whole = '';
+  let rest = '';
+  // The cast is safe: any object has string names and unknown values.
+  const source = entry as unknown as Record<string, unknown>;
+  for (const name of Object.keys(source).sort()) {
+    const value = source[name];
+    const text = JSON.stringify(typeof value === 'object' ? inCanonicalOrder(value) : value);
+    if (text === undefined) continue;
+    const member = `${JSON.stringify(name)}:${text}`;
+    whole += whole === '' ? member : `,${member}`;
+    if (!FILTERED.has(name)) rest += rest === '' ? member : `,${member}`;
+  }
+  return { whole: `{${whole}}`, rest: `{${rest}}` };
 }
 
 /**

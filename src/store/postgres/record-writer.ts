@@ -3,8 +3,7 @@ import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
-import { CHAIN_START, inCanonicalOrder } from '../chain.ts';
-import { column, concernedKeys, entryValues, sightingText, touchedKeys } from '../entry-columns.ts';
+import { column, concernedKeys, entryTexts, sightingText, touchedKeys } from '../entry-columns.ts';
 import type { Basis, Writes } from '../store.ts';
 import { AbandonedChanges } from './abandoned.ts';
 import { type Fence, type Heart, Moment } from './heart.ts';
@@ -223,10 +222,17 @@ export class RecordWriter {
   }
 
   #entryOf(entry: NewEntry): object {
-    const stored = inCanonicalOrder(this.#storedEntry(entry));
-    const [, a, k, s, r, p, c, t] = entryValues(stored, CHAIN_START);
-    const o = touchedKeys(stored).map(indexKey);
-    return { a, k, s, r, p, c, t, j: JSON.stringify(stored), ...(o.length === 0 ? {} : { o }) };
+    const stored = this.#storedEntry(entry);
+    const { atMs, kind, session, root, path, change } = stored;
+    const { whole, rest } = entryTexts(stored);
+    const keys = touchedKeys(stored);
+    const row: Record<string, unknown> = { a: atMs, k: kind, s: column(session), r: column(root) };
+    if (path !== undefined) row['p'] = column(path);
+    if (change !== undefined) row['c'] = column(change);
+    row['t'] = rest;
+    row['j'] = whole;
+    if (keys.length > 0) row['o'] = keys.map(indexKey);
+    return row;
   }
 
   #announceOf(announce: PendingChange): object {
@@ -252,7 +258,11 @@ export class RecordWriter {
 
   #storedEntry(entry: NewEntry): NewEntry {
     const { names } = this.#context;
-    return names.machine === undefined ? entry : { ...names.storedIn(entry), machine: names.machine };
+    if (names.machine === undefined) return entry;
+    // Assigned to the new object, because a spread would copy it once more.
+    const stored: { -readonly [Field in keyof NewEntry]: NewEntry[Field] } = names.storedIn(entry);
+    stored.machine = names.machine;
+    return stored;
   }
 }
 

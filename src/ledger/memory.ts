@@ -194,13 +194,15 @@ interface RecentView {
  * was sent: an earlier call was written without knowledge of it.
  */
 export class RecentViews {
-  readonly #views = new Map<string, readonly RecentView[]>();
+  readonly #views = new Map<string, RecentView[]>();
 
   add(key: string, view: RecentView): void {
-    const [oldest, ...later] = [...(this.#views.get(key) ?? []), view];
-    this.#views.delete(key);
+    const views = this.#views.get(key) ?? [];
     // Keep the oldest view, because it holds the sighting from before all recent views.
-    if (oldest !== undefined) this.#views.set(key, [oldest, ...later.slice(1 - MAX_VIEWS)]);
+    if (views.length === MAX_VIEWS) views.splice(1, 1);
+    views.push(view);
+    this.#views.delete(key);
+    this.#views.set(key, views);
     if (this.#views.size > MAX_FILES) this.#dropOldest();
   }
 

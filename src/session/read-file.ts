@@ -295,7 +295,9 @@ function showAll(
 ): Shown {
   const { text } = visible;
   const lines = shownPage(text, showing(reading, 'all'));
-  const totalLines = lazily(() => known ?? countOf(text, snapshot));
+  // A tool shows the number of lines. In the sighting, it makes the next read of the same bytes cheaper.
+  const noted = reading.from === 'memory' ? (known ?? countOf(text, snapshot)) : known;
+  const totalLines = lazily(() => noted ?? countOf(text, snapshot));
   return {
     result: {
       get text() {
@@ -315,7 +317,7 @@ function showAll(
     },
     sighting: sightingOf(reading, snapshot, {
       coverage: WHOLE,
-      totalLines: known,
+      totalLines: noted,
       flags: flagsOf({ clamped: lines.clamped, redacted: visible.isMasked('all') }),
     }),
   };

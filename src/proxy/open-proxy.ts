@@ -7,7 +7,7 @@ import type { JsonRecord } from '../model/record.ts';
 import { defined } from '../model/record.ts';
 import { Sessions } from '../session/sessions.ts';
 import type { ProxyPlan } from '../tools/proxy-plan.ts';
-import { chooseSession, type SessionChoice, subAgentChoice } from '../tools/session-choice.ts';
+import { type SessionChoice, sessionSelector, subAgentChoice } from '../tools/session-choice.ts';
 import { EndSignals } from '../wire/end-signals.ts';
 import { beginsMessage, errorLine, INVALID_REQUEST, isSpace } from '../wire/rpc.ts';
 import { HTTP_SESSION } from './front-endpoint.ts';
@@ -92,10 +92,11 @@ function sessionChooser(
   const env =
     options.http === undefined ? options.env : { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
   const nameless = options.http === undefined ? 'process' : 'call';
+  const select = sessionSelector({ session: options.session, env, nameless });
   return async (meta) => {
     const hint = meta[HTTP_SESSION];
     const sessionHint = typeof hint === 'string' ? hint : undefined;
-    const named = chooseSession({ meta, sessionHint }, { session: options.session, env, nameless });
+    const named = select({ meta, sessionHint });
     const choice = (await subAgentChoice(sessions.world.store, named, meta)) ?? named;
     if (choice.kind === 'invalid') throw new Fault('MISUSE', choice.reason);
     if (choice.kind === 'call') return openForCall(sessions);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type ChoiceOptions, chooseSession, SESSION_KEY } from './session-choice.ts';
+import { type ChoiceOptions, SESSION_KEY, sessionSelector } from './session-choice.ts';
 
 const named = (id: string) => ({ kind: 'named', id });
 const choose = (call: { meta?: Record<string, unknown>; hint?: string }, options: ChoiceOptions = {}) =>
-  chooseSession({ meta: call.meta ?? {}, sessionHint: call.hint }, options);
+  sessionSelector(options)({ meta: call.meta ?? {}, sessionHint: call.hint });
 
-describe('chooseSession', () => {
+describe('sessionSelector', () => {
   it('uses the first of: the call, the flag, our variable, the client, the transport, the process', () => {
     const meta = { [SESSION_KEY]: 'call', threadId: 'thread' };
     const env = { LOOKFIRST_SESSION: 'variable', CLAUDE_CODE_SESSION_ID: 'claude' };

@@ -6,6 +6,7 @@ import { isTurnId } from '../model/turn.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
+import type { ToolContext } from './tool-answer.ts';
 
 /** The `_meta` key in which a client may name the session of a call. */
 export const SESSION_KEY = 'dev.lookfirst/session';
@@ -49,30 +50,32 @@ const CLIENT_KEYS = [
 ] as const;
 const CLIENT_VARIABLES = ['CLAUDE_CODE_SESSION_ID'] as const;
 
+/** The parts of a call that can name its session. */
+type Calling = Pick<ToolContext, 'meta' | 'sessionHint'>;
+
 /**
- * Chooses the session of a call, in this order: the call's own `_meta`, `--session`,
+ * Returns the function that chooses the session of a call, in this order: the call's own `_meta`, `--session`,
  * `LOOKFIRST_SESSION`, the client's conversation id, the transport's session, the session of
  * nameless calls. An invalid explicit id is refused: falling back could let a call use what another
  * session has read.
  */
-export function chooseSession(
-  call: { readonly meta: JsonRecord; readonly sessionHint: string | undefined },
-  { session, env = {}, nameless = 'process' }: ChoiceOptions,
-): SessionChoice {
-  const explicit = call.meta[SESSION_KEY];
-  if (explicit !== undefined) {
-    if (isSessionId(explicit)) return { kind: 'named', id: explicit };
-    return {
-      kind: 'invalid',
-      reason: `_meta["${SESSION_KEY}"] must be a text of 1 to ${MAX_SESSION_ID_CHARS} printable characters`,
-    };
-  }
-  const id =
-    [session, env['LOOKFIRST_SESSION']].find(isSessionId) ??
-    idIn(call.meta, CLIENT_KEYS) ??
-    idIn(env, CLIENT_VARIABLES);
-  if (id !== undefined) return { kind: 'named', id };
-  return call.sessionHint === undefined ? { kind: nameless } : { kind: 'transport', hint: call.sessionHint };
+export function sessionSelector(options: ChoiceOptions): (call: Calling) => SessionChoice {
+  const { session, env = {}, nameless = 'process' } = options;
+  const ofServer = [session, env['LOOKFIRST_SESSION']].find(isSessionId);
+  const ofClient = idIn(env, CLIENT_VARIABLES);
+  return ({ meta, sessionHint: hint }) => {
+    const explicit = meta[SESSION_KEY];
+    if (explicit !== undefined) {
+      if (isSessionId(explicit)) return { kind: 'named', id: explicit };
+      return {
+        kind: 'invalid',
+        reason: `_meta["${SESSION_KEY}"] must be a text of 1 to ${MAX_SESSION_ID_CHARS} printable characters`,
+      };
+    }
+    const id = ofServer ?? idIn(meta, CLIENT_KEYS) ?? ofClient;
+    if (id !== undefined) return { kind: 'named', id };
+    return hint === undefined ? { kind: nameless } : { kind: 'transport', hint };
+  };
 }
 
 /** Claude Code's id of a tool call; its hooks report the same id. */
@@ -102,7 +105,7 @@ export function subAgentChoice(
 function idIn(values: JsonRecord, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = values[name];
-    if (isSessionId(value)) return value;
+    if (value !== undefined && isSessionId(value)) return value;
   }
   return undefined;
 }
@@ -219,6 +222,8 @@ export class SessionPool {
 
   #take(key: string, choice: Kept, client?: string | undefined): Pooled {
     const known = this.#pooled.get(key);
+    // Most servers have one session, which has no order.
+    if (known !== undefined && this.#pooled.size === 1) return known;
     const pooled = known ?? this.#opened(key, choice, client);
     this.#pooled.delete(key);
     this.#pooled.set(key, pooled);

@@ -19,9 +19,9 @@ import { type PerformOptions, performCall } from './perform-call.ts';
 import {
   type ChoiceOptions,
   type Chosen,
-  chooseSession,
   eventsIn,
   SessionPool,
+  sessionSelector,
   subAgentChoice,
 } from './session-choice.ts';
 import { type ToolAnswer, type ToolContext, withText } from './tool-answer.ts';
@@ -98,6 +98,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   const tools = offeredTools(dialect, options);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const definitions = tools.map(definitionOf);
+  const selectSession = sessionSelector(options);
   let served: Awaitable<Served> | undefined;
   let unsaid: readonly string[] = [];
   const open = (): Promise<Served> => {
@@ -122,6 +123,41 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     unsaid = [];
     return withText(answer, said);
   };
+  const answerCall = (open: Served, asked: Asked): Awaitable<ToolAnswer> => {
+    const { tool, surroundings } = asked;
+    const chosen = selectSession(surroundings);
+    if (chosen.kind === 'invalid') return refuseArguments(tool.name, chosen.reason, open.context);
+    const events = eventsIn(surroundings.meta);
+    if (events.kind === 'invalid') return refuseArguments(tool.name, events.reason, open.context);
+    return andThen(subAgentChoice(open.store, chosen, surroundings.meta) ?? chosen, (choice) =>
+      events.kind === 'none'
+        ? run(open, choice, asked)
+        : open.pool.before(choice, events.apply).then(() => run(open, choice, asked)),
+    );
+  };
+  const run = (open: Served, choice: Chosen, { tool, args, surroundings }: Asked): Awaitable<ToolAnswer> => {
+    const { pool, context, hasApprovals } = open;
+    const call = translateCall(tool, args, dialect);
+    if ('reason' in call) return refuseArguments(tool.name, call.reason, context);
+    const performing = {
+      tool: tool.name,
+      context: choice.kind === 'call' ? { ...context, forgets: true as const } : context,
+      watch: surroundings,
+      form: 'bytes' as const,
+    };
+    const perform = (): Awaitable<ToolAnswer> =>
+      pool.use(
+        choice,
+        (session) => callTool(call, dialect, { session, ...performing }),
+        surroundings.clientInfo?.name,
+      );
+    if (!hasApprovals) return perform();
+    const { approve } = surroundings;
+    return andThen(approve === undefined ? perform() : runWithApprover(approve, perform), (answer) => {
+      logApproval(answer, log);
+      return answer;
+    });
+  };
   return {
     info: { name: 'lookfirst', title: 'Lookfirst', version },
     instructions: dialect.instructions,
@@ -130,45 +166,12 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       const tool = byName.get(name);
       if (tool === undefined) throw new TypeError(`no tool is called ${name}`);
       served ??= open();
-      const answer = andThen(served, ({ pool, context, store, hasApprovals }) => {
-        const chosen = chooseSession(surroundings, options);
-        if (chosen.kind === 'invalid') return refuseArguments(name, chosen.reason, context);
-        const events = eventsIn(surroundings.meta);
-        if (events.kind === 'invalid') return refuseArguments(name, events.reason, context);
-        const run = (choice: Chosen): Awaitable<ToolAnswer> => {
-          const call = translateCall(tool, args, dialect);
-          if ('reason' in call) return refuseArguments(name, call.reason, context);
-          const shown = choice.kind === 'call' ? { ...context, forgets: true as const } : context;
-          const perform = (): Awaitable<ToolAnswer> =>
-            pool.use(
-              choice,
-              (session) =>
-                callTool(call, dialect, {
-                  session,
-                  tool: name,
-                  context: shown,
-                  watch: surroundings,
-                  form: 'bytes',
-                }),
-              surroundings.clientInfo?.name,
-            );
-          const { approve } = surroundings;
-          const answered =
-            hasApprovals && approve !== undefined ? runWithApprover(approve, perform) : perform();
-          return andThen(answered, (each) => {
-            logApproval(each, log);
-            return each;
-          });
-        };
-        return andThen(subAgentChoice(store, chosen, surroundings.meta) ?? chosen, (choice) =>
-          events.kind === 'none' ? run(choice) : pool.before(choice, events.apply).then(() => run(choice)),
-        );
-      });
+      const answer = andThen(served, (opened) => answerCall(opened, { tool, args, surroundings }));
       return unsaid.length === 0 && !(answer instanceof Promise) ? answer : andThen(answer, withWarnings);
     },
     report: (surroundings) => {
       const events = eventsIn(surroundings.meta);
-      const choice = chooseSession(surroundings, options);
+      const choice = selectSession(surroundings);
       if (events.kind === 'none') return;
       if (events.kind === 'invalid') throw new Fault('MISUSE', events.reason);
       if (choice.kind === 'invalid') throw new Fault('MISUSE', choice.reason);
@@ -186,6 +189,13 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       );
     },
   };
+}
+
+/** One call of a tool. */
+interface Asked {
+  readonly tool: Tool;
+  readonly args: JsonRecord;
+  readonly surroundings: ToolContext;
 }
 
 /** The parts of an open workspace that calls need. */

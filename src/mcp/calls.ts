@@ -84,10 +84,10 @@ export class Calls {
     if (answer instanceof Promise) answer = answer.catch((error: unknown) => this.#failed(name, call, error));
     return andThen(answer, (done) => {
       const result = 'inputRequests' in done ? done : toolResult(done, formOf(tool));
+      if (call.times.showsMore !== true || this.#inputRead === undefined) return this.#answer(call, result);
       // First receive the input that has already arrived. The client sent its writes before it could see this answer,
       // so they must get an earlier time.
-      const read = call.times.showsMore === true ? this.#inputRead?.() : undefined;
-      return andThen(read, () => this.#answer(call, result));
+      return this.#inputRead().then(() => this.#answer(call, result));
     });
   }
 

@@ -96,14 +96,17 @@ export class ClientConnection {
    * line contains.
    */
   receive(line: Buffer): void {
-    const lost = (error: unknown): void => this.#log(`a message was lost: ${String(error)}`);
     try {
       const read = readLine(line);
       const done = read.kind === 'batch' ? this.#batch(read.members) : this.#one(read, this.#send);
-      if (done instanceof Promise) done.catch(lost);
+      if (done instanceof Promise) done.catch((error: unknown) => this.#lost(error));
     } catch (error) {
-      lost(error);
+      this.#lost(error);
     }
+  }
+
+  #lost(error: unknown): void {
+    this.#log(`a message was lost: ${String(error)}`);
   }
 
   /** Answers a line that was too long to be read. */
@@ -171,21 +174,26 @@ export class ClientConnection {
   }
 
   #answer(request: Request): Awaitable<Parts | undefined> {
-    const failed = (error: unknown): Parts => {
-      if (error instanceof RpcError) return errorMessage(request.id, error);
-      this.#log(`${request.method} failed: ${String(error)}`);
-      return errorMessage(request.id, internalError());
-    };
     try {
       const caller = this.#caller(request);
-      const reported = request.method === 'tools/call' ? undefined : this.#report(request);
-      const answer = andThen(reported, () =>
-        caller.era === 'modern' ? this.#modern(request, caller) : this.#legacy(request, caller),
-      );
-      return answer instanceof Promise ? answer.catch(failed) : answer;
+      const answer =
+        request.method === 'tools/call'
+          ? this.#handle(request, caller)
+          : andThen(this.#report(request), () => this.#handle(request, caller));
+      return answer instanceof Promise ? answer.catch((error) => this.#failed(request, error)) : answer;
     } catch (error) {
-      return failed(error);
+      return this.#failed(request, error);
     }
+  }
+
+  #handle(request: Request, caller: Caller): Awaitable<Parts | undefined> {
+    return caller.era === 'modern' ? this.#modern(request, caller) : this.#legacy(request, caller);
+  }
+
+  #failed({ id, method }: Request, error: unknown): Parts {
+    if (error instanceof RpcError) return errorMessage(id, error);
+    this.#log(`${method} failed: ${String(error)}`);
+    return errorMessage(id, internalError());
   }
 
   /** Determines the caller and its era; fixes the connection's era if it is still open. */

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 import type { ToolAnswer } from '../tools/tool-answer.ts';
@@ -109,10 +109,13 @@ type Line = Message | { readonly kind: 'batch'; readonly members: readonly unkno
  * characters into files.
  */
 export function readLine(bytes: Buffer): Line {
-  if (!isUtf8(bytes)) return { kind: 'invalid', id: null, error: parseError('not UTF-8') };
+  // Most messages are ASCII, which `latin1` decodes many times faster.
+  const encoding = isAscii(bytes) ? 'latin1' : 'utf8';
+  if (encoding === 'utf8' && !isUtf8(bytes))
+    return { kind: 'invalid', id: null, error: parseError('not UTF-8') };
   let value: unknown;
   try {
-    value = JSON.parse(bytes.toString('utf8'));
+    value = JSON.parse(bytes.toString(encoding));
   } catch {
     return { kind: 'invalid', id: null, error: parseError('not JSON') };
   }

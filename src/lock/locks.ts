@@ -66,30 +66,20 @@ export class LocalLocks implements Locks {
   }
 
   async acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined> {
-    const held: (() => void)[] = [];
+    const slots = this.#slotsOf(keys);
+    let held = 0;
     const release = (): void => {
-      for (const free of held.toReversed()) free();
+      for (const slot of slots.slice(0, held).reverse()) this.#leave(slot);
+      held = 0;
     };
     try {
-      for (const [slot, sharing] of this.#slotsOf(keys)) {
-        // Not the machine's clock: it can be set back while this waits.
-        const begun = performance.now();
-        const leave =
-          this.#mutex.tryAcquire(slot, sharing) ?? (await this.#mutex.acquire(slot, sharing, timeoutMs));
-        if (leave !== undefined) held.push(leave);
+      for (const slot of slots) {
         // Try without waiting first: the lock is nearly always free.
-        const entered =
-          leave !== undefined &&
-          (this.#tryAcquire(slot, sharing) ||
-            (await this.#waitFor(slot, sharing, Math.max(begun, this.#mutex.doneAt(slot)) + timeoutMs)));
-        if (!entered) {
+        if (!this.#tryEnter(slot) && !(await this.#enter(slot, timeoutMs))) {
           release();
           return undefined;
         }
-        held.push(() => {
-          this.#mutex.noteDone(slot);
-          this.#release(slot, sharing);
-        });
+        held += 1;
       }
       return release;
     } catch (error) {
@@ -112,6 +102,38 @@ export class LocalLocks implements Locks {
       this.#known.set(only, slots);
     }
     return slots;
+  }
+
+  #tryEnter([slot, sharing]: Slot): boolean {
+    if (!this.#mutex.tryEnter(slot, sharing)) return false;
+    let isHeld = false;
+    try {
+      isHeld = this.#tryAcquire(slot, sharing);
+    } finally {
+      if (!isHeld) this.#mutex.leave(slot);
+    }
+    return isHeld;
+  }
+
+  async #enter([slot, sharing]: Slot, timeoutMs: number): Promise<boolean> {
+    // Not the machine's clock: it can be set back while this waits.
+    const begun = performance.now();
+    const leave = await this.#mutex.acquire(slot, sharing, timeoutMs);
+    if (leave === undefined) return false;
+    let isHeld = false;
+    try {
+      const deadline = Math.max(begun, this.#mutex.doneAt(slot)) + timeoutMs;
+      isHeld = await this.#waitFor(slot, sharing, deadline);
+    } finally {
+      if (!isHeld) leave();
+    }
+    return isHeld;
+  }
+
+  #leave([slot, sharing]: Slot): void {
+    this.#mutex.noteDone(slot);
+    this.#release(slot, sharing);
+    this.#mutex.leave(slot);
   }
 
   async #waitFor(slot: number, sharing: LockMode, deadline: number): Promise<boolean> {
@@ -141,7 +163,8 @@ export class LocalLocks implements Locks {
   }
 }
 
-type Slots = readonly (readonly [number, LockMode])[];
+type Slot = readonly [number, LockMode];
+type Slots = readonly Slot[];
 
 /**
  * The slots of the keys and of the folders above them, in the order in which all processes acquire them. Folders come
@@ -253,9 +276,7 @@ function openSpreadLock(home: string): ProcessLock | undefined {
   );
   const listOf = (slot: number): number => lists[slot % LISTS] as number;
   let held = 0;
-  const leave = (): void => {
-    if (held === 0) native.unlock(earlier, 0, WHOLE);
-  };
+  const leave = (): void => native.unlock(earlier, 0, WHOLE);
   return {
     tryAcquire: (slot, sharing = 'alone') => {
       if (held === 0 && !native.tryLock(earlier, 0, WHOLE, SHARED)) return false;
@@ -263,13 +284,13 @@ function openSpreadLock(home: string): ProcessLock | undefined {
       const isHeld =
         sharing === 'alone' ? native.tryLock(list, slot, 1) : native.tryLock(list, slot, 1, SHARED);
       if (isHeld) held += 1;
-      else leave();
+      else if (held === 0) leave();
       return isHeld;
     },
     release: (slot) => {
       native.unlock(listOf(slot), slot, 1);
       held -= 1;
-      leave();
+      if (held === 0) leave();
     },
     close: () => {
       for (const fd of [earlier, ...lists]) closeSync(fd);

@@ -57,15 +57,28 @@ export class KeyedMutex<Key> {
    * request is queued before this returns its promise. Call the resolved function exactly once to release the lock.
    */
   async acquire(key: Key, sharing: LockMode, timeoutMs?: number): Promise<(() => void) | undefined> {
-    const door = this.#doorTo(key);
-    if (!door.tryEnter(sharing) && !(await door.wait(sharing, timeoutMs))) return undefined;
-    return () => this.#leave(key, door);
+    if (!this.tryEnter(key, sharing) && !(await this.#doors.get(key)?.wait(sharing, timeoutMs)))
+      return undefined;
+    return () => this.leave(key);
   }
 
   /** Like `acquire`, without waiting: undefined if the lock is not free. */
   tryAcquire(key: Key, sharing: LockMode): (() => void) | undefined {
-    const door = this.#doorTo(key);
-    return door.tryEnter(sharing) ? () => this.#leave(key, door) : undefined;
+    return this.tryEnter(key, sharing) ? () => this.leave(key) : undefined;
+  }
+
+  /** Like `tryAcquire`, but the caller releases the lock with `leave`, exactly once. */
+  tryEnter(key: Key, sharing: LockMode): boolean {
+    let door = this.#doors.get(key);
+    if (door === undefined) {
+      door = new Door();
+      this.#doors.set(key, door);
+    }
+    return door.tryEnter(sharing);
+  }
+
+  leave(key: Key): void {
+    if (this.#doors.get(key)?.leave() === true) this.#doors.delete(key);
   }
 
   /**
@@ -73,23 +86,12 @@ export class KeyedMutex<Key> {
    * again: a long queue that moves is not a timeout.
    */
   noteDone(key: Key): void {
-    const door = this.#doors.get(key);
-    if (door !== undefined) door.doneAt = performance.now();
+    this.#doors.get(key)?.noteDone();
   }
 
-  /** The time of the last `noteDone` while the key was held or requested without a pause. */
+  /** The time of the last `noteDone` while requests waited for the key without a pause. */
   doneAt(key: Key): number {
     return this.#doors.get(key)?.doneAt ?? Number.NEGATIVE_INFINITY;
-  }
-
-  #doorTo(key: Key): Door {
-    const door = this.#doors.get(key) ?? new Door();
-    this.#doors.set(key, door);
-    return door;
-  }
-
-  #leave(key: Key, door: Door): void {
-    if (door.leave()) this.#doors.delete(key);
   }
 }
 
@@ -137,10 +139,14 @@ class Door {
     });
   }
 
+  noteDone(): void {
+    if (this.#waiting.length > 0) this.doneAt = performance.now();
+  }
+
   /** Releases one holder. True if no holder is left. */
   leave(): boolean {
     this.#inside -= 1;
-    this.#admitNext();
+    if (this.#waiting.length > 0) this.#admitNext();
     return this.#inside === 0;
   }
 

@@ -175,8 +175,9 @@ describe.skipIf(loadNative() === undefined)('ready files', () => {
           const expected = { ...holding('old'), evenReadOnly: true };
           const done = await replace(disk.context, disk.place('f'), { bytes: Buffer.from(text), expected });
           if (!done.ok) throw new Error(done.reason);
-          const { displaced: _path, stamp: _stamp, ...answer } = done;
-          answers.push({ ...answer, text: disk.text('f'), retained: disk.retained(), names: disk.names() });
+          const { displaced: _path, stamp: _stamp, left, ...answer } = done;
+          const found = { text: disk.text('f'), retained: disk.retained(), names: disk.names() };
+          answers.push({ ...answer, ...found, leftMode: left?.mode });
         }
         expect(answers[0]).toEqual(answers[1]);
       }

@@ -40,8 +40,8 @@ export interface Publication {
 }
 
 export type Published =
-  /** `displaced`: the current path of the old file. */
-  | { readonly ok: true; readonly displaced: string }
+  /** `displaced`: the current path of the old file. `left`: its stats, read when it had lost its name. */
+  | { readonly ok: true; readonly displaced: string; readonly left?: BigIntStats }
   /**
    * Another process changed the file first and keeps the name. `retained`: other displaced files
    * that were kept.
@@ -130,6 +130,8 @@ export interface Committed {
   readonly mode: number;
   /** The current path of the file that was replaced or removed, outside the workspace. */
   readonly displaced?: string;
+  /** Stats of that file, read when it had lost its name. */
+  readonly left?: BigIntStats | undefined;
   readonly notices: readonly Notice[];
 }
 

@@ -110,9 +110,12 @@ export async function replace(
     if (temp === undefined) return conflict('changed');
     try {
       const { expected, ours, folderSync } = change;
-      const common = { place, temp, old: { ...old }, expected, intended: change };
       return await publish(context, {
-        ...common,
+        place,
+        temp,
+        old,
+        expected,
+        intended: change,
         ...(ours ? { ours } : {}),
         ...(folderSync === undefined ? {} : { folderSync }),
       });
@@ -174,14 +177,13 @@ async function publish(context: DiskContext, publication: Publication): Promise<
   let published: Published;
   try {
     context.trace?.('compare');
-    // Take the times before comparing the bytes, so that a later write shows in them.
-    const stats = fstatSync(old.fd, { bigint: true });
+    // The times in `old` were taken before this comparison, so that a later write shows in them.
     if (!holds(old.fd, expected)) {
       discard(temp);
       return conflict('changed');
     }
     hidesWrites = mayHideWrites(context, place, temp);
-    published = await exchangeOrClaim(context, { ...publication, old: { fd: old.fd, stats } });
+    published = await exchangeOrClaim(context, publication);
   } catch (error) {
     discardOurs(context, publication);
     throw error;
@@ -190,7 +192,8 @@ async function publish(context: DiskContext, publication: Publication): Promise<
   const others = Number(old.stats.nlink) - 1;
   const broken: Notice[] = others > 0 ? [{ kind: 'hard-links-broken', count: others }] : [];
   const notices = [...temp.notices, ...broken];
-  return { displaced: published.displaced, ...committed(temp, { content: intended, hidesWrites }), notices };
+  const { displaced, left } = published;
+  return Object.assign(committed(temp, { content: intended, hidesWrites }), { displaced, left, notices });
 }
 
 async function exchangeOrClaim(context: DiskContext, publication: Publication): Promise<Published> {
@@ -251,7 +254,7 @@ async function publishByExchange(
         letOwnerRead(publication);
         if (publication.ours) return { ok: true, displaced: retainOrDrop(context, temp.path) };
         const image = context.imageName?.(expected.fingerprint, out);
-        return { ok: true, displaced: retain(context, temp.path, image) };
+        return { ok: true, displaced: retain(context, temp.path, image), left: out };
       }
     }
   } catch (error) {

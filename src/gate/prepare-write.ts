@@ -97,12 +97,13 @@ async function judged(
   const fingerprint = fingerprintOf(authored.bytes);
   const contentHash = fingerprint.sha256;
   const binary = snapshot !== undefined && looksBinary(snapshot.bytes);
+  const { target, ...seen } = view.facts;
   const facts = {
     contentHash,
     contentKind: authored.text === undefined ? ('bytes' as const) : ('text' as const),
     placeholder: placeholderIn(authored.text, view, 1),
-    ...view.facts,
-    target: view.facts.target.exists ? { binary, ...view.facts.target } : view.facts.target,
+    target: target.exists ? { binary, ...target } : target,
+    ...seen,
   };
   const verdict = judge(facts, world.policy);
   if (verdict.outcome === 'refuse') {
@@ -319,21 +320,23 @@ async function takeBack(
   return (await replace(world.disk, place, { bytes: before.bytes, expected, ours: true })).ok;
 }
 
+/** Its keys are in sorted order, so that the journal need not sort them. */
 function effectOf(change: NewBytes, fingerprint: Fingerprint, mode?: number): Effect {
   const { before, located } = change;
+  const { key, relative } = located.place.path;
   const announced = before === undefined ? (change.mode ?? 0o644) : modeOf(before.stats) & 0o777;
   return {
-    key: located.place.path.key,
-    relative: located.place.path.relative,
-    before: before === undefined ? ABSENT : sideOf(before),
     after: fileSide(fingerprint, mode ?? announced, 'none'),
+    before: before === undefined ? ABSENT : sideOf(before),
+    key,
+    relative,
   };
 }
 
 function done(
   world: World,
   change: NewBytes,
-  outcome: Pick<Committed, 'fingerprint' | 'stamp' | 'racy' | 'notices' | 'displaced'>,
+  outcome: Pick<Committed, 'fingerprint' | 'stamp' | 'racy' | 'notices' | 'displaced' | 'left'>,
 ): Done {
   const { path } = change.located.place;
   const seen = change.sighting;
@@ -345,12 +348,12 @@ function done(
     totalLines: seen.totalLines,
     flags: seen.flags,
     how: seen.how,
-    ...(seen.pages === undefined ? {} : { pages: seen.pages }),
     key: path.key,
     fingerprint: outcome.fingerprint,
     stamp: outcome.stamp,
     racy: outcome.racy,
     atMs: world.now(),
+    ...(seen.pages === undefined ? {} : { pages: seen.pages }),
   };
   world.baselines.remember(outcome.fingerprint, change.bytes);
   return {
@@ -360,9 +363,9 @@ function done(
       changed,
       created: change.before === undefined,
       sizeBytes: change.bytes.byteLength,
+      notices: [...change.notices, ...outcome.notices],
       ...(whole ? { revision: world.revisionOf(outcome.fingerprint) } : {}),
       ...change.more,
-      notices: [...change.notices, ...outcome.notices],
     },
     sightings: [change.credit, sighting].filter((each) => each !== undefined),
     tombstones: [],
@@ -375,6 +378,7 @@ function done(
               sha256: change.before.fingerprint.sha256,
               size: change.before.fingerprint.size,
               bytes: change.before.bytes,
+              stats: outcome.left,
             },
           ],
   };

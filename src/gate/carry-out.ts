@@ -43,9 +43,10 @@ interface Work {
 export function carryOut(world: World, ledger: Ledger, work: Work): Promise<Outcome<ApplyResult>> {
   const change = work.command?.change ?? newChangeId();
   const effects = once(work.steps.flatMap((step) => step.effects));
-  if (effects.length === 0) return unchanged(world, ledger, work);
+  const [first] = work.steps;
+  if (first === undefined || effects.length === 0) return unchanged(world, ledger, work);
   for (const { path } of work.steps) if (!world.workspace.stands(path.root)) throw rootMoved(path.root);
-  const entry = entryOf(world, ledger, { work, change, effects });
+  const entry = entryOf(world, ledger, { work, first, change, effects });
   // A change of one file has no completed step to revert.
   if (work.steps.length === 1)
     return carryOutReserved(world, ledger, { entry, reserve: NOTHING_RESERVED, ...work });
@@ -67,8 +68,10 @@ function reserveForReverting(): () => void {
   }
 }
 
+type ChangeEntry = NewEntry & { readonly change: string };
+
 interface Reserved extends Work {
-  readonly entry: NewEntry & { readonly change: string };
+  readonly entry: ChangeEntry;
   /** Frees the descriptors that reverting needs. */
   readonly reserve: () => void;
 }
@@ -106,13 +109,13 @@ async function carryOutAnnounced(
     await work.staged;
     refusal = await runSteps(world, work.steps, done);
     if (refusal === undefined) {
-      const settled = { ...entry, ...whatWasDone(work, done), ...noticesOf(done) };
+      const settled = settledEntry(work, done);
       const entries = work.entries ?? [];
       const recorded = await settle(world, ledger, settlementOf(done, settled, { announced, entries }));
       // Without effects no entry is written, so there is no change that the id could name.
       const id = settled.effects?.length === 0 ? {} : { change };
       const results = done.map(({ outcome }) => resultOf(outcome, { id, recorded }));
-      return { ok: true, ...id, dryRun: false, results };
+      return { ok: true, dryRun: false, results, ...id };
     }
   } catch (error) {
     if (isUnanswered(error)) throw keptAsDone(error);
@@ -136,47 +139,47 @@ function once(effects: readonly Effect[]): readonly Effect[] {
   });
 }
 
+/** The journal entry of a change. Its keys are in sorted order, so that the journal need not sort them. */
 function entryOf(
   world: World,
   ledger: Ledger,
-  { work, change, effects }: { work: Work; change: string; effects: readonly Effect[] },
-): NewEntry & { readonly change: string } {
+  { work, first, change, effects }: { work: Work; first: Step; change: string; effects: readonly Effect[] },
+): ChangeEntry {
+  const { undo, undoesPart, command, steps } = work;
   // A worktree's common git folder is not a workspace: the change belongs to the root.
-  const isInRoot = ({ path }: Step): boolean => !world.workspace.annexes.includes(path.root);
-  const first = work.steps.find(isInRoot) ?? work.steps[0];
-  return {
-    kind: 'change',
+  const { annexes } = world.workspace;
+  const { path, action } =
+    annexes.length === 0 ? first : (steps.find((step) => !annexes.includes(step.path.root)) ?? first);
+  const entry: { -readonly [K in keyof ChangeEntry]: ChangeEntry[K] } = {
+    action: undo === undefined ? action : 'undo',
     atMs: world.now(),
-    ...ledger.author,
-    root: first?.path.root ?? '',
-    ...(first === undefined
-      ? {}
-      : { action: work.undo === undefined ? first.action : 'undo', path: first.path.relative }),
     change,
     effects,
-    ...(work.command === undefined ? {} : { text: work.command.text }),
-    ...(work.undo === undefined ? {} : undoneFields(work.undo)),
-    ...(work.undoesPart === undefined ? {} : { undoesPart: work.undoesPart }),
+    kind: 'change',
+    path: path.relative,
+    root: path.root,
+    session: ledger.session,
   };
+  if (undo?.rewindTo !== undefined) entry.rewindTo = undo.rewindTo;
+  if (command !== undefined) entry.text = command.text;
+  if (ledger.turn !== undefined) entry.turn = ledger.turn;
+  if (undo?.undone.changes[0] !== undefined) entry.undoes = undo.undone.changes[0];
+  if (undoesPart !== undefined) entry.undoesPart = undoesPart;
+  if (undo !== undefined) entry.undone = undo.undone;
+  return entry;
 }
 
-function undoneFields({
-  undone,
-  rewindTo,
-}: NonNullable<Work['undo']>): Pick<NewEntry, 'undoes' | 'undone' | 'rewindTo'> {
-  const [newest] = undone.changes;
-  return {
-    undone,
-    ...(newest === undefined ? {} : { undoes: newest }),
-    ...(rewindTo === undefined ? {} : { rewindTo }),
-  };
+function settledEntry(work: Reserved, done: readonly DoneStep[]): ChangeEntry {
+  const { entry } = work;
+  return Object.assign({ ...entry }, whatWasDone(work, done), noticesOf(done));
 }
 
 /** The effects that really happened. A folder that stayed because another program uses it was not taken back. */
 function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 'effects' | 'undone'> {
   const effects = once(done.flatMap(({ step, outcome }) => outcome.effects ?? step.effects));
+  if (undo === undefined) return { effects };
   const stayed = new Set(done.flatMap(({ outcome }) => outcome.stayed ?? []));
-  if (undo === undefined || stayed.size === 0) return { effects };
+  if (stayed.size === 0) return { effects };
   return { effects, undone: { ...undo.undone, keys: undo.keys.filter((key) => !stayed.has(key)) } };
 }
 
@@ -196,14 +199,14 @@ function noticesOf(done: readonly DoneStep[]): Pick<NewEntry, 'notices' | 'diffB
 
 function settlementOf(
   done: readonly DoneStep[],
-  entry: NewEntry & { readonly change: string },
+  entry: ChangeEntry,
   { announced, entries: more }: { readonly announced: boolean; readonly entries: readonly NewEntry[] },
 ): Settlement {
   const outcomes = done.map(({ outcome }) => outcome);
   const { change, session, turn, atMs } = entry;
   const bypassed = bypassEntries(
     done.map(({ step }) => step),
-    { session, ...(turn === undefined ? {} : { turn }), atMs, change },
+    { session, atMs, change, ...(turn === undefined ? {} : { turn }) },
   );
   return {
     change,
@@ -321,7 +324,7 @@ function resultOf(
   { id, recorded }: { readonly id: { readonly change?: string }; readonly recorded: boolean },
 ): ChangeResult {
   const { result } = outcome;
-  if (recorded) return result.changed ? { ...result, ...id } : result;
+  if (recorded) return result.changed ? Object.assign({}, id, result) : result;
   const notices: readonly Notice[] = [...result.notices, { kind: 'not-recorded' }];
   return { ...result, ...(result.changed ? id : {}), notices };
 }
@@ -345,7 +348,7 @@ type Carried =
 export async function carryOutTold(
   world: World,
   ledger: Ledger,
-  { approved, ...work }: Work & { readonly approved: Approved },
+  { approved, ...work }: Omit<Work, 'entries'> & { readonly approved: Approved },
 ): Promise<Carried> {
   const approvals =
     world.policy.approve.length === 0
@@ -356,7 +359,7 @@ export async function carryOutTold(
   if ('refusal' in told) return { busy: told.refusal };
   const claimNotices = told.flatMap((each) => each.claimNotices);
   const entries = [...approvals.entries, ...claimNotices.map(({ entry }) => entry)];
-  const outcome = await carryOut(world, ledger, { ...work, entries });
+  const outcome = await carryOut(world, ledger, { entries, ...work });
   if (!outcome.ok) return { conflict: outcome.refusal };
   for (const { confirm } of claimNotices) confirm();
   return claimNotices.length === 0 ? outcome : { ...outcome, results: withClaims(outcome.results, told) };

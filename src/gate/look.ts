@@ -130,8 +130,14 @@ async function viewOf(world: World, session: string, looking: LookTarget<Located
   // The file has other bytes than the session saw before it deleted the file, so nothing of them counts as seen.
   if (read.isUnseen && !mayRead(world, facts, undefined))
     return { ...view, facts: { ...facts, freshness: undefined } };
-  const seen = { ...facts, freshness: undefined, ...read.facts };
-  return { ...view, sighting: seen.sighting, snapshot: read.snapshot, facts: seen };
+  const seen: Facts = Object.assign(facts, { freshness: undefined }, read.facts);
+  return {
+    path: located.place.path,
+    located,
+    sighting: seen.sighting,
+    snapshot: read.snapshot,
+    facts: seen,
+  };
 }
 
 /**
@@ -155,9 +161,9 @@ export function glanceFacts(
     isRoot: world.workspace.isRoot(path),
     expectedRevision: request.expectedRevision,
     appends: request.appends,
-    ...bypassFacts(world, path, session),
     freshness: fresh ? 'same' : undefined,
     otherTime: known?.stamp && located.exists ? located.stats.mtimeNs !== known.stamp.mtimeNs : undefined,
+    ...bypassFacts(world, path, session),
   };
 }
 

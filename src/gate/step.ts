@@ -351,9 +351,9 @@ function slowReason({ policy }: World): string {
 
 export const ABSENT: Side = { kind: 'absent' };
 
-/** The side of a file. `image`: whether the store holds its bytes. */
+/** The side of a file, with sorted keys for the journal. `image`: whether the store holds its bytes. */
 export function fileSide(fingerprint: Fingerprint, mode: number, image: 'kept' | 'none'): Side {
-  return { kind: 'file', fingerprint, mode, kept: image === 'kept' };
+  return { fingerprint, kept: image === 'kept', kind: 'file', mode };
 }
 
 /** The side of a file that was read. Its bytes will be kept as an image. */

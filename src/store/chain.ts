@@ -49,18 +49,18 @@ export function canonicalJson(value: unknown): string {
  */
 export function inCanonicalOrder<T>(value: T): T {
   // The cast is safe: the copy differs only in the order of keys.
-  return isFlatAndSorted(value) ? value : (sorted(value) as T);
+  return isSorted(value) ? value : (sorted(value) as T);
 }
 
-/** True if the value needs no sorting, as with entries of reads, which are built with sorted keys. */
-function isFlatAndSorted(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+/** True if the value needs no sorting, as with entries of reads and writes, which are built with sorted keys. */
+function isSorted(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) return value.every(isSorted);
   // The cast is safe: any object has string names and unknown values.
   const source = value as Record<string, unknown>;
   let last = '';
   for (const name in source) {
-    const member = source[name];
-    if (name < last || (typeof member === 'object' && member !== null)) return false;
+    if (name < last || !isSorted(source[name])) return false;
     last = name;
   }
   return true;

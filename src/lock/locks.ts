@@ -26,9 +26,7 @@ interface LockOptions {
 }
 
 const FIRST_WAIT_MS = 1;
-
 const LONGEST_WAIT_MS = 25;
-
 const MAX_KNOWN = 10_000;
 
 /**

@@ -39,8 +39,8 @@ export interface Images {
    */
   adopt(fromPath: string, fingerprint: Fingerprint, how?: Adoption): Promise<Kept>;
   /**
-   * The name for an image with these bytes, if a file with these stats may be renamed to it directly: the name must be
-   * free, and the file must have no other name. `adopt` then only syncs it. Absent if images are not local files.
+   * A free name for an image with these bytes, or beside it if there is one, if a file with these stats may be renamed
+   * to it directly: the file must have no other name. `adopt` must follow. Absent if images are not local files.
    */
   freeName?(fingerprint: Fingerprint, stats: BigIntStats): string | undefined;
   /**

@@ -9,6 +9,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statfsSync,
   statSync,
@@ -189,6 +190,32 @@ describe('of several inodes with the same bytes', () => {
     writeFileSync(image, LATE);
     expect(await lateOf(images)).toMatchObject([{ lost: false }]);
     expect(Buffer.from(await images.read(PRINT)).toString()).toBe(OLD);
+  });
+
+  function renamed({ images, file }: Setting): string {
+    const name = images.freeName?.(PRINT, statSync(file, { bigint: true })) ?? '';
+    renameSync(file, name);
+    return name;
+  }
+
+  it('a second one stays beside the image', async () => {
+    const t = setting();
+    await t.images.adopt(t.file, PRINT);
+    writeFileSync(t.file, OLD);
+    expect(await t.images.adopt(renamed(t), PRINT)).toBe('shared');
+    expect(readdirSync(join(t.image, '..'))).toHaveLength(2);
+  });
+
+  it.each(['changed', 'deleted'])('a second one becomes the image if that was %s', async (what) => {
+    const t = setting();
+    await t.images.adopt(t.file, PRINT);
+    if (what === 'changed') writeFileSync(t.image, LATE);
+    writeFileSync(t.file, OLD);
+    const name = renamed(t);
+    if (what === 'deleted') rmSync(t.image);
+    await t.images.adopt(name, PRINT);
+    expect(Buffer.from(await t.images.read(PRINT)).toString()).toBe(OLD);
+    expect(await lateOf(t.images)).toHaveLength(what === 'changed' ? 1 : 0);
   });
 
   it('a bounded number is kept, and all are removed with the image', async () => {

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import type { BigIntStats } from 'node:fs';
+import type { BigIntStats, Stats } from 'node:fs';
 import { join } from 'node:path';
 import type { Awaitable } from '../../model/awaitable.ts';
 import { errnoOf, Fault, isMissing } from '../../model/fault.ts';
@@ -34,7 +34,7 @@ import {
   writeNew,
   writeNewSmall,
 } from './folder.ts';
-import { keepTwin, setAsideLate } from './late-image.ts';
+import { keepTwin, moveToTwin, setAsideLate } from './late-image.ts';
 import { packedFile, packImages, readPacked, removeImages } from './packed.ts';
 
 /** Images as files under `<home>/images`, for all processes that share the home. */
@@ -79,7 +79,9 @@ export class FileImages implements Images {
   freeName({ sha256 }: Fingerprint, stats: BigIntStats): string | undefined {
     if (!isLinkableWith(stats)) return undefined;
     const image = this.#folder.image(sha256);
-    return statsOf(image) === undefined ? image : undefined;
+    if (statsOf(image) === undefined) return image;
+    const twin = this.#folder.twin(sha256);
+    return statsOf(twin) === undefined ? twin : undefined;
   }
 
   adopt(
@@ -87,11 +89,13 @@ export class FileImages implements Images {
     fingerprint: Fingerprint,
     { durability = this.#durability, stats }: Adoption = {},
   ): Promise<Kept> {
-    return this.#attempt('keep', fingerprint.sha256, async () => {
-      const image = this.#folder.image(fingerprint.sha256);
+    const { sha256 } = fingerprint;
+    return this.#attempt('keep', sha256, async () => {
+      const image = this.#folder.image(sha256);
       if (fromPath === image) return this.#retained(image, durability);
-      if (stats === undefined ? isLinkable(fromPath) : isLinkableWith(stats)) {
-        if (statsOf(image) !== undefined) await this.#makeRoom(image, fingerprint);
+      const isNamed = this.#folder.isTwin(fromPath, sha256);
+      if (isNamed || (stats === undefined ? isLinkable(fromPath) : isLinkableWith(stats))) {
+        if (await this.#isBeside(fromPath, fingerprint)) return this.#shared(fingerprint, durability);
         if (tryRename(fromPath, image)) return this.#retained(image, durability);
       }
       const kept = await this.#copyIn(fromPath, fingerprint, durability);
@@ -240,6 +244,22 @@ export class FileImages implements Images {
     else await keepTwin(this.#folder, fingerprint);
   }
 
+  /**
+   * Moves a file beside the intact image of the same bytes, as a twin: programs may have either of them open. False if
+   * the file must become the image itself. An image that a late writer has changed is set aside first, because no other
+   * copy of that write exists.
+   */
+  async #isBeside(fromPath: string, fingerprint: Fingerprint): Promise<boolean> {
+    const { sha256, size } = fingerprint;
+    const image = this.#folder.image(sha256);
+    const stats = statsOf(image);
+    if (stats === undefined || isCopy(image, fingerprint, stats)) return false;
+    if (stats.size === size && (await beginsWith(image, fingerprint)))
+      return this.#folder.isTwin(fromPath, sha256) || moveToTwin(this.#folder, fromPath, fingerprint);
+    setAside(image, this.#folder.late(sha256));
+    return false;
+  }
+
   #shared({ sha256 }: Fingerprint, durability: Durability): Kept {
     // The process that stored it first may have requested less durability than this one.
     const image = this.#folder.image(sha256);
@@ -339,8 +359,7 @@ function isLinkableWith({ nlink, mode }: AdoptedStats): boolean {
 }
 
 /** True for a copy that only our processes have written. */
-function isCopy(image: string, fingerprint: Fingerprint): boolean {
-  const stats = statsOf(image);
+function isCopy(image: string, fingerprint: Fingerprint, stats: Stats | undefined = statsOf(image)): boolean {
   return stats !== undefined && (stats.mode & 0o777) === COPY_MODE && stats.size === fingerprint.size;
 }
 

@@ -115,6 +115,10 @@ export class ImageFolder {
     return `${this.image(sha256)}.twin-${this.#owner.replace(':', '-')}-${this.#twins}`;
   }
 
+  isTwin(path: string, sha256: string): boolean {
+    return path.startsWith(`${this.image(sha256)}.twin-`);
+  }
+
   /** A unique path on the same file system as the images. */
   temp(): string {
     return join(this.path, 'tmp', `${this.#owner.replace(':', '-')}-${randomUUID()}`);

@@ -13,6 +13,7 @@ import {
   shardOf,
   statsOf,
   tryLink,
+  tryRename,
   writeNew,
 } from './folder.ts';
 import { packedFile } from './packed.ts';
@@ -89,15 +90,30 @@ const KEPT_MS = 24 * 3_600_000;
  * either file open. Without hard links there is no twin.
  */
 export async function keepTwin(folder: ImageFolder, fingerprint: Fingerprint): Promise<void> {
-  const twin = folder.twin(fingerprint.sha256);
-  if (await isIntact(twin, fingerprint)) removeIfThere(twin);
-  else setAside(twin, folder.late(fingerprint.sha256));
+  const twin = await freeTwin(folder, fingerprint);
+  removeIfThere(twin);
   try {
     tryLink(folder.image(fingerprint.sha256), twin);
   } catch (error) {
     // Another thread of this process has made its twin first.
     if (!isTaken(error)) throw error;
   }
+}
+
+/** Renames a file to a second name of an image with the same bytes. False if it is on another file system. */
+export async function moveToTwin(
+  folder: ImageFolder,
+  fromPath: string,
+  fingerprint: Fingerprint,
+): Promise<boolean> {
+  return tryRename(fromPath, await freeTwin(folder, fingerprint));
+}
+
+/** The next name for a twin. A file there may be replaced: one that a program has changed is set aside. */
+async function freeTwin(folder: ImageFolder, fingerprint: Fingerprint): Promise<string> {
+  const twin = folder.twin(fingerprint.sha256);
+  if (!(await isIntact(twin, fingerprint))) setAside(twin, folder.late(fingerprint.sha256));
+  return twin;
 }
 
 /** Sets aside twins that a program has changed, and removes twins that no program will write to. */
@@ -108,7 +124,7 @@ async function setAsideLateTwins(
 ): Promise<readonly LateImage[]> {
   const { sha256 } = fingerprint;
   const late: LateImage[] = [];
-  for (const twin of paths.filter((path) => path.startsWith(`${folder.image(sha256)}.twin-`))) {
+  for (const twin of paths.filter((path) => folder.isTwin(path, sha256))) {
     if (await isIntact(twin, fingerprint)) {
       useIfNeeded(folder, twin, sha256);
       continue;

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Fault } from '../model/fault.ts';
+import { Fault } from '../model/fault.ts';
 import {
   type ConfigSources,
   openUsable,
@@ -54,7 +54,21 @@ export class HookDoor {
   async respond(settings: HookSettings, event: HookEvent): Promise<HookReply> {
     if (event.kind === 'other') return { verdict: 'pass' };
     const roots = rootsOf(settings, event);
-    const { sessions, leftOut } = await this.#usable(roots);
+    const usable = await this.#usable(roots);
+    try {
+      return await this.#respondIn(usable, { settings, event, roots });
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      // A user has deleted the state. A new one remembers nothing, so that everything has to be read again.
+      await this.#forget(roots, usable);
+      return this.#respondIn(await this.#usable(roots), { settings, event, roots });
+    }
+  }
+
+  async #respondIn(
+    { sessions, leftOut }: UsableRoots,
+    { settings, event, roots }: { settings: HookSettings; event: HookEvent; roots: readonly string[] },
+  ): Promise<HookReply> {
     const notice = hasContext(event) ? leftOutText(leftOut) : undefined;
     if (sessions === undefined)
       return notice === undefined ? { verdict: 'pass' } : { verdict: 'pass', context: notice };
@@ -87,9 +101,8 @@ export class HookDoor {
   #usable(roots: readonly string[]): Promise<UsableRoots> {
     // A changed policy file reopens the workspace. An unreadable one fails here, and the call is
     // denied.
-    const policy = policyTextOf(this.#around, this.#state) ?? '';
+    const name = this.#nameOf(roots);
     policyOf(this.#around, this.#state);
-    const name = [...roots, policy].join('\0');
     const known = this.#open.get(name);
     if (known !== undefined) {
       // Keep the newest last, so that the oldest is closed first.
@@ -118,12 +131,31 @@ export class HookDoor {
     }
   }
 
+  /** Closes a workspace, so that the next call opens it with the state that is there then. */
+  async #forget(roots: readonly string[], usable: UsableRoots): Promise<void> {
+    const name = this.#nameOf(roots);
+    // Another call may have opened it again already.
+    if ((await this.#open.get(name)) !== usable) return;
+    this.#open.delete(name);
+    await usable.sessions?.suspend().catch(() => undefined);
+  }
+
+  /** The name of a workspace among those that are open: its roots, and the policy that it was opened with. */
+  #nameOf(roots: readonly string[]): string {
+    return [...roots, policyTextOf(this.#around, this.#state) ?? ''].join('\0');
+  }
+
   #closeOldest(): void {
     const [oldest] = this.#open;
     if (oldest === undefined || this.#open.size <= MAX_OPEN) return;
     this.#open.delete(oldest[0]);
     void oldest[1].then(({ sessions }) => sessions?.suspend()).catch(() => undefined);
   }
+}
+
+/** True if the database was deleted, replaced or truncated while it was open. */
+function isLost(error: unknown): boolean {
+  return error instanceof Fault && error.code === 'STORE_FAILED' && error.reason === 'lost';
 }
 
 /** True for events at which a user or a model reads a notice about the configuration. */

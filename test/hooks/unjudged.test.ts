@@ -1,9 +1,9 @@
-import { linkSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
-import { Hooked } from '../support/hooked.ts';
+import { type Answer, Hooked } from '../support/hooked.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 let places: Scratch;
@@ -13,6 +13,21 @@ beforeEach(() => {
   places = scratch();
   agent = new Hooked(places);
   writeFileSync(join(places.root, 'a.txt'), 'one\n');
+});
+
+describe('a state that is deleted while hooks use it', () => {
+  it.each([
+    ['the database', (home: string) => ['', '-wal', '-shm'].map((end) => join(home, `lookfirst.db${end}`))],
+    ['the folder', (home: string) => [home]],
+  ])('%s: a change is refused until the file is read again', async (_what, files) => {
+    const write = (): Promise<Answer> =>
+      agent.change('write', { path: 'a.txt', content: 'x\n' }, () => undefined);
+    await agent.read('a.txt', 'one\n');
+    for (const file of files(places.home)) rmSync(file, { recursive: true, force: true });
+    expect((await write()).reason).toContain('[NOT_READ]');
+    await agent.read('a.txt', 'one\n');
+    expect(await write()).toMatchObject({ verdict: 'pass' });
+  });
 });
 
 describe('calls without a before-event', () => {

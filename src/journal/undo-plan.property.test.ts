@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from '../../test/store/samples.ts';
 import { SmallWorld } from '../../test/store/small-world.ts';
+import { rounds } from '../../test/support/rounds.ts';
 import type { UndoTarget } from './undo-history.ts';
 import { planUndo, type UndoPlan } from './undo-plan.ts';
 
@@ -60,7 +61,7 @@ describe('after any random changes,', () => {
         expect(world.look()).toEqual({});
         expect(undo(world, ALL)).toBeUndefined();
       }),
-      { numRuns: 600 },
+      { numRuns: rounds(150, 600) },
     );
   });
 
@@ -74,7 +75,7 @@ describe('after any random changes,', () => {
         undo(world, { ...ALL, sinceMs });
         expect(world.look()).toEqual(then);
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(75, 300) },
     );
   });
 
@@ -95,7 +96,7 @@ describe('after any random changes,', () => {
           expect(world.look()).toEqual(state);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(75, 300) },
     );
   });
 
@@ -119,7 +120,7 @@ describe('after any random changes,', () => {
         undo(world, ALL);
         expect(world.look()).toEqual({});
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(75, 300) },
     );
   });
 
@@ -134,7 +135,7 @@ describe('after any random changes,', () => {
         if (outcome.ok) followUnlessFull(world, outcome.plan);
         else expect(['STALE', 'NOT_FOUND']).toContain(outcome.refusal.code);
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(250, 1000) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../test/support/rounds.ts';
 import { mayHoldSecret } from './secret-scan.ts';
 import { isPlainAround, isSecretPath, masked, secretSpans, touchesSecret } from './secrets.ts';
 
@@ -129,7 +130,7 @@ describe('the prefilter', () => {
         const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)]).subarray(offset);
         expect(mayHoldSecret(bytes)).toBe(true);
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(500, 2000) },
     );
   });
 });
@@ -296,6 +297,8 @@ describe('a text that was made to be slow', () => {
   // A search that starts again at each part of a long run would take longer than the time limit.
   it.each(['sk-', '-eyJ', 'xoxb-', 'a.', ' ', '|'])('is searched in one pass: %j', (part) => {
     const text = `${part.repeat(2 ** 20 / part.length)}x@_`;
-    for (const secretFile of [false, true]) secretSpans(text, { secretFile });
+    // A file of secrets is searched for all patterns, any other text only after the prefilter.
+    mayHoldSecret(Buffer.from(text));
+    secretSpans(text, { secretFile: true });
   });
 });

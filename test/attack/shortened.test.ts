@@ -1,7 +1,14 @@
 // Tests that `npm test` runs with fewer rounds or cases, here at full length.
+import '../../src/cli/clients/config-text.test.ts';
+import '../../src/cli/clients/json-entry.test.ts';
+import '../../src/journal/undo-plan.property.test.ts';
 import '../../src/session/search.race.test.ts';
+import '../../src/store/images/packed.test.ts';
+import '../../src/text/glob/glob.test.ts';
 import '../../src/text/merge.test.ts';
+import '../../src/text/secrets.test.ts';
 import '../e2e/conformance.test.ts';
+import '../history/claude-shaped.test.ts';
 import '../history/hostile.test.ts';
 import '../proxy/large.test.ts';
 import '../race/all-or-none.test.ts';

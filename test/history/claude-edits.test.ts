@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Act, confirmedLines, conversation } from './claude-file.ts';
 import { checkEdits, licensed } from './edit-run.ts';
 
-const RUNS = 500;
+const RUNS = 150;
 const read = (from: number, to: number): Act => ({ kind: 'read', from: from - 1, count: to - from + 1 });
 const part = (at: number, length: number, to: string) => ({ at, length, to });
 const edit = (...given: Parameters<typeof part>): Act & { kind: 'edit' } => {

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { skimClaude } from '../../src/history/formats/claude-skim.ts';
 import { HistoryIndex } from '../../src/history/history-index.ts';
 import type { JsonRecord } from '../../src/model/record.ts';
+import { rounds } from '../support/rounds.ts';
 
 interface Generator {
   readonly SHAPES: Readonly<Record<'main' | 'sub-agent', object>>;
@@ -56,7 +57,7 @@ it.each(['main', 'sub-agent'] as const)(
         expect(skimmed.records).toBe(read.records);
         expect(skimmed.skipped).toEqual(read.skipped);
       }),
-      { numRuns: 40 },
+      { numRuns: rounds(12, 40) },
     );
   },
 );

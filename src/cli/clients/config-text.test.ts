@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/rounds.ts';
 import { putTomlEntry, removeTomlEntry, tomlEnvironment } from './config-text.ts';
 import type { EditedConfig } from './edit.ts';
 import { scanToml } from './toml-scan.ts';
@@ -157,7 +158,7 @@ describe('init and remove', () => {
         expect(textOf(putTomlEntry(added, PLACE, ENTRY))).toBe(added);
         expect(textOf(removeTomlEntry(added, PLACE))).toBe(before);
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(300, 2000) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/rounds.ts';
 import type { EditedConfig } from './edit.ts';
 import { putJsonEntry, removeJsonEntry } from './json-entry.ts';
 import { scanJson } from './json-scan.ts';
@@ -174,7 +175,7 @@ describe('init and remove', () => {
         expect(textOf(putJsonEntry(added, PLACE, ENTRY))).toBe(added);
         expect(textOf(removeJsonEntry(added ?? '', PLACE))).toBe(before);
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(400, 3000) },
     );
   });
 

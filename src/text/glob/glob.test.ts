@@ -1,7 +1,11 @@
 import { createRequire } from 'node:module';
 import picomatch from 'picomatch';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/rounds.ts';
 import { globMatcher, globProblem, policyGlobMatcher } from './glob.ts';
+
+/** Every glob of a list, or every fifth in `npm test`: each piece still occurs in each place. */
+const isTried = (_: string, at: number): boolean => at % rounds(5, 1) === 0;
 
 const NAMES = [
   ...['a.txt', 'b.txt', 'ab.txt', 'A.txt', '.hidden', 'a', 'b', '[br].txt', 'x(1).js', 'a{b}.ts', '!a.txt'],
@@ -63,7 +67,7 @@ describe('globMatcher', () => {
     };
     const pieces = ['*', '**', '?', 'a', '.txt', 'sub', '/', '/**', '**/', '[ab]', '[!a]', '{a,b}', '!'];
     const all = [...pieces, '{1..3}', '+(a|b)', '@(a|b)', '?(a)', '|', '{', '}', ']', '+', '#', ','];
-    const globs = all.flatMap((one) => all.flatMap((two) => [one + two, `${one}${two}*`]));
+    const globs = all.flatMap((one) => all.flatMap((two) => [one + two, `${one}${two}*`])).filter(isTried);
     const unlike = globs.filter((glob) => {
       const matches = globMatcher(glob);
       return NAMES.some((name) => matches(name) !== minimatch(name, glob, { dot: true }));
@@ -115,9 +119,9 @@ describe('policyGlobMatcher', () => {
       '.hid*',
     ];
     const names = [...NAMES, 'SUB/A', '.git/config', 'x/.GIT/hooks', 'SUB/B.TXT'];
-    const globs = pieces.flatMap((one) =>
-      pieces.flatMap((two) => [one + two, `${one}/${two}`, `**/${one}${two}`]),
-    );
+    const globs = pieces
+      .flatMap((one) => pieces.flatMap((two) => [one + two, `${one}/${two}`, `**/${one}${two}`]))
+      .filter(isTried);
     const options = { dot: true, posix: true, nocase: true, flags: 'is' };
     const unlike = globs
       .filter((glob) => !/\/\/|\*\*[^/.*]|\*\*\.txt./.test(glob))

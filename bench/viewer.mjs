@@ -95,7 +95,7 @@ async function measured(base, browser) {
 function loadLists(page) {
   return page.evaluate(() => {
     const headers = { authorization: `Bearer ${sessionStorage.getItem('token')}` };
-    // One request for each list at a time: a browser opens six connections, and a click needs one.
+    // At most one request for each list at a time: a browser opens only six connections to a server, and a click needs one.
     for (const list of ['turns', 'files', 'numbers'])
       void (async () => {
         for (let round = 0; round < 5; round += 1)

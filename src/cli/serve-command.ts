@@ -221,7 +221,7 @@ function expandHome(folder: string, homeFolder: string): string {
   return folder === '~' || folder.startsWith('~/') ? homeFolder + folder.slice(1) : folder;
 }
 
-/** The message of a ready server: for `filesystem`, the official server's, for which programs may wait. */
+/** The message of a ready server. For the dialect `filesystem` it begins like the official one, for which programs may wait. */
 function readyText(dialect: ServeRequest['dialect'], roots: readonly string[]): string {
   const ready = `serving ${roots.join(', ')} over stdio`;
   return dialect === 'filesystem' ? `Secure MCP Filesystem Server running on stdio (${ready})` : ready;

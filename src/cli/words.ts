@@ -45,7 +45,7 @@ export class Times {
   readonly #isIso: boolean;
   readonly #nowMs: number;
 
-  /** `args`: the command line. The parser reports a wrong value; until then it counts as absent. */
+  /** `args`: the command line. A wrong value of `--date` is ignored here, because the parser reports it later. */
   constructor(args: readonly string[], nowMs: number) {
     const at = args.findLastIndex((arg) => arg === '--date' || arg.startsWith('--date='));
     this.#isIso = args[at] === '--date=iso' || (args[at] === '--date' && args[at + 1] === 'iso');

@@ -9,7 +9,7 @@ import { DESTROYS, type Dialect, READS, type Tool, tool } from './tool.ts';
 const FILE = { type: 'string', description: 'Absolute or workspace-relative path.' } as const;
 const DEFAULT_GLOB_LIMIT = 100;
 
-/** Only `N<TAB>line`, as in the original system. */
+/** Shows each line as `N<TAB>line` and adds no receipt, like the system that this dialect copies. */
 const READ_STYLE: ReadStyle = {
   lines: 'numbered',
   foot: (result) => (result.to === 0 ? '' : '\n'),

@@ -57,7 +57,7 @@ export class ClaimBoard {
     return this.#claimants.size > (this.#claimants.has(session) ? 1 : 0);
   }
 
-  /** The session's own claim on a file from its changes. */
+  /** The claim that a session holds on a file because it changed that file. */
   own(session: string, key: string): Claim | undefined {
     const claim = this.#changed.get(key)?.get(session);
     return claim === undefined ? undefined : this.#inForce([claim])[0];

@@ -113,8 +113,8 @@ function isEverything({ coverage, how, fingerprint, stamp, totalLines, flags }: 
 
 /**
  * The sighting after an own edit. The caller has already carried the coverage over; clamped and
- * redacted flags persist. A whole view cannot follow from a partial one: then the coverage is
- * nothing until the next read.
+ * redacted flags persist. If the old view was partial and the new one claims to be whole, nothing
+ * counts as covered until the next read.
  */
 function afterEdit(old: Sighting, next: Sighting): Sighting {
   const upgraded = next.coverage.kind === 'whole' && old.coverage.kind !== 'whole';

@@ -219,7 +219,7 @@ function isBelowOne(key: string, folders: ReadonlySet<string>): boolean {
 export interface ProcessLock {
   /**
    * False if another process holds a conflicting lock. Callers never request a slot that this
-   * process already holds. Default: alone.
+   * process already holds. Without `sharing` the lock is exclusive.
    */
   tryAcquire(slot: number, sharing?: LockMode): boolean;
   release(slot: number, sharing?: LockMode): void;

@@ -57,7 +57,7 @@ function parseAccessList(bytes: Buffer): AccessList {
 
 const GROUP = 0x04;
 const MASK = 0x10;
-/** Kinds of entries that the mode determines: the owner, the mask and all other users. */
+/** Tags of the ACL entries that repeat the file mode: the owner, the mask and all other users. */
 const OF_THE_MODE: readonly number[] = [0x01, MASK, 0x20];
 
 /** One entry of an overlay. `copied`: the name existed in the workspace when the command first changed it. */

@@ -53,7 +53,7 @@ export class WarmTree {
   readonly #changed = new Set<string>();
   /** Changed paths that were not compared yet. */
   readonly #heard = new Set<string>();
-  /** Paths changed since each later snapshot that is not settled, by its index. */
+  /** For each later snapshot in use, by the path of its index: the paths that changed since it was taken. */
   readonly #marks = new Map<string, Set<string>>();
   readonly #sentinel: string;
   #flushed: (() => void) | undefined;

@@ -44,7 +44,7 @@ interface Showable {
 }
 
 /**
- * Masks secrets in a file's text, according to the policy. The text is the given one if no line up to the end of the
+ * Masks secrets in a file's text, according to the policy. Returns the text unchanged if no line up to the end of the
  * page holds a secret.
  */
 export function visibleText(

@@ -40,7 +40,7 @@ import {
   withClaims,
 } from './reading.ts';
 
-/** Up to this size, making a text costs less than deferring it. */
+/** Up to this size, decoding the text at once costs less than preparing to decode it later. */
 const EAGER_BYTES = 8 << 10;
 /** Media files up to this size are returned; larger ones are only described. */
 const MAX_MEDIA_BYTES = 5 << 20;

@@ -210,7 +210,7 @@ const WEAK = whole([
   'omitted|truncated|elided|snip(?:ped)?|not shown',
   '\\d+ (?:more |other |unchanged |remaining )*(?:lines?|characters|chars|bytes)(?: of this diff)?(?: (?:unchanged|omitted|truncated|not shown|hidden))?',
 ]);
-/** Wordings that count as a whole comment without dots. A `#` is not enough, because it could begin a heading. */
+/** Placeholders even without dots, if they fill a whole comment. A comment with `#` does not count: it may be a heading. */
 const COMMENT = whole([
   `(?:the |your )?existing code(?: (?:goes |remains )?here| remains)?`,
   `(?:the )?rest of (?:the |your )?(?:file|code|implementation)(?: (?:goes )?here)?`,

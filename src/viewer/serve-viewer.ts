@@ -63,7 +63,7 @@ class Entrance {
 }
 
 export interface ViewerOptions extends ApiOptions {
-  /** Absent if there are no one-time addresses. */
+  /** Accepts one-time addresses. Absent if the viewer gives out none. */
   readonly entrance?: Entrance;
   /** The token that the page must send as `Authorization: Bearer`. */
   readonly token: string;

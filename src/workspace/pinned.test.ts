@@ -11,7 +11,7 @@ interface Places {
   readonly outside: string;
 }
 
-/** An event that happens to `a/b` after it was kept, and whether it still has that path afterwards. */
+/** An event that happens to the folder `a/b` while its handle is kept, and if the folder still has that path after it. */
 type Row = readonly [what: string, stands: boolean, happens: (places: Places) => void];
 
 const ROWS: readonly Row[] = [

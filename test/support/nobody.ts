@@ -6,7 +6,7 @@ const NOBODY = 65534;
 export const ORDINARY: { readonly uid?: number; readonly gid?: number } =
   process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 
-/** Makes that user the owner of files. */
+/** Makes the ordinary user the owner of files. Does nothing if the tests do not run as root. */
 export function giveAway(...paths: readonly string[]): void {
   const { uid, gid } = ORDINARY;
   if (uid !== undefined && gid !== undefined) for (const path of paths) chownSync(path, uid, gid);

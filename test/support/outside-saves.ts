@@ -36,7 +36,7 @@ interface Lost {
 }
 
 const AGENTS = 3;
-/** A notice belongs to a save that was missed within this time of it. A busy program misses its save seconds later. */
+/** Maximum time between a notice and the moment when a program misses its save. A busy program notices that seconds later. */
 const NOTED_MS = 10_000;
 
 /**

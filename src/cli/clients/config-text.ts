@@ -328,7 +328,7 @@ function linesOf(text: string, table: TomlTable): string {
   return text.slice(table.headerEnd, endOf(table));
 }
 
-/** A table with the line break behind it and one empty line before it. */
+/** Cuts out a table, the line break after it and one empty line before it. */
 function cutOf(text: string, table: TomlTable): Splice {
   const to = endOf(table);
   const lineBreak = /^\r?\n/.exec(text.slice(to))?.[0].length ?? 0;

@@ -15,7 +15,7 @@ const MAX_DEPTH = 200;
 export interface TomlTable {
   readonly path: readonly string[];
   readonly isArray: boolean;
-  /** The start of its header's line. */
+  /** Offset of the line that contains the table's header. */
   readonly from: number;
   readonly headerEnd: number;
   readonly keys: readonly TomlKey[];

@@ -145,7 +145,7 @@ function listed(words: readonly string[]): string {
   return `@(${words.map((word) => `'${word}'`).join(', ')})`;
 }
 
-/** Escapes a word for zsh's single quotes, where the text before a colon is the command. */
+/** Escapes a text for single quotes in zsh, and its colons: zsh takes `NAME:DESCRIPTION` apart at the first one. */
 function quoted(text: string): string {
   return text.replace(/:/g, '\\:').replace(/'/g, "'\\''");
 }

@@ -9,11 +9,11 @@ interface DemoFlags {
   readonly json?: boolean;
 }
 
-/** `lookfirst demo`: shows the five promises with real calls on real files. */
+/** `lookfirst demo`: shows five promises of Lookfirst with real calls on real files. */
 export function defineDemo(cli: Cli): Command {
   return new Command('lookfirst demo')
     .description(
-      'Shows the five promises in a temporary folder: a real server, real calls, real files. Takes a few seconds.',
+      'Shows in a temporary folder what Lookfirst refuses, merges and undoes, with a real server, real calls and real files. Takes a few seconds.',
     )
     .option('--json', 'answer in JSON, one object per line')
     .addHelpText('after', EXAMPLES)

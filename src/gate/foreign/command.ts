@@ -30,7 +30,7 @@ const SNAPSHOT_MS = { auto: 3_000, git: 60_000 };
 
 /** The kept state of the files before a command that runs without a layer. */
 export interface BytesBefore {
-  /** The present files. `after` equals `before` until the command has ended. */
+  /** The files as they are before the command. In each effect, `after` equals `before` until the command has ended. */
   readonly effects: readonly Effect[];
   readonly writes: readonly ForeignWrite[];
   readonly command: AnnouncedCommand;

@@ -8,7 +8,7 @@ interface MessageShape {
   readonly name: FormatName;
   /** The messages of a record that contains a whole conversation. */
   listOf(record: JsonRecord): readonly JsonRecord[] | undefined;
-  /** The format's certainty about a single message. */
+  /** Says how certain it is that a single message has this format. */
   claim(message: JsonRecord): FormatClaim;
   /** Passes one message to the fold. */
   read(fold: Fold, messages: NamedMessages, message: JsonRecord): void;

@@ -24,7 +24,7 @@ const MAX_LINE_CHARS = 400;
 
 const MAX_BYTES = 4 << 20;
 
-/** The number of entries in which reads of a session without sightings are searched for. */
+/** Maximum number of entries to search for the reads of a session that has no sightings. */
 const MAX_DISTANCE = 20_000;
 
 /** A file as it is now, with what each session has seen of it and written into it. */

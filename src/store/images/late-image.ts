@@ -30,7 +30,7 @@ export async function* setAsideLate(
     if (fingerprint === undefined) continue;
     const written = await splitOff(folder, fingerprint);
     const twins = await setAsideLateTwins(folder, fingerprint, paths);
-    // An unchanged twin may have taken the image's place by now.
+    // The image is not lost if an unchanged copy of it has got its name by now.
     const isLost = statsOf(folder.image(sha256)) === undefined && packedFile(folder, sha256) === undefined;
     if (written !== undefined) yield { ...written, lost: written.lost && isLost };
     yield* twins;

@@ -61,7 +61,7 @@ export async function openSqliteStore(
   return new LateNotes(store, { peers: peersOn(file) });
 }
 
-/** Module state: callers open a store by its URL, so only the process as a whole knows the others on that file. */
+/** Module state, because callers open a store by its URL and do not know which other stores have the same file open. */
 const openHere = new Map<string, Set<LateNotes>>();
 
 /**

@@ -30,7 +30,7 @@ interface GlobGroup {
   readonly choices: readonly (readonly GlobNode[])[];
 }
 
-/** With few wildcards a regular expression cannot become slow, and most patterns have no more. */
+/** A pattern with at most this many stars becomes a regular expression, which cannot become slow then. */
 const MAX_QUICK_STARS = 2;
 /** A much longer regular expression would overflow the stack when it is compiled. */
 const MAX_QUICK_NODES = 1000;

@@ -151,7 +151,7 @@ export const ATTRIBUTES: Syntax = syntax('', '":r \':r');
 /** Flow collections of YAML, `[a, b]` and `{a: b}`, within one line. */
 export const FLOW: Syntax = syntax('#', '" \'', { commentAt: 'word' });
 
-/** The file extensions of each syntax and of the two other kinds. */
+/** The file extensions of each syntax, of markup and of files that hold plain values. */
 const EXTENSIONS: Readonly<Record<string, string>> = {
   c: '.c .cpp .h .hpp .cc .cxx .hh .m .mm .proto .dart .zig',
   go: '.go',

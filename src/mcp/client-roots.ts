@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { CLIENT_CAPABILITIES_KEY, metaOf, type Parts, requestMessage } from './protocol.ts';
@@ -68,11 +69,14 @@ export class ClientRoots {
 
   #folderOf({ uri }: JsonRecord): string[] {
     try {
-      return [fileURLToPath(String(uri))];
+      const folder = fileURLToPath(String(uri));
+      // `resolve` drops a final slash: roots that are only spelt differently must not start the session over.
+      if (!folder.includes('\0')) return [resolve(folder)];
     } catch {
-      this.#options.log(`ignoring a root of the client that is not a local folder: ${JSON.stringify(uri)}`);
-      return [];
+      // Reported below.
     }
+    this.#options.log(`ignoring a root of the client that is not a local folder: ${JSON.stringify(uri)}`);
+    return [];
   }
 
   #settle(roots: readonly string[]): void {

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { RequestListener } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as after, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Dialect, DialectName } from '../dialect/tool.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
@@ -43,6 +43,12 @@ export interface ServeOptions {
  * wait.
  */
 const OPEN_AT_LATEST_MS = 250;
+
+/**
+ * Time limit for calls in the former roots. After it, calls in the new roots begin, because a running call may wait
+ * half an hour for its user.
+ */
+const FORMER_CALLS_MS = 500;
 
 interface ServeStdioOptions extends ServeOptions {
   readonly input: Readable;
@@ -198,6 +204,8 @@ class LateWorkspace {
   readonly #options: LateOptions;
   #fail: (error: unknown) => void = () => {};
   #opening: Promise<Sessions> | undefined;
+  /** The workspaces with former roots in which calls are still running. */
+  readonly #closing = new Set<Promise<void>>();
 
   constructor(options: LateOptions) {
     this.#options = options;
@@ -226,13 +234,14 @@ class LateWorkspace {
     this.open().catch(() => {});
   }
 
-  /** Reopens the workspace with new roots, if it was ever opened. */
+  /** Reopens the workspace with new roots, if it was ever opened. Running calls end in the former one. */
   renew(): void {
     const before = this.#opening;
     if (before === undefined) return;
     const reopened = async (): Promise<Sessions> => {
       const sessions = await before.catch(() => undefined);
-      await sessions?.close();
+      if (sessions !== undefined)
+        await Promise.race([this.#closed(sessions), after(FORMER_CALLS_MS, undefined, { ref: false })]);
       return this.#open();
     };
     this.#opening = this.#watched(reopened());
@@ -243,7 +252,17 @@ class LateWorkspace {
   /** Closes the workspace, if it was ever opened. */
   async close(): Promise<void> {
     const sessions = await this.#opening?.catch(() => undefined);
-    await sessions?.close();
+    await Promise.all([sessions?.close(), ...this.#closing]);
+  }
+
+  /** Closes a workspace with former roots. An error is only logged: the new workspace does not depend on it. */
+  #closed(sessions: Sessions): Promise<void> {
+    const closing = sessions
+      .close()
+      .catch((error: unknown) => this.#options.log(`the former roots could not be closed: ${String(error)}`))
+      .finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+    return closing;
   }
 
   async #open(): Promise<Sessions> {

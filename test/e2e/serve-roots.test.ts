@@ -15,8 +15,12 @@ async function connect(
   era: Era,
   roots: { list: readonly string[] } | undefined,
   args: readonly string[] = [],
+  /** Answers when the user is asked about a change; every change of `where.txt` is asked about. */
+  approval?: () => Promise<{ action: 'accept' }>,
 ) {
   const { base, home } = scratch();
+  if (approval !== undefined)
+    writeFileSync(join(home, 'lookfirst.json'), JSON.stringify({ approve: ['where.txt'] }));
   const folder = (name: string): string => {
     const path = join(base, name);
     mkdirSync(path, { recursive: true });
@@ -28,7 +32,10 @@ async function connect(
   const client = new Client(
     { name: 'test', version: '1' },
     {
-      capabilities: roots === undefined ? {} : { roots: { listChanged: true } },
+      capabilities: {
+        ...(roots === undefined ? {} : { roots: { listChanged: true } }),
+        ...(approval === undefined ? {} : { elicitation: {} }),
+      },
       versionNegotiation: { mode: era === 'legacy' ? 'legacy' : { pin: '2026-07-28' } },
     },
   );
@@ -38,6 +45,7 @@ async function connect(
         uri: name.includes(':') ? name : pathToFileURL(join(base, name)).href,
       })),
     }));
+  if (approval !== undefined) client.setRequestHandler('elicitation/create', approval);
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
@@ -86,4 +94,48 @@ it('judges a call after the notice of changed roots by the new roots', async () 
   roots.list = ['two'];
   await client.sendRootsListChanged();
   expect(await read()).toContain('1\ttwo');
+});
+
+it('keeps what the session has seen if the same roots are only spelt differently', async () => {
+  const roots = { list: ['one'] };
+  const { client, read } = await connect('legacy', roots);
+  expect(await read()).toContain('1\tone');
+  roots.list = ['one/'];
+  await client.sendRootsListChanged();
+  const { isError } = await client.callTool({
+    name: 'write_file',
+    arguments: { path: 'where.txt', content: 'new\n' },
+  });
+  expect(isError).not.toBe(true);
+});
+
+it('ignores a root whose name no file system can hold', async () => {
+  const { read } = await connect('legacy', { list: ['file:///%00', 'one'] });
+  expect(await read()).toContain('1\tone');
+});
+
+it('serves changed roots while a call in the former ones waits for the user', async () => {
+  const roots = { list: ['one'] };
+  let accept: (answer: { action: 'accept' }) => void = () => {};
+  let asked: () => void = () => {};
+  const question = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  const { client, read } = await connect('legacy', roots, [], () => {
+    asked();
+    return new Promise((resolve) => {
+      accept = resolve;
+    });
+  });
+  await read();
+  const edit = client.callTool({
+    name: 'edit_file',
+    arguments: { path: 'where.txt', old_string: 'one', new_string: '1' },
+  });
+  await question;
+  roots.list = ['two'];
+  await client.sendRootsListChanged();
+  expect(await read()).toContain('1\ttwo');
+  accept({ action: 'accept' });
+  expect((await edit).isError).not.toBe(true);
 });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants, readFileSync, realpathSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { MAX_TIMER_MS } from '../model/awaitable.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 
 const MAX_COMPLAINT_CHARS = 4000;
@@ -139,7 +140,7 @@ interface Watcher {
 
 /** Watches a process. Returns a function that stops watching. */
 function watch(pid: number, limits: RunLimits, watcher: Watcher): () => void {
-  const deadline = setTimeout(() => watcher.onOverrun(), limits.timeMs);
+  const deadline = setTimeout(() => watcher.onOverrun(), Math.min(limits.timeMs, MAX_TIMER_MS));
   const ticks = setInterval(() => {
     if (residentBytes(pid) > limits.memoryBytes) watcher.onOverrun();
     else watcher.onTick();

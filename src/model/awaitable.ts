@@ -4,6 +4,9 @@
  */
 export type Awaitable<T> = T | Promise<T>;
 
+/** The longest delay of a timer, 24 days. Node runs a timer with a longer delay at once. */
+export const MAX_TIMER_MS: number = 2 ** 31 - 1;
+
 /** Passes the value to `next`: immediately if it is available, otherwise when the promise resolves. */
 export function andThen<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> {
   return value instanceof Promise ? value.then(next) : next(value);
@@ -122,7 +125,7 @@ class Door {
       const giveUp = (): void => {
         const leftMs = this.doneAt + (timeoutMs ?? 0) - performance.now();
         if (leftMs > 0) {
-          timer = setTimeout(giveUp, leftMs);
+          timer = setTimeout(giveUp, Math.min(leftMs, MAX_TIMER_MS));
           return;
         }
         this.#waiting = this.#waiting.filter((other) => other !== waiting);
@@ -130,7 +133,7 @@ class Door {
         this.#admitNext();
         resolve(false);
       };
-      if (timeoutMs !== undefined) timer = setTimeout(giveUp, timeoutMs);
+      if (timeoutMs !== undefined) timer = setTimeout(giveUp, Math.min(timeoutMs, MAX_TIMER_MS));
       function enter(): void {
         clearTimeout(timer);
         resolve(true);

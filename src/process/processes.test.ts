@@ -101,6 +101,11 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
     expect(end).toEqual({ kind: 'ended', why: 'timeout' });
   });
 
+  it('is not ended by a time limit that no timer can hold', async () => {
+    const { end } = await at.run('sleep 0.2', { ...kind, timeoutMs: 1e12 });
+    expect(end).toEqual({ kind: 'exited', code: 0 });
+  });
+
   it('is ended by its caller', async () => {
     const aborter = new AbortController();
     const { end, output } = await at.run('echo begun; sleep 1000', {

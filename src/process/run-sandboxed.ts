@@ -2,6 +2,7 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Duplex, Readable } from 'node:stream';
+import { MAX_TIMER_MS } from '../model/awaitable.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { clockTicked, type Layer } from './layer.ts';
 import { perlArgv } from './perl/perl-sandbox.ts';
@@ -79,8 +80,9 @@ export async function runSandboxed(
   };
   const cancel = (): void => end('cancelled');
   options.signal?.addEventListener('abort', cancel, { once: true });
+  const { timeoutMs } = options;
   const timer =
-    options.timeoutMs === undefined ? undefined : setTimeout(() => end('timeout'), options.timeoutMs);
+    timeoutMs === undefined ? undefined : setTimeout(() => end('timeout'), Math.min(timeoutMs, MAX_TIMER_MS));
   let status = '';
   let reason = '';
   const done = new Promise<readonly [number, null]>((resolve) => {

@@ -5,6 +5,7 @@ import { explain } from '../../src/report/explain.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import type { SessionOptions } from '../../src/session/sessions.ts';
 import { Sessions } from '../../src/session/sessions.ts';
+import { timeless } from '../support/command-line.ts';
 import { desk as newDesk, ok, refusal } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 
@@ -79,7 +80,7 @@ function suite(storeUrl: () => string | undefined): void {
       await toldEdit(session, other, 5);
       const [notice, ...more] = claimed(await noticesOfRead(other, 'a.txt'));
       expect(more).toEqual([]);
-      expect(notice && describeNotice(notice)).toBe(
+      expect(notice && timeless(describeNotice(notice))).toBe(
         'Session agent-9 (codex) changed lines 4-5 of a.txt just now; its turn is still open. Read the file again right before you change it.',
       );
       expect(claimed(await noticesOfRead(other, 'a.txt'))).toEqual([]);
@@ -131,7 +132,7 @@ function suite(storeUrl: () => string | undefined): void {
       const edits = [{ oldString: 'line 4\n', newString: 'four\n' }];
       const stale = await refusal(other.edit('a.txt', edits), 'STALE');
       expect(stale.detail?.writer).toMatchObject({ session: 'agent-9', client: 'codex', turn: 'p1' });
-      expect(explain(stale, { nowMs: Date.now() })).toContain(
+      expect(timeless(explain(stale, { nowMs: Date.now() }))).toContain(
         'Session agent-9 (codex) changed it just now, in its turn p1.',
       );
     });

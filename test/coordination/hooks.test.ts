@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { HookEvent, HookReply } from '../../src/hooks/event.ts';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
-import { lookfirst, objects } from '../support/command-line.ts';
+import { lookfirst, objects, timeless } from '../support/command-line.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 let places: Scratch;
@@ -83,7 +83,7 @@ describe('hooks', () => {
     expect(await prompt('two')).not.toContain('works on');
     await prompt('one');
     await write('one', file, 'one\nTWO!\n');
-    expect(await read('two', file)).toContain(
+    expect(timeless(await read('two', file))).toContain(
       'Session one (claude-code) changed line 2 of a.txt just now; its turn is still open.',
     );
     expect(await prompt('one')).toBe('');
@@ -178,7 +178,7 @@ describe('worktrees of one repository', () => {
     await read('s/worker', file, worktree);
     await write('s/worker', file, 'one!\n', worktree);
     const told = await read('t', join(places.root, 'src/a.ts'));
-    expect(told).toContain(`changed src/a.ts in the worktree ${worktree} just now`);
+    expect(timeless(told)).toContain(`changed src/a.ts in the worktree ${worktree} just now`);
     await door.close();
     const elsewhere = { cwd: worktree };
     expect((await lookfirst(places, ['claims'], elsewhere)).stdout).toContain('s/worker');

@@ -56,6 +56,8 @@ function text(name: string): string {
 beforeEach(() => {
   places = scratch();
   ({ root, home } = places);
+  // The default gives git three seconds, which a loaded machine may exceed.
+  writeFileSync(join(home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
 });
 
 describe('a conversation through hooks', () => {

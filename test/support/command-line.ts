@@ -36,11 +36,11 @@ export interface RunOptions {
   readonly input?: string;
 }
 
-/** The text for users, without ids, elapsed seconds and column widths, which differ between runs. */
+/** The text for users, without ids, elapsed time and column widths, which differ between runs. */
 export function timeless(text: string): string {
   return text
     .replace(/\bc[0-9a-f]{10}\b/g, 'ID')
-    .replace(/\d+( seconds|s) ago/g, 'just now')
+    .replace(/\d+( seconds| minutes?|s|m) ago/g, 'just now')
     .replace(/(?<=\S) {2,}(?=\S)/g, '|');
 }
 

@@ -45,6 +45,8 @@ export async function coverageOf(
   },
 ): Promise<Coverage> {
   const places = scratch();
+  // The default gives git three seconds, which a loaded machine may exceed.
+  writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
   makeRepository(places);
   const agent = new ReplayedClient(places, client, options.mode);
   const sessions = await Sessions.open({ roots: [places.root], home: places.home });

@@ -52,7 +52,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'demo',
     usage: 'demo',
-    summary: 'shows what Lookfirst refuses and undoes, in a temporary folder',
+    summary: 'shows what is refused and undone, in a temporary folder',
     load: async () => (await import('./commands/demo.ts')).defineDemo,
   },
   {

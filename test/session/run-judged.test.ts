@@ -93,6 +93,36 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe(LINES.replace('five', 'FIVE'));
   });
 
+  it('of another session is merged, although nobody has read the file', async () => {
+    put('a', LINES);
+    const other = await sessions.session('other');
+    const outcome = await runBeside('sed -i s/one/ONE/ a', () => other.run('sed -i s/five/FIVE/ a'));
+    expect(outcome).toMatchObject({ ok: true, merged: ['a'] });
+    expect(text('a')).toBe(LINES.replace('one', 'ONE').replace('five', 'FIVE'));
+  });
+
+  it('of another session in the same line is a conflict, although nobody has read the file', async () => {
+    put('a', LINES);
+    const other = await sessions.session('other');
+    const outcome = await runBeside('sed -i s/one/ONE/ a', () => other.run('sed -i s/one/uno/ a'));
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'COMMAND_CONFLICT' } });
+    expect(text('a')).toBe(LINES.replace('one', 'uno'));
+  });
+
+  it('does not make the merge drop what the command wrote again after a revert', async () => {
+    put('a', LINES);
+    await ran('sed -i s/one/ONE/ a');
+    put('a', LINES);
+    const again = await runBeside('sed -i s/one/ONE/ a', () => put('a', LINES.replace('five', 'FIVE')));
+    expect(again).toMatchObject({ ok: false, refusal: { code: 'COMMAND_CONFLICT' } });
+    rmSync(join(base, 'go'));
+    put('a', LINES);
+    const other = await sessions.session('other');
+    const merged = await runBeside('sed -i s/one/ONE/ a', () => other.run('sed -i s/five/FIVE/ a'));
+    expect(merged).toMatchObject({ ok: true, merged: ['a'] });
+    expect(text('a')).toBe(LINES.replace('one', 'ONE').replace('five', 'FIVE'));
+  });
+
   it.each<[string, string, () => void]>([
     ['changed the same line', 'sed -i s/one/ONE/ a', () => put('a', LINES.replace('one', 'uno'))],
     ['changed a file that the command removed', 'rm a', () => put('a', LINES.replace('one', 'uno'))],

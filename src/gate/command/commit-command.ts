@@ -122,8 +122,9 @@ async function commitLocked(
     return { ok: true, ...NOTHING_CHANGED, ...toldOf(set), committed: false, files, cut };
   }
   const { writes, meanwhile } = commit;
+  const beganMs = Number(commit.content.beganNs / 1_000_000n);
   const vetted = await asOf(ledger, commit.times, () =>
-    vetWrites(world, ledger, { written: set.written, writes, meanwhile }),
+    vetWrites(world, ledger, { written: set.written, writes, meanwhile, beganMs }),
   );
   const [first] = vetted.refusals;
   if (first !== undefined) return combined(first, vetted.refusals);

@@ -9,7 +9,8 @@ import {
 } from '../../judge/guarded-configuration.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { missingLines } from '../../model/coverage.ts';
-import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
+import type { Effect, Entry, Side } from '../../model/entry.ts';
+import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
 import type { Refusal, RefusalCode, RefusalDetail } from '../../model/verdict.ts';
@@ -54,6 +55,8 @@ export async function vetWrites(
 
 interface Judged {
   readonly written: Written;
+  /** The time at which the command began. */
+  readonly beganMs: number;
   readonly writes: CommandPolicy['writes'];
   readonly meanwhile: 'merge' | 'overwrite';
 }
@@ -66,7 +69,7 @@ async function vetOne(world: World, ledger: Ledger, judged: Judged): Promise<Wri
     (await guardedChange(world, written)) ??
     (await unapproved(world, ledger, written));
   if (forbidden !== undefined) return forbidden;
-  if (written.concurrent && meanwhile === 'merge') return concurrentChange(world, ledger, written);
+  if (written.concurrent && meanwhile === 'merge') return concurrentChange(world, ledger, judged);
   return (await unseenWrite(world, ledger, judged)) ?? written;
 }
 
@@ -159,19 +162,23 @@ async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | unde
 }
 
 /**
- * Merges a file that both the command and another program changed, or refuses with the diff. The bytes both started
- * from are gone, so the merge uses earlier bytes that the session or the journal knows. Text added between those bytes
- * and the start of the command is in both versions, so the merge keeps it.
+ * Merges a file that both the command and another program changed, or refuses with the diff. If the journal has the
+ * other change, it has the bytes that both started from. Otherwise these are gone, and the merge uses earlier bytes that
+ * the session or the journal knows. Text added between those bytes and the start of the command is in both versions, so
+ * the merge keeps it. Text removed in between is not: a command that wrote exactly those bytes would seem to have
+ * changed nothing, and the merge would drop its result.
  */
-async function concurrentChange(world: World, ledger: Ledger, written: Written): Promise<Written | Refusal> {
+async function concurrentChange(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal> {
+  const { written } = judged;
   const live = plainText(await bytesBefore(world, written));
   const result = plainText(bytesAfter(written));
-  const base = live === undefined || result === undefined ? undefined : await baseOf(world, ledger, written);
+  const base = live === undefined || result === undefined ? undefined : await baseOf(world, ledger, judged);
   if (live !== undefined && result !== undefined && base !== undefined) {
-    const merged = merge3(base, result, live);
-    if (merged.clean) return withText(written, merged.text);
+    const merged =
+      base.is === 'certain' || base.text !== result ? merge3(base.text, result, live) : undefined;
+    if (merged?.clean === true) return withText(written, merged.text);
   }
-  const from = base ?? result;
+  const from = base?.text ?? result;
   const diff =
     from === undefined || live === undefined ? undefined : lostDiff(world, written.path.key, [from, live]);
   return {
@@ -183,19 +190,43 @@ async function concurrentChange(world: World, ledger: Ledger, written: Written):
   };
 }
 
-async function baseOf(world: World, ledger: Ledger, { path }: Written): Promise<string | undefined> {
-  const known = await knownBytes(world, ledger, path.key);
-  const last = await world.store.lastChange(path.key);
-  const left = last?.effects?.find((effect) => effect.key === path.key)?.after;
-  const candidates: (Fingerprint | undefined)[] = [
-    known?.fingerprint,
-    left?.kind === 'file' ? left.fingerprint : undefined,
-  ];
-  for (const fingerprint of candidates) {
-    const text = fingerprint && plainText(await world.baselines.recall(fingerprint));
-    if (text !== undefined) return text;
-  }
-  return undefined;
+/** The text from which a merge starts. `certain`: the command and the other program both started from it. */
+interface MergeBase {
+  readonly text: string;
+  readonly is: 'certain' | 'likely';
+}
+
+async function baseOf(
+  world: World,
+  ledger: Ledger,
+  { written: { path }, beganMs }: Judged,
+): Promise<MergeBase | undefined> {
+  const { key } = path;
+  const [first] = await world.store.entries({
+    key,
+    kinds: ['change'],
+    sinceMs: beganMs,
+    order: 'oldest',
+    limit: 1,
+  });
+  // A later state in the journal contains the other change, so a merge from it would drop that change.
+  if (first !== undefined) return merging(await keptText(world, sideOf(first, key)?.before), 'certain');
+  const known = (await knownBytes(world, ledger, key))?.fingerprint;
+  const text = known && plainText(await world.baselines.recall(known));
+  const last = text === undefined ? await world.store.lastChange(key) : undefined;
+  return merging(text ?? (await keptText(world, last && sideOf(last, key)?.after)), 'likely');
+}
+
+function merging(text: string | undefined, is: MergeBase['is']): MergeBase | undefined {
+  return text === undefined ? undefined : { text, is };
+}
+
+function sideOf({ effects }: Entry, key: string): Effect | undefined {
+  return effects?.find((effect) => effect.key === key);
+}
+
+async function keptText(world: World, side: Side | undefined): Promise<string | undefined> {
+  return side?.kind === 'file' ? plainText(await world.baselines.recall(side.fingerprint)) : undefined;
 }
 
 function withText(written: Written, text: string): Written {

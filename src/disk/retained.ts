@@ -17,14 +17,19 @@ export interface RetainedFile {
 
 /**
  * Lists displaced files that no process has claimed: left by a killed process or by a collision of writers. Files in
- * a folder that we took out of a workspace are listed one by one. Other folders and links are not followed.
+ * a folder that we took out of a workspace are listed one by one, unless the folder is `claimed`: its files are images.
+ * Other folders and links are not followed.
  */
-export function listRetained(context: DiskContext): RetainedFile[] {
+export function listRetained(context: DiskContext, claimed: IsClaimed): RetainedFile[] {
   return namesIn(context.retained).flatMap((name) => {
     const path = join(context.retained, name);
-    return name.startsWith(KEPT_FOLDER) ? filesBelow(path) : fileAt(path, name);
+    if (!name.startsWith(KEPT_FOLDER)) return fileAt(path, name);
+    return claimed(path) ? [] : filesBelow(path);
   });
 }
+
+/** True if the files in this folder are images. */
+export type IsClaimed = (folder: string) => boolean;
 
 function fileAt(file: string, name: string): RetainedFile[] {
   const stats = lstatSync(file, { throwIfNoEntry: false });
@@ -63,10 +68,11 @@ export function dropEmptied(folder: string): void {
  * Applies `dropEmptied` to every folder taken before `beforeMs`. A younger one may still have to be
  * moved back.
  */
-export function dropEmptiedFolders(context: DiskContext, beforeMs: number): void {
+export function dropEmptiedFolders(context: DiskContext, beforeMs: number, claimed: IsClaimed): void {
   for (const name of namesIn(context.retained)) {
+    const path = join(context.retained, name);
     const takenMs = Number(name.slice(KEPT_FOLDER.length).split('-')[0]);
-    if (name.startsWith(KEPT_FOLDER) && takenMs < beforeMs) dropEmptied(join(context.retained, name));
+    if (name.startsWith(KEPT_FOLDER) && takenMs < beforeMs && !claimed(path)) dropEmptied(path);
   }
 }
 

@@ -10,6 +10,7 @@ import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { BypassRule, Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
+import type { TreeFile } from '../store/images.ts';
 import { type AnnouncedImages, type Basis, joinWrites, type Writes } from '../store/store.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { isSecretPath } from '../text/secrets.ts';
@@ -141,12 +142,50 @@ export function bypassEntries(
 
 /**
  * Stores the displaced files of a change as before-images. They are already outside the workspace, so this only
- * renames.
+ * renames. Files of a large folder stay in it.
  */
 export async function keepImages(
   world: World,
   displaced: readonly Displaced[],
 ): Promise<Parameters<World['images']['makePrivate']>[0]> {
+  const staying = await keepTrees(world, displaced);
+  return adoptEach(world, staying.size === 0 ? displaced : displaced.filter((each) => !staying.has(each)));
+}
+
+/** Folders with fewer files are adopted file by file. */
+const TREE_FILES = 100;
+
+/** Keeps large folders as they are. Returns their files. */
+async function keepTrees(world: World, displaced: readonly Displaced[]): Promise<ReadonlySet<Displaced>> {
+  const { images, disk } = world;
+  const staying = new Set<Displaced>();
+  if (images.keepTree === undefined || displaced.length < TREE_FILES) return staying;
+  const trees = new Map<string, Displaced[]>();
+  for (const each of displaced) {
+    if (each.tree === undefined) continue;
+    const { folder } = each.tree;
+    trees.set(folder, trees.get(folder) ?? []);
+    trees.get(folder)?.push(each);
+  }
+  for (const [folder, members] of trees) {
+    if (members.length < TREE_FILES) continue;
+    // A batch has synced everything after its last step.
+    const isSynced = world.policy.durability !== 'full' || disk.batch !== undefined;
+    if (!isSynced && !(await isFileSystemSynced(world))) continue;
+    await images.keepTree({ folder, files: members.flatMap(treeFileOf) });
+    for (const each of members) {
+      staying.add(each);
+      world.baselines.kept(each.sha256);
+    }
+  }
+  return staying;
+}
+
+function treeFileOf({ tree, sha256, size }: Displaced): TreeFile[] {
+  return tree === undefined ? [] : [{ name: tree.name, stamp: tree.stamp, fingerprint: { sha256, size } }];
+}
+
+async function adoptEach(world: World, displaced: readonly Displaced[]): ReturnType<typeof keepImages> {
   const images: { readonly sha256: string; readonly mode: bigint | undefined }[] = [];
   for (const { file, sha256, size, bytes, stats } of displaced) {
     const kept = await world.images.adopt(file, { sha256, size }, { durability: 'none', bytes, stats });

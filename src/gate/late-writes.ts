@@ -1,4 +1,4 @@
-import { fingerprintOfRetained, listRetained, type RetainedFile } from '../disk/retained.ts';
+import { fingerprintOfRetained, type IsClaimed, listRetained, type RetainedFile } from '../disk/retained.ts';
 import { imagesOfPending } from '../journal/gc.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
@@ -37,7 +37,7 @@ export async function noteLateWrites(world: World, filter: EntryFilter): Promise
   world.disk.held.close();
   const displaced = await displacedBy(world, filter);
   const late: LateImage[] = [];
-  for (const { file, lateOf } of listRetained(world.disk))
+  for (const { file, lateOf } of listRetained(world.disk, claimedFolders(world)))
     if (lateOf !== undefined && displaced.has(lateOf))
       late.push({ sha256: lateOf, file: world.images.adoptLate(file, lateOf), lost: false });
   const fingerprints = [...displaced.values()].map(({ fingerprint }) => fingerprint);
@@ -59,6 +59,11 @@ export async function noteOwnLateWrites(world: World, sinceMs: number): Promise<
   } catch (error) {
     if (!(error instanceof Fault) && errnoOf(error) === undefined) throw error;
   }
+}
+
+/** Tells which folders outside the workspace hold images, so that none of their files is left over. */
+export function claimedFolders({ images }: Pick<World, 'images'>): IsClaimed {
+  return (folder) => images.holdsTree?.(folder) === true;
 }
 
 interface DisplacedFile {
@@ -135,7 +140,9 @@ export async function oldLeftovers(
   world: World,
   { olderThanMs, nowMs }: { readonly olderThanMs: number; readonly nowMs: number },
 ): Promise<readonly RetainedFile[]> {
-  const old = listRetained(world.disk).filter((file) => file.sinceMs < nowMs - olderThanMs);
+  const old = listRetained(world.disk, claimedFolders(world)).filter(
+    (file) => file.sinceMs < nowMs - olderThanMs,
+  );
   if (old.length === 0) return old;
   const needed = imagesOfPending(await world.store.pending());
   if (needed.size === 0) return old;

@@ -15,6 +15,7 @@ import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Store } from '../store/store.ts';
 import { settleByBytes } from './foreign/settle.ts';
+import { claimedFolders } from './late-writes.ts';
 import { restoreStep } from './restore-step.ts';
 import { ABSENT, sideAt } from './step.ts';
 import type { World } from './world.ts';
@@ -129,7 +130,7 @@ async function findImages(world: World, effects: readonly Effect[]): Promise<voi
       wanted.set(before.fingerprint.sha256, before.fingerprint);
   if (wanted.size === 0) return;
   const sizes = new Set([...wanted.values()].map(({ size }) => size));
-  for (const retained of listRetained(world.disk)) {
+  for (const retained of listRetained(world.disk, claimedFolders(world))) {
     if (!sizes.has(retained.size)) continue;
     const found = wanted.get(fingerprintOfRetained(retained)?.sha256 ?? '');
     if (found === undefined) continue;

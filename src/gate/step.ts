@@ -13,7 +13,7 @@ import type { Policy } from '../model/policy.ts';
 import type { ChangeResult, Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
-import type { AdoptedStats } from '../store/images.ts';
+import type { AdoptedStats, KeptTree, TreeFile } from '../store/images.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import type { World } from './world.ts';
 
@@ -85,6 +85,8 @@ export interface Displaced {
   readonly bytes?: Uint8Array;
   /** Its stats after it left the workspace, if they are known. */
   readonly stats?: AdoptedStats | undefined;
+  /** Set if the whole folder left the workspace and the file may be kept in it. */
+  readonly tree?: (Pick<TreeFile, 'name' | 'stamp'> & Pick<KeptTree, 'folder'>) | undefined;
 }
 
 export interface DoneStep {

@@ -15,6 +15,7 @@ import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { Action } from '../model/verdict.ts';
 import type { AdoptedStats } from '../store/images.ts';
+import { isSecretPath } from '../text/secrets.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { keptContent } from './announce.ts';
 import { remakeFolder } from './folder-step.ts';
@@ -276,10 +277,7 @@ export function folderOutStep(world: World, { action, path, doomed }: FolderOut)
         if (!taken.ok) return taken;
         kept = taken.kept;
         const displaced = doomed.flatMap((item) =>
-          displacedOf(item, `${taken.kept}/${relativeTo(item)}`).map((each) => ({
-            ...each,
-            stats: stats.get(item),
-          })),
+          displacedIn(taken.kept, { item, name: relativeTo(item), stats: stats.get(item) }),
         );
         return { ...goneResult(path, doomed), displaced };
       }),
@@ -290,7 +288,7 @@ export function folderOutStep(world: World, { action, path, doomed }: FolderOut)
       return back === true;
     },
     close: () => {
-      if (kept !== undefined) dropEmptied(kept);
+      if (kept !== undefined && world.images.holdsTree?.(kept) !== true) dropEmptied(kept);
     },
   };
 }
@@ -301,6 +299,25 @@ function effectOf({ path, side }: Doomed): Effect {
 
 function displacedOf({ side }: Doomed, file: string | undefined): Displaced[] {
   return side.kind === 'file' && file !== undefined ? [{ file, ...side.fingerprint }] : [];
+}
+
+/**
+ * A file of a folder that left the workspace. It may stay in the folder if it has no other name, and its stamp proves its
+ * bytes. Files of secrets become images at once, which restricts their mode.
+ */
+function displacedIn(
+  folder: string,
+  {
+    item,
+    name,
+    stats,
+  }: { readonly item: Doomed; readonly name: string; readonly stats: AdoptedStats | undefined },
+): Displaced[] {
+  const [displaced] = displacedOf(item, `${folder}/${name}`);
+  const { stamp, path } = item;
+  if (displaced === undefined) return [];
+  const mayStay = stats?.nlink === 1n && stamp !== undefined && !isSecretPath(path.relative);
+  return [{ ...displaced, stats, ...(mayStay ? { tree: { folder, name, stamp } } : {}) }];
 }
 
 function goneResult(path: ResolvedPath, doomed: readonly Doomed[]): Omit<Done, 'displaced'> {
@@ -360,6 +377,7 @@ interface Taken {
 /** Renames the folder back, and rewrites the files that have become images meanwhile. */
 async function returnAll(world: World, { place, folder, doomed, path }: Taken): Promise<boolean> {
   if (!(await returnFolder(world.disk, folder, place))) return false;
+  world.images.dropTree?.(folder);
   let complete = true;
   for (const item of doomed) {
     if (item.side.kind !== 'file' || item.path.key === path.key) continue;

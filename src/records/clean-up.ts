@@ -1,5 +1,5 @@
 import { dropEmptiedFolders, dropRetained, type RetainedFile } from '../disk/retained.ts';
-import { type LateWrite, noteLateWrites, oldLeftovers } from '../gate/late-writes.ts';
+import { claimedFolders, type LateWrite, noteLateWrites, oldLeftovers } from '../gate/late-writes.ts';
 import type { World } from '../gate/world.ts';
 import { collectGarbage, type GcLimits, type GcProgress, planGc, purgeImages } from '../journal/gc.ts';
 import type { Policy } from '../model/policy.ts';
@@ -67,9 +67,9 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   const { sessions, images } = collected;
   const entries = collected.entries + reads;
   for (const leftover of leftovers) dropRetained(leftover);
-  dropEmptiedFolders(world.disk, nowMs - HOUR_MS);
   const removed = { entries, sessions, images, leftovers: usage, commands };
   const packed = await world.images.pack?.({ nowMs });
+  dropEmptiedFolders(world.disk, nowMs - HOUR_MS, claimedFolders(world));
   return {
     dryRun,
     removed,

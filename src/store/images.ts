@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { basename } from 'node:path';
 import { Fault } from '../model/fault.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
+import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import type { Durability } from '../model/policy.ts';
 import type { AnnouncedImages } from './store.ts';
 
@@ -38,6 +38,16 @@ export interface Images {
    * Like keepLink, but also removes the file's old name: saves a step for a file that is already out of the workspace.
    */
   adopt(fromPath: string, fingerprint: Fingerprint, how?: Adoption): Promise<Kept>;
+  /**
+   * Keeps the files of a folder that has left the workspace where they are: thousands of files cost one list instead of
+   * a rename each. They get the names of images later, in `pack` or `remove`. The caller has synced the folder and its
+   * files if they must be durable. Absent if images are not local files.
+   */
+  keepTree?(tree: KeptTree): Promise<void>;
+  /** True if files in this folder are kept by `keepTree`: no clean-up may remove them. */
+  holdsTree?(folder: string): boolean;
+  /** Ends `keepTree` for a folder that has moved back into the workspace. */
+  dropTree?(folder: string): void;
   /**
    * A free name for an image with these bytes, or beside it if there is one, if a file with these stats may be renamed
    * to it directly: the file must have no other name. `adopt` must follow. Absent if images are not local files.
@@ -106,6 +116,20 @@ export interface Adoption {
   readonly stats?: AdoptedStats | undefined;
   /** The file's bytes when it was displaced, for implementations that do not store files. */
   readonly bytes?: Uint8Array | undefined;
+}
+
+/** A folder outside the workspace, and the files in it that are to be kept. */
+export interface KeptTree {
+  readonly folder: string;
+  readonly files: readonly TreeFile[];
+}
+
+export interface TreeFile {
+  /** Relative to the folder. */
+  readonly name: string;
+  readonly fingerprint: Fingerprint;
+  /** The stamp of exactly these bytes: an equal stamp proves that the file still holds them. */
+  readonly stamp: Stamp;
 }
 
 /** `shared`: the same bytes were stored already. */

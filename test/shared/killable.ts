@@ -25,6 +25,16 @@ const removal = async (session: GatedSession): Promise<Outcome<object>> => {
   return session.delete('d', { recursive: true });
 };
 
+/** Makes a folder with so many files that they stay in it when an undo takes it away. */
+const largeFolder = (session: GatedSession): Promise<Outcome<object>> =>
+  session.apply(
+    Array.from({ length: 110 }, (_, file) => ({
+      kind: 'write' as const,
+      path: `big/in${file % 2}/f${file}`,
+      content: `${file}\n`,
+    })),
+  );
+
 const undo = (session: GatedSession): Promise<Outcome<object>> => session.undo({});
 const undoAll = (session: GatedSession): Promise<Outcome<object>> => session.undo({ session: 'ann' });
 
@@ -35,6 +45,7 @@ export const SCENES: Readonly<Record<string, Scene>> = {
   'a move onto another file': { change: (session) => session.move('m.txt', 'a.txt') },
   'an undo of a batch': { before: [batch], change: undo },
   'an undo of a recursive delete': { before: [removal], change: undo },
+  'an undo of a large folder': { before: [largeFolder], change: undo },
   'an undo of a move onto another file': {
     before: [(session) => session.move('m.txt', 'a.txt')],
     change: undo,
@@ -74,6 +85,7 @@ export async function play(
   const { disk, store, images } = sessions.world;
   const record = store.record.bind(store);
   const adopt = images.adopt.bind(images);
+  const keepTree = images.keepTree?.bind(images);
   Object.assign(disk, { trace: onStep });
   Object.assign(store, {
     record: async (...writes: Parameters<typeof record>) => {
@@ -87,6 +99,13 @@ export async function play(
       onStep();
       return adopt(...kept);
     },
+    ...(keepTree && {
+      keepTree: async (...kept: Parameters<typeof keepTree>) => {
+        onStep();
+        await keepTree(...kept);
+        onStep();
+      },
+    }),
   });
   const outcome = await scene.change(session);
   Object.assign(disk, { trace: undefined });

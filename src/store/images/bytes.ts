@@ -3,6 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { isMissing } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
+import { changedWhileKept } from '../images.ts';
 
 /** Larger files are read in chunks in the thread pool: that saves memory, which is worth the delay. */
 export const SMALL_BYTES: number = 1 << 20;
@@ -74,4 +75,25 @@ async function hashOfStart(file: string, size: number): Promise<string> {
   const digest = createHash('sha256');
   for await (const chunk of startChunks(file, size)) digest.update(chunk);
   return digest.digest('hex');
+}
+
+/** The bytes of a file in chunks. Throws at the end if they do not match the fingerprint. */
+export async function* verified(fromPath: string, { sha256, size }: Fingerprint): AsyncGenerator<Uint8Array> {
+  const digest = createHash('sha256');
+  // Read one byte more than expected, to detect a file that grew.
+  for await (const chunk of startChunks(fromPath, size + 1)) {
+    digest.update(chunk);
+    yield chunk;
+  }
+  if (digest.digest('hex') !== sha256) throw changedWhileKept(fromPath);
+}
+
+export async function gather(chunks: AsyncIterable<Uint8Array>, size: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(size);
+  let done = 0;
+  for await (const chunk of chunks) {
+    bytes.set(chunk, done);
+    done += chunk.byteLength;
+  }
+  return bytes;
 }

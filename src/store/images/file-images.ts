@@ -15,13 +15,14 @@ import {
   type ImageUsage,
   type Kept,
   type KeptImage,
+  type KeptTree,
   type LateImage,
   missingImage,
   notKeepable,
   type PackRequest,
   type WholeSync,
 } from '../images.ts';
-import { beginsWith, chunksOf, openImage, readStart, SMALL_BYTES, startChunks } from './bytes.ts';
+import { beginsWith, chunksOf, gather, openImage, readStart, SMALL_BYTES, verified } from './bytes.ts';
 import {
   COPY_MODE,
   ImageFolder,
@@ -36,15 +37,18 @@ import {
 } from './folder.ts';
 import { keepTwin, moveToTwin, setAsideLate } from './late-image.ts';
 import { packedFile, packImages, readPacked, removeImages } from './packed.ts';
+import { KeptTrees } from './trees.ts';
 
 /** Images as files under `<home>/images`, for all processes that share the home. */
 export class FileImages implements Images {
   readonly #folder: ImageFolder;
+  readonly #trees: KeptTrees;
   readonly #durability: Durability;
 
   constructor(home: string, options: { readonly durability: Durability }) {
     this.#folder = new ImageFolder(join(home, 'images'));
     this.#durability = options.durability;
+    this.#trees = new KeptTrees(this.#folder, options.durability, this);
   }
 
   keepBytes(
@@ -104,6 +108,19 @@ export class FileImages implements Images {
     });
   }
 
+  keepTree(tree: KeptTree): Promise<void> {
+    const [first] = tree.files;
+    return this.#attempt('keep', first?.fingerprint.sha256 ?? '', async () => this.#trees.keep(tree));
+  }
+
+  holdsTree(folder: string): boolean {
+    return this.#trees.holds(folder);
+  }
+
+  dropTree(folder: string): void {
+    this.#trees.drop(folder);
+  }
+
   sync(hashes: readonly string[], whole?: WholeSync): Promise<void> {
     return this.#attempt('sync', hashes[0] ?? '', () => this.#folder.syncAll(hashes, whole));
   }
@@ -113,11 +130,9 @@ export class FileImages implements Images {
   }
 
   async has(sha256: string): Promise<boolean> {
-    return this.#attempt(
-      'look for',
-      sha256,
-      async () => (await lookFor(() => this.#find(sha256) ?? packedFile(this.#folder, sha256))) !== undefined,
-    );
+    const look = (): unknown =>
+      this.#find(sha256) ?? packedFile(this.#folder, sha256) ?? this.#trees.find(sha256);
+    return this.#attempt('look for', sha256, async () => (await lookFor(look)) !== undefined);
   }
 
   read(fingerprint: Fingerprint): Promise<Uint8Array> {
@@ -134,7 +149,7 @@ export class FileImages implements Images {
     // Larger images are never compressed, so they are read in chunks.
     if (size <= SMALL_BYTES) return yield await this.read(fingerprint);
     const opened = await lookFor(async () => {
-      const file = this.#find(sha256);
+      const file = this.#find(sha256) ?? this.#trees.find(sha256)?.path;
       return file === undefined ? undefined : { file, handle: await openImage(file) };
     });
     if (opened === undefined) throw missingImage(sha256);
@@ -154,16 +169,19 @@ export class FileImages implements Images {
 
   check(fingerprint: Fingerprint): Promise<ImageHealth> {
     return this.#attempt('check', fingerprint.sha256, async () => {
-      const file = this.#find(fingerprint.sha256);
-      if (file === undefined) return this.#packedHealth(fingerprint);
+      const named = this.#find(fingerprint.sha256);
+      if (named === undefined && this.#packedHealth(fingerprint) === 'intact') return 'intact';
+      const file = named ?? this.#trees.find(fingerprint.sha256)?.path;
+      if (file === undefined) return 'missing';
       if (!(await beginsWith(file, fingerprint)))
         return statsOf(file) === undefined ? this.#packedHealth(fingerprint) : 'changed';
       return statsOf(file)?.size === fingerprint.size ? 'intact' : 'appended';
     });
   }
 
-  setAsideLate(fingerprints: readonly Fingerprint[]): AsyncGenerator<LateImage> {
-    return setAsideLate(this.#folder, fingerprints);
+  async *setAsideLate(fingerprints: readonly Fingerprint[]): AsyncGenerator<LateImage> {
+    await this.#trees.setAsideWritten(new Map(fingerprints.map((each) => [each.sha256, each])));
+    yield* setAsideLate(this.#folder, fingerprints, (sha256) => this.#trees.find(sha256) !== undefined);
   }
 
   adoptLate(fromPath: string, sha256: string): string {
@@ -172,15 +190,19 @@ export class FileImages implements Images {
   }
 
   async *list(): AsyncGenerator<KeptImage> {
+    const inTrees = this.#trees.usage();
     for (const { sha256, paths } of this.#folder.names()) {
       const stats = paths.map(statsOf).filter((each) => each !== undefined);
+      const { bytes = 0, sinceMs = 0 } = inTrees.get(sha256) ?? {};
+      inTrees.delete(sha256);
       yield {
         sha256,
-        bytes: stats.reduce((sum, each) => sum + each.size, 0),
+        bytes: stats.reduce((sum, each) => sum + each.size, bytes),
         // The change time: linking sets it, whereas the modification time stays as it was in the workspace.
-        sinceMs: Math.max(0, ...stats.map((each) => each.ctimeMs)),
+        sinceMs: Math.max(sinceMs, ...stats.map((each) => each.ctimeMs)),
       };
     }
+    for (const [sha256, usage] of inTrees) yield { sha256, ...usage };
   }
 
   async usage(): Promise<ImageUsage> {
@@ -193,12 +215,18 @@ export class FileImages implements Images {
   }
 
   remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {
-    return this.#attempt('remove', hashes[0] ?? '', () => removeImages(this.#folder, hashes, needed));
+    return this.#attempt('remove', hashes[0] ?? '', async () => {
+      await this.#trees.takeIn({ hashes });
+      return removeImages(this.#folder, hashes, needed);
+    });
   }
 
   pack(request: PackRequest): Promise<ImageUsage> {
     const durability = this.#durability;
-    return this.#attempt('compress', '', () => packImages(this.#folder, { ...request, durability }));
+    return this.#attempt('compress', '', async () => {
+      await this.#trees.takeIn({ signal: request.signal });
+      return packImages(this.#folder, { ...request, durability });
+    });
   }
 
   async #copyIn(fromPath: string, fingerprint: Fingerprint, durability: Durability): Promise<Kept> {
@@ -292,10 +320,13 @@ export class FileImages implements Images {
 
   /** The bytes of a small image, compressed or not. Undefined if there is neither. */
   #bytesOf(fingerprint: Fingerprint): Uint8Array | undefined {
-    const file = this.#find(fingerprint.sha256);
-    if (file === undefined) return readPacked(this.#folder, fingerprint);
-    const { bytes } = readStart(file, fingerprint.size);
-    if (hash('sha256', bytes) !== fingerprint.sha256) throw damagedImage(fingerprint.sha256, file);
+    const { sha256, size } = fingerprint;
+    const named = this.#find(sha256);
+    const packed = named === undefined ? readPacked(this.#folder, fingerprint) : undefined;
+    const file = packed === undefined ? (named ?? this.#trees.find(sha256)?.path) : undefined;
+    if (file === undefined) return packed;
+    const { bytes } = readStart(file, size);
+    if (hash('sha256', bytes) !== sha256) throw damagedImage(sha256, file);
     return bytes;
   }
 
@@ -361,24 +392,4 @@ function isLinkableWith({ nlink, mode }: AdoptedStats): boolean {
 /** True for a copy that only our processes have written. */
 function isCopy(image: string, fingerprint: Fingerprint, stats: Stats | undefined = statsOf(image)): boolean {
   return stats !== undefined && (stats.mode & 0o777) === COPY_MODE && stats.size === fingerprint.size;
-}
-
-async function* verified(fromPath: string, { sha256, size }: Fingerprint): AsyncGenerator<Uint8Array> {
-  const digest = createHash('sha256');
-  // Read one byte more than expected, to detect a file that grew.
-  for await (const chunk of startChunks(fromPath, size + 1)) {
-    digest.update(chunk);
-    yield chunk;
-  }
-  if (digest.digest('hex') !== sha256) throw changedWhileKept(fromPath);
-}
-
-async function gather(chunks: AsyncIterable<Uint8Array>, size: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(size);
-  let done = 0;
-  for await (const chunk of chunks) {
-    bytes.set(chunk, done);
-    done += chunk.byteLength;
-  }
-  return bytes;
 }

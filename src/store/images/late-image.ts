@@ -22,6 +22,7 @@ import { packedFile } from './packed.ts';
 export async function* setAsideLate(
   folder: ImageFolder,
   fingerprints: readonly Fingerprint[],
+  isElsewhere: (sha256: string) => boolean,
 ): AsyncGenerator<LateImage> {
   const wanted = new Map(fingerprints.map((each) => [each.sha256, each]));
   const shards = new Set(fingerprints.map(({ sha256 }) => shardOf(sha256)));
@@ -30,8 +31,11 @@ export async function* setAsideLate(
     if (fingerprint === undefined) continue;
     const written = await splitOff(folder, fingerprint);
     const twins = await setAsideLateTwins(folder, fingerprint, paths);
-    // The image is not lost if an unchanged copy of it has got its name by now.
-    const isLost = statsOf(folder.image(sha256)) === undefined && packedFile(folder, sha256) === undefined;
+    // The image is not lost if an unchanged copy of it has got its name by now, or is in a kept folder.
+    const isLost =
+      statsOf(folder.image(sha256)) === undefined &&
+      packedFile(folder, sha256) === undefined &&
+      !isElsewhere(sha256);
     if (written !== undefined) yield { ...written, lost: written.lost && isLost };
     yield* twins;
     for (const path of paths) {
@@ -54,7 +58,7 @@ async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<
   if (stats.size === size && (isOurs(stats) || isLongUnwritten(stats))) return undefined;
   const isWhole = await beginsWith(image, fingerprint);
   if (isWhole && stats.size === size) return undefined;
-  const copy = isWhole ? await copyOfStart(folder, fingerprint) : undefined;
+  const copy = isWhole ? await copyOfStart(folder, image, fingerprint) : undefined;
   const file = folder.told(sha256);
   // The name may already belong to the copy of another process.
   const isMoved = statsOf(image)?.ino === stats.ino && setAside(image, file);
@@ -64,9 +68,13 @@ async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<
 }
 
 /** A copy of the original bytes. Undefined if a program is writing the file at this moment, or if it is gone. */
-async function copyOfStart(folder: ImageFolder, fingerprint: Fingerprint): Promise<string | undefined> {
+export async function copyOfStart(
+  folder: ImageFolder,
+  path: string,
+  fingerprint: Fingerprint,
+): Promise<string | undefined> {
   const copy = folder.ready(folder.temp());
-  const start = startChunks(folder.image(fingerprint.sha256), fingerprint.size);
+  const start = startChunks(path, fingerprint.size);
   try {
     await writeNew(copy, start, { durability: 'file', mode: COPY_MODE });
   } catch (error) {

@@ -1,0 +1,331 @@
+import {
+  type BigIntStats,
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { Fault, isMissing, unlessErrno, unlessMissing } from '../../model/fault.ts';
+import { type Fingerprint, type Stamp, sameStamp } from '../../model/fingerprint.ts';
+import type { Durability } from '../../model/policy.ts';
+import type { Images, Kept, KeptTree, TreeFile } from '../images.ts';
+import { beginsWith } from './bytes.ts';
+import { type ImageFolder, moveUnlessTaken, removeIfThere, setAside } from './folder.ts';
+import { copyOfStart } from './late-image.ts';
+
+/** Number of files that get their own names before other work gets a turn. */
+const TAKEN_AT_ONCE = 32;
+
+/** A listed folder, as this process has read its list. */
+interface ListedTree extends KeptTree {
+  readonly list: string;
+  readonly byHash: ReadonlyMap<string, TreeFile>;
+  readonly sinceMs: number;
+}
+
+/** A file of a listed folder, as it is now. */
+interface TreeImage {
+  readonly path: string;
+  readonly file: TreeFile;
+  readonly stats: BigIntStats;
+}
+
+/**
+ * Folders whose files are images where they are, until they get the names of images (`takeIn`). One list for each folder,
+ * in `trees/`, names its files with their hashes and stamps. It is written at once, so an interruption leaves all of it
+ * or nothing.
+ *
+ * A program that had a file open when its folder left the workspace may write into it at any later time. The rule by which
+ * such a write is found: **a file holds the listed bytes if it has the listed stamp.** The stamp belongs to bytes that were
+ * compared, at a time when the file system's clock was past it, and moving a folder changes no stamp of a file in it. Any
+ * other stamp means nothing: the bytes are then compared. A file is compared by this rule immediately before it gets
+ * the name of an image and once more after that, as `isLongUnwritten` requires.
+ */
+export class KeptTrees {
+  readonly #images: ImageFolder;
+  readonly #durability: Durability;
+  readonly #adopting: Pick<Images, 'adopt'>;
+  readonly #lists: string;
+  readonly #known = new Map<string, ListedTree>();
+
+  constructor(images: ImageFolder, durability: Durability, adopting: Pick<Images, 'adopt'>) {
+    this.#images = images;
+    this.#durability = durability;
+    this.#adopting = adopting;
+    this.#lists = join(images.path, 'trees');
+  }
+
+  keep({ folder, files }: KeptTree): void {
+    const durability = this.#durability;
+    const temp = this.#images.ready(this.#images.temp());
+    mkdirSync(this.#lists, { recursive: true, mode: 0o700 });
+    try {
+      writeList(temp, listText(relative(this.#images.path, folder), files), durability);
+      renameSync(temp, this.#listOf(folder));
+    } catch (error) {
+      removeIfThere(temp);
+      throw error;
+    }
+    this.#sync([this.#lists, this.#images.path]);
+  }
+
+  holds(folder: string): boolean {
+    return lstatSync(this.#listOf(folder), { throwIfNoEntry: false }) !== undefined;
+  }
+
+  /** Forgets a folder that has no image any more. */
+  drop(folder: string): void {
+    this.#known.delete(basename(folder));
+    removeIfThere(this.#listOf(folder));
+  }
+
+  /** A file with these bytes, preferably one that no program has written to. */
+  find(sha256: string): TreeImage | undefined {
+    const known = firstOf(this.#known.values(), sha256);
+    return known === undefined && this.#isReadAgain() ? firstOf(this.#known.values(), sha256) : known;
+  }
+
+  /** All listed files by hash. Some may have got the names of images since. */
+  usage(): Map<string, { readonly bytes: number; readonly sinceMs: number }> {
+    this.#isReadAgain();
+    const usage = new Map<string, { readonly bytes: number; readonly sinceMs: number }>();
+    for (const { files, sinceMs } of this.#known.values())
+      for (const { fingerprint } of files) {
+        const { bytes = 0, sinceMs: other = 0 } = usage.get(fingerprint.sha256) ?? {};
+        const image = { bytes: bytes + fingerprint.size, sinceMs: Math.max(sinceMs, other) };
+        usage.set(fingerprint.sha256, image);
+      }
+    return usage;
+  }
+
+  /** Sets aside, under names of late writes, the files with one of these hashes that a program has written to. */
+  async setAsideWritten(wanted: ReadonlyMap<string, Fingerprint>): Promise<void> {
+    this.#isReadAgain();
+    for (const tree of this.#known.values())
+      for (const file of tree.files) {
+        if (!wanted.has(file.fingerprint.sha256)) continue;
+        const found = imageAt(tree, file);
+        if (found !== undefined && !(await isUnwritten(found))) await this.#setAside(found);
+      }
+  }
+
+  /**
+   * Gives the files of all folders the names of images, or only those of the folders that hold one of `hashes`. Several
+   * processes may do this at the same time.
+   */
+  async takeIn({
+    hashes,
+    signal,
+  }: {
+    readonly hashes?: readonly string[];
+    readonly signal?: AbortSignal | undefined;
+  }): Promise<void> {
+    this.#isReadAgain();
+    for (const tree of [...this.#known.values()]) {
+      if (hashes?.some((sha256) => tree.byHash.has(sha256)) === false) continue;
+      for (const [index, file] of tree.files.entries()) {
+        if (signal?.aborted === true) return;
+        const found = imageAt(tree, file);
+        if (found !== undefined) await this.#takeInOne(found);
+        if (index % TAKEN_AT_ONCE === 0) await setImmediate();
+      }
+      // The new names must be on the disk before the list of the old ones is removed.
+      this.#sync([
+        ...new Set(tree.files.map(({ fingerprint }) => dirname(this.#images.image(fingerprint.sha256)))),
+      ]);
+      removeEmptied(tree);
+      this.drop(tree.folder);
+    }
+  }
+
+  async #takeInOne(found: TreeImage): Promise<void> {
+    const { path, file, stats } = found;
+    try {
+      if (!(await isUnwritten(found))) return await this.#setAside(found);
+      const { fingerprint } = file;
+      const { sha256 } = fingerprint;
+      const adopt = (): Promise<Kept> =>
+        this.#adopting.adopt(path, fingerprint, { durability: 'none', stats });
+      const kept = await inOurFolder(path, adopt);
+      const image = this.#images.image(sha256);
+      if (kept === 'linked') this.#images.makePrivate(sha256, stats.mode);
+      // Compared again, because a process that was stopped before the rename may have missed a write.
+      if (kept === 'linked' && !(await isStill(image, found))) setAside(image, this.#images.late(sha256));
+    } catch (error) {
+      // Another process has given the file its name.
+      if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw error;
+    }
+  }
+
+  /** Keeps a late write beside the images. If the file still begins with the listed bytes, a copy of them is kept. */
+  async #setAside({ path, file: { fingerprint } }: TreeImage): Promise<void> {
+    const { sha256 } = fingerprint;
+    if (lstatSync(this.#images.image(sha256), { throwIfNoEntry: false }) === undefined) {
+      const copy = (await beginsWith(path, fingerprint))
+        ? await copyOfStart(this.#images, path, fingerprint)
+        : undefined;
+      if (copy !== undefined) moveUnlessTaken(copy, this.#images.image(sha256));
+    }
+    setAside(path, this.#images.ready(this.#images.late(sha256)));
+  }
+
+  /** Reads the lists that are new. Returns false if nothing has changed. */
+  #isReadAgain(): boolean {
+    const names = unlessMissing(() => readdirSync(this.#lists)) ?? [];
+    let changed = false;
+    for (const name of this.#known.keys())
+      if (!names.includes(name)) changed = this.#known.delete(name) || changed;
+    for (const name of names) {
+      if (this.#known.has(name)) continue;
+      const tree = this.#read(name);
+      if (tree === undefined) continue;
+      this.#known.set(name, tree);
+      changed = true;
+    }
+    return changed;
+  }
+
+  /** A list, or undefined if it is gone or damaged. The files of a damaged list stay where they are. */
+  #read(name: string): ListedTree | undefined {
+    const list = join(this.#lists, name);
+    try {
+      const { mtimeMs } = lstatSync(list);
+      const { folder, files } = parsed(readFileSync(list, 'utf8'));
+      const byHash = new Map(files.map((file) => [file.fingerprint.sha256, file]));
+      return { list, folder: resolve(this.#images.path, folder), files, byHash, sinceMs: mtimeMs };
+    } catch (error) {
+      if (isMissing(error) || error instanceof SyntaxError) return undefined;
+      throw error;
+    }
+  }
+
+  #sync(folders: readonly string[]): void {
+    if (this.#durability !== 'full' || process.platform === 'win32') return;
+    for (const folder of folders) unlessMissing(() => syncPath(folder));
+  }
+
+  #listOf(folder: string): string {
+    return join(this.#lists, basename(folder));
+  }
+}
+
+function firstOf(trees: Iterable<ListedTree>, sha256: string): TreeImage | undefined {
+  let written: TreeImage | undefined;
+  for (const tree of trees) {
+    const file = tree.byHash.get(sha256);
+    const found = file === undefined ? undefined : imageAt(tree, file);
+    if (found !== undefined && sameStamp(found.stats, found.file.stamp)) return found;
+    written ??= found;
+  }
+  return written;
+}
+
+function imageAt({ folder }: KeptTree, file: TreeFile): TreeImage | undefined {
+  const path = `${folder}/${file.name}`;
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats?.isFile() === true ? { path, file, stats } : undefined;
+}
+
+async function isUnwritten({ path, file, stats }: TreeImage): Promise<boolean> {
+  if (sameStamp(stats, file.stamp)) return true;
+  return Number(stats.size) === file.fingerprint.size && (await beginsWith(path, file.fingerprint));
+}
+
+/** True if the file under its new name holds the bytes that it had under the old one, or is another file. */
+async function isStill(image: string, { file, stats }: TreeImage): Promise<boolean> {
+  const now = lstatSync(image, { bigint: true, throwIfNoEntry: false });
+  if (now === undefined || now.ino !== stats.ino) return true;
+  if (now.mtimeNs === stats.mtimeNs && now.size === stats.size) return true;
+  return Number(now.size) === file.fingerprint.size && (await beginsWith(image, file.fingerprint));
+}
+
+/** Runs `work`, and again with permission to change the file's folder if that was denied: the folder is ours by now. */
+async function inOurFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Fault) || (error.reason !== 'EACCES' && error.reason !== 'EPERM')) throw error;
+    chmodSync(dirname(path), 0o700);
+    return work();
+  }
+}
+
+/** Removes the folders that have become empty. Others hold links or files that were added late: a clean-up finds those. */
+function removeEmptied({ folder, files }: KeptTree): void {
+  const folders = new Set<string>([folder]);
+  for (const { name } of files)
+    for (let at = dirname(name); at !== '.' && !folders.has(`${folder}/${at}`); at = dirname(at))
+      folders.add(`${folder}/${at}`);
+  for (const each of [...folders].sort((a, b) => b.length - a.length)) unlessErrno(() => rmdirSync(each));
+}
+
+type Row = readonly [
+  name: string,
+  sha256: string,
+  size: number,
+  ino: string,
+  mtimeNs: string,
+  ctimeNs: string,
+];
+
+interface List {
+  /** Relative to the folder of the images. */
+  readonly folder: string;
+  readonly dev: string;
+  readonly files: readonly Row[];
+}
+
+function listText(folder: string, files: readonly TreeFile[]): string {
+  const rows = files.map(({ name, fingerprint: { sha256, size }, stamp }): Row => {
+    return [name, sha256, size, `${stamp.ino}`, `${stamp.mtimeNs}`, `${stamp.ctimeNs}`];
+  });
+  return JSON.stringify({ folder, dev: `${files[0]?.stamp.dev}`, files: rows } satisfies List);
+}
+
+function parsed(text: string): KeptTree {
+  // The text is our own: the list is written at once, and the folder is private.
+  const { folder, dev, files } = JSON.parse(text) as List;
+  return {
+    folder,
+    files: files.map(([name, sha256, size, ino, mtimeNs, ctimeNs]) => ({
+      name,
+      fingerprint: { sha256, size },
+      stamp: {
+        dev: BigInt(dev),
+        ino: BigInt(ino),
+        size: BigInt(size),
+        mtimeNs: BigInt(mtimeNs),
+        ctimeNs: BigInt(ctimeNs),
+      } satisfies Stamp,
+    })),
+  };
+}
+
+function writeList(path: string, text: string, durability: Durability): void {
+  const bytes = Buffer.from(text);
+  const fd = openSync(path, 'wx', 0o600);
+  try {
+    for (let done = 0; done < bytes.byteLength; ) done += writeSync(fd, bytes, done);
+    if (durability !== 'none') fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function syncPath(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

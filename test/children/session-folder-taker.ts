@@ -1,0 +1,25 @@
+// Takes a folder away in one of several ways, and reports when it begins and when it ends.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Sessions } from '../../src/session/sessions.ts';
+
+interface Settings {
+  readonly root: string;
+  readonly home: string;
+  readonly work: 'undo' | 'take-in' | 'naive';
+  readonly change: string;
+}
+
+const { root, home, work, change } = JSON.parse(process.argv[2] ?? '') as Settings;
+const sessions = await Sessions.open({ roots: [root], home });
+const session = await sessions.session('ann');
+process.send?.('begin');
+if (work === 'undo') {
+  const outcome = await session.undo({ change });
+  process.send?.(outcome.ok ? (outcome.change ?? '') : JSON.stringify(outcome.refusal));
+} else {
+  if (work === 'take-in') await sessions.world.images.pack?.({ nowMs: Date.now() });
+  else rmSync(join(root, 'd'), { recursive: true });
+  process.send?.('');
+}
+process.disconnect();

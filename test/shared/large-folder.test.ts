@@ -1,0 +1,175 @@
+import {
+  appendFileSync,
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { fingerprintOf } from '../../src/disk/read.ts';
+import { oldLeftovers } from '../../src/gate/late-writes.ts';
+import { verifyChain } from '../../src/journal/verify.ts';
+import { Fault } from '../../src/model/fault.ts';
+import { cleanUp, purge } from '../../src/records/clean-up.ts';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { ok, refusal } from '../support/desk.ts';
+import { isKeptFolder } from '../support/killed-folder.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+import { treeWithModes } from './replay.ts';
+
+const FILES = 120;
+const SECRET = 'TOKEN=abc\n';
+
+interface Taken extends Scratch {
+  readonly sessions: Sessions;
+  readonly session: GatedSession;
+  /** The tree while the folder was there. */
+  readonly before: readonly string[];
+  /** The change that took the folder away. */
+  readonly change: string;
+}
+
+/** A session that has made a folder of many files: it has undone its removal. */
+async function made(): Promise<Omit<Taken, 'change'> & { readonly undoing: string }> {
+  const places = scratch();
+  const folder = join(places.root, 'd');
+  mkdirSync(join(folder, 'in'), { recursive: true });
+  for (let file = 0; file < FILES; file += 1) writeFileSync(join(folder, 'in', `f${file}`), `text ${file}\n`);
+  chmodSync(join(folder, 'in/f1'), 0o755);
+  symlinkSync('f1', join(folder, 'in/link'));
+  writeFileSync(join(folder, '.env'), SECRET);
+  const before = treeWithModes(places.root);
+  const sessions = await Sessions.open({ roots: [places.root], home: places.home });
+  onTestFinished(() => sessions.close());
+  const session = await sessions.session('ann');
+  await ok(session.list('d', { depth: 9 }));
+  const { change = '' } = await ok(session.delete('d', { recursive: true }));
+  const { change: undoing = '' } = await ok(session.undo({ change }));
+  expect(treeWithModes(places.root)).toEqual(before);
+  return { ...places, sessions, session, before, undoing };
+}
+
+async function taken(): Promise<Taken> {
+  const t = await made();
+  const { change = '' } = await ok(t.session.undo({ change: t.undoing }));
+  expect(readdirSync(t.root)).toEqual([]);
+  expect(isKeptFolder(t)).toBe(true);
+  return { ...t, change };
+}
+
+function imageOf({ home }: Scratch, text: string): string {
+  const { sha256 } = fingerprintOf(Buffer.from(text));
+  return join(home, 'images', sha256.slice(0, 1), sha256);
+}
+
+describe('the undo of a change that made a large folder', () => {
+  it('can be undone: every byte, mode and link comes back', async () => {
+    const { root, session, sessions, before, change } = await taken();
+    await ok(session.undo({ change }));
+    expect(treeWithModes(root)).toEqual(before);
+    expect((await verifyChain(sessions.world.store)).ok).toBe(true);
+  });
+
+  it('can be undone after clean-ups, which remove nothing that is needed', async () => {
+    const { root, home, session, sessions, before, change } = await taken();
+    const nowMs = Date.now() + 3_600_000;
+    expect(await oldLeftovers(sessions.world, { olderThanMs: 0, nowMs })).toEqual([]);
+    const first = await cleanUp(sessions, { dryRun: false, nowMs });
+    expect(first.removed).toMatchObject({ images: { count: 0 }, leftovers: { count: 0 } });
+    expect(first.after?.images).toEqual(first.before.images);
+    expect([isKeptFolder({ home }), readdirSync(join(home, 'retained'))]).toEqual([false, []]);
+    await cleanUp(sessions, { dryRun: false, nowMs });
+    await ok(session.undo({ change }));
+    expect(treeWithModes(root)).toEqual(before);
+  });
+
+  it('makes an image of a secret file at once, which only its owner may read and a purge removes', async () => {
+    const t = await taken();
+    expect(statSync(imageOf(t, SECRET)).mode & 0o777).toBe(0o600);
+    expect(existsSync(imageOf(t, 'text 5\n'))).toBe(false);
+    await purge(t.sessions, { cwd: t.root, paths: [], dryRun: false });
+    expect(existsSync(imageOf(t, SECRET))).toBe(false);
+    expect((await refusal(t.session.undo({ change: t.change }), 'NOT_FOUND')).path).toBe('d/.env');
+    await purge(t.sessions, { cwd: t.root, paths: ['d/in/f5'], dryRun: false });
+    const [retained = ''] = readdirSync(join(t.home, 'retained'));
+    expect([
+      existsSync(imageOf(t, 'text 5\n')),
+      existsSync(join(t.home, 'retained', retained, 'in/f5')),
+    ]).toEqual([false, false]);
+  });
+
+  it('keeps what a program writes into an open file afterwards, and reports it', async () => {
+    const { root, home, session, sessions, before, undoing } = await made();
+    const fd = openSync(join(root, 'd/in/f7'), 'r+');
+    onTestFinished(() => closeSync(fd));
+    const { change = '' } = await ok(session.undo({ change: undoing }));
+    writeSync(fd, 'late\n', 'text 7\n'.length);
+    await sessions.close();
+    const later = await Sessions.open({ roots: [root], home });
+    onTestFinished(() => later.close());
+    const [notice] = await later.world.store.entries({ kinds: ['notice'] });
+    expect(notice?.path).toBe('d/in/f7');
+    const kept = /kept at (\S+)\./.exec(notice?.text ?? '')?.[1] ?? '';
+    expect(readFileSync(kept, 'utf8')).toBe('text 7\nlate\n');
+    const again = await later.session('ann');
+    await ok(again.undo({ change }));
+    expect(treeWithModes(root)).toEqual(before);
+  });
+
+  it('is reverted as one if it cannot be recorded, and leaves no list of images', async () => {
+    const { root, home, session, sessions, before, undoing } = await made();
+    const { store } = sessions.world;
+    const lists = join(home, 'images', 'trees');
+    const listed = readdirSync(lists);
+    const record = store.record.bind(store);
+    Object.assign(store, {
+      record: async (...writes: Parameters<typeof record>) => {
+        if (writes[0].settle === undefined || writes[0].entries === undefined) return record(...writes);
+        expect(readdirSync(lists)).toHaveLength(listed.length + 1);
+        throw new Fault('STORE_FAILED', 'the journal is full');
+      },
+    });
+    await expect(session.undo({ change: undoing })).rejects.toThrow('the journal is full');
+    Object.assign(store, { record });
+    expect(treeWithModes(root)).toEqual(before);
+    expect([readdirSync(lists), await store.pending()]).toEqual([listed, []]);
+    await ok(session.undo({ change: undoing }));
+  });
+});
+
+describe('an outside program that has changed a large folder before its undo', () => {
+  it('loses no byte that it wrote', async () => {
+    const { root, session, undoing } = await made();
+    appendFileSync(join(root, 'd/in/f9'), 'mine\n');
+    const before = treeWithModes(root);
+    await refusal(session.undo({ change: undoing }), 'STALE');
+    expect(treeWithModes(root)).toEqual(before);
+  });
+
+  it('may have removed a file, which then stays away', async () => {
+    const { root, session, before, undoing } = await made();
+    rmSync(join(root, 'd/in/f9'));
+    const { change = '' } = await ok(session.undo({ change: undoing }));
+    expect(readdirSync(root)).toEqual([]);
+    await ok(session.undo({ change }));
+    expect(treeWithModes(root)).toEqual(before.filter((entry) => !entry.startsWith('d/in/f9 ')));
+  });
+
+  it('keeps a file that it added', async () => {
+    const { root, session, undoing } = await made();
+    writeFileSync(join(root, 'd/in/mine'), 'mine\n');
+    await ok(session.undo({ change: undoing }));
+    expect(treeWithModes(root).filter((entry) => entry.includes('mine'))).toHaveLength(1);
+    expect(readFileSync(join(root, 'd/in/mine'), 'utf8')).toBe('mine\n');
+  });
+});

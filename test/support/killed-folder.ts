@@ -1,0 +1,132 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { verifyChain } from '../../src/journal/verify.ts';
+import { Sessions } from '../../src/session/sessions.ts';
+import { treeWithModes } from '../shared/replay.ts';
+import { startChild } from './child.ts';
+import { ok } from './desk.ts';
+import { IN_MEMORY, type Scratch, scratch } from './tree.ts';
+
+/** Files in each of four folders. The files of one folder have equal bytes in another, and different modes. */
+const FILES = 150;
+
+export interface FolderKills {
+  /** Rounds after which the folder was untouched, gone and journalled, or neither. */
+  readonly untouched: number;
+  readonly undone: number;
+  readonly torn: number;
+  /** Rounds that killed a process while it gave the files of the folder the names of images. */
+  readonly takenIn: number;
+}
+
+/**
+ * Kills the undo of a change that made a large folder, later in each round. `naive` removes the folder instead, as a control:
+ * kills must find it half removed. The kills are spread over the time that the work takes when it is not killed.
+ */
+export async function killFolderUndos(rounds: number, work: 'undo' | 'naive'): Promise<FolderKills> {
+  const places = scratch(IN_MEMORY);
+  makeFolder(places.root);
+  const before = treeWithModes(places.root);
+  let change = await firstChange(places);
+  const { wholeMs, told } = await killedAfter(places, { work: 'undo', change });
+  expect(treeWithModes(places.root)).toEqual([]);
+  change = await broughtBack(places, told);
+  expect(treeWithModes(places.root)).toEqual(before);
+  const tally = { untouched: 0, undone: 0, torn: 0, takenIn: 0 };
+  for (let round = 0; round < rounds; round += 1) {
+    const afterMs = (wholeMs * 1.2 * round) / rounds;
+    await killedAfter(places, { work, change, afterMs });
+    const undo = await settled(places);
+    const after = JSON.stringify(treeWithModes(places.root));
+    if (after === JSON.stringify(before)) {
+      expect(undo, `round ${round}`).toBe(change);
+      tally.untouched += 1;
+    } else if (after === '[]' && undo !== change) {
+      tally.undone += 1;
+      if (isKeptFolder(places)) {
+        await killedAfter(places, { work: 'take-in', change, afterMs });
+        tally.takenIn += 1;
+      }
+      change = await broughtBack(places, undo);
+      expect(treeWithModes(places.root), `round ${round}`).toEqual(before);
+    } else {
+      tally.torn += 1;
+      if (work === 'naive') return tally;
+    }
+  }
+  return tally;
+}
+
+function makeFolder(root: string): void {
+  for (const folder of ['d', 'd/one', 'd/two', 'd/two/deep']) {
+    mkdirSync(join(root, folder), { mode: folder === 'd/one' ? 0o750 : 0o755 });
+    for (let file = 0; file < FILES; file += 1) {
+      const path = join(root, folder, `f${file}`);
+      writeFileSync(path, folder === 'd/two' ? `one ${file}\n` : `${folder.slice(2)} ${file}\n`);
+      if (file % 7 === 0) chmodSync(path, 0o750);
+    }
+    symlinkSync('f1', join(root, folder, 'link'));
+  }
+}
+
+/** The id of a change that has made the folder: the undo of its removal. */
+async function firstChange({ root, home }: Scratch): Promise<string> {
+  const sessions = await Sessions.open({ roots: [root], home });
+  const session = await sessions.session('ann');
+  await ok(session.list('d', { depth: 9 }));
+  const { change = '' } = await ok(session.delete('d', { recursive: true }));
+  const { change: back = '' } = await ok(session.undo({ change }));
+  await sessions.close();
+  return back;
+}
+
+/** Undoes an undo. Returns the id of the change that made the folder again. */
+async function broughtBack({ root, home }: Scratch, undo: string): Promise<string> {
+  const sessions = await Sessions.open({ roots: [root], home });
+  const session = await sessions.session('ann');
+  const { change = '' } = await ok(session.undo({ change: undo }));
+  await sessions.close();
+  return change;
+}
+
+/** Lets the next start settle everything. Returns the id of the newest change. */
+async function settled({ root, home }: Scratch): Promise<string> {
+  const sessions = await Sessions.open({ roots: [root], home });
+  const { store } = sessions.world;
+  expect(await store.pending()).toEqual([]);
+  expect((await verifyChain(store)).ok).toBe(true);
+  const [last] = await store.entries({ kinds: ['change'], limit: 1 });
+  await sessions.close();
+  return last?.change ?? '';
+}
+
+/** True if the files of a folder are kept in it, without names of images. */
+export function isKeptFolder({ home }: Pick<Scratch, 'home'>): boolean {
+  const lists = join(home, 'images', 'trees');
+  return existsSync(lists) && readdirSync(lists).length > 0;
+}
+
+async function killedAfter(
+  { root, home }: Scratch,
+  {
+    work,
+    change,
+    afterMs,
+  }: { readonly work: string; readonly change: string; readonly afterMs?: number | undefined },
+): Promise<{ readonly wholeMs: number; readonly told: string }> {
+  const child = await startChild('session-folder-taker', { root, home, work, change });
+  expect(await child.message()).toBe('begin');
+  const start = performance.now();
+  if (afterMs !== undefined) {
+    await setTimeout(afterMs);
+    child.end();
+    await child.exit();
+    return { wholeMs: afterMs, told: '' };
+  }
+  const told = await child.message<string>();
+  const wholeMs = performance.now() - start;
+  await child.exit();
+  return { wholeMs, told };
+}

@@ -151,8 +151,22 @@ export class WorkspacePaths {
     const prefix = root.canonical === '/' ? '' : root.canonical;
     const absolute = relative === '' ? root.canonical : `${prefix}/${relative}`;
     const path = { root: root.canonical, relative, absolute, key: foldPath(absolute, this.#folding), given };
-    // This cast is the only place that creates a ResolvedPath.
+    // This cast and the one in `beside` are the only places that create a ResolvedPath.
     return path as ResolvedPath;
+  }
+
+  /** The path of another name in the folder of `path`. */
+  beside(path: ResolvedPath, name: string): ResolvedPath {
+    const { root, relative, absolute, key } = path;
+    const sibling = (of: string): string => `${of.slice(0, of.lastIndexOf('/') + 1)}${name}`;
+    const folded = foldPath(name, this.#folding);
+    return {
+      root,
+      relative: sibling(relative),
+      absolute: sibling(absolute),
+      key: `${key.slice(0, key.lastIndexOf('/') + 1)}${folded}`,
+      given: sibling(absolute),
+    } as ResolvedPath;
   }
 
   /** The path of a file that a journal records by its key. */

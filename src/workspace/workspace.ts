@@ -1,5 +1,5 @@
-import type { BigIntStats } from 'node:fs';
-import { Fault } from '../model/fault.ts';
+import { type BigIntStats, lstatSync } from 'node:fs';
+import { Fault, unlessErrno } from '../model/fault.ts';
 import { isBelow, type PinnedDirectory, type Place, type ResolvedPath } from '../model/path.ts';
 import {
   type Action,
@@ -10,7 +10,7 @@ import {
   refused,
 } from '../model/verdict.ts';
 import { foldPath, type NameComparison, platformFolding } from './lexical.ts';
-import { atLeast, type Guarantee, RecentFolders, strongestGuarantee } from './pinned.ts';
+import { atLeast, type Guarantee, RecentFolders, SharedDirectory, strongestGuarantee } from './pinned.ts';
 import { canonicalName, type OpenedRoots, openRoots, Protection, WorkspacePaths } from './roots.ts';
 import { type Root, type Walked, walk } from './walk.ts';
 
@@ -205,6 +205,22 @@ export class Workspace {
     const located = locatedOf(walked, path);
     if (!this.#opensOwn || !(CHANGES.has(action) || action === 'undo')) return { ok: true, located };
     return { ok: true, located: { ...located, place: { ...located.place, opensOwn: true } } };
+  }
+
+  /**
+   * Like `locate` with links `parents`, for another name in the folder of a place that was located a moment ago. The
+   * folder is not looked up again: if it was moved since, this reads the moved folder. The caller keeps `place.dir` open
+   * meanwhile. Undefined if the name must be located by itself.
+   */
+  locateBeside({ path, dir }: Place, name: string, action: Action): Located | undefined {
+    if (this.guarantee !== 'walk') return undefined;
+    const beside = this.#paths.beside(path, name);
+    if (this.protectsFrom(beside, action) !== undefined || this.#readOnly.forbids(beside, action))
+      return undefined;
+    const stats = unlessErrno(() => lstatSync(`${dir.prefix}/${name}`, { bigint: true }));
+    if (stats === undefined) return undefined;
+    const opensOwn = this.#opensOwn && action === 'undo' ? { opensOwn: true as const } : {};
+    return { exists: true, stats, place: { path: beside, dir: new SharedDirectory(dir), name, ...opensOwn } };
   }
 
   /** True if the file is in a folder that may be read but not changed. */

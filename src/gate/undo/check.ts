@@ -5,7 +5,7 @@ import { movedSightings } from '../../ledger/sightings.ts';
 import { type Awaitable, andThen } from '../../model/awaitable.ts';
 import { type Side, sameContent } from '../../model/entry.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
-import { isBelow } from '../../model/path.ts';
+import { isBelow, type Place } from '../../model/path.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, refused, type UndoCall } from '../../model/verdict.ts';
@@ -13,6 +13,8 @@ import { stagedContent } from '../../process/git-position.ts';
 import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
 import { maskedDiff } from '../../text/unified.ts';
+import { SharedDirectory } from '../../workspace/pinned.ts';
+import type { Located } from '../../workspace/workspace.ts';
 import type { RestoreContext } from '../restore-step.ts';
 import { ABSENT, type FoundSide, sideOfLocated } from '../step.ts';
 import type { World } from '../world.ts';
@@ -45,13 +47,17 @@ export async function checkSteps(
 ): Promise<Outcome<{ readonly found: readonly FoundChange[] }>> {
   const rehearsal = new Rehearsal(world, steps);
   const checked: FoundChange[] = [];
-  for (const step of steps) {
-    const checking = check(rehearsal, step, selection);
-    // Most files are read at once. Waiting for each of thousands would take longer than reading them.
-    const outcome = checking instanceof Promise ? await checking : checking;
-    if (!outcome.ok) return outcome;
-    rehearsal.done(outcome);
-    checked.push(outcome);
+  try {
+    for (const step of steps) {
+      const checking = check(rehearsal, step, selection);
+      // Most files are read at once. Waiting for each of thousands would take longer than reading them.
+      const outcome = checking instanceof Promise ? await checking : checking;
+      if (!outcome.ok) return outcome;
+      rehearsal.done(outcome);
+      checked.push(outcome);
+    }
+  } finally {
+    rehearsal.close();
   }
   const found = moveLargeFiles(joinSteps(checked), world.policy.maxEditBytes);
   const present = presentBytes(found);
@@ -198,6 +204,8 @@ class Rehearsal {
   /** Hashes of the bytes that steps restore. */
   readonly #restored: ReadonlySet<string>;
   #room = HELD_BYTES;
+  /** The folder of the last located key, held open. */
+  #near: { readonly folder: string; readonly place: Place } | undefined;
 
   constructor(world: World, steps: readonly UndoStep[]) {
     this.world = world;
@@ -217,7 +225,7 @@ class Rehearsal {
     if (left !== undefined) return { ok: true, state: left };
     if (lookAt === undefined) return { ok: true, state: undefined };
     if (this.#isBelowNoFolder(lookAt)) return { ok: true, state: { side: ABSENT } };
-    const outcome = this.world.workspace.locate(lookAt, 'undo', 'parents');
+    const outcome = this.#locate(lookAt);
     if (!outcome.ok) return outcome;
     const { maxEditBytes } = this.world.policy;
     const { dir } = outcome.located.place;
@@ -235,6 +243,29 @@ class Rehearsal {
     if (found instanceof Promise) return found.then(stateOf).finally(() => dir.close());
     dir.close();
     return stateOf(found);
+  }
+
+  /** Locates a key. Keys of one folder follow each other, so the last folder stays open for the next key. */
+  #locate(key: string): Outcome<{ readonly located: Located }> {
+    const { workspace } = this.world;
+    const slash = key.lastIndexOf('/');
+    const beside =
+      this.#near !== undefined && this.#near.folder === key.slice(0, slash)
+        ? workspace.locateBeside(this.#near.place, key.slice(slash + 1), 'undo')
+        : undefined;
+    if (beside?.place.path.key === key) return { ok: true, located: beside };
+    const outcome = workspace.locate(key, 'undo', 'parents');
+    if (!outcome.ok || !outcome.located.exists || outcome.located.place.path.key !== key) return outcome;
+    this.close();
+    const { located } = outcome;
+    this.#near = { folder: key.slice(0, slash), place: located.place };
+    const dir = new SharedDirectory(located.place.dir);
+    return { ok: true, located: { ...located, place: { ...located.place, dir } } };
+  }
+
+  close(): void {
+    this.#near?.place.dir.close();
+    this.#near = undefined;
   }
 
   /**

@@ -88,7 +88,7 @@ export async function* verified(fromPath: string, { sha256, size }: Fingerprint)
   if (digest.digest('hex') !== sha256) throw changedWhileKept(fromPath);
 }
 
-export async function gather(chunks: AsyncIterable<Uint8Array>, size: number): Promise<Uint8Array> {
+export async function joinChunks(chunks: AsyncIterable<Uint8Array>, size: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(size);
   let done = 0;
   for await (const chunk of chunks) {

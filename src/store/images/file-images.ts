@@ -22,7 +22,7 @@ import {
   type PackRequest,
   type WholeSync,
 } from '../images.ts';
-import { beginsWith, chunksOf, gather, openImage, readStart, SMALL_BYTES, verified } from './bytes.ts';
+import { beginsWith, chunksOf, joinChunks, openImage, readStart, SMALL_BYTES, verified } from './bytes.ts';
 import {
   COPY_MODE,
   ImageFolder,
@@ -137,7 +137,7 @@ export class FileImages implements Images {
 
   read(fingerprint: Fingerprint): Promise<Uint8Array> {
     return this.#attempt('read', fingerprint.sha256, async () => {
-      if (fingerprint.size > SMALL_BYTES) return gather(this.chunks(fingerprint), fingerprint.size);
+      if (fingerprint.size > SMALL_BYTES) return joinChunks(this.chunks(fingerprint), fingerprint.size);
       const bytes = await lookFor(() => this.#bytesOf(fingerprint));
       if (bytes === undefined) throw missingImage(fingerprint.sha256);
       return bytes;

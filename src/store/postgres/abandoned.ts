@@ -19,7 +19,10 @@ export class AbandonedChanges {
     this.#folder = join(home, FOLDER);
     // A missing or unreadable folder is ignored: usually no change was ever abandoned.
     const names = unlessErrno(() => readdirSync(join(home, FOLDER))) ?? [];
-    for (const name of names) this.#changes.add(decodeURIComponent(name));
+    for (const name of names) {
+      const change = changeIn(name);
+      if (change !== undefined) this.#changes.add(change);
+    }
   }
 
   /** The changes that the server has not been told about yet. */
@@ -58,5 +61,15 @@ export class AbandonedChanges {
 
   #fileOf(change: string): string | undefined {
     return this.#folder === undefined ? undefined : join(this.#folder, encodeURIComponent(change));
+  }
+}
+
+/** The change that a file is named after. Undefined for a file that another program has made, which is left alone. */
+function changeIn(name: string): string | undefined {
+  try {
+    return decodeURIComponent(name);
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
   }
 }

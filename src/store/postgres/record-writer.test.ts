@@ -1,5 +1,8 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { BARE_SIGHTING, changeEntry, pendingChange } from '../../../test/store/samples.ts';
+import { scratch } from '../../../test/support/tree.ts';
 import { Names } from './names.ts';
 import { CHAIN_IDLE_MS, RecordWriter } from './record-writer.ts';
 
@@ -39,4 +42,16 @@ it('sends sightings in one order, because two records that lock rows in differen
     return JSON.parse(text).sightings.map(({ k }: { readonly k: string }) => k);
   };
   expect(keys(['b', 'a', 'c'])).toEqual(keys(['c', 'b', 'a']));
+});
+
+it('leaves files alone that no abandoned change has named', () => {
+  const { home } = scratch();
+  const folder = join(home, 'lookfirst.abandoned');
+  mkdirSync(folder, { recursive: true });
+  for (const name of ['100%', 'c%201']) writeFileSync(join(folder, name), '');
+  const writer = new RecordWriter({ names: new Names('m'), owner: 'me', sharedRoots: [], home });
+  const prepared = writer.prepare({});
+  expect(prepared.withdrawn).toEqual(['c 1']);
+  writer.done(prepared, 0);
+  expect(['100%', 'c%201'].map((name) => existsSync(join(folder, name)))).toEqual([true, false]);
 });

@@ -84,6 +84,8 @@ const STORE_CAUSES: Readonly<Record<string, string>> = {
   unsent: 'the fleet store cannot be reached',
   unanswered: 'the fleet store does not answer',
   refused: 'the fleet store refused the user name or password',
+  encryption: 'the fleet store and its URL disagree about encryption',
+  certificate: 'the certificate of the fleet store is not trusted',
   lease: 'another machine may be writing to this shared workspace',
   elsewhere: 'the bytes are kept on another machine only',
   newer: 'the fleet store is of a newer version',

@@ -15,6 +15,11 @@ export interface PostgresServer {
 export interface ServerOptions {
   /** `on`: a commit waits for the disk. For measurements. */
   readonly fsync?: 'on' | 'off';
+  /**
+   * The server also listens on this port of 127.0.0.1, for encrypted connections with a password. Its certificate is
+   * `server.crt` in its folder, and signed by itself.
+   */
+  readonly tlsPort?: number;
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -18,13 +19,13 @@ import { npmEnvironment } from '../support/tools.mjs';
 
 let schemas = 0;
 
-export async function startServer({ fsync = 'off' } = {}) {
+export async function startServer({ fsync = 'off', tlsPort } = {}) {
   const binaries = findBinaries();
   if (typeof binaries === 'string') {
     if (process.env.CI === 'true') throw new Error(binaries);
     return binaries;
   }
-  const server = new Server(binaries, fsync);
+  const server = new Server(binaries, { fsync, tlsPort });
   try {
     server.create();
     await server.start();
@@ -65,18 +66,22 @@ function installedPackage() {
 
 class Server {
   folder = mkdtempSync(join(tmpdir(), 'lookfirst-pg-'));
-  socket = join(this.folder, '.s.PGSQL.5432');
   #binaries;
-  #fsync;
+  #options;
   #process;
 
-  constructor(binaries, fsync) {
+  constructor(binaries, options) {
     this.#binaries = binaries;
-    this.#fsync = fsync;
+    this.#options = options;
+  }
+
+  get socket() {
+    return join(this.folder, `.s.PGSQL.${this.#options.tlsPort ?? 5432}`);
   }
 
   url(schema = `t${process.pid}_${schemas++}`) {
-    return `postgres://lookfirst@localhost/postgres?host=${encodeURIComponent(this.folder)}&schema=${schema}`;
+    const { tlsPort: port = 5432 } = this.#options;
+    return `postgres://lookfirst@localhost:${port}/postgres?host=${encodeURIComponent(this.folder)}&schema=${schema}`;
   }
 
   create() {
@@ -103,12 +108,10 @@ class Server {
   }
 
   async start() {
-    const settings = [
-      'listen_addresses=',
-      `fsync=${this.#fsync}`,
-      'max_connections=300',
-      'shared_buffers=64MB',
-    ];
+    const { fsync, tlsPort } = this.#options;
+    const settings = [`fsync=${fsync}`, 'max_connections=300', 'shared_buffers=64MB'];
+    if (tlsPort === undefined) settings.push('listen_addresses=');
+    else settings.push('listen_addresses=127.0.0.1', `port=${tlsPort}`, 'ssl=on', ...this.#certify());
     const [command, ...args] = this.#command('postgres', [
       ...['-D', join(this.folder, 'data'), '-k', this.folder],
       ...settings.flatMap((setting) => ['-c', setting]),
@@ -128,6 +131,27 @@ class Server {
         if (log.includes('ready to accept connections')) resolve();
       });
     });
+  }
+
+  /** Makes a certificate that nobody has signed, and requires encryption and a password from the network. */
+  #certify() {
+    const [key, certificate] = ['server.key', 'server.crt'].map((name) => join(this.folder, name));
+    const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    const files = ['-keyout', key, '-out', certificate];
+    if (!existsSync(certificate))
+      execFileSync(
+        'openssl',
+        ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...subject, ...files],
+        {
+          stdio: 'ignore',
+        },
+      );
+    chmodSync(key, 0o600);
+    writeFileSync(
+      join(this.folder, 'data/pg_hba.conf'),
+      'local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n',
+    );
+    return [`ssl_key_file=${key}`, `ssl_cert_file=${certificate}`];
   }
 
   async kill() {

@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel';
-import { Fault } from '../../model/fault.ts';
+import { errorText, Fault } from '../../model/fault.ts';
 import { withoutPassword } from '../state.ts';
 import { loadPostgres, type PgClient, type PgQuery, type PgValue, type Row } from './driver.ts';
 import { faultOf, isLost, isServerError, lossOf, READ_ONLY, STATEMENT_NAMES } from './server-faults.ts';
@@ -183,7 +183,7 @@ export class PostgresConnection {
   }
 
   async #connect(): Promise<PgClient> {
-    const client = this.#connectTo();
+    const client = this.#newClient();
     client.on('error', () => this.#drop(client));
     client.on('end', () => this.#drop(client));
     try {
@@ -193,11 +193,22 @@ export class PostgresConnection {
       this.#findPooler(client);
       return client;
     } catch (cause) {
-      const error = faultOf(cause, 'unsent');
+      const error = faultOf(cause, 'unsent', this.url);
       this.#away = true;
       this.#failure = { error, at: performance.now() };
       void client.end().catch(() => undefined);
       throw error;
+    }
+  }
+
+  #newClient(): PgClient {
+    try {
+      return this.#connectTo();
+    } catch (cause) {
+      // The driver reads the files that the URL names.
+      throw new Fault('CONFIG_INVALID', `${this.url} names a file that cannot be read: ${errorText(cause)}`, {
+        cause,
+      });
     }
   }
 
@@ -294,5 +305,22 @@ function readUrl(url: string): { readonly address: string; readonly schema: stri
       `a schema name has only lower-case letters, digits and _: ${JSON.stringify(schema)}`,
     );
   parsed.searchParams.delete('schema');
+  setEncryption(parsed.searchParams);
   return { address: parsed.href, schema };
+}
+
+/** Modes that the driver treats as `verify-full`. It prints a warning for each, which no user of Lookfirst expects. */
+const VERIFIED: ReadonlySet<string> = new Set(['prefer', 'require', 'verify-ca', 'verify-full']);
+const OTHER_MODES: ReadonlySet<string> = new Set(['disable', 'allow', 'no-verify']);
+
+/** Refuses an unknown `sslmode`, with which the driver would not encrypt. */
+function setEncryption(parameters: URLSearchParams): void {
+  const mode = parameters.get('sslmode');
+  if (mode === null || parameters.has('uselibpqcompat')) return;
+  if (VERIFIED.has(mode)) parameters.set('sslmode', 'verify-full');
+  else if (!OTHER_MODES.has(mode))
+    throw new Fault(
+      'CONFIG_INVALID',
+      `sslmode=${JSON.stringify(mode)} in the URL of the store is unknown: use verify-full, no-verify or disable`,
+    );
 }

@@ -56,24 +56,65 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
   [READ_ONLY]: { reason: 'read-only', text: 'the fleet store is read-only: connect to its primary server' },
 };
 
-/** Matches the driver's error if the server requires a password and the URL has none. */
-const NO_PASSWORD = /client password must be a (?:non-empty )?string/;
+/** Errors of the driver, and of the server before it accepts a connection, that have no code of their own. */
+const MESSAGES: readonly (readonly [RegExp, { readonly reason: string; readonly text: string }])[] = [
+  [
+    /client password must be a (?:non-empty )?string/,
+    {
+      reason: 'refused',
+      text: 'the fleet store asks for a password: put it into its URL, or into the environment variable PGPASSWORD',
+    },
+  ],
+  [
+    /no encryption$/,
+    {
+      reason: 'encryption',
+      text: 'the fleet store refuses this connection, perhaps because it is not encrypted: add sslmode=verify-full to its URL, or allow this user and machine in its pg_hba.conf',
+    },
+  ],
+  [
+    /does not support SSL/,
+    {
+      reason: 'encryption',
+      text: 'the URL of the fleet store asks for an encrypted connection, which the server does not offer: turn on its setting ssl, or use sslmode=disable on a network that is yours alone',
+    },
+  ],
+];
 
-export function faultOf(cause: unknown, loss: Loss): Fault {
+/** Errors of Node about the certificate of the server. */
+const CERTIFICATE = /^(?:ERR_TLS_CERT|CERT_|.*_(?:CERT|CERT_.*|SIGNATURE|CRL|CRL_.*)$)/;
+const UNTRUSTED = {
+  reason: 'certificate',
+  text: 'the certificate of the fleet store is not trusted: add sslmode=verify-full and sslrootcert=FILE to its URL, with the file of the authority that signed it',
+};
+
+/** Converts an error of the driver. `url` is for errors while connecting, and has no password. */
+export function faultOf(cause: unknown, loss: Loss, url?: string): Fault {
   if (cause instanceof Fault) return cause;
   const message = errorText(cause);
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  const known = 'severity' in Object(cause) ? (WORDS[code] ?? WORDS[code.slice(0, 2)]) : undefined;
+  const known = knownError(cause, message);
+  const at = url === undefined ? '' : `, ${url}`;
   if (known !== undefined)
-    return new Fault('STORE_FAILED', `${known.text} (${message})`, { cause, reason: known.reason });
+    return new Fault('STORE_FAILED', `${known.text} (${message}${at})`, { cause, reason: known.reason });
   if (isServerError(cause))
-    return new Fault('STORE_FAILED', `the fleet store failed: ${message}`, { cause, reason: 'failed' });
-  if (NO_PASSWORD.test(message))
+    return new Fault('STORE_FAILED', `the fleet store failed: ${message}${at}`, { cause, reason: 'failed' });
+  if (url !== undefined)
     return new Fault(
       'STORE_FAILED',
-      'the fleet store asks for a password: put it into its URL, or into the environment variable PGPASSWORD',
-      { cause, reason: 'refused' },
+      `the fleet store cannot be reached: check that it is running, and its URL (${message}${at})`,
+      { cause, reason: loss },
     );
   const what = loss === 'unsent' ? 'cannot be reached' : 'does not answer';
   return new Fault('STORE_FAILED', `the fleet store ${what}: ${message}`, { cause, reason: loss });
+}
+
+function knownError(
+  cause: unknown,
+  message: string,
+): { readonly reason: string; readonly text: string } | undefined {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const [, said] = MESSAGES.find(([pattern]) => pattern.test(message)) ?? [];
+  if (said !== undefined) return said;
+  if ('severity' in Object(cause)) return WORDS[code] ?? WORDS[code.slice(0, 2)];
+  return CERTIFICATE.test(code) ? UNTRUSTED : undefined;
 }

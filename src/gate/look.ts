@@ -262,8 +262,9 @@ export function rememberedSnapshot(
   known: ReadLimits['known'],
 ): Snapshot | undefined {
   if (known === undefined || !sameStamp(known.stamp, stats)) return undefined;
-  const bytes = world.baselines.peek(known.fingerprint);
-  return bytes && { bytes: bufferOf(bytes), ...known, stats, racy: false };
+  const { fingerprint, stamp } = known;
+  const bytes = world.baselines.peek(fingerprint);
+  return bytes && { bytes: bufferOf(bytes), fingerprint, stamp, stats, racy: false };
 }
 
 /** The stamp and fingerprint of a sighting, if an equal stamp proves an equal fingerprint. */

@@ -136,9 +136,9 @@ export class ClaimBoard {
     this.#changed.set(key, claims);
     const known = claims.get(session);
     this.#claimants.add(session);
+    const first = known === undefined ? fingerprintIn(before) : known.before;
     claims.set(session, {
       session,
-      ...(turn === undefined ? {} : { turn }),
       key,
       root,
       path: relative,
@@ -146,8 +146,7 @@ export class ClaimBoard {
       sinceMs: known?.sinceMs ?? atMs,
       atMs,
       untilMs: atMs + this.#options.claimMs,
-      ...fingerprintAs('before', known === undefined ? before : known.before),
-      ...fingerprintAs('after', after),
+      ...defined({ turn, before: first, after: fingerprintIn(after) }),
     });
   }
 
@@ -203,14 +202,8 @@ export class ClaimBoard {
   }
 }
 
-function fingerprintAs<Name extends 'before' | 'after'>(
-  name: Name,
-  side: Side | Fingerprint | undefined,
-): { readonly [N in Name]?: Fingerprint } {
-  if (side === undefined || ('kind' in side && side.kind !== 'file')) return {};
-  const fingerprint = 'kind' in side ? side.fingerprint : side;
-  // The cast is needed because a computed name widens the object's type.
-  return { [name]: fingerprint } as { readonly [N in Name]?: Fingerprint };
+function fingerprintIn(side: Side): Fingerprint | undefined {
+  return side.kind === 'file' ? side.fingerprint : undefined;
 }
 
 function toldName(key: string, turn: string | undefined): string {

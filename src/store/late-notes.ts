@@ -129,8 +129,9 @@ export class LateNotes implements Store {
 
   record(writes: Writes): Promise<void> {
     // Nearly always no note is waiting. The change then runs without creating further promises.
-    const isIdle = [...this.#peers].every((peer) => peer.#waiting.size === 0 && peer.#leaving === undefined);
-    return isIdle ? this.#store.record(writes) : this.#recordInTurn(writes);
+    for (const peer of this.#peers)
+      if (peer.#waiting.size > 0 || peer.#leaving !== undefined) return this.#recordInTurn(writes);
+    return this.#store.record(writes);
   }
 
   async #recordInTurn(writes: Writes): Promise<void> {

@@ -376,6 +376,7 @@ function damageWarning(aside: string): string {
 }
 
 /** True for an announcement alone. It is one row, which SQLite stores as a whole without an explicit transaction. */
-function isOneStatement({ announce, ...others }: Writes): boolean {
-  return announce !== undefined && Object.keys(others).length === 0;
+function isOneStatement(writes: Writes): boolean {
+  for (const part in writes) if (part !== 'announce') return false;
+  return writes.announce !== undefined;
 }

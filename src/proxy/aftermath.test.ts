@@ -62,5 +62,8 @@ describe('EscapedAnswer', () => {
 
   it('leaves \\u escapes to the parser, even if they mean the same characters', () => {
     expect(shows('{"result":{"content":[{"type":"text","text":"\\u0041"}]},"id":1}', 'A')).toBe(false);
+    expect(shows('{"result":{"content":[{"type":"text","text":"\\u0000"}]},"id":1}', '\u00000000')).toBe(
+      false,
+    );
   });
 });

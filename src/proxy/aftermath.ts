@@ -336,21 +336,48 @@ function compare(
   const { length } = part;
   let { done, escaped } = against;
   let at = from;
-  for (; at < length && done < bytes.length; at++) {
-    let byte = part[at] ?? 0;
+  while (at < length && done < bytes.length) {
     if (escaped) {
-      byte = ESCAPES[byte] ?? 0;
+      const meant = ESCAPES[part[at] ?? 0];
       // Only the parser handles `\u` escapes.
-      if (byte === 0) return { at: undefined, matched: done, open: false };
+      if (meant === 0 || meant !== bytes[done]) return DIFFERENT;
       escaped = false;
-    } else if (byte === BACKSLASH) {
-      escaped = true;
+      at++;
+      done++;
       continue;
-    } else if (byte === QUOTE) return { at: undefined, matched: done, open: false };
-    if (byte !== bytes[done]) return { at: undefined, matched: done, open: false };
-    done++;
+    }
+    const plain = plainLength({ part, at, bytes, done });
+    at += plain;
+    done += plain;
+    if (at === length || done === bytes.length) break;
+    if (part[at] !== BACKSLASH) return DIFFERENT;
+    escaped = true;
+    at++;
   }
   return { at, matched: done, open: escaped };
+}
+
+const DIFFERENT = { at: undefined, matched: 0, open: false } as const;
+
+/** The number of equal bytes before an escape, a quote or a difference. A loop of its own, because nearly all bytes pass here. */
+function plainLength({
+  part,
+  at,
+  bytes,
+  done,
+}: {
+  readonly part: Buffer;
+  readonly at: number;
+  readonly bytes: Uint8Array;
+  readonly done: number;
+}): number {
+  const end = Math.min(part.length - at, bytes.length - done);
+  let length = 0;
+  for (; length < end; length++) {
+    const byte = part[at + length];
+    if (byte !== bytes[done + length] || byte === BACKSLASH || byte === QUOTE) break;
+  }
+  return length;
 }
 
 /** True if the pieces contain a word, even if it spans two of them. */

@@ -23,6 +23,17 @@ describe('isSecretPath', () => {
     'terraform.tfvars',
     'client_secret_1.json',
   ])('%s holds secrets', (path) => expect(isSecretPath(path)).toBe(true));
+
+  it.each(
+    [
+      'app.env x.pem x.key x.p12 x.pfx x.jks x.keystore x.ppk x.kubeconfig x.tfvars x.tfvars.json x.tfstate',
+      'x.tfstate.backup credentials.json credentials.yml secrets.yaml secrets.toml credentials.ini',
+      'credentials.tfrc.json auth.json service-account-1.json gh/hosts.yml gh/hosts.yaml .m2/settings.xml',
+      'dir.ts/id_rsa dir.ts/kubeconfig .kube/config dir.ts/.npmrc dir.ts/.env.local',
+    ].flatMap((names) => names.split(' ')),
+  )('%s holds secrets, in any case', (path) => {
+    expect([path, path.toUpperCase(), `/a.b/${path}`].filter((each) => !isSecretPath(each))).toEqual([]);
+  });
   it.each([
     '.env.example',
     '.env.sample',

@@ -22,8 +22,20 @@ const SECRET_FILES = new RegExp(
   'i',
 );
 
+/** The extensions in `SECRET_FILES` of names that do not begin with a dot. */
+const SECRET_ENDINGS: ReadonlySet<string> = new Set(
+  'env pem key p12 pfx jks keystore ppk kubeconfig tfvars json tfstate backup yml yaml toml ini xml'.split(
+    ' ',
+  ),
+);
+
 /** True if the file's name means that its values are secret. `path` is absolute or relative to a root. */
 export function isSecretPath(path: string): boolean {
+  const name = path.lastIndexOf('/') + 1;
+  const dot = path.lastIndexOf('.');
+  // Most files have another extension. Compiling the expression takes longer than the rest of a first read.
+  if (dot > name && path[name] !== '.' && !SECRET_ENDINGS.has(path.slice(dot + 1).toLowerCase()))
+    return false;
   return SECRET_FILES.test(path);
 }
 

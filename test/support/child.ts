@@ -1,16 +1,12 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 import { onTestFinished } from 'vitest';
-import { errnoOf } from '../../src/model/fault.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
-// The folder is inside the project, so that the bundles find its packages. Each test process has its own.
-const folder = join(project, `node_modules/.cache/lookfirst-children-${process.getuid?.() ?? ''}`);
-const bundles = join(folder, String(process.pid));
 const ready = new Map<string, Promise<string>>();
 
 /**
@@ -90,31 +86,20 @@ export class Child {
   }
 }
 
+/** Bundles a child, unless another process of this test run has done so. */
 async function bundled(name: string): Promise<string> {
-  removeBundlesOfEndedProcesses();
-  mkdirSync(bundles, { recursive: true });
-  const file = join(bundles, `${name}.mjs`);
+  const folder = process.env['TEST_CHILDREN'];
+  if (folder === undefined) throw new Error('test/support/compiled-code.ts sets TEST_CHILDREN');
+  const file = join(folder, `${name}.mjs`);
+  if (existsSync(file)) return file;
+  const own = join(folder, `${name}-${process.pid}.mjs`);
   await build({
     input: join(project, `test/children/${name}.ts`),
     platform: 'node',
     logLevel: 'silent',
     external: [/^node:/, 'picomatch', 'fs-native-extensions', '@photostructure/sqlite'],
-    output: { file, format: 'esm', codeSplitting: false },
+    output: { file: own, format: 'esm', codeSplitting: false },
   });
+  renameSync(own, file);
   return file;
-}
-
-/** Test processes are killed at their end, so each one removes the folders of earlier ones. */
-function removeBundlesOfEndedProcesses(): void {
-  if (!existsSync(folder)) return;
-  for (const pid of readdirSync(folder))
-    if (!isAlive(Number(pid))) rmSync(join(folder, pid), { recursive: true, force: true });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return errnoOf(error) === 'EPERM';
-  }
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleOfficialServer } from './official-server.ts';
@@ -21,7 +21,14 @@ export async function setup(): Promise<() => void> {
   // Tests with their own PostgreSQL start it on copies of one database.
   const databases = mkdtempSync(join(tmpdir(), 'lookfirst-databases-'));
   process.env['TEST_POSTGRES_DATA'] = databases;
+  // Child processes of tests are bundled once. Inside the project, the bundles find its packages.
+  const cache = join(import.meta.dirname, '../../node_modules/.cache');
+  mkdirSync(cache, { recursive: true });
+  const children = mkdtempSync(join(cache, 'lookfirst-children-'));
+  chmodSync(children, 0o755);
+  process.env['TEST_CHILDREN'] = children;
   return () => {
-    for (const made of [folder, readable, databases]) rmSync(made, { recursive: true, force: true });
+    for (const made of [folder, readable, databases, children])
+      rmSync(made, { recursive: true, force: true });
   };
 }

@@ -40,7 +40,15 @@ await describePostgres('PostgreSQL', (server) => {
     return db;
   };
 
-  storeConformance('PostgreSQL', () => openPostgresStore(server.url()));
+  // The server takes a tenth of a second to make a schema, so these tests share one.
+  const shared = server.url();
+  storeConformance('PostgreSQL', async () => {
+    const db = await PostgresConnection.open(shared);
+    await migratePostgres(db);
+    await empty(db);
+    await db.close();
+    return openPostgresStore(shared);
+  });
 
   imagesConformance('images in PostgreSQL', async (home) => {
     const local = new FileImages(home, { durability: 'none' });
@@ -48,10 +56,10 @@ await describePostgres('PostgreSQL', (server) => {
   });
 
   // Both holders use one connection, so that a released lock is free for the other immediately, as the suite expects.
-  const shared = new Map<string, PostgresConnection>();
+  const connections = new Map<string, PostgresConnection>();
   locksConformance('leases in PostgreSQL', async (home, holder) => {
-    const db = shared.get(home) ?? (await connect());
-    shared.set(home, db);
+    const db = connections.get(home) ?? (await connect());
+    connections.set(home, db);
     return leases(db, join(home, holder));
   });
 
@@ -62,6 +70,18 @@ await describePostgres('PostgreSQL', (server) => {
 });
 
 type Connect = (url?: string) => Promise<PostgresConnection>;
+
+/** Brings a schema to the state of a new one: no rows, except its version, and sequences at their start. */
+async function empty(db: PostgresConnection): Promise<void> {
+  await db.query(`do $$ declare each record; begin
+    for each in select oid::regclass as name, relkind from pg_class
+      where relnamespace = '${db.schema}'::regnamespace and relkind in ('r', 'S') and relname <> 'meta'
+    loop
+      if each.relkind = 'S' then execute format('alter sequence %s restart', each.name);
+      else execute format('delete from %s', each.name); end if;
+    end loop;
+  end $$`);
+}
 
 function leases(
   db: PostgresConnection,

@@ -120,6 +120,9 @@ const SELECT_CLAIMS = `${SELECT_ENTRY} where kind = 'claim' and seq <= ? order b
 /** `RecentRows` keeps this many entries, and none with more effects than this: the entry of a command takes megabytes. */
 const [MAX_OWN, MAX_EFFECTS] = [64, 100];
 
+/** From this many keys on, one statement inserts all of them. */
+const KEYS_AT_ONCE = 64;
+
 /** Entries that a connection appended in one transaction. */
 export interface Appended {
   /** Number of the entry before them. */
@@ -159,11 +162,17 @@ export class ChainRows {
       const entry = ordered[index];
       if (entry === undefined) continue;
       this.#db.sql(INSERT_ENTRY).run(...entryValues(entry, link));
-      for (const key of touchedKeys(entry))
-        this.#db.sql('insert into touches values (?, ?)').run(key, link.seq);
+      this.#touch(touchedKeys(entry), link.seq);
       if (CLAIM_KINDS.includes(entry.kind)) recent.push({ ...entry, ...link });
     }
     return { after: after.seq, head: links.at(-1) ?? after, recent };
+  }
+
+  #touch(keys: readonly string[], seq: number): void {
+    // One statement for many keys takes a third of the time of a statement for each.
+    if (keys.length >= KEYS_AT_ONCE)
+      this.#db.sql('insert into touches select value, ? from json_each(?)').run(seq, JSON.stringify(keys));
+    else for (const key of keys) this.#db.sql('insert into touches values (?, ?)').run(key, seq);
   }
 
   /** Remembers the new head. The caller must have committed. */

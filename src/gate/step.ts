@@ -132,7 +132,8 @@ async function runBatch(
   try {
     world.disk.litter.expect(steps.map(({ path }) => dirname(path.absolute)));
     for (const step of steps) await step.stage?.();
-    await syncAll(world, steps);
+    // Without staged bytes there is nothing to sync yet.
+    if (steps.some(({ stage }) => stage !== undefined)) await syncAll(world, steps);
     const refusal = await runAll(world, steps, done);
     if (refusal === undefined) await syncAll(world, steps);
     return refusal;

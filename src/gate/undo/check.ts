@@ -15,6 +15,7 @@ import { merge3 } from '../../text/merge.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import { SharedDirectory } from '../../workspace/pinned.ts';
 import type { Located } from '../../workspace/workspace.ts';
+import { areIndependent } from '../restore-many.ts';
 import type { RestoreContext } from '../restore-step.ts';
 import { ABSENT, type FoundSide, sideOfLocated } from '../step.ts';
 import type { World } from '../world.ts';
@@ -201,6 +202,8 @@ class Rehearsal {
   /** Keys where a step makes a folder. If a file or a link is there now, nothing exists below it. */
   readonly #folders: ReadonlySet<string>;
   readonly #isFolder = new Map<string, boolean>();
+  /** No step finds what another one leaves: every key has one step, and nothing moves. */
+  readonly #isAlone: boolean;
   /** Hashes of the bytes that steps restore. */
   readonly #restored: ReadonlySet<string>;
   #room = HELD_BYTES;
@@ -209,6 +212,7 @@ class Rehearsal {
 
   constructor(world: World, steps: readonly UndoStep[]) {
     this.world = world;
+    this.#isAlone = areIndependent(steps.map((step) => ({ step })));
     this.#restored = new Set(
       steps.flatMap(({ restore }) => (restore.kind === 'file' ? [restore.fingerprint.sha256] : [])),
     );
@@ -221,7 +225,7 @@ class Rehearsal {
 
   /** The state that the step will find. Undefined if it is known only after earlier steps have run. */
   at({ key, lookAt }: UndoStep): Awaitable<Outcome<{ readonly state: State | undefined }>> {
-    const left = this.#left.get(key);
+    const left = this.#isAlone ? undefined : this.#left.get(key);
     if (left !== undefined) return { ok: true, state: left };
     if (lookAt === undefined) return { ok: true, state: undefined };
     if (this.#isBelowNoFolder(lookAt)) return { ok: true, state: { side: ABSENT } };
@@ -281,6 +285,7 @@ class Rehearsal {
 
   /** Records the state that a checked step leaves behind. */
   done({ step, merged }: FoundChange): void {
+    if (this.#isAlone) return;
     const { key, restore, from } = step;
     if (from !== undefined) this.#move(from.key, key);
     this.#left.set(key, { side: restore, bytes: merged });

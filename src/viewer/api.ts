@@ -150,6 +150,7 @@ export class Api {
   }
 
   async #file(root: string, path: string): Promise<ApiAnswer> {
+    if (root === '') return INVALID;
     if (!this.#sources.scope.includes(root)) return NOT_FOUND;
     return ok(await filePicture(this.#sources, { root, path }));
   }

@@ -64,10 +64,7 @@ export async function refusedRun(command: string, options?: RunOptions): Promise
 }
 
 /** Runs a command, and lets another program write after the command's own writes and before it ends. */
-export function runBeside(
-  command: string,
-  write: () => void | Promise<unknown>,
-): ReturnType<GatedSession['run']> {
+export function runBeside(command: string, write: () => unknown): ReturnType<GatedSession['run']> {
   const go = join(base, 'go');
   return session.run(`${command}; echo ready; while ! [ -e '${go}' ]; do sleep 0.01; done`, {
     profile: 'undo',

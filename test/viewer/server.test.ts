@@ -257,6 +257,8 @@ describe('the viewer undoes', () => {
     const headers = { authorization: `Bearer ${v.token}`, 'content-type': 'text/plain' };
     const body = JSON.stringify({ change: t.change });
     expect((await fetch(`${v.origin}/api/undo`, { method: 'POST', headers, body })).status).toBe(400);
+    const asked = { headers: { authorization: headers.authorization } };
+    expect((await fetch(`${v.origin}/api/file?path=a.txt`, asked)).status).toBe(400);
     expect(t.text('a.txt')).toContain('THREE');
   });
 });

@@ -184,7 +184,7 @@ function showLines(reading: OpenRead, snapshot: Snapshot, file: FileText): Shown
   const asked = rangeOf(reading, totalLines);
   if ('code' in asked) return asked;
   const plain = pageOf(reading, file, { asked, totalLines });
-  const visible = visibleText(world, { ...showable, page: plain.lines });
+  const visible = visibleText(world, { page: plain.lines, ...showable });
   const { text } = visible;
   const { range, all, lines } = text === file ? plain : pageOf(reading, text, { asked, totalLines });
   const empty = totalLines === 0;

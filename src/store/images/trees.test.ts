@@ -101,6 +101,26 @@ describe('files that are kept in their folder', () => {
     expect((await images.usage()).count).toBe(NAMES.length);
   });
 
+  it('of equal bytes replace each other: a late write into one leaves the others', async () => {
+    const { home } = scratch();
+    const folder = join(home, 'retained', 'folder-1-y');
+    mkdirSync(folder, { recursive: true });
+    const files = ['one', 'two', 'three'].map((name): TreeFile => {
+      writeFileSync(join(folder, name), textOf('a'));
+      const stamp = lstatSync(join(folder, name), { bigint: true });
+      return { name, fingerprint: fingerprintOf(textOf('a')), stamp };
+    });
+    const images = new FileImages(home, { durability: 'none' });
+    await images.keepTree({ folder, files });
+    const print = fingerprintOf(textOf('a'));
+    for (const name of ['one', 'three']) {
+      writeFileSync(join(folder, name), 'written late');
+      expect(await images.check(print)).toBe('intact');
+      expect(await lateOf(images)).toMatchObject([{ sha256: print.sha256 }]);
+      expect(Buffer.from(await images.read(print)).toString()).toBe(textOf('a'));
+    }
+  });
+
   it('get the names of images in a clean-up, and only their owner may read them', async () => {
     const { images, home, folder, lists } = await setting();
     await images.pack({ nowMs: Date.now() });

@@ -28,7 +28,8 @@ const TAKEN_AT_ONCE = 32;
 /** A listed folder, as this process has read its list. */
 interface ListedTree extends KeptTree {
   readonly list: string;
-  readonly byHash: ReadonlyMap<string, TreeFile>;
+  /** Several files may hold the same bytes. */
+  readonly byHash: ReadonlyMap<string, readonly TreeFile[]>;
   readonly sinceMs: number;
 }
 
@@ -200,8 +201,8 @@ export class KeptTrees {
     try {
       const { mtimeMs } = lstatSync(list);
       const { folder, files } = parsed(readFileSync(list, 'utf8'));
-      const byHash = new Map(files.map((file) => [file.fingerprint.sha256, file]));
-      return { list, folder: resolve(this.#images.path, folder), files, byHash, sinceMs: mtimeMs };
+      const at = { list, folder: resolve(this.#images.path, folder), sinceMs: mtimeMs };
+      return { ...at, files, byHash: groupedByHash(files) };
     } catch (error) {
       if (isMissing(error) || error instanceof SyntaxError) return undefined;
       throw error;
@@ -220,13 +221,24 @@ export class KeptTrees {
 
 function firstOf(trees: Iterable<ListedTree>, sha256: string): TreeImage | undefined {
   let written: TreeImage | undefined;
-  for (const tree of trees) {
-    const file = tree.byHash.get(sha256);
-    const found = file === undefined ? undefined : imageAt(tree, file);
-    if (found !== undefined && sameStamp(found.stats, found.file.stamp)) return found;
-    written ??= found;
-  }
+  for (const tree of trees)
+    for (const file of tree.byHash.get(sha256) ?? []) {
+      const found = imageAt(tree, file);
+      if (found !== undefined && sameStamp(found.stats, file.stamp)) return found;
+      written ??= found;
+    }
   return written;
+}
+
+function groupedByHash(files: readonly TreeFile[]): ReadonlyMap<string, readonly TreeFile[]> {
+  const groups = new Map<string, TreeFile[]>();
+  for (const file of files) {
+    const { sha256 } = file.fingerprint;
+    const group = groups.get(sha256);
+    if (group === undefined) groups.set(sha256, [file]);
+    else group.push(file);
+  }
+  return groups;
 }
 
 function imageAt({ folder }: KeptTree, file: TreeFile): TreeImage | undefined {

@@ -153,7 +153,7 @@ async function editRows(root, home) {
         });
       }
     } finally {
-      disk.close();
+      await disk.close();
       workspace.close();
       await session.close();
     }

@@ -105,7 +105,7 @@ async function readRows({ base, root, workspace }) {
       ),
     );
   }
-  context.close();
+  await context.close();
   return found;
 }
 
@@ -117,7 +117,7 @@ async function commitRows({ base, root, workspace }) {
       mkdirSync(home);
       const context = openDisk({ home, owner: 'bench', durability, commit });
       const [ours, plain] = await commitPair({ root, workspace, context });
-      context.close();
+      await context.close();
       const bar = commit === 'exchange' ? 1.3 : undefined;
       const synced = durability === 'full' ? 'with fsync' : 'without fsync';
       found.push(row(`replace of 4 KB by ${commit} / temp + rename, ${synced}`, ours, plain, bar));
@@ -136,7 +136,7 @@ async function memoryCommitRows() {
     const [ours, plain] = await commitPair({ root: join(base, 'root'), workspace, context });
     return [row('replace of 4 KB by exchange / temp + rename, in memory', ours, plain)];
   } finally {
-    context.close();
+    await context.close();
     workspace.close();
     rmSync(base, { recursive: true, force: true });
   }
@@ -213,7 +213,7 @@ async function readHugePage({ root, home, from }) {
   const range = { clock: context.clock, from, limit: 100, maxLineBytes: 2000 };
   const page = await at(workspace, 'huge.txt', (place) => readPage(place, range));
   process.stdout.write(String(peak.stop()));
-  context.close();
+  await context.close();
   workspace.close();
   if (page.lines.length !== 100) throw new Error('wrong page');
 }

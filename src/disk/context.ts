@@ -47,7 +47,8 @@ export interface DiskContext {
   readonly native: NativeFiles | undefined;
   /** Called before each step of a commit. */
   readonly trace?: (step: CommitStep) => void;
-  close(): void;
+  /** Resolves when nothing creates files in the state folder any more. */
+  close(): Promise<void>;
 }
 
 export interface DiskOptions {
@@ -81,11 +82,12 @@ export function openDisk(options: DiskOptions): DiskContext {
     ...(options.imageName === undefined ? {} : { imageName: options.imageName }),
     native: options.commit === 'claim' ? undefined : loadNative(),
     ...(options.trace === undefined ? {} : { trace: options.trace }),
-    close: () => {
-      ready?.close();
+    close: async () => {
+      const closing = ready?.close();
       held.close();
       clock.close();
       litter.close();
+      await closing;
     },
   };
 }

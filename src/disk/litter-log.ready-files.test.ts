@@ -147,12 +147,11 @@ describe.skipIf(loadNative() === undefined)('ready files', () => {
 
   it('disappear with their process, even if it closes while they are made', async () => {
     const disk = await filled();
-    disk.context.ready?.close();
+    await disk.context.ready?.close();
     expect(ready(disk).size).toBe(0);
     const other = bench(['f: old']);
-    const filling = other.context.ready?.fill();
-    other.context.ready?.close();
-    await filling;
+    void other.context.ready?.fill();
+    await other.context.ready?.close();
     expect(ready(other).size).toBe(0);
   });
 

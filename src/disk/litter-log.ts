@@ -211,7 +211,7 @@ export class ReadyFiles {
     } catch (error) {
       if (errnoOf(error) === undefined) throw error;
     }
-    if (this.#isClosed) this.close();
+    if (this.#isClosed) this.#removeAll();
   }
 
   async #make(): Promise<void> {
@@ -221,8 +221,14 @@ export class ReadyFiles {
     this.#files.push({ path, fd, stats: fstatSync(fd, { bigint: true }) });
   }
 
-  close(): void {
+  /** Resolves when files that are being made are removed as well. */
+  async close(): Promise<void> {
     this.#isClosed = true;
+    this.#removeAll();
+    await this.#filling;
+  }
+
+  #removeAll(): void {
     for (const { fd, path } of this.#files.splice(0)) {
       closeSync(fd);
       removeQuietly(path);

@@ -22,7 +22,7 @@ async function perform(job: Job): Promise<Ended> {
     return { reason: error.reason ?? '', message: error.message };
   } finally {
     workspace.close();
-    context.close();
+    await context.close();
   }
 }
 

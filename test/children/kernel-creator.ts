@@ -51,7 +51,7 @@ process.once('message', async () => {
     if (settings.code === 'ours' ? await createOurs(name) : createNaively(name)) won.push(file);
     else if (isHalf(name)) halves += 1;
   }
-  context.close();
+  await context.close();
   process.send?.({ won, halves });
   process.disconnect();
 });

@@ -8,7 +8,7 @@ const workspace = Workspace.open([settings.root]);
 const context = openDisk({ home: settings.home, owner: settings.owner, durability: 'none' });
 process.once('message', () => {
   recoverAll(workspace, context, settings.home);
-  context.close();
+  void context.close();
   process.exit(0);
 });
 process.send?.('ready');

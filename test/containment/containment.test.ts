@@ -75,9 +75,9 @@ function setUp(row: Row, tier: Guarantee): { places: Scratch; victim: Victim } {
   }
   const workspace = Workspace.open([places.root], { use: tier });
   const context = openDisk({ home: places.home, owner: 'us', durability: 'none' });
-  onTestFinished(() => {
+  onTestFinished(async () => {
     workspace.close();
-    context.close();
+    await context.close();
   });
   return { places, victim: { workspace, context } };
 }

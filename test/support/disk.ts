@@ -32,8 +32,8 @@ export function bench(
   makeTree(places, tree);
   const workspace = Workspace.open([places.root]);
   const context = openDisk({ home: places.home, owner: 'us', durability: 'none', ...options });
-  onTestFinished(() => {
-    context.close();
+  onTestFinished(async () => {
+    await context.close();
     workspace.close();
   });
   return {

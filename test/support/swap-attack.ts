@@ -57,7 +57,7 @@ export async function attackPath(attack: SwapAttack): Promise<SwapTally> {
     if (outsideFiles(places) !== before) tally.escaped += 1;
     return tally;
   } finally {
-    context.close();
+    await context.close();
     workspace.close();
   }
 }

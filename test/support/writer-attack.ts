@@ -154,7 +154,7 @@ async function commitOurs(
     }
     return await writer.acknowledged();
   } finally {
-    context.close();
+    await context.close();
     workspace.close();
   }
 }

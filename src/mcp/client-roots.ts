@@ -70,7 +70,7 @@ export class ClientRoots {
   #folderOf({ uri }: JsonRecord): string[] {
     try {
       const folder = fileURLToPath(String(uri));
-      // `resolve` drops a final slash: roots that are only spelt differently must not start the session over.
+      // `resolve` removes a final slash. A root with and without it is the same root, so the session goes on.
       if (!folder.includes('\0')) return [resolve(folder)];
     } catch {
       // Reported below.

@@ -15,7 +15,7 @@ async function connect(
   era: Era,
   roots: { list: readonly string[] } | undefined,
   args: readonly string[] = [],
-  /** Answers when the user is asked about a change; every change of `where.txt` is asked about. */
+  /** Plays the user, whom the server asks before every change of `where.txt`. */
   approval?: () => Promise<{ action: 'accept' }>,
 ) {
   const { base, home } = scratch();
@@ -96,7 +96,7 @@ it('judges a call after the notice of changed roots by the new roots', async () 
   expect(await read()).toContain('1\ttwo');
 });
 
-it('keeps what the session has seen if the same roots are only spelt differently', async () => {
+it('keeps what the session has seen if the client adds a final slash to its roots', async () => {
   const roots = { list: ['one'] };
   const { client, read } = await connect('legacy', roots);
   expect(await read()).toContain('1\tone');

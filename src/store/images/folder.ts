@@ -338,7 +338,7 @@ function versionOf(path: string): string | undefined {
 }
 
 /** Syncs a file's bytes, or a folder's list of names, to the disk. */
-function sync(path: string): void {
+export function sync(path: string): void {
   const fd = openSync(path, 'r');
   try {
     fsyncSync(fd);

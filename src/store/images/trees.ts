@@ -1,16 +1,12 @@
 import {
   type BigIntStats,
   chmodSync,
-  closeSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmdirSync,
-  writeSync,
 } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -19,7 +15,7 @@ import { type Fingerprint, type Stamp, sameStamp } from '../../model/fingerprint
 import type { Durability } from '../../model/policy.ts';
 import type { Images, Kept, KeptTree, TreeFile } from '../images.ts';
 import { beginsWith } from './bytes.ts';
-import { type ImageFolder, moveUnlessTaken, removeIfThere, setAside } from './folder.ts';
+import { type ImageFolder, moveUnlessTaken, removeIfThere, setAside, sync, writeNewSmall } from './folder.ts';
 import { copyOfStart } from './late-image.ts';
 
 /** Number of files that get their own names before other work gets a turn. */
@@ -27,7 +23,6 @@ const TAKEN_AT_ONCE = 32;
 
 /** A listed folder, as this process has read its list. */
 interface ListedTree extends KeptTree {
-  readonly list: string;
   /** Several files may hold the same bytes. */
   readonly byHash: ReadonlyMap<string, readonly TreeFile[]>;
   readonly sinceMs: number;
@@ -70,7 +65,7 @@ export class KeptTrees {
     const temp = this.#images.ready(this.#images.temp());
     mkdirSync(this.#lists, { recursive: true, mode: 0o700 });
     try {
-      writeList(temp, listText(relative(this.#images.path, folder), files), durability);
+      writeNewSmall(temp, Buffer.from(listText(relative(this.#images.path, folder), files)), durability);
       renameSync(temp, this.#listOf(folder));
     } catch (error) {
       removeIfThere(temp);
@@ -201,8 +196,8 @@ export class KeptTrees {
     try {
       const { mtimeMs } = lstatSync(list);
       const { folder, files } = parsed(readFileSync(list, 'utf8'));
-      const at = { list, folder: resolve(this.#images.path, folder), sinceMs: mtimeMs };
-      return { ...at, files, byHash: groupedByHash(files) };
+      const at = resolve(this.#images.path, folder);
+      return { folder: at, files, byHash: groupedByHash(files), sinceMs: mtimeMs };
     } catch (error) {
       if (isMissing(error) || error instanceof SyntaxError) return undefined;
       throw error;
@@ -211,7 +206,7 @@ export class KeptTrees {
 
   #sync(folders: readonly string[]): void {
     if (this.#durability !== 'full' || process.platform === 'win32') return;
-    for (const folder of folders) unlessMissing(() => syncPath(folder));
+    for (const folder of folders) unlessMissing(() => sync(folder));
   }
 
   #listOf(folder: string): string {
@@ -320,24 +315,4 @@ function parsed(text: string): KeptTree {
       } satisfies Stamp,
     })),
   };
-}
-
-function writeList(path: string, text: string, durability: Durability): void {
-  const bytes = Buffer.from(text);
-  const fd = openSync(path, 'wx', 0o600);
-  try {
-    for (let done = 0; done < bytes.byteLength; ) done += writeSync(fd, bytes, done);
-    if (durability !== 'none') fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function syncPath(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

@@ -8,7 +8,7 @@ import type { Conflict } from '../disk/replace.ts';
 import { judge } from '../judge/judge.ts';
 import { type Ledger, sightingsBelow } from '../ledger/ledger.ts';
 import { movedSightings } from '../ledger/sightings.ts';
-import type { Effect, Side } from '../model/entry.ts';
+import { type Effect, microseconds, type Side } from '../model/entry.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { isWithin, type Place } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -273,7 +273,9 @@ function endsOf({ source, destination, side, overwrites }: Move): Effect[] {
     {
       key: to.key,
       relative: to.relative,
-      before: overwrites === undefined ? ABSENT : sideOf(overwrites),
+      ...(overwrites === undefined
+        ? { before: ABSENT }
+        : { before: sideOf(overwrites), sinceUs: microseconds(overwrites.stats.ctimeNs) }),
       after: side,
     },
   ];

@@ -10,7 +10,7 @@ import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
-import type { Effect } from '../model/entry.ts';
+import { type Effect, microseconds } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { Place } from '../model/path.ts';
@@ -325,12 +325,9 @@ function effectOf(change: NewBytes, fingerprint: Fingerprint, mode?: number): Ef
   const { before, located } = change;
   const { key, relative } = located.place.path;
   const announced = before === undefined ? (change.mode ?? 0o644) : modeOf(before.stats) & 0o777;
-  return {
-    after: fileSide(fingerprint, mode ?? announced, 'none'),
-    before: before === undefined ? ABSENT : sideOf(before),
-    key,
-    relative,
-  };
+  const after = fileSide(fingerprint, mode ?? announced, 'none');
+  if (before === undefined) return { after, before: ABSENT, key, relative };
+  return { after, before: sideOf(before), key, relative, sinceUs: microseconds(before.stats.ctimeNs) };
 }
 
 function done(

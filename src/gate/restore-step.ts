@@ -29,6 +29,8 @@ export interface RestoreContext {
   readonly action?: Action;
   /** The session's sightings after the step, if they differ from its earlier ones. */
   readonly shown?: readonly Sighting[];
+  /** See `Effect`. */
+  readonly sinceUs?: number | undefined;
 }
 
 /**
@@ -42,7 +44,7 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
   return {
     action: context.action ?? 'undo',
     path,
-    effects: effectsOf(step),
+    effects: effectsOf(step, context.sinceUs),
     stage: async () => {
       staged = await stage(world, step, { bytes, file });
     },
@@ -64,7 +66,7 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
       const sightings = sightingsOf(world, step, context);
       const tombstones = goneWith(step, context);
       const { stayed, idle, made } = outcome;
-      const effects = stayed || idle ? [] : [...made, ...effectsOf(step)];
+      const effects = stayed || idle ? [] : [...made, ...effectsOf(step, context.sinceUs)];
       const done = { ok: true, effects, result, sightings, displaced } as const;
       return stayed ? { ...done, stayed: step.key, tombstones: [] } : { ...done, tombstones };
     },
@@ -98,10 +100,11 @@ function reversed({ key, relative, expect, restore: after, from }: UndoStep): Un
   return { ...from, expect: ABSENT, restore: after, from: { key, relative } };
 }
 
-export function effectsOf(step: UndoStep): Effect[] {
+export function effectsOf(step: UndoStep, sinceUs?: number): Effect[] {
   const { key, relative, expect, restore: after, from } = step;
   const before: Side = expect.kind === 'file' ? { ...expect, kept: true } : expect;
-  if (from === undefined) return [{ key, relative, before, after }];
+  if (from === undefined)
+    return [{ key, relative, before, after, ...(sinceUs === undefined ? {} : { sinceUs }) }];
   return [
     { key: from.key, relative: from.relative, before: after, after: ABSENT, movedTo: key },
     { key, relative, before: ABSENT, after },

@@ -58,6 +58,13 @@ export interface Effect {
   readonly after: Side;
   /** On the source of a move: the destination's key. The content of a moved folder moves along and is not listed. */
   readonly movedTo?: string;
+  /** The file has been in the state `before` since this time: its ctime in microseconds. Absent if it is not known. */
+  readonly sinceUs?: number;
+}
+
+/** A ctime as `Effect.sinceUs`. */
+export function microseconds(ctimeNs: bigint): number {
+  return Number(ctimeNs / 1000n);
 }
 
 /** One line of the journal, before the store numbers and chains it. It never holds file contents. */

@@ -1,6 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { GatedSession } from '../../src/session/gated-session.ts';
+import { Sessions } from '../../src/session/sessions.ts';
 import {
   base,
   here,
@@ -121,6 +123,89 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     const merged = await runBeside('sed -i s/one/ONE/ a', () => other.run('sed -i s/five/FIVE/ a'));
     expect(merged).toMatchObject({ ok: true, merged: ['a'] });
     expect(text('a')).toBe(LINES.replace('one', 'ONE').replace('five', 'FIVE'));
+  });
+
+  const edit = async (of: GatedSession, from: string, to: string): Promise<void> => {
+    await of.read('a');
+    expect(await of.edit('a', [{ oldString: from, newString: to }])).toMatchObject({ ok: true });
+  };
+  const ALL = LINES.replace('one', 'ONE').replace('three', 'THREE').replace('five', 'FIVE');
+
+  it("is merged with a session's change after it, if the command's session knows the earlier text", async () => {
+    put('a', LINES);
+    await session.read('a');
+    const other = await sessions.session('other');
+    const outcome = await runBeside('sed -i s/one/ONE/ a', async () => {
+      put('a', LINES.replace('five', 'FIVE'));
+      await edit(other, 'three', 'THREE');
+    });
+    expect(outcome).toMatchObject({ ok: true, merged: ['a'] });
+    expect(text('a')).toBe(ALL);
+  });
+
+  it('is merged with an earlier change by a session, although nobody has read the file before', async () => {
+    put('a', LINES);
+    const other = await sessions.session('other');
+    const outcome = await runBeside('sed -i s/one/ONE/ a', async () => {
+      await edit(other, 'three', 'THREE');
+      put('a', LINES.replace('three', 'THREE').replace('five', 'FIVE'));
+    });
+    expect(outcome).toMatchObject({ ok: true, merged: ['a'] });
+    expect(text('a')).toBe(ALL);
+  });
+
+  it("is a conflict if it comes before a session's change, and nobody knows the earlier text", async () => {
+    put('a', LINES);
+    const other = await sessions.session('other');
+    const outcome = await runBeside('sed -i s/one/ONE/ a', async () => {
+      put('a', LINES.replace('five', 'FIVE'));
+      await edit(other, 'three', 'THREE');
+    });
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'COMMAND_CONFLICT' } });
+    expect(text('a')).toBe(LINES.replace('three', 'THREE').replace('five', 'FIVE'));
+  });
+
+  it('is a conflict if the session read the file only after it', async () => {
+    put('a', LINES);
+    const outcome = await runBeside('sed -i s/one/ONE/ a', async () => {
+      put('a', LINES.replace('five', 'FIVE'));
+      await session.read('a');
+    });
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'COMMAND_CONFLICT' } });
+    expect(text('a')).toBe(LINES.replace('five', 'FIVE'));
+  });
+
+  it.each(['write', 'edit', 'undo', 'move', 'run'] as const)('by %s of a session is merged', async (how) => {
+    put('a', LINES.replace('five', 'FIVE'));
+    await ran('sed -i s/FIVE/five/ a');
+    const writer = how === 'undo' ? session : await sessions.session('other');
+    const new5 = LINES.replace('five', 'FIVE');
+    const outcome = await runBeside('sed -i s/one/ONE/ a', async () => {
+      if (how === 'edit') return edit(writer, 'five', 'FIVE');
+      await writer.read('a');
+      if (how === 'write') return writer.write('a', new5);
+      if (how === 'undo') return writer.undo({});
+      if (how === 'run') return writer.run('sed -i s/five/FIVE/ a');
+      await writer.write('b', new5);
+      return writer.move('b', 'a', { overwrite: true });
+    });
+    expect(outcome).toMatchObject({ ok: true, merged: ['a'] });
+    expect(text('a')).toBe(new5.replace('one', 'ONE'));
+  });
+
+  it('announced before the command and made while it runs is not dropped', async () => {
+    put('a', LINES);
+    const slow = await Sessions.open({
+      roots: [root],
+      home: join(base, 'state'),
+      now: () => Date.now() - 5000,
+    });
+    const outcome = await runBeside('sed -i s/one/ONE/ a', async () => {
+      await edit(await slow.session('slow'), 'five', 'FIVE');
+      await slow.close();
+    });
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'COMMAND_CONFLICT' } });
+    expect(text('a')).toBe(LINES.replace('five', 'FIVE'));
   });
 
   it.each<[string, string, () => void]>([

@@ -122,9 +122,9 @@ async function commitLocked(
     return { ok: true, ...NOTHING_CHANGED, ...toldOf(set), committed: false, files, cut };
   }
   const { writes, meanwhile } = commit;
-  const beganMs = Number(commit.content.beganNs / 1_000_000n);
+  const { beganNs } = commit.content;
   const vetted = await asOf(ledger, commit.times, () =>
-    vetWrites(world, ledger, { written: set.written, writes, meanwhile, beganMs }),
+    vetWrites(world, ledger, { written: set.written, writes, meanwhile, beganNs }),
   );
   const [first] = vetted.refusals;
   if (first !== undefined) return combined(first, vetted.refusals);
@@ -177,7 +177,14 @@ function itemsOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>):
       const read = bytes === undefined ? {} : { bytes: async () => bytes() };
       return {
         step: { key: path.key, relative: path.relative, expect: before, restore: after },
-        context: { path, action: 'run', shown: shown === undefined ? [] : [shown], ...read, ...linked },
+        context: {
+          path,
+          action: 'run',
+          shown: shown === undefined ? [] : [shown],
+          sinceUs: each.sinceUs,
+          ...read,
+          ...linked,
+        },
       };
     })
     .sort((a, b) => inOrder(a.step, b.step));

@@ -74,7 +74,7 @@ function drops(
 }
 
 /** The bytes that the session last saw in a file or last wrote to it, or undefined if there are none. */
-export async function knownBytes(
+async function knownBytes(
   world: World,
   ledger: Ledger,
   key: string,

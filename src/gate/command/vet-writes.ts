@@ -9,7 +9,7 @@ import {
 } from '../../judge/guarded-configuration.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { missingLines } from '../../model/coverage.ts';
-import type { Effect, Entry, Side } from '../../model/entry.ts';
+import { type Effect, type Entry, microseconds, type Side } from '../../model/entry.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
@@ -18,7 +18,7 @@ import { matchingGlob } from '../../text/glob/glob.ts';
 import { merge3 } from '../../text/merge.ts';
 import { approvalsOf } from '../approval.ts';
 import type { World } from '../world.ts';
-import { bytesAfter, bytesBefore, knownBytes, lostDiff, lostUpdate, plainText } from './lost-update.ts';
+import { bytesAfter, bytesBefore, lostDiff, lostUpdate, plainText } from './lost-update.ts';
 import { nameOf, shownNameOf, type Written } from './write-set.ts';
 
 /** At most this many refusals are listed; the message counts the rest. */
@@ -55,8 +55,8 @@ export async function vetWrites(
 
 interface Judged {
   readonly written: Written;
-  /** The time at which the command began. */
-  readonly beganMs: number;
+  /** See `Layer`. */
+  readonly beganNs: bigint;
   readonly writes: CommandPolicy['writes'];
   readonly meanwhile: 'merge' | 'overwrite';
 }
@@ -162,11 +162,11 @@ async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | unde
 }
 
 /**
- * Merges a file that both the command and another program changed, or refuses with the diff. If the journal has the
- * other change, it has the bytes that both started from. Otherwise these are gone, and the merge uses earlier bytes that
- * the session or the journal knows. Text added between those bytes and the start of the command is in both versions, so
- * the merge keeps it. Text removed in between is not: a command that wrote exactly those bytes would seem to have
- * changed nothing, and the merge would drop its result.
+ * Merges a file that both the command and another program changed, or refuses with the diff. The journal has the bytes
+ * that both started from if the first change since then was a session's. Otherwise these are gone, and the merge uses
+ * earlier bytes that the session or the journal knows. Text added between those bytes and the start of the command is in
+ * both versions, so the merge keeps it. Text removed in between is not: a command that wrote exactly those bytes would
+ * seem to have changed nothing, and the merge would drop its result.
  */
 async function concurrentChange(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal> {
   const { written } = judged;
@@ -174,11 +174,10 @@ async function concurrentChange(world: World, ledger: Ledger, judged: Judged): P
   const result = plainText(bytesAfter(written));
   const base = live === undefined || result === undefined ? undefined : await baseOf(world, ledger, judged);
   if (live !== undefined && result !== undefined && base !== undefined) {
-    const merged =
-      base.is === 'certain' || base.text !== result ? merge3(base.text, result, live) : undefined;
-    if (merged?.clean === true) return withText(written, merged.text);
+    const merged = mergedFrom(base, result, live);
+    if (merged !== undefined) return withText(written, merged);
   }
-  const from = base?.text ?? result;
+  const from = base?.texts[0] ?? result;
   const diff =
     from === undefined || live === undefined ? undefined : lostDiff(world, written.path.key, [from, live]);
   return {
@@ -190,38 +189,86 @@ async function concurrentChange(world: World, ledger: Ledger, judged: Judged): P
   };
 }
 
-/** The text from which a merge starts. `certain`: the command and the other program both started from it. */
+/**
+ * The text from which a merge starts. `certain`: the command and the other program both started from it. `likely`: each
+ * of the texts is an earlier one.
+ */
 interface MergeBase {
-  readonly text: string;
+  readonly texts: readonly string[];
   readonly is: 'certain' | 'likely';
 }
+
+/** The merged text, or undefined if the merge is not clean or depends on the choice of the base. */
+function mergedFrom({ texts, is }: MergeBase, result: string, live: string): string | undefined {
+  let agreed: string | undefined;
+  for (const text of texts) {
+    const merged = is === 'likely' && text === result ? undefined : merge3(text, result, live);
+    if (merged?.clean !== true || (agreed !== undefined && agreed !== merged.text)) return undefined;
+    agreed = merged.text;
+  }
+  return agreed;
+}
+
+/** A command starts after the next tick of the clock of files. No kernel's ticks are longer. */
+const TICK_MS = 10;
+/** The journal has the time at which a change was announced. It is made within this time. */
+const MADE_WITHIN_MS = 60_000;
 
 async function baseOf(
   world: World,
   ledger: Ledger,
-  { written: { path }, beganMs }: Judged,
+  { written: { path }, beganNs }: Judged,
 ): Promise<MergeBase | undefined> {
   const { key } = path;
-  const [first] = await world.store.entries({
-    key,
-    kinds: ['change'],
-    sinceMs: beganMs,
-    order: 'oldest',
-    limit: 1,
-  });
+  const startMs = Number(beganNs / 1_000_000n) + TICK_MS;
+  const query = { key, kinds: ['change'], limit: 1 } as const;
+  const [first] = await world.store.entries({ ...query, sinceMs: startMs, order: 'oldest' });
+  const started = await textBefore(world, first, { key, beganNs });
   // A later state in the journal contains the other change, so a merge from it would drop that change.
-  if (first !== undefined) return merging(await keptText(world, sideOf(first, key)?.before), 'certain');
-  const known = (await knownBytes(world, ledger, key))?.fingerprint;
-  const text = known && plainText(await world.baselines.recall(known));
-  const last = text === undefined ? await world.store.lastChange(key) : undefined;
-  return merging(text ?? (await keptText(world, last && sideOf(last, key)?.after)), 'likely');
+  if (started !== undefined) return { texts: [started], is: 'certain' };
+  const [last] = await world.store.entries({ ...query, untilMs: startMs - 1, order: 'newest' });
+  const sighting = await ledger.recall(key);
+  const isEarlier = sighting !== undefined && sighting.atMs < startMs && sighting.tombstone !== true;
+  const seen = isEarlier ? sighting : undefined;
+  const texts = [
+    seen?.fingerprint && plainText(await world.baselines.recall(seen.fingerprint)),
+    ...(last === undefined || last.atMs < (seen?.atMs ?? 0)
+      ? []
+      : await textsAround(world, last, { key, beganNs })),
+  ].filter((text) => text !== undefined);
+  return texts.length === 0 ? undefined : { texts, is: 'likely' };
 }
 
-function merging(text: string | undefined, is: MergeBase['is']): MergeBase | undefined {
-  return text === undefined ? undefined : { text, is };
+/**
+ * The text before a change, if the file had it when the command began. Otherwise another program may have written that
+ * text while the command ran.
+ */
+async function textBefore(
+  world: World,
+  change: Entry | undefined,
+  { key, beganNs }: { readonly key: string; readonly beganNs: bigint },
+): Promise<string | undefined> {
+  const effect = change && effectOn(change, key);
+  const sinceUs = effect?.sinceUs ?? Number.POSITIVE_INFINITY;
+  return sinceUs > microseconds(beganNs) ? undefined : keptText(world, effect?.before);
 }
 
-function sideOf({ effects }: Entry, key: string): Effect | undefined {
+/**
+ * The texts that the file may have had when the command began, after the last change before it. A change that was
+ * announced shortly before may have been made while the command ran.
+ */
+async function textsAround(
+  world: World,
+  last: Entry,
+  at: { readonly key: string; readonly beganNs: bigint },
+): Promise<readonly (string | undefined)[]> {
+  const after = await keptText(world, effectOn(last, at.key)?.after);
+  if (last.atMs < Number(at.beganNs / 1_000_000n) - MADE_WITHIN_MS) return [after];
+  const before = await textBefore(world, last, at);
+  return before === undefined ? [] : [before, after];
+}
+
+function effectOn({ effects }: Entry, key: string): Effect | undefined {
   return effects?.find((effect) => effect.key === key);
 }
 

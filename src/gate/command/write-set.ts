@@ -1,6 +1,6 @@
 import { inspect, linkTarget, listNames, readOpened } from '../../disk/list.ts';
 import { fingerprintOf, isReadOnly, kindOf, modeOf, readSnapshot, type Unreadable } from '../../disk/read.ts';
-import { type Side, sameSide } from '../../model/entry.ts';
+import { microseconds, type Side, sameSide } from '../../model/entry.ts';
 import { errnoOf } from '../../model/fault.ts';
 import type { FileKind, PinnedDirectory, Place, ResolvedPath } from '../../model/path.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
@@ -31,6 +31,8 @@ export interface Written {
   readonly readOnly: boolean;
   /** True if another program changed the path while the command ran. */
   readonly concurrent: boolean;
+  /** See `Effect`. */
+  readonly sinceUs?: number;
 }
 
 export interface WriteSet {
@@ -181,6 +183,7 @@ class WriteSetReader {
       readOnly: there.readOnly,
       concurrent:
         !isFolder && there.ctimeNs > this.#beganNs && (there.side.kind !== 'absent' || isCopy(entry)),
+      ...(there.side.kind === 'file' ? { sinceUs: microseconds(there.ctimeNs) } : {}),
       ...(after.bytes === undefined ? {} : { bytes: after.bytes, file: after.file }),
     });
     return undefined;

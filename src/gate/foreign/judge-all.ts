@@ -1,7 +1,7 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import { judge } from '../../judge/judge.ts';
 import type { LineRange } from '../../model/coverage.ts';
-import type { Effect, ForeignWrite, Side } from '../../model/entry.ts';
+import { type Effect, type ForeignWrite, microseconds, type Side } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { FileIntent, ForeignIntent, TouchIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
@@ -293,6 +293,8 @@ function clipped({ from, to }: LineRange, totalLines: number): LineRange {
 
 /** The effect on a file. Its result is unknown until the other server has answered. */
 function effectOf({ path, snapshot }: LookedFile): Effect {
-  const before = snapshot === undefined ? ABSENT : sideOf(snapshot);
-  return { key: path.key, relative: path.relative, before, after: before };
+  const { key, relative } = path;
+  if (snapshot === undefined) return { key, relative, before: ABSENT, after: ABSENT };
+  const before = sideOf(snapshot);
+  return { key, relative, before, after: before, sinceUs: microseconds(snapshot.stats.ctimeNs) };
 }

@@ -260,10 +260,13 @@ async function effectsNow(
     effect: { movedTo, ...effect },
     now: { side: after },
   } of turnouts) {
-    const before = overtaken.get(effect.key)?.left ?? effect.before;
+    const left = overtaken.get(effect.key)?.left;
+    const before = left ?? effect.before;
     if (sameSide(before, after)) continue;
+    const { sinceUs, ...rest } = effect;
     effects.push({
-      ...effect,
+      ...rest,
+      ...(left !== undefined || sinceUs === undefined ? {} : { sinceUs }),
       before,
       after,
       ...(movedTo === undefined || after.kind !== 'absent' ? {} : { movedTo }),

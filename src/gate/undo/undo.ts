@@ -4,7 +4,7 @@ import { planUndo, type UndoPlan, type UndoPlans } from '../../journal/undo-plan
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import { asOf, type Ledger } from '../../ledger/ledger.ts';
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
-import { sameSide } from '../../model/entry.ts';
+import { microseconds, sameSide } from '../../model/entry.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
 import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
@@ -288,7 +288,8 @@ export async function stepsFor(
   for (const { step, stamp, mode } of found) {
     // The path is for messages. The step locates its place again when it runs.
     const path = world.workspace.named(step.key, step.relative);
-    items.push({ step, context: { path, stamp, ...(await seen.of(step)) }, stamp, mode });
+    const sinceUs = stamp && microseconds(stamp.ctimeNs);
+    items.push({ step, context: { path, stamp, sinceUs, ...(await seen.of(step)) }, stamp, mode });
   }
   return restoreSteps(world, items);
 }

@@ -256,14 +256,14 @@ async function changedFile(world: World, sighting: Sighting): Promise<ChangedFil
   }
 }
 
-/** Text of the journal notice about a file that another program changed. Each state of a file is noted once. */
-const CHANGED_OUTSIDE = 'changed by another program since this session saw it';
+/** The last words of the journal notice about a file that others changed. Each state of a file is noted once. */
+const SINCE_SEEN = 'since this session saw it';
 /** Number of notices searched per file or turn. */
 const MAX_NOTICES = 1000;
 
 /**
- * Records, in the current turn, which files seen by the session were changed by other programs. Formatters and linters
- * run by other hooks after a change are such programs.
+ * Records, in the current turn, which files seen by the session were changed by other sessions and programs. Formatters
+ * and linters run by other hooks after a change are such programs.
  */
 export async function noteOutsideChanges(world: World, ledger: Ledger): Promise<void> {
   const { session } = ledger;
@@ -274,36 +274,40 @@ export async function noteOutsideChanges(world: World, ledger: Ledger): Promise<
   const limit = keys.length * MAX_NOTICES;
   const notices = await world.store.entries({ session, keys, kinds: ['notice'], limit });
   const root = world.workspace.roots[0] ?? '';
-  const entries = files
-    .filter((file) => !isOwn(last.get(file.key), ledger, file) && !isNoted(notices, file))
-    .map((file): NewEntry => {
-      const about = { ...ledger.author, root, ...file, text: CHANGED_OUTSIDE };
-      return { kind: 'notice', atMs: world.now(), ...about };
-    });
+  const entries: NewEntry[] = [];
+  for (const file of files) {
+    const author = authorOf(file, last.get(file.key));
+    // The session itself, for example by a command, without reading the file since.
+    if (author === session || isNoted(notices, file)) continue;
+    const text = `changed by ${author === undefined ? 'another program' : `session ${author}`} ${SINCE_SEEN}`;
+    entries.push({ kind: 'notice', atMs: world.now(), ...ledger.author, root, ...file, text });
+  }
   if (entries.length > 0) await world.store.record({ entries });
 }
 
-/** True if the session itself made the last change of the file, for example by a command, without reading it since. */
-function isOwn(last: Entry | undefined, { session }: Ledger, { key, sha256 }: ChangedFile): boolean {
-  if (last?.session !== session) return false;
-  const left = last.effects?.findLast((effect) => effect.key === key)?.after;
-  return (left?.kind === 'file' ? left.fingerprint.sha256 : '') === sha256;
+/** The session whose change, the last one in the journal, left the file as it is now. */
+function authorOf({ key, sha256 }: ChangedFile, last: Entry | undefined): string | undefined {
+  const left = last?.effects?.findLast((effect) => effect.key === key)?.after;
+  if (left === undefined) return undefined;
+  return (left.kind === 'file' ? left.fingerprint.sha256 : '') === sha256 ? last?.session : undefined;
 }
 
 function isNoted(notices: readonly Entry[], { key, sha256 }: ChangedFile): boolean {
-  return notices.some(
-    (notice) => notice.text === CHANGED_OUTSIDE && notice.key === key && notice.sha256 === sha256,
-  );
+  return notices.some((notice) => isOfChange(notice) && notice.key === key && notice.sha256 === sha256);
+}
+
+function isOfChange({ text }: Entry): boolean {
+  return text?.endsWith(SINCE_SEEN) === true;
 }
 
 /**
- * Paths noted as changed by other programs since the session's last turn began, if they still differ from what it saw.
+ * Paths noted as changed by others since the session's last turn began, if they still differ from what it saw.
  */
 export async function outsideChangesOfTurn(world: World, ledger: Ledger): Promise<readonly string[]> {
   const { session } = ledger;
   const [turn] = await world.store.entries({ session, kinds: ['turn'], limit: 1 });
   const since = turn === undefined ? {} : { afterSeq: turn.seq };
   const notices = await world.store.entries({ session, kinds: ['notice'], ...since, limit: MAX_NOTICES });
-  const noted = new Set(notices.flatMap(({ text, path }) => (text === CHANGED_OUTSIDE ? (path ?? []) : [])));
+  const noted = new Set(notices.flatMap((notice) => (isOfChange(notice) ? (notice.path ?? []) : [])));
   return (await changedFiles(world, ledger)).map(({ path }) => path).filter((path) => noted.has(path));
 }

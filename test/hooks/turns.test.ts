@@ -60,6 +60,25 @@ describe('files that other programs change', () => {
     expect(await agent.prompt('second')).toEqual({ verdict: 'pass' });
   });
 
+  it('are journalled with the session that changed or deleted them', async () => {
+    await agent.prompt('first');
+    await agent.read('a.txt', 'one\n');
+    await agent.read('b.txt', 'bee\n');
+    const other = agent.other('other');
+    await other.shell('cat a.txt; rm b.txt; echo two >> a.txt');
+    expect((await agent.prompt('second')).context).toContain(
+      'changed by others since you read it: a.txt, b.txt.',
+    );
+    const sessions = await Sessions.open({ roots: [places.root], home: places.home });
+    const notices = await sessions.world.store.entries({ session: 's', kinds: ['notice'] });
+    await sessions.close();
+    const told = notices.map(({ path, text }) => `${path}: ${text}`);
+    expect(told.filter((text) => text.endsWith('since this session saw it')).sort()).toEqual([
+      'a.txt: changed by session other since this session saw it',
+      'b.txt: changed by session other since this session saw it',
+    ]);
+  });
+
   it('are journalled in the turn of the change if a formatter runs after it', async () => {
     await agent.prompt('first', { turn: 'turn-1' });
     const input = { path: 'new.ts', content: 'a=1' };

@@ -45,10 +45,21 @@ export async function turnViews(records: Records, request: TurnRequest): Promise
   for await (const entry of walkEntries(records.store, { ...filter, afterSeq: oldest.seq - 1 }))
     all.push(entry);
   const families = new Families(await records.store.sessions());
-  const isShown = request.session === undefined ? unlessInherited(all, families) : () => true;
+  const isFirst = unlessRepeated(all);
+  const isOwn = request.session === undefined ? unlessInherited(all, families) : () => true;
+  const isShown = (entry: Entry): boolean => isFirst(entry) && isOwn(entry);
   const byMark = changesByMark(all.filter(isShown), families);
   const history = new UndoHistory(all);
   return marks.filter(isShown).map((mark) => viewOf(mark, byMark.get(mark.seq) ?? [], history));
+}
+
+/** False for the second mark of a turn that a session began in several workspaces. Entries come oldest first. */
+function unlessRepeated(entries: readonly Entry[]): (entry: Entry) => boolean {
+  const first = new Map<string, number>();
+  const keyOf = ({ session, turn }: Entry): string => JSON.stringify([session, turn]);
+  for (const entry of entries)
+    if (entry.kind === 'turn' && !first.has(keyOf(entry))) first.set(keyOf(entry), entry.seq);
+  return (entry) => entry.kind !== 'turn' || first.get(keyOf(entry)) === entry.seq;
 }
 
 /** False for the mark of a sub-agent's turn that has the id of its parent's turn: it is the same turn. */

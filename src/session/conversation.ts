@@ -34,7 +34,7 @@ export class Conversation {
     this.#ledger = ledger;
   }
 
-  /** Begins a turn. If the session used the id before, in any process, that turn continues. */
+  /** Begins a turn. If the session used the id in this workspace before, in any process, that turn continues. */
   async beginTurn(mark: TurnMark): Promise<void> {
     const checked = checkedTurn(withoutTokens(mark));
     if (this.#begun?.turn !== checked.turn)
@@ -120,7 +120,9 @@ export class Conversation {
 
   async #isKnown(turn: string): Promise<boolean> {
     const filter = { session: this.#ledger.session, kinds: ['turn'], limit: MAX_SEARCHED } as const;
-    for await (const entry of walkEntries(this.#world.store, filter)) if (entry.turn === turn) return true;
+    const { roots } = this.#world.workspace;
+    for await (const entry of walkEntries(this.#world.store, filter))
+      if (entry.turn === turn && roots.includes(entry.root)) return true;
     return false;
   }
 

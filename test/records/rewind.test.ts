@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Records } from '../../src/records/records.ts';
@@ -91,6 +91,26 @@ describe('the list of turns', () => {
       ['agent', ['a.txt', 'new/b.txt', 'mine.txt']],
       ['agent', ['a.txt']],
     ]);
+  });
+
+  it('shows a turn in every workspace where its session began it, and once if it shows several', async () => {
+    const t = await twoTurns();
+    const root = join(t.base, 'other');
+    mkdirSync(root);
+    const other = await t.open({ roots: [root] });
+    await other.beginTurn({ turn: 'p1' });
+    await ok(other.write('there.txt', 'x\n'));
+    const namesOf = (turns: readonly TurnView[]): unknown => turns.map(({ turn, files }) => [turn, files]);
+    expect(namesOf(await turnViews(t.records, { scope: new Scope({ cwd: root }) }))).toEqual([
+      ['p1', ['there.txt']],
+    ]);
+    for (const session of [undefined, 'agent'])
+      expect(
+        namesOf(await turnViews(t.records, { scope: new Scope({ cwd: root, root: [root, t.root] }), session })),
+      ).toEqual([
+        ['p2', ['a.txt', 'new/b.txt']],
+        ['p1', ['a.txt', 'there.txt']],
+      ]);
   });
 });
 

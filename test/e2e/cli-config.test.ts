@@ -37,6 +37,7 @@ describe('lookfirst config', () => {
 
   it('prints the JSON schema that editors check a policy file with', async () => {
     const { stdout } = await lookfirst(scratch(), ['config', 'schema']);
+    expect(objects(await lookfirst(scratch(), ['config', 'schema', '--json']))).toEqual([JSON.parse(stdout)]);
     expect(JSON.parse(stdout)).toMatchObject({
       type: 'object',
       properties: { partial: { enum: ['lines', 'file'] } },

@@ -67,7 +67,7 @@ describe('configureClient', () => {
     expect(run('init', 'cursor')).toMatchObject([{ ok: true, did: 'nothing', diff: '' }]);
     expect(run('remove', 'cursor')).toMatchObject([{ ok: true, did: 'delete', file }]);
     expect(existsSync(file)).toBe(false);
-    expect(run('remove', 'cursor')).toMatchObject([{ ok: true, did: 'nothing' }]);
+    expect(run('remove', 'cursor')).toMatchObject([{ ok: true, did: 'nothing', next: '' }]);
     expect(readdirSync(dirname(file))).toEqual([]);
   });
 

@@ -52,6 +52,7 @@ export type ConfigureReport =
       readonly did: 'create' | 'change' | 'delete' | 'nothing';
       /** A unified diff; empty if nothing changes. */
       readonly diff: string;
+      /** The user's next step after `init`; empty after `remove`. */
       readonly next: string;
     }
   | { readonly ok: false; readonly file: string; readonly reason: string; readonly line?: number };
@@ -189,7 +190,7 @@ function configureFile(
   plan: Plan,
   broken: 'skip' | 'report' = 'report',
 ): ConfigureReport {
-  const { next } = request.client;
+  const next = request.action === 'init' ? request.client.next : '';
   return plan.change(candidate.path, (text) => editOf(request, candidate, text), { next, broken });
 }
 

@@ -36,7 +36,8 @@ export function defineConfig(cli: Cli): Command {
       if (action === 'get' && key === undefined) command.error(missing('KEY'));
       if (action !== 'get' && key !== undefined) command.error(`error: unexpected argument '${key}'`);
       if (action === 'schema') {
-        await cli.terminal.print(JSON.stringify(policySchema(), null, 2));
+        const schema = policySchema();
+        await cli.terminal.print(flags.json === true ? jsonText(schema) : JSON.stringify(schema, null, 2));
         return cli.end(EXIT.done);
       }
       const settings = [...placeSettings(cli, flags), ...policySettings(policySourcesOf(cli, flags))];

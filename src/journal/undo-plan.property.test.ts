@@ -138,4 +138,46 @@ describe('after any random changes,', () => {
       { numRuns: rounds(250, 1000) },
     );
   });
+
+  it('undoing all changes of a session leaves the files of another as they are, whatever was undone and redone', () => {
+    const step = fc.oneof(
+      { weight: 2, arbitrary: fc.tuple(fc.constantFrom('s', 't'), change) },
+      { weight: 3, arbitrary: fc.nat(20) },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 3, maxLength: 14 }), (all) => {
+        const world = new SmallWorld();
+        for (const each of all)
+          if (typeof each === 'number') undoSome(world, each);
+          else world.change(each[0], each[1].map(below(each[0])));
+        const theirs = partOf(world, 't');
+        const outcome = planUndo(world.entries, { ...ALL, session: 's' });
+        if (outcome.ok) followUnlessFull(world, outcome.plan);
+        expect(partOf(world, 't')).toEqual(theirs);
+      }),
+      { numRuns: rounds(250, 1000) },
+    );
+  });
 });
+
+/** Undoes one of the changes, or redoes it, if that is possible. */
+function undoSome(world: SmallWorld, number: number): void {
+  const change = world.entries[number % Math.max(1, world.entries.length)]?.change;
+  if (change === undefined) return;
+  const outcome = planUndo(world.entries, { root: ROOT, kind: 'change', change });
+  if (outcome.ok) followUnlessFull(world, outcome.plan);
+}
+
+type Op = Parameters<SmallWorld['change']>[1][number];
+
+/** Moves an operation into a folder. */
+function below(folder: string): (op: Op) => Op {
+  return (op) =>
+    op.kind === 'move'
+      ? { ...op, path: `${folder}/${op.path}`, to: `${folder}/${op.to}` }
+      : { ...op, path: `${folder}/${op.path}` };
+}
+
+function partOf(world: SmallWorld, folder: string): readonly (readonly [string, string])[] {
+  return Object.entries(world.look()).filter(([path]) => path.startsWith(`${folder}/`));
+}

@@ -251,6 +251,20 @@ describe('undoing all changes', () => {
     ]);
   });
 
+  it.each([1, 2])(
+    'keeps a change of another session that was undone and redone, if it was change %i',
+    (n) => {
+      const theirs = { session: 't', effects: MADE };
+      const mine = [effect('b', file('1'), file('2'))];
+      const entries = history(
+        ...(n === 1 ? [theirs, mine] : [mine, theirs]),
+        undo([`c${n}`], effect('k/a', file('1'), ABSENT), effect('k', FOLDER, ABSENT)),
+        undo(['c3'], ...MADE),
+      );
+      expect(steps(plan(entries, { kind: 'all', session: 'agent' }))).toEqual(['b: 2 644 -> 1 644']);
+    },
+  );
+
   it('has an alternative plan that omits files which are already restored', () => {
     const entries = history(
       [effect('k/a', file('1'), ABSENT)],

@@ -210,14 +210,17 @@ function wholeCourse(
   const start = startOf(history, selection);
   if (start === undefined) return undefined;
   const selected = new Set(selection.flatMap(({ effects }) => effects));
-  const course = withoutIdlePairs(history.changes.filter(({ seq }) => seq >= start));
-  if (!course.some(isUndo)) return undefined;
-  const events = course
-    .flatMap((entry) => eventsOf(entry, selected))
-    .filter(({ effect }) => isWithin(effect.key, root));
+  const eventsIn = (entries: readonly Entry[]): readonly UndoEvent[] =>
+    entries.flatMap((entry) => eventsOf(entry, selected)).filter(({ effect }) => isWithin(effect.key, root));
   const goes = ({ entry, effect, selected: wanted }: UndoEvent): boolean =>
     wanted || isUndo(entry) || history.undoerOf(entry, effect.key) !== undefined;
-  return events.every(goes) ? events.map((event) => ({ ...event, selected: true })) : undefined;
+  const since = history.changes.filter(({ seq }) => seq >= start);
+  if (!since.some(isUndo)) return undefined;
+  // A change that was undone and redone must stay, although it forms an idle pair with its undo.
+  if (!eventsIn(since).every(goes)) return undefined;
+  const course = withoutIdlePairs(since);
+  if (!course.some(isUndo)) return undefined;
+  return eventsIn(course).map((event) => ({ ...event, selected: true }));
 }
 
 /**

@@ -106,7 +106,9 @@ describe('the list of turns', () => {
     ]);
     for (const session of [undefined, 'agent'])
       expect(
-        namesOf(await turnViews(t.records, { scope: new Scope({ cwd: root, root: [root, t.root] }), session })),
+        namesOf(
+          await turnViews(t.records, { scope: new Scope({ cwd: root, root: [root, t.root] }), session }),
+        ),
       ).toEqual([
         ['p2', ['a.txt', 'new/b.txt']],
         ['p1', ['a.txt', 'there.txt']],

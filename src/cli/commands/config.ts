@@ -35,11 +35,7 @@ export function defineConfig(cli: Cli): Command {
     .action(async (action: 'list' | 'get' | 'schema', key: string | undefined, flags: ConfigFlags) => {
       if (action === 'get' && key === undefined) command.error(missing('KEY'));
       if (action !== 'get' && key !== undefined) command.error(`error: unexpected argument '${key}'`);
-      if (action === 'schema') {
-        const schema = policySchema();
-        await cli.terminal.print(flags.json === true ? jsonText(schema) : JSON.stringify(schema, null, 2));
-        return cli.end(EXIT.done);
-      }
+      if (action === 'schema') return printSchema(cli, flags);
       const settings = [...placeSettings(cli, flags), ...policySettings(policySourcesOf(cli, flags))];
       if (key === undefined) return list(cli, settings, flags);
       const setting = settings.find((each) => each.key === key);
@@ -57,6 +53,12 @@ Examples:
   lookfirst config get partial           the value of one setting
   lookfirst config schema > lookfirst.schema.json   for the "$schema" of a policy file
   lookfirst config --preset strict --json           the settings that a preset would give`;
+
+async function printSchema(cli: Cli, flags: ConfigFlags): Promise<void> {
+  const schema = policySchema();
+  await cli.terminal.print(flags.json === true ? jsonText(schema) : JSON.stringify(schema, null, 2));
+  cli.end(EXIT.done);
+}
 
 async function list(cli: Cli, settings: readonly Setting[], flags: ConfigFlags): Promise<void> {
   if (flags.json === true) for (const setting of settings) await cli.terminal.printJson(setting);

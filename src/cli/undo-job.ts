@@ -2,12 +2,13 @@ import { resolve } from 'node:path';
 import type { Entry } from '../model/entry.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { whatOf } from '../records/entry-words.ts';
+import { Scope } from '../records/scope.ts';
 import type { UndoJob } from '../records/undo-jobs.ts';
 import { type TakenBack, takeBack } from '../records/undo-jobs.ts';
 import { countOf } from '../report/amounts.ts';
 import { harmless, jsonText, pathText, phrase } from '../report/bounded.ts';
 import { paintDiff } from '../report/human.ts';
-import { openWorkspace, type StateFlags } from '../session/configured.ts';
+import { openForCommand, type StateFlags } from '../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
 import { entryPath, typeable } from './entry-row.ts';
 import { Progress } from './progress.ts';
@@ -15,6 +16,7 @@ import { LISTS_CHANGES, tellRefusal } from './refusal-text.ts';
 
 /** Flags of the commands that take changes back. */
 export interface UndoFlags extends StateFlags {
+  readonly root?: readonly string[];
   readonly json?: boolean;
   readonly dryRun?: boolean;
   readonly merge?: boolean;
@@ -38,7 +40,11 @@ export async function runUndoJob(
   { flags, manner }: { readonly flags: UndoFlags; readonly manner: UndoManner },
 ): Promise<ExitCode> {
   const progress = new Progress(cli.terminal);
-  const sessions = await progress.during('opening the state', openWorkspace(cli, flags, job.roots));
+  const { folders = [] } = new Scope({ cwd: cli.cwd, root: flags.root });
+  const sessions = await progress.during(
+    'opening the state',
+    openForCommand(cli, flags, { roots: job.roots, folders }),
+  );
   const selection = { ...job.selection, ...(flags.merge === true ? { merge: true } : {}) };
   const dryRun = flags.dryRun === true || flags.readOnly === true;
   const show = async (taken: TakenBack): Promise<ExitCode> => {

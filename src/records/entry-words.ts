@@ -1,6 +1,8 @@
 import { isAbsolute, join } from 'node:path';
 import type { Effect, Entry } from '../model/entry.ts';
 import { clip, phrase } from '../report/bounded.ts';
+import { isFleetUrl } from '../store/open-state.ts';
+import type { RecordsPlace } from './records.ts';
 
 /** The maximum length of a command in a row. */
 const MAX_COMMAND = 40;
@@ -69,4 +71,11 @@ function changeWords(entry: Entry): string {
   const action = entry.rewindTo === undefined ? (entry.action ?? 'change') : 'rewind';
   const command = action === 'run' ? ` ${clip(phrase(entry.text ?? ''), MAX_COMMAND)}`.trimEnd() : '';
   return `${action}${part}${command}${many}${recovered}`;
+}
+
+/** The answer of a list without entries. On a fleet, this machine may not know the name of the folder's workspace. */
+export function nothingHere({ store, workspace }: RecordsPlace): string {
+  const isUnnamed = isFleetUrl(store) && workspace === undefined;
+  const named = isUnnamed ? '; --workspace NAME shows the one that this folder is a copy of' : '';
+  return `nothing recorded here yet (--all shows every workspace${named})`;
 }

@@ -18,7 +18,7 @@ export function homeHealth(home: string): ReturnType<typeof inspectHome> {
 
 /** Opens the store and verifies its journal. */
 export async function storeHealth({ store: url, home }: RecordsPlace): Promise<ChainReport> {
-  const { store } = await openRecordedState(url, home, 'empty');
+  const { store } = await openRecordedState(url, { home, missing: 'empty' });
   try {
     return await verifyChain(store);
   } finally {

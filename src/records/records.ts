@@ -2,17 +2,22 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { type ChainReport, type VerifyOptions, verifyChain } from '../journal/verify.ts';
 import { COMMAND_LINE, type Entry } from '../model/entry.ts';
 import type { Images } from '../store/images.ts';
-import { openRecordedState, type RecordedState } from '../store/open-state.ts';
+import { openRecordedState, type RecordedOptions, type RecordedState } from '../store/open-state.ts';
 import type { FleetView } from '../store/state.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 import type { EntryChoice } from './entry-choice.ts';
 import { diffOf, type NetEffect, type PathDiff, type PathDiffOptions } from './net-effects.ts';
+import { canonicalPath } from './scope.ts';
 
 /** The location of the state. */
 export interface RecordsPlace {
   readonly home: string;
   /** URL of the store. */
   readonly store: string;
+  /** The name of a workspace in a fleet. */
+  readonly workspace?: string;
+  /** Absolute paths of the roots of that workspace, for a machine that has never served it. */
+  readonly folders?: readonly string[];
 }
 
 /** An entry as a fleet shows it, with its machine and the workspace of its root. */
@@ -37,8 +42,8 @@ export class Records {
   }
 
   /** Opens the records without creating any: a store that does not exist yet is an empty one. */
-  static async open({ home, store }: RecordsPlace): Promise<Records> {
-    return new Records(await openRecordedState(store, home, 'empty'));
+  static async open(place: RecordsPlace): Promise<Records> {
+    return new Records(await openRecordedState(place.store, { ...recordedAt(place), missing: 'empty' }));
   }
 
   /** Reads the state of an open workspace. Do not close it: the workspace does. */
@@ -47,8 +52,8 @@ export class Records {
   }
 
   /** Creates a missing store. For a reader that waits for the first entry. */
-  static async openOrCreate({ home, store }: RecordsPlace): Promise<Records> {
-    return new Records(await openRecordedState(store, home, 'make'));
+  static async openOrCreate(place: RecordsPlace): Promise<Records> {
+    return new Records(await openRecordedState(place.store, { ...recordedAt(place), missing: 'make' }));
   }
 
   /** The chosen entries, newest first. With `throughSeq` only up to that number. */
@@ -157,6 +162,15 @@ export class Records {
   close(): Promise<void> {
     return this.store.close();
   }
+}
+
+function recordedAt({
+  home,
+  workspace,
+  folders = [],
+}: RecordsPlace): Pick<RecordedOptions, 'home' | 'workspace' | 'roots'> {
+  if (workspace === undefined) return { home };
+  return { home, workspace, roots: folders.map((folder) => canonicalPath('/', folder).absolute) };
 }
 
 /** Store calls that take milliseconds each and that long lists make many of. */

@@ -54,6 +54,16 @@ export function placesOf(around: ConfigSources, flags: StateFlags): Places {
   };
 }
 
+/** The location of the state for a command that reads it, and the folders that the name of the workspace is for. */
+export function recordsPlaceOf(
+  around: ConfigSources,
+  flags: StateFlags & { readonly root?: readonly string[] },
+): Places & { readonly folders: readonly string[] } {
+  const { root = [] } = flags;
+  const folders = (root.length === 0 ? ['.'] : root).map((folder) => resolve(around.cwd, folder));
+  return { ...placesOf(around, flags), folders };
+}
+
 /** The policy file that a flag names, if one does. */
 export function policyFileOf({ cwd }: ConfigSources, { policy }: StateFlags): string | undefined {
   return policy === undefined ? undefined : resolve(cwd, policy);
@@ -105,14 +115,35 @@ export async function openWorkspace(
   flags: StateFlags,
   roots: readonly string[],
 ): Promise<Sessions> {
+  return openAt(around, flags, { roots, ...placesOf(around, flags) });
+}
+
+/**
+ * Like `openWorkspace`, for a command of the user. `folders` are the ones that the user means: the name of a workspace
+ * is for them, and other roots keep the names that they were served with.
+ */
+export async function openForCommand(
+  around: ConfigSources,
+  flags: StateFlags,
+  { roots, folders }: { readonly roots: readonly string[]; readonly folders: readonly string[] },
+): Promise<Sessions> {
+  const { workspace, ...places } = placesOf(around, flags);
+  const isMeant = roots.length === folders.length && roots.every((root, index) => root === folders[index]);
+  return openAt(around, flags, { roots, ...places, ...(isMeant ? defined({ workspace }) : {}) });
+}
+
+async function openAt(
+  around: ConfigSources,
+  flags: StateFlags,
+  places: Places & { readonly roots: readonly string[] },
+): Promise<Sessions> {
   // Parse the policy first, so that an error in a policy file names the file.
   policyOf(around, flags);
   const policyFile = policyTextOf(around, flags);
   // Loaded only here: a server reads its configuration before it answers, and opens a workspace later.
   const { Sessions } = await import('./sessions.ts');
   return Sessions.open({
-    roots,
-    ...placesOf(around, flags),
+    ...places,
     ...defined({ preset: flags.preset, policyFile }),
     ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
   });

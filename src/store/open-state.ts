@@ -84,15 +84,21 @@ export interface RecordedState {
   readonly fleet?: FleetView;
 }
 
-/** Opens the recorded data. A missing local store counts as empty or is created, depending on `missing`. */
-export async function openRecordedState(
-  url: string,
-  home: string,
-  missing: 'empty' | 'make',
-): Promise<RecordedState> {
+export interface RecordedOptions {
+  readonly home: string;
+  /** A missing local store counts as empty or is created. */
+  readonly missing: 'empty' | 'make';
+  /** The name of a workspace in a fleet, and its roots if this machine has never served it. */
+  readonly workspace?: string;
+  readonly roots?: readonly string[];
+}
+
+/** Opens the recorded data. */
+export async function openRecordedState(url: string, options: RecordedOptions): Promise<RecordedState> {
+  const { home, missing, ...named } = options;
   if (isFleetUrl(url)) {
     const { openPostgresRecords } = await import('./postgres/open.ts');
-    return openPostgresRecords(url, home);
+    return openPostgresRecords(url, home, named);
   }
   const store = await (missing === 'empty' ? openExistingStore(url) : openStore(url));
   return { store, images: new FileImages(home, { durability: 'none' }) };

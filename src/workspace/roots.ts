@@ -47,6 +47,9 @@ export function openRoots(
 
 function openRoot(given: string, guarantee: Guarantee): Root {
   if (typeof given !== 'string' || !isAbsolute(given)) {
+    const elsewhere = elsewhereText(String(given));
+    if (elsewhere !== undefined)
+      throw new Fault('CONFIG_INVALID', elsewhere, { path: given, reason: 'elsewhere' });
     throw new Fault('CONFIG_INVALID', `a workspace root must be an absolute path: ${given}`, {
       path: given,
       reason: 'relative',
@@ -301,4 +304,14 @@ function leadsInto(parts: readonly string[], folder: readonly string[]): boolean
   const magic = parts.findIndex((part) => /[*?[\]+@]/.test(part));
   const plain = magic < 0 ? parts : parts.slice(0, magic);
   return folder.every((name, index) => index >= plain.length || name === plain[index]);
+}
+
+/** For a root as a fleet names it (see `Names` in store/postgres): why this machine cannot open it. */
+function elsewhereText(root: string): string | undefined {
+  const [, kind, name = '', path = ''] = /^(machine|workspace):([^/]+)(.*)$/s.exec(root) ?? [];
+  if (kind === 'machine')
+    return `this was recorded in ${path || '/'} on the machine ${name}: run the command there`;
+  if (kind === 'workspace')
+    return `the workspace ${name} has no folder on this machine: run the command in a copy of it, with --workspace ${name}`;
+  return undefined;
 }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
@@ -23,9 +24,30 @@ async function lookfirst(
   const env = { ...process.env, LOOKFIRST_HOME: at.home, LOOKFIRST_STORE: at.store };
   const ended = run(process.execPath, [COMMAND, ...args], { cwd: at.root, env });
   return ended.then(
-    ({ stdout }) => stdout,
-    (error: { stdout: string }) => error.stdout,
+    ({ stdout, stderr }) => stdout + stderr,
+    ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
   );
+}
+
+/** Edits a file in a session of its own process, and returns the change. */
+async function edited({
+  root,
+  home,
+  store,
+  workspace,
+}: {
+  root: string;
+  home: string;
+  store: string;
+  workspace?: string;
+}): Promise<string> {
+  writeFileSync(join(root, 'a.txt'), 'one\ntwo\n');
+  const sessions = await Sessions.open({ roots: [root], home, store, workspace });
+  const session = await sessions.session('agent');
+  await ok(session.read('a.txt'));
+  const { change = '' } = await ok(session.edit('a.txt', [{ oldString: 'two', newString: 'zwei' }]));
+  await sessions.close();
+  return change;
 }
 
 await describePostgres('the command line on a fleet', (server) => {
@@ -60,6 +82,56 @@ await describePostgres('the command line on a fleet', (server) => {
     writeFileSync(join(two.root, 'a.txt'), 'one\nzwei\n');
     expect(await lookfirst(at, 'undo', change)).toContain('a.txt');
     expect(await lookfirst(at, 'doctor')).toMatch(/fleet\s+PostgreSQL/);
+  });
+
+  it('a machine that never served a workspace reads and undoes its changes under the name of the workspace', async () => {
+    const store = server.url();
+    const [one, two] = [scratch(), scratch()];
+    const change = await edited({ ...one, store, workspace: 'project' });
+    writeFileSync(join(two.root, 'a.txt'), 'one\nzwei\n');
+    const at = { root: two.root, home: two.home, store };
+    const named = ['--workspace', 'project'];
+    expect(await lookfirst(at, 'log')).toContain('--workspace NAME');
+    expect(await lookfirst(at, 'log', ...named)).toMatch(/edit\s+a\.txt\s.*project/);
+    expect(await lookfirst(at, 'status', ...named)).toMatch(/agent\s+project/);
+    expect(await lookfirst(at, 'diff', ...named)).toContain('-two\n+zwei');
+    expect(await lookfirst(at, 'undo', '--session', 'agent', ...named)).toContain('took back 1 change');
+    expect(readFileSync(join(two.root, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
+    expect(await lookfirst(at, 'log', '--kind', 'change')).toContain(change);
+  });
+
+  it('undo says why it cannot take back a change of a workspace that this machine does not have', async () => {
+    const store = server.url();
+    const [one, two, three] = [scratch(), scratch(), scratch()];
+    const named = await edited({ ...one, store, workspace: 'project' });
+    const unnamed = await edited({ ...two, store });
+    const at = { root: three.root, home: three.home, store };
+    expect(await lookfirst(at, 'undo', named)).toContain(
+      'the workspace project has no folder on this machine: run the command in a copy of it, with --workspace project',
+    );
+    expect(await lookfirst(at, 'undo', unnamed)).toMatch(
+      new RegExp(`this was recorded in ${two.root} on the machine \\S+: run the command there`),
+    );
+    expect(await lookfirst(at, 'diff', unnamed)).toContain(`this was recorded in ${two.root}`);
+  });
+
+  it('a command leaves the names of workspaces that it was not given', async () => {
+    const store = server.url();
+    const [one, two] = [scratch(), scratch()];
+    await edited({ ...one, store, workspace: 'project' });
+    const change = await edited({ ...two, home: one.home, store, workspace: 'other' });
+    const at = { root: one.root, home: one.home, store };
+    for (const command of [['status', '--all'], ['gc'], ['undo', change]])
+      expect(
+        await lookfirst({ ...at, root: tmpdir() }, ...command, '--workspace', 'project'),
+        command[0],
+      ).not.toBe('');
+    const db = await PostgresConnection.open(store);
+    onTestFinished(() => db.close());
+    expect(await db.query(`select root, workspace from ${db.schema}.places order by workspace`)).toEqual([
+      { root: two.root, workspace: 'other' },
+      { root: one.root, workspace: 'project' },
+    ]);
   });
 
   it('the writer role can record changes and cannot alter recorded entries', async () => {

@@ -3,7 +3,7 @@ import { type GrantView, giveGrant, grantViews, revokeGrants } from '../../recor
 import { Records } from '../../records/records.ts';
 import { canonicalPath, Scope } from '../../records/scope.ts';
 import { pathText, phrase } from '../../report/bounded.ts';
-import { placesOf, type StateFlags } from '../../session/configured.ts';
+import { recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { SESSION_COLUMN, typeable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
@@ -56,7 +56,7 @@ Examples:
   lookfirst allow a.txt --revoke`;
 
 async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Promise<ExitCode> {
-  const places = placesOf(cli, flags);
+  const places = recordsPlaceOf(cli, flags);
   const isChange = path !== undefined && flags.revoke !== true;
   const records = await opening(cli, isChange ? Records.openOrCreate(places) : Records.open(places));
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { agentTrace, type Blame, type BlamedLine, blame } from '../../records/blame.ts';
 import { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
-import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
+import { policyOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode, version } from '../cli.ts';
 import { addCommonFlags } from '../flags.ts';
 import { opening } from '../progress.ts';
@@ -34,7 +34,7 @@ Examples:
   lookfirst blame src/*.ts --agent-trace     for programs that read agent-trace.dev records`;
 
 async function print(cli: Cli, files: readonly string[], flags: BlameFlags): Promise<ExitCode> {
-  const records = await opening(cli, Records.open(placesOf(cli, flags)));
+  const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
   try {
     const blamed: Blame[] = [];
     const { secrets } = policyOf(cli, flags);

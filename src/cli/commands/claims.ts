@@ -5,7 +5,7 @@ import { Scope } from '../../records/scope.ts';
 import { claimViews, releaseClaims } from '../../records/session-views.ts';
 import { countOf } from '../../report/amounts.ts';
 import { phrase } from '../../report/bounded.ts';
-import { openWorkspace, placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
+import { openWorkspace, policyOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { SESSION_COLUMN, typeable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, parseDuration, type ScopeFlags } from '../flags.ts';
@@ -84,7 +84,7 @@ async function run(cli: Cli, request: ClaimsRequest): Promise<ExitCode> {
     const refused = await refuseAgent(cli, 'claims release', flags);
     if (refused !== undefined) return refused;
   }
-  const records = await opening(cli, Records.open(placesOf(cli, flags)));
+  const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
   try {
     if (request.action === 'list') return await list(cli, await claimViews(records, which), flags);
     const target = request.target === '' ? undefined : request.target;

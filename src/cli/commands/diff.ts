@@ -5,7 +5,7 @@ import type { PathDiff } from '../../records/net-effects.ts';
 import { type NetEffect, netEffects, withoutImplied } from '../../records/net-effects.ts';
 import { Records } from '../../records/records.ts';
 import { paintDiff } from '../../report/human.ts';
-import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
+import { policyOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import {
   addCommonFlags,
@@ -47,7 +47,7 @@ Examples:
   lookfirst diff --since 2h --json`;
 
 async function diff(cli: Cli, change: string | undefined, flags: DiffFlags): Promise<ExitCode> {
-  const records = await opening(cli, Records.open(placesOf(cli, flags)));
+  const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
   try {
     const changes = await chosen(cli, records, { change, flags });
     if (changes.length === 0) return await nothing(cli, change, flags);

@@ -3,7 +3,7 @@ import { type CleanUpReport, cleanUp, purge, type StateSize } from '../../record
 import { Records } from '../../records/records.ts';
 import { byteSize, countOf } from '../../report/amounts.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
-import { openWorkspace, placesOf, type StateFlags } from '../../session/configured.ts';
+import { openForCommand, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, durationParser, unusedSessionOption } from '../flags.ts';
@@ -81,8 +81,8 @@ async function refuseOwnLimits(cli: Cli, flags: GcFlags): Promise<ExitCode | und
 
 async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
   // Fails if the database is damaged, as in every other command. Only a server sets a damaged database aside.
-  await (await opening(cli, Records.open(placesOf(cli, flags)))).close();
-  const sessions = await openWorkspace(cli, flags, [cli.cwd]);
+  await (await opening(cli, Records.open(recordsPlaceOf(cli, flags)))).close();
+  const sessions = await openForCommand(cli, flags, { roots: [cli.cwd], folders: [] });
   const progress = new Progress(cli.terminal);
   try {
     if (flags.purge !== undefined) {

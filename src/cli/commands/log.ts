@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import type { Entry } from '../../model/entry.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
-import { detailOf, entryData } from '../../records/entry-words.ts';
+import { detailOf, entryData, nothingHere } from '../../records/entry-words.ts';
 import { netEffects } from '../../records/net-effects.ts';
 import { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
-import { placesOf, type StateFlags } from '../../session/configured.ts';
+import { recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryColumns, entryRow } from '../entry-row.ts';
 import {
@@ -59,7 +59,7 @@ Examples:
 
 async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
   const isFollowing = flags.follow === true;
-  const places = placesOf(cli, flags);
+  const places = recordsPlaceOf(cli, flags);
   const records = await opening(cli, isFollowing ? Records.openOrCreate(places) : Records.open(places));
   try {
     if (flags.verify === true) return await verify(cli, records, flags);
@@ -91,7 +91,6 @@ async function printJson({ terminal }: Cli, entries: AsyncIterable<Entry>): Prom
   for await (const entry of entries) await terminal.printJson(entryData(entry));
 }
 
-const NOTHING = 'nothing recorded here yet (--all shows every workspace)';
 const NO_MATCH = 'no entry here matches (--all searches every workspace)';
 
 function isFiltered({ path, session, since, until, kind }: LogFlags): boolean {
@@ -106,7 +105,8 @@ async function printTable(
   const { terminal } = cli;
   const shown: Entry[] = [];
   for await (const entry of entries) shown.push(entry);
-  if (shown.length === 0) return terminal.tell(isFiltered(flags) ? NO_MATCH : NOTHING);
+  if (shown.length === 0)
+    return terminal.tell(isFiltered(flags) ? NO_MATCH : nothingHere(recordsPlaceOf(cli, flags)));
   const clients = await records.clientsOf(shown.map(({ session }) => session));
   const rows: string[][] = [];
   for (const entry of shown)

@@ -5,7 +5,7 @@ import { Scope } from '../../records/scope.ts';
 import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
-import { placesOf, type StateFlags } from '../../session/configured.ts';
+import { recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath, SESSION_COLUMN } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
@@ -48,7 +48,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 async function report(cli: Cli, { json, session, limit, ...flags }: Flags): Promise<ExitCode> {
-  const records = await opening(cli, Records.open(placesOf(cli, flags)));
+  const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
   try {
     const found: ObservedRefusal[] = [];

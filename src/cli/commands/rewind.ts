@@ -6,7 +6,7 @@ import { Scope } from '../../records/scope.ts';
 import { type TurnView, turnViews } from '../../records/turns.ts';
 import type { TakenBack, UndoJob } from '../../records/undo-jobs.ts';
 import { jsonText } from '../../report/bounded.ts';
-import { placesOf } from '../../session/configured.ts';
+import { recordsPlaceOf } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { SESSION_COLUMN } from '../entry-row.ts';
 import { addCommonFlags, gather, limitOption } from '../flags.ts';
@@ -118,7 +118,7 @@ async function withRecords<T>(
   flags: Flags,
   use: (records: Records, scope: Scope) => Promise<T>,
 ): Promise<T> {
-  const records = await opening(cli, Records.open(placesOf(cli, flags)));
+  const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
   try {
     return await use(records, new Scope({ cwd: cli.cwd, root: flags.root }));
   } finally {

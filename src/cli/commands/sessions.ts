@@ -9,7 +9,7 @@ import {
 } from '../../records/session-views.ts';
 import { countOf } from '../../report/amounts.ts';
 import { jsonText } from '../../report/bounded.ts';
-import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
+import { policyOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { sessionTable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
@@ -45,7 +45,7 @@ export function defineSessions(cli: Cli): Command {
       if (action === 'list' && id !== undefined) command.error(`error: unexpected argument '${id}'`);
       const refused = action === 'forget' ? await refuseAgent(cli, 'sessions forget', flags) : undefined;
       if (refused !== undefined) return cli.end(refused);
-      const records = await opening(cli, Records.open(placesOf(cli, flags)));
+      const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
       try {
         cli.end(
           action === 'list' || id === undefined

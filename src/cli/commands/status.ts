@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Entry } from '../../model/entry.ts';
 import type { FileStatus, Freshness } from '../../model/results.ts';
 import { type StateSize, stateSize } from '../../records/clean-up.ts';
-import { whatOf } from '../../records/entry-words.ts';
+import { nothingHere, whatOf } from '../../records/entry-words.ts';
 import { Records } from '../../records/records.ts';
 import { canonicalPath, Scope } from '../../records/scope.ts';
 import type { PlacedSession } from '../../records/session-views.ts';
@@ -21,7 +21,7 @@ import {
 import { byteSize, countOf, lineWords } from '../../report/amounts.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
 import type { Colours, Column } from '../../report/human.ts';
-import { openWorkspace, placesOf, type StateFlags } from '../../session/configured.ts';
+import { openForCommand, placesOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath, sessionTable, writerWords } from '../entry-row.ts';
@@ -85,11 +85,15 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
     surroundings(records, scope, path === undefined ? 'placed' : 'bare'),
   );
   if (records.length === 0 && roots.length === 0) {
-    if (flags.json !== true) cli.terminal.tell('nothing recorded here yet (--all shows every workspace)');
+    if (flags.json !== true) cli.terminal.tell(nothingHere(placesOf(cli, flags)));
     return EXIT.done;
   }
   const existing = roots.filter((root) => canonicalPath(cli.cwd, root).kind === 'folder');
-  const sessions = await openWorkspace(cli, flags, existing.length === 0 ? [cli.cwd] : existing);
+  const folders = existing.length === 0 ? [] : (scope.folders ?? []);
+  const sessions = await openForCommand(cli, flags, {
+    roots: existing.length === 0 ? [cli.cwd] : existing,
+    folders,
+  });
   const json = flags.json === true;
   const session = flags.session ?? cli.env['LOOKFIRST_SESSION'];
   try {
@@ -106,7 +110,7 @@ async function lookAround(
   flags: StatusFlags,
   look: (records: Records) => Promise<StatusPlaces>,
 ): Promise<StatusPlaces> {
-  const records = await opening(cli, Records.open(placesOf(cli, flags)));
+  const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
   try {
     return await look(records);
   } finally {

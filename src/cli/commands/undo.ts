@@ -6,7 +6,7 @@ import { canonicalPath } from '../../records/scope.ts';
 import type { TakenBack } from '../../records/undo-jobs.ts';
 import { type UndoJob, undoJobs } from '../../records/undo-jobs.ts';
 import { harmless } from '../../report/bounded.ts';
-import { placesOf } from '../../session/configured.ts';
+import { recordsPlaceOf } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, addScopeFlags, entryRequest, type FilterFlags, sinceOption } from '../flags.ts';
 import { type Reach, reachOf, refuseBeyond } from '../operator.ts';
@@ -83,7 +83,7 @@ async function jobsFor(
 ): Promise<UndoJob[] | 'beyond'> {
   const newestOf = reach.session ?? (cli.env['LOOKFIRST_SESSION'] || undefined);
   const session = flags.session ?? (flags.since === undefined ? undefined : reach.session);
-  const records = await opening(cli, Records.open(placesOf(cli, flags)));
+  const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
   try {
     const named = change === undefined ? undefined : await records.change(change);
     if (!reach.includes(named?.session ?? session ?? newestOf ?? '')) return 'beyond';

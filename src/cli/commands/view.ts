@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { Fault } from '../../model/fault.ts';
 import { canonicalPath } from '../../records/scope.ts';
-import { openWorkspace, placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
+import { openForCommand, policyOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, unusedSessionOption } from '../flags.ts';
 import { startedByAgent } from '../operator.ts';
@@ -40,7 +40,7 @@ Examples:
   lookfirst view --no-open --port 8123`;
 
 async function view(cli: Cli, dir: string, flags: Flags): Promise<ExitCode> {
-  const place = placesOf(cli, flags);
+  const place = recordsPlaceOf(cli, { ...flags, root: [dir] });
   if (place.store === 'memory:')
     throw new Fault('MISUSE', 'a store in memory has nothing to show to another process: name another store');
   const folder = canonicalPath(cli.cwd, dir);
@@ -50,7 +50,7 @@ async function view(cli: Cli, dir: string, flags: Flags): Promise<ExitCode> {
     place,
     folders: [folder.absolute],
     secrets,
-    openWorkspace: (roots) => openWorkspace(cli, flags, roots),
+    openWorkspace: (roots) => openForCommand(cli, flags, { roots, folders: [folder.absolute] }),
     readOnly: whyReadOnly(cli, flags, place.store),
     port: flags.port,
     log: (line) => cli.terminal.tell(`lookfirst: ${line}`),

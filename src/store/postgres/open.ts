@@ -111,17 +111,23 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
   }
 }
 
-/** Opens a fleet's records for user commands: writes nothing to the state folder and announces no process. */
+/**
+ * Opens a fleet's records for user commands: writes nothing to the state folder and announces no process. On a machine
+ * that has served no folder under the given name of a workspace, the given roots are its roots.
+ */
 export async function openPostgresRecords(
   url: string,
   home: string,
+  { workspace, roots = [] }: Partial<Pick<FleetOptions, 'workspace' | 'roots'>> = {},
 ): Promise<{ readonly store: Store; readonly images: Images; readonly fleet: FleetView }> {
   const machine = existingMachineOf(home);
   const db = await PostgresConnection.open(url);
   try {
     await migratePostgres(db);
     const names = new Names(machine);
-    names.places = await readPlaces(db, machine);
+    const saved = await readPlaces(db, machine);
+    const isServed = saved.some((place) => place.workspace === workspace);
+    names.places = isServed ? saved : withPlaces(saved, placesOf({ roots, workspace }));
     const owner = `records@${machine}`;
     const store = new PostgresStore(db, { names, owner, sharedRoots: [] });
     const local = new FileImages(home, { durability: 'none' });
@@ -141,13 +147,18 @@ export async function openPostgresRecords(
  * The first root gets the workspace's name, each other root that name and its own. All machines must get the same
  * result.
  */
-function placesOf({ roots, workspace }: FleetOptions): readonly MachinePlace[] {
+function placesOf({ roots, workspace }: Pick<FleetOptions, 'roots' | 'workspace'>): readonly MachinePlace[] {
   if (workspace === undefined) return [];
   checkWorkspaceName(workspace);
   return roots.map((root, index) => ({
     root,
     workspace: index === 0 ? workspace : `${workspace}+${basename(root).replace(/[^\w.@+-]/g, '_')}`,
   }));
+}
+
+/** The saved places, where the given ones replace those of the same roots. */
+function withPlaces(saved: readonly MachinePlace[], given: readonly MachinePlace[]): readonly MachinePlace[] {
+  return [...saved.filter(({ root }) => !given.some((place) => place.root === root)), ...given];
 }
 
 async function savePlaces(

@@ -1,13 +1,17 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { PendingChange } from '../model/entry.ts';
 import { nothingChanged } from '../model/fault.ts';
 import type { FileIntent } from '../model/intent.ts';
-import type { Sighting } from '../model/sighting.ts';
 import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { Basis } from '../store/store.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { settleLeft } from './recover.ts';
 import type { World } from './world.ts';
+
+/** Longest time between a host's announcement of a change and its write, unless it asks its user first. */
+const HOST_WRITES_MS = 2000;
+const HOST_POLL_MS = 20;
 
 /** A change that gives a file another path, other permissions, or both, and perhaps other text. */
 export type Relocation = Extract<FileIntent, { kind: 'edit' | 'insert' | 'move' }>;
@@ -179,9 +183,10 @@ export async function lockKeys(
   world: World,
   keys: readonly string[],
   ledger?: Ledger,
+  session: string | undefined = ledger?.session,
 ): Promise<(() => void) | undefined> {
   const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
-  return release && lookUnder(world, keys, { release, ledger });
+  return release && lookUnder(world, keys, { release, ledger, session });
 }
 
 /** Held locks. `basis` is the remembered state that the announcement of a change must confirm. */
@@ -202,7 +207,9 @@ export async function lockRemembered(
   const locked = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
   if (locked === undefined) return undefined;
   const remembered = ledger.fetched.remembered(keys);
-  if (remembered === undefined) return heldBy(await lookUnder(world, keys, { release: locked, ledger }));
+  const { session } = ledger;
+  if (remembered === undefined)
+    return heldBy(await lookUnder(world, keys, { release: locked, ledger, session }));
   const unhold = ledger.fetched.hold(keys, remembered.sightings);
   const release = (): void => {
     unhold();
@@ -224,33 +231,72 @@ function heldBy(release: (() => void) | undefined): Held | undefined {
   return release && { release };
 }
 
-/** Settles pending changes at locked keys and fetches what the session has seen of them. Returns the release. */
+/** Locked keys, and the session for which they are locked. */
+interface LockedFor {
+  readonly ledger: Ledger | undefined;
+  readonly session: string | undefined;
+  release(): void;
+}
+
+/**
+ * Settles pending changes at locked keys and fetches what the session has seen of them. Waits for hosts that are about
+ * to write there. Returns the release.
+ */
 async function lookUnder(
   world: World,
   keys: readonly string[],
-  { release, ledger }: { release(): void; readonly ledger: Ledger | undefined },
+  { release, ledger, session }: LockedFor,
 ): Promise<(() => void) | undefined> {
-  let left: readonly PendingChange[];
-  let seen: ReadonlyMap<string, Sighting> | undefined;
-  try {
-    [left, seen] = await Promise.all([world.store.pending({ keys, here: true }), ledger?.recallMany(keys)]);
-  } catch (error) {
-    release();
-    throw nothingChanged(error);
+  const giveUpMs = world.now() + HOST_WRITES_MS;
+  let unlock: (() => void) | undefined = release;
+  while (unlock !== undefined) {
+    const locked: () => void = unlock;
+    const [left, seen] = await Promise.all([
+      world.store.pending({ keys, here: true }),
+      ledger?.recallMany(keys),
+    ]).catch((error: unknown) => {
+      locked();
+      throw nothingChanged(error);
+    });
+    if (left.length === 0) {
+      const unhold = seen && ledger?.fetched.hold(keys, seen);
+      return () => {
+        unhold?.();
+        locked();
+      };
+    }
+    locked();
+    const isAwaited = left.some((pending) => isHostWriting(world, pending, session));
+    if (!isAwaited || world.now() >= giveUpMs) return settleAndLock(world, keys, left);
+    await setTimeout(HOST_POLL_MS);
+    unlock = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
   }
-  if (left.length === 0) {
-    const unhold = seen && ledger?.fetched.hold(keys, seen);
-    return () => {
-      unhold?.();
-      release();
-    };
-  }
-  release();
+  return undefined;
+}
+
+/**
+ * True if another session's host has just announced a change and will write in a moment, as hosts do that need not ask
+ * their user. Without waiting, each of two hosts could overwrite what the other has just written.
+ */
+function isHostWriting(
+  world: World,
+  { entry, foreign }: PendingChange,
+  session: string | undefined,
+): boolean {
+  if (foreign?.hold !== 'none' || foreign.command !== undefined || entry.session === session) return false;
+  return world.now() - entry.atMs < HOST_WRITES_MS;
+}
+
+async function settleAndLock(
+  world: World,
+  keys: readonly string[],
+  left: readonly PendingChange[],
+): Promise<(() => void) | undefined> {
   await settleLeft(world, left);
-  const again = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
-  if (again === undefined) return undefined;
+  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  if (release === undefined) return undefined;
   return () => {
-    again();
+    release();
     // A program that announced its change without a lock may overwrite the bytes just written: store them immediately.
     if (left.some(({ foreign }) => foreign?.hold === 'none')) void world.baselines.settled();
   };

@@ -204,7 +204,7 @@ export interface PendingChange {
 
 /** A change that another program makes. The entry's effects hold the previous state and the expected bytes. */
 interface ForeignAnnouncement {
-  /** `lock`: the announcing process holds the file locks until it settles. `none`: other writers do not wait. */
+  /** `lock`: the announcing process holds the file locks until it settles. `none`: other writers wait two seconds at most. */
   readonly hold: 'lock' | 'none';
   /** The caller's id of the call, unique within its session. */
   readonly call?: string;

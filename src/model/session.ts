@@ -150,9 +150,9 @@ export type SignalOption = Pick<CallOptions, 'signal'>;
 
 export interface AnnounceOptions extends CallOptions {
   /**
-   * Default `lock`: sessions that share the state wait for the files until the change is settled. `none`: they do not
-   * wait, and the announcement outlives its process. If it stays unsettled, the next writer of one of its files settles
-   * it by comparing bytes. After ten minutes any process does.
+   * Default `lock`: sessions that share the state wait for the files until the change is settled. `none`: they wait at
+   * most two seconds, and the announcement outlives its process. If it stays unsettled, the next writer of one of its
+   * files settles it by comparing bytes. After ten minutes any process does.
    */
   readonly hold?: 'lock' | 'none' | undefined;
   /** Name of the tool that makes the change, for bypass rules that name tools. */

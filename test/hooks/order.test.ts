@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
@@ -127,5 +128,50 @@ describe('an after-event that comes before its before-event', () => {
     const sessions = await Sessions.open({ roots: [places.root], home: places.home });
     expect(await sessions.world.store.pending()).toEqual([]);
     await sessions.close();
+  });
+});
+
+describe('several agents that edit one file with their own tools', () => {
+  const AGENTS = ['a', 'b', 'c', 'd'];
+  const ROUNDS = [0, 1, 2, 3, 4];
+  const TEXT = AGENTS.flatMap((name) => ROUNDS.map((round) => `${name}${round} old\n`)).join('');
+  const EDITED = TEXT.replaceAll('old', 'new');
+
+  /** As editing tools do: reads the file, and writes it again a moment later. */
+  async function replaceLine(line: string): Promise<void> {
+    const text = get('a.txt');
+    await setTimeout(5);
+    put('a.txt', text.replace(`${line} old`, `${line} new`));
+  }
+
+  async function allEdit(edit: (name: string, line: string) => Promise<void>): Promise<string> {
+    put('a.txt', TEXT);
+    await Promise.all(
+      AGENTS.map(async (name) => {
+        for (const round of ROUNDS) await edit(name, `${name}${round}`);
+      }),
+    );
+    return get('a.txt');
+  }
+
+  it('lose no edit', async () => {
+    const agents = new Map(AGENTS.map((name) => [name, agent.other(name)]));
+    for (const each of agents.values()) {
+      put('a.txt', TEXT);
+      await each.read('a.txt', TEXT);
+    }
+    const text = await allEdit(async (name, line) => {
+      const each = agents.get(name);
+      const call = edit('a.txt', `${line} old`, `${line} new`);
+      expect(await each?.send({ event: 'before', ...call })).toMatchObject({ verdict: 'pass' });
+      await replaceLine(line);
+      await each?.send({ event: 'after', ...call });
+    });
+    expect(text).toBe(EDITED);
+    expect((await changes()).filter(({ action }) => action === 'edit')).toHaveLength(20);
+  });
+
+  it('lose edits without hooks', async () => {
+    expect(await allEdit((_name, line) => replaceLine(line))).not.toBe(EDITED);
   });
 });

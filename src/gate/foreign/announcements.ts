@@ -95,7 +95,8 @@ export class Announcements {
     if (!keys.ok) return this.#refuse([keys], options);
     let locked = keys.keys;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const release = await lockKeys(this.#scene.world, locked);
+      const { world, ledger } = this.#scene;
+      const release = await lockKeys(world, locked, undefined, ledger.session);
       if (release === undefined) break;
       const outcome = await this.#announceLocked(intents, options, { locked, release });
       if (!('needs' in outcome)) return outcome;

@@ -314,3 +314,58 @@ it('a change that only the operator’s bypass allowed is reported and journalle
   const { change } = entries[0] ?? {};
   expect(entries).toMatchObject([{ kind: 'change' }, { kind: 'bypass', path: 'a.txt', change }]);
 });
+
+describe('a change that the host of another session is about to make', () => {
+  /** Two sessions that have read the same file; the first has announced an edit. */
+  async function announced(now: () => number) {
+    const opened = await open({ now });
+    const { sessions, path, saw, library: first } = opened;
+    await saw();
+    const second = await sessions.session('second');
+    await second.foreign().witness({ kind: 'read', path });
+    const edit = (from: string, to: string): ForeignIntent => {
+      return { kind: 'edit', path, edits: [{ oldString: from, newString: to }] };
+    };
+    const change = await first.announce([edit('one', 'ONE')], { hold: 'none' });
+    if (!change.ok) throw new Error(change.refusal.code);
+    return { ...opened, first, second, edit, change: change.change };
+  }
+
+  it('is awaited, and the next change is judged against its bytes', async () => {
+    const { first, second, edit, change, path, root, saw } = await announced(() => 1_000_000);
+    let isAnswered = false;
+    const next = second.announce([edit('two', 'TWO')], { hold: 'none' }).finally(() => {
+      isAnswered = true;
+    });
+    for (const name of ['b.txt', 'c.txt', 'd.txt']) {
+      const outcome = await first.announce([{ kind: 'write', path: join(root, name), content: 'x' }]);
+      if (outcome.ok) await first.settle(outcome.change, 'failed');
+    }
+    await saw();
+    expect(isAnswered).toBe(false);
+    writeFileSync(path, TEXT.replace('one', 'ONE'));
+    await first.settle(change, 'done');
+    const outcome = await next;
+    expect(outcome).toMatchObject({ ok: true, notices: [{ kind: 'changed-elsewhere' }] });
+  });
+
+  it('is awaited by the tools of our own server', async () => {
+    const { first, second, change, path } = await announced(() => 1_000_000);
+    const next = second.edit(path, [{ oldString: 'two', newString: 'TWO' }]);
+    writeFileSync(path, TEXT.replace('one', 'ONE'));
+    await first.settle(change, 'done');
+    expect(await next).toMatchObject({ ok: true });
+    expect(readFileSync(path, 'utf8')).toBe(TEXT.replace('one', 'ONE').replace('two', 'TWO'));
+  });
+
+  it('is not awaited for long: its host may be asking the user', async () => {
+    let ms = 1_000_000;
+    const { second, edit } = await announced(() => (ms += 100));
+    expect(await second.announce([edit('two', 'TWO')], { hold: 'none' })).toMatchObject({ ok: true });
+  });
+
+  it('is not awaited by its own session', async () => {
+    const { first, edit } = await announced(() => 1_000_000);
+    expect(await first.announce([edit('two', 'TWO')], { hold: 'none' })).toMatchObject({ ok: true });
+  });
+});

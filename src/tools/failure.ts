@@ -89,6 +89,9 @@ const STORE_CAUSES: Readonly<Record<string, string>> = {
   lease: 'another machine may be writing to this shared workspace',
   elsewhere: 'the bytes are kept on another machine only',
   newer: 'the fleet store is of a newer version',
+  missing: 'the tables of the fleet store are gone, and Lookfirst must be started again',
+  timeout: 'the fleet store cancelled a statement that took too long',
+  rejected: 'the fleet store cannot hold a value of this record',
   failed: 'the fleet store reported an error',
   lost: 'the state database was removed, replaced or truncated while in use, and Lookfirst must be started again',
 };

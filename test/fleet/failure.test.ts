@@ -4,6 +4,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { Fault } from '../../src/model/fault.ts';
 import { openState } from '../../src/store/open-state.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
+import { storeCause } from '../../src/tools/failure.ts';
 import { type Relay, startRelay } from '../postgres/relay.mjs';
 import { ok } from '../support/desk.ts';
 import { describePostgres, type PostgresServer } from '../support/postgres.ts';
@@ -97,6 +98,26 @@ await describePostgres('a PostgreSQL that fails', (server) => {
       await db.query(`${setting} = off`);
     }
     await ok(session.write('a.txt', WRITTEN));
+  });
+
+  it('dropped while in use: every change says that the tables are gone, and a new process creates them', async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'a.txt\n');
+    const url = server.url();
+    const session = await (await opened(url, places)).session('agent');
+    await ok(session.read('a.txt'));
+    await ok(session.write('a.txt', WRITTEN));
+    const db = await PostgresConnection.open(url);
+    onTestFinished(() => db.close());
+    await db.query(`drop schema ${db.schema} cascade`);
+    for (const attempt of ['first', 'second']) {
+      const fault = await faultOf(session.write('a.txt', `${attempt}\n`));
+      expect(fault, attempt).toMatchObject({ reason: 'missing', unchanged: true });
+      expect(storeCause(fault), attempt).toMatch(/tables .* are gone, and Lookfirst must be started again/);
+    }
+    const again = await (await opened(url, { ...places, home: scratch().home })).session('agent');
+    await ok(again.read('a.txt'));
+    await ok(again.write('a.txt', 'again\n'));
   });
 
   it('an answer that is lost: the record is sent again and counts once', async () => {

@@ -28,6 +28,12 @@ function isShutdown(code: string): boolean {
   return code.startsWith('57P');
 }
 
+/** A table, function or the whole schema does not exist. A start creates them, as the owner of the schema. */
+const MISSING = {
+  reason: 'missing',
+  text: 'tables of the fleet store do not exist: start Lookfirst again, as the owner of the schema',
+};
+
 const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: string }>> = {
   LF001: { reason: 'lease', text: 'another process took over the lease of this file' },
   LF002: {
@@ -45,7 +51,9 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
   '23': { reason: 'rejected', text: 'the fleet store cannot hold a value of this record' },
   '54000': { reason: 'too-long', text: 'a session id or the path of a root is too long for the fleet store' },
   '57014': { reason: 'timeout', text: 'the fleet store cancelled a statement: raise its statement_timeout' },
-  '42P01': { reason: 'missing', text: 'a table of the fleet store does not exist' },
+  '42P01': MISSING,
+  '42883': MISSING,
+  '3F000': MISSING,
   '28': { reason: 'refused', text: 'the fleet store refused the user name or password: check its URL' },
   '3D': { reason: 'unopenable', text: 'the database of the fleet store does not exist: create it' },
   '42501': {

@@ -189,6 +189,12 @@ await describePostgres('the command line on a fleet', (server) => {
     await expect(store.record({ settle: ['c1'] })).rejects.toMatchObject({ reason: 'read-only' });
     const at = { root: places.root, home: places.home, store: asReader };
     expect(await lookfirst(at, 'log', '--kind', 'change')).toContain('a.txt');
+    const elsewhere = scratch();
+    const unserved = { root: elsewhere.root, home: elsewhere.home, store: asReader };
+    const named = ['--workspace', 'project'];
+    await edited({ ...scratch(), store: url, workspace: 'project' });
+    expect(await lookfirst(unserved, 'status', ...named)).toMatch(/agent\s+project/);
+    expect(await lookfirst(unserved, 'undo', ...named)).toContain('give it the rights of a writer');
     expect(await lookfirst(at, 'doctor')).toMatch(/warn\s+fleet\s+this user can read the journal/);
     const standby = `${url}&options=${encodeURIComponent('-c default_transaction_read_only=on')}`;
     expect(await lookfirst({ ...at, store: standby }, 'doctor')).toMatch(

@@ -36,13 +36,19 @@ export async function openPostgresStore(url: string, options: ConnectionOptions 
 
 /** Creates the partitions of the next days. */
 async function prepareDays(db: PostgresConnection): Promise<void> {
-  try {
-    await explained(
+  await allowedOrNot(
+    explained(
       makePartitions(db, Date.now()),
       'creating the tables of the next days in the fleet store, or waiting for another process that creates them',
-    );
+    ),
+  );
+}
+
+/** Waits for a preparation of later records. A role that may only read cannot do it and does not need it. */
+async function allowedOrNot(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
   } catch (error) {
-    // A role that may only read cannot create partitions and does not need them.
     if (!(error instanceof Fault && error.reason === 'read-only')) throw error;
   }
 }
@@ -68,12 +74,13 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
     await migratePostgres(db);
     const names = new Names(machine);
     // Queries that are sent together take one round trip.
-    const [places, { key, aheadMs }] = await Promise.all([
-      savePlaces(db, machine, placesOf(fleet)).then(() => readPlaces(db, machine)),
+    const given = placesOf(fleet);
+    const [saved, { key, aheadMs }] = await Promise.all([
+      savePlaces(db, machine, given).then(() => readPlaces(db, machine)),
       readKeyAndClock(db),
       prepareDays(db),
     ]);
-    names.places = places;
+    names.places = withPlaces(saved, given);
     const owner = fleetOwner(db, machine);
     const heart = new Heart(db, { owner: owner.id, machine });
     const sharedRoots = fleet.sharedWorkspace === true ? fleet.roots : [];
@@ -168,7 +175,7 @@ async function savePlaces(
 ): Promise<void> {
   if (places.length === 0) return;
   const body = { machine, places: places.map(({ root, workspace }) => ({ r: root, n: workspace })) };
-  await db.query(`select ${db.schema}.lf_place($1::text::jsonb)`, [JSON.stringify(body)]);
+  await allowedOrNot(db.query(`select ${db.schema}.lf_place($1::text::jsonb)`, [JSON.stringify(body)]));
 }
 
 async function readPlaces(db: PostgresConnection, machine: string): Promise<readonly MachinePlace[]> {

@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSession, type Session } from 'lookfirst';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../support/tree.ts';
 
 /** A call of a scripted model. */
@@ -58,62 +59,116 @@ const PNG = Buffer.from(
 const TWENTY = Array.from({ length: 20 }, (_, index) => index);
 
 /** A workspace with a session, removed after the test. */
-export async function workspace() {
-  const { root, home } = scratch();
+export async function workspace(): Promise<Place> {
+  return openPlace(onTestFinished);
+}
+
+interface Place {
+  readonly root: string;
+  readonly session: Session;
+  put(name: string, content: string | Uint8Array): void;
+  text(name: string): string;
+}
+
+async function openPlace(atEnd: (clean: () => unknown) => void): Promise<Place> {
+  const { root, home } = scratch(tmpdir(), atEnd);
   const session = await openSession({ roots: [root], home, store: 'memory:' });
-  onTestFinished(() => session.close());
+  atEnd(() => session.close());
   const put = (name: string, content: string | Uint8Array) => writeFileSync(join(root, name), content);
   const text = (name: string) => readFileSync(join(root, name), 'utf8');
   return { root, session, put, text };
+}
+
+const BLOCK = (first: string, last: string) =>
+  [first, ...TWENTY.map((n) => `line ${n}`), last, ''].join('\n');
+
+/** The steps of each promise, on files of its own. */
+function stepsOf({ calls, images }: Door, { put }: Place) {
+  return {
+    blind: [[calls.write('written.txt', 'two\n')], [calls.edit('edited.txt', 'one', 'two')]],
+    creation: [
+      [calls.write('new.txt', 'one\n')],
+      [calls.read('new.txt')],
+      [calls.edit('new.txt', 'one', 'two')],
+    ],
+    overwriting: [[calls.read('a.txt')], [calls.write('a.txt', 'two\n')]],
+    outside: [
+      [calls.read('outside.txt')],
+      () => put('outside.txt', BLOCK('HEAD', 'tail')),
+      [calls.edit('outside.txt', 'tail', 'TAIL')],
+    ],
+    parallel: [[calls.read('many.txt')], TWENTY.map((n) => calls.edit('many.txt', `<${n}>`, `<${n} done>`))],
+    image: images ? [[calls.read('a.png')]] : [],
+    undo: [[calls.read('undone.txt')], [calls.edit('undone.txt', 'one', 'two')]],
+  } satisfies Record<string, Run['steps']>;
+}
+
+/** The result of a run that takes the steps of every promise: starting some of the agents takes a second. */
+interface Course extends Place {
+  readonly tools: readonly string[];
+  readonly shown: Readonly<Record<keyof ReturnType<typeof stepsOf>, readonly Shown[]>>;
+  /** The text of `undone.txt` before the undo. */
+  readonly changed: string;
+}
+
+async function takeCourse(door: Door, place: Place): Promise<Course> {
+  const { root, session, put, text } = place;
+  for (const name of ['written', 'edited', 'a', 'undone']) put(`${name}.txt`, 'one\n');
+  put('outside.txt', BLOCK('head', 'tail'));
+  put('many.txt', TWENTY.map((n) => `<${n}>\n`).join(''));
+  put('a.png', PNG);
+  let changed = '';
+  const parts = stepsOf(door, place);
+  const noteChange = () => {
+    changed = text('undone.txt');
+  };
+  const { undo } = door.calls;
+  const steps = [...Object.values(parts).flat(), noteChange, ...(undo === undefined ? [] : [[undo]])];
+  const left = [...(await door.run({ session, root, steps }))];
+  if (undo === undefined) await session.undo({});
+  const callsIn = (own: Run['steps']) => own.flatMap((step) => (typeof step === 'function' ? [] : step));
+  const shown = Object.fromEntries(
+    Object.entries(parts).map(([part, own]) => [part, left.splice(0, callsIn(own).length)]),
+  );
+  // `parts` has these names.
+  return { ...place, tools: await door.tools(session), shown: shown as Course['shown'], changed };
 }
 
 /** The promises to agent authors, checked for every door. */
 export function conformance(door: Door): void {
   const { calls } = door;
   describe(`Lookfirst in ${door.name}`, () => {
-    it('refuses a blind write and a blind edit, flags them, and names a tool that exists', async () => {
-      const { root, session, put, text } = await workspace();
-      put('a.txt', 'one\n');
-      put('b.txt', 'one\n');
-      // One run, because starting some of the agents takes a second.
-      const steps = [[calls.write('a.txt', 'two\n')], [calls.edit('b.txt', 'one', 'two')]];
-      const blind = await door.run({ session, root, steps });
-      expect(blind).toHaveLength(2);
-      const tools = await door.tools(session);
-      for (const refused of blind) {
+    let course: Course;
+    beforeAll(async () => {
+      const cleans: (() => unknown)[] = [];
+      course = await takeCourse(door, await openPlace((clean) => cleans.unshift(clean)));
+      return async () => {
+        for (const clean of cleans) await clean();
+      };
+    });
+
+    it('refuses a blind write and a blind edit, flags them, and names a tool that exists', () => {
+      const { shown, tools, text } = course;
+      expect(shown.blind).toHaveLength(2);
+      for (const refused of shown.blind) {
         expect(refused.text).toMatch(/\[NOT_READ\]/);
         expect(refused.flagged).toBe(door.flags);
         expect(tools).toContain(/Next: ([\w.]+)/.exec(refused.text)?.[1]);
       }
-      expect([text('a.txt'), text('b.txt')]).toEqual(['one\n', 'one\n']);
+      expect([text('written.txt'), text('edited.txt')]).toEqual(['one\n', 'one\n']);
     });
 
-    it('creates a file, reads it and changes it', async () => {
-      const { root, session, text } = await workspace();
-      const steps = [
-        [calls.write('a.txt', 'one\n')],
-        [calls.read('a.txt')],
-        [calls.edit('a.txt', 'one', 'two')],
-      ];
-      const shown = await door.run({ session, root, steps });
-      expect(shown.map(({ flagged }) => flagged)).toEqual([false, false, false]);
-      expect(shown[1]?.text).toContain('one');
-      expect(text('a.txt')).toBe('two\n');
+    it('creates a file, reads it and changes it', () => {
+      const { shown, text } = course;
+      expect(shown.creation.map(({ flagged }) => flagged)).toEqual([false, false, false]);
+      expect(shown.creation[1]?.text).toContain('one');
+      expect(text('new.txt')).toBe('two\n');
     });
 
-    it('keeps a change that another program made since the read', async () => {
-      const { root, session, put, text } = await workspace();
-      const lines = (first: string, last: string) =>
-        [first, ...TWENTY.map((n) => `line ${n}`), last, ''].join('\n');
-      put('a.txt', lines('head', 'tail'));
-      const steps = [
-        [calls.read('a.txt')],
-        () => put('a.txt', lines('HEAD', 'tail')),
-        [calls.edit('a.txt', 'tail', 'TAIL')],
-      ];
-      const shown = await door.run({ session, root, steps });
-      expect(shown[1]?.text).toContain('+HEAD');
-      expect(text('a.txt')).toBe(lines('HEAD', door.merges === 'refused' ? 'tail' : 'TAIL'));
+    it('keeps a change that another program made since the read', () => {
+      const { shown, text } = course;
+      expect(shown.outside[1]?.text).toContain('+HEAD');
+      expect(text('outside.txt')).toBe(BLOCK('HEAD', door.merges === 'refused' ? 'tail' : 'TAIL'));
     });
 
     it('leaves the file unchanged when the run is aborted', async () => {
@@ -128,17 +183,14 @@ export function conformance(door: Door): void {
       await door.run({ session, root, steps, signal: controller.signal }).catch(() => undefined);
       expect(text('a.txt')).toBe('one\n');
       // Control: without the abort, the same steps change the file.
-      await door.run({ session, root, steps: [[calls.read('a.txt')], [calls.write('a.txt', 'two\n')]] });
-      expect(text('a.txt')).toBe('two\n');
+      expect(course.text('a.txt')).toBe('two\n');
     });
 
-    it('applies all of 20 parallel edits of one file', async () => {
-      const { root, session, put, text } = await workspace();
-      put('a.txt', TWENTY.map((n) => `<${n}>\n`).join(''));
-      const edits = TWENTY.map((n) => calls.edit('a.txt', `<${n}>`, `<${n} done>`));
-      const shown = await door.run({ session, root, steps: [[calls.read('a.txt')], edits] });
-      expect(shown.filter(({ flagged }) => flagged)).toEqual([]);
-      expect(text('a.txt')).toBe(TWENTY.map((n) => `<${n} done>\n`).join(''));
+    it('applies all of 20 parallel edits of one file', () => {
+      const { shown, text } = course;
+      expect(shown.parallel).toHaveLength(21);
+      expect(shown.parallel.filter(({ flagged }) => flagged)).toEqual([]);
+      expect(text('many.txt')).toBe(TWENTY.map((n) => `<${n} done>\n`).join(''));
     });
 
     it.skipIf(door.compacts === undefined)('forgets a read that was removed from the context', async () => {
@@ -149,29 +201,13 @@ export function conformance(door: Door): void {
       expect(text('a.txt')).toBe('one\n');
     });
 
-    it.skipIf(!door.images)('shows images as images', async () => {
-      const { root, session, put } = await workspace();
-      put('a.png', PNG);
-      const [image] = await door.run({ session, root, steps: [[calls.read('a.png')]] });
-      expect(image).toMatchObject({ flagged: false, media: ['image/png'] });
+    it.skipIf(!door.images)('shows images as images', () => {
+      expect(course.shown.image).toMatchObject([{ flagged: false, media: ['image/png'] }]);
     });
 
-    it('undoes a change', async () => {
-      const { root, session, put, text } = await workspace();
-      put('a.txt', 'one\n');
-      let changed = '';
-      const steps = [
-        [calls.read('a.txt')],
-        [calls.edit('a.txt', 'one', 'two')],
-        () => {
-          changed = text('a.txt');
-        },
-        ...(calls.undo === undefined ? [] : [[calls.undo]]),
-      ];
-      await door.run({ session, root, steps });
-      expect(changed).toBe('two\n');
-      if (calls.undo === undefined) await session.undo({});
-      expect(text('a.txt')).toBe('one\n');
+    it('undoes a change', () => {
+      expect(course.changed).toBe('two\n');
+      expect(course.text('undone.txt')).toBe('one\n');
     });
   });
 }

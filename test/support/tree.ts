@@ -26,11 +26,15 @@ export interface Scratch {
 /** The parent folder of tables with many small trees: in memory, if the machine allows it. */
 export const IN_MEMORY: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-export function scratch(parent: string = tmpdir()): Scratch {
+/** `atEnd` gets the removal of the folders: by default the end of the test does it. */
+export function scratch(
+  parent: string = tmpdir(),
+  atEnd: (clean: () => void) => void = onTestFinished,
+): Scratch {
   const base = realpathSync(mkdtempSync(join(parent, 'lookfirst-test-')));
   const made = { base, root: join(base, 'root'), home: join(base, 'home'), outside: join(base, 'outside') };
   for (const folder of [made.root, made.home, made.outside]) mkdirSync(folder);
-  onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+  atEnd(() => rmSync(base, { recursive: true, force: true }));
   return made;
 }
 

@@ -13,3 +13,4 @@ import '../history/hostile.test.ts';
 import '../proxy/large.test.ts';
 import '../race/all-or-none.test.ts';
 import '../shared/faults.test.ts';
+import '../viewer/browser.test.ts';

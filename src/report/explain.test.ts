@@ -139,22 +139,18 @@ function refusal([code, action, next, detail]: (typeof CATALOGUE)[number], path 
   return { code, action, path, next, ...(detail === undefined ? {} : { detail }) };
 }
 
-describe('a file that is too large for one read', () => {
-  it('must be read in pages', () => {
-    const large = refusal(['TOO_LARGE', 'read', 'read_range', { sizeBytes: 100_000, limitBytes: 65_536 }]);
-    expect(explain(large, { nowMs: NOW, tools: LACE }).split('\n').at(-1)).toBe(
-      'Next: file_read {"path":"src/big.txt","startLine":1,"endLine":500}, then the lines after those.',
-    );
-  });
+it('a file that is too large for one read must be read in pages', () => {
+  const large = refusal(['TOO_LARGE', 'read', 'read_range', { sizeBytes: 100_000, limitBytes: 65_536 }]);
+  expect(explain(large, { nowMs: NOW, tools: LACE }).split('\n').at(-1)).toBe(
+    'Next: file_read {"path":"src/big.txt","startLine":1,"endLine":500}, then the lines after those.',
+  );
 });
 
-describe('a refused undo', () => {
-  it('that concerns no single file names none', () => {
-    const none = refusal(['NOT_FOUND', 'undo', 'none', { reason: 'there is no change left to undo' }], '');
-    expect(explain(none, { nowMs: NOW })).toBe(
-      'refusing to undo: there is no change left to undo [NOT_FOUND]\nThere is no way to do this with these tools.',
-    );
-  });
+it('a refused undo that concerns no single file names none', () => {
+  const none = refusal(['NOT_FOUND', 'undo', 'none', { reason: 'there is no change left to undo' }], '');
+  expect(explain(none, { nowMs: NOW })).toBe(
+    'refusing to undo: there is no change left to undo [NOT_FOUND]\nThere is no way to do this with these tools.',
+  );
 });
 
 it('a sighting at an unknown time is not dated to 1970', () => {

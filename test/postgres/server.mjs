@@ -95,7 +95,12 @@ class Server {
     if (!existsSync(first)) {
       const own = mkdtempSync(join(copies, 'new-'));
       this.#initialise(join(own, 'data'));
-      if (!existsSync(first)) renameSync(join(own, 'data'), first);
+      try {
+        renameSync(join(own, 'data'), first);
+      } catch (error) {
+        // Another process has renamed its own meanwhile.
+        if (!existsSync(first)) throw error;
+      }
     }
     execFileSync('cp', ['-a', first, data]);
   }

@@ -26,16 +26,19 @@ export interface NetEffect {
 
 /** The combined effect of changes for each path, in the order of the first touch. Paths that ended unchanged are left out. */
 export function netEffects(changes: readonly Entry[]): NetEffect[] {
-  const net = new Map<string, NetEffect>();
+  const net = new Map<string, { readonly effect: NetEffect; readonly ids: Set<string> }>();
   for (const entry of [...changes].sort((a, b) => a.seq - b.seq)) {
     for (const { key, relative, before, after } of entry.effects ?? []) {
       const known = net.get(key);
-      const ids = new Set(known?.changes).add(entry.change ?? '');
-      const root = known?.root ?? rootOf(key, relative) ?? entry.root;
-      net.set(key, { root, key, relative, before: known?.before ?? before, after, changes: [...ids] });
+      const ids = (known?.ids ?? new Set<string>()).add(entry.change ?? '');
+      const root = known?.effect.root ?? rootOf(key, relative) ?? entry.root;
+      const first = known?.effect.before ?? before;
+      net.set(key, { effect: { root, key, relative, before: first, after, changes: [] }, ids });
     }
   }
-  return [...net.values()].filter(({ before, after }) => !sameSide(before, after));
+  return [...net.values()]
+    .filter(({ effect: { before, after } }) => !sameSide(before, after))
+    .map(({ effect, ids }) => ({ ...effect, changes: [...ids] }));
 }
 
 /** Leaves out folders that were created or removed along with a listed path inside them. */

@@ -120,7 +120,10 @@ function changesByMark(entries: readonly Entry[], families: Families): ReadonlyM
   for (const entry of entries) {
     if (entry.kind === 'turn') marks.push(entry);
     const mark = entry.kind === 'change' ? turnOf(entry, marks, families) : undefined;
-    if (mark !== undefined) byMark.set(mark.seq, [...(byMark.get(mark.seq) ?? []), entry]);
+    if (mark === undefined) continue;
+    const made = byMark.get(mark.seq);
+    if (made === undefined) byMark.set(mark.seq, [entry]);
+    else made.push(entry);
   }
   return byMark;
 }

@@ -103,6 +103,16 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe(LINES.replace('one', 'ONE').replace('five', 'FIVE'));
   });
 
+  it('of another session between changes of this one leaves those its own', async () => {
+    put('a', LINES);
+    const other = await sessions.session('other');
+    for (const [from, to] of ['12', '23', '34']) {
+      await ran(`sed -i 's/^one.*/one ${to}/' a`);
+      await other.run(`sed -i 's/^five.*/five ${from}/' a`);
+    }
+    expect(text('a')).toBe('one 4\ntwo\nthree\nfour\nfive 3\n');
+  });
+
   it('of another session in the same line is a conflict, although nobody has read the file', async () => {
     put('a', LINES);
     const other = await sessions.session('other');

@@ -1,6 +1,6 @@
 import { readSnapshot } from '../../disk/read.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { Side } from '../../model/entry.ts';
+import type { Entry, Side } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import type { ResolvedPath } from '../../model/path.ts';
 import type { Refusal } from '../../model/verdict.ts';
@@ -82,12 +82,22 @@ async function knownBytes(
   const sighting = await ledger.recall(key);
   if (sighting?.fingerprint === undefined || sighting.tombstone === true) return undefined;
   const { fingerprint, atMs } = sighting;
-  const last = await world.store.lastChange(key);
-  const isOwn = last !== undefined && last.session === ledger.session && last.atMs >= atMs;
-  const left: Side | undefined = isOwn
-    ? last.effects?.find((effect) => effect.key === key)?.after
-    : undefined;
+  const own = await lastOwnChange(world, ledger, { key, sinceMs: atMs });
+  const left: Side | undefined = own?.effects?.find((effect) => effect.key === key)?.after;
   return left?.kind === 'file' ? { fingerprint: left.fingerprint } : { fingerprint, atMs };
+}
+
+/** The session's last change of a file since it saw it. Others may have changed the file after it. */
+async function lastOwnChange(
+  { store }: World,
+  { session }: Ledger,
+  { key, sinceMs }: { readonly key: string; readonly sinceMs: number },
+): Promise<Entry | undefined> {
+  const last = await store.lastChange(key);
+  if (last === undefined || last.atMs < sinceMs) return undefined;
+  if (last.session === session) return last;
+  const [own] = await store.entries({ session, key, kinds: ['change'], sinceMs, limit: 1 });
+  return own;
 }
 
 /** The diff of another writer's change, with secrets masked. */

@@ -239,6 +239,29 @@ interface LockedFor {
 }
 
 /**
+ * Locks keys to record what happened there. Waits for hosts of other sessions that are about to write, so that their
+ * bytes are recorded as theirs.
+ */
+export async function lockToSettle(
+  world: World,
+  keys: readonly string[],
+  session: string,
+): Promise<(() => void) | undefined> {
+  const giveUpMs = world.now() + HOST_WRITES_MS;
+  for (;;) {
+    const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+    if (release === undefined || world.now() >= giveUpMs) return release;
+    const pending = await world.store.pending({ keys, here: true }).catch((error: unknown) => {
+      release();
+      throw error;
+    });
+    if (!pending.some((each) => isHostWriting(world, each, session))) return release;
+    release();
+    await setTimeout(HOST_POLL_MS);
+  }
+}
+
+/**
  * Settles pending changes at locked keys and fetches what the session has seen of them. Waits for hosts that are about
  * to write there. Returns the release.
  */

@@ -17,7 +17,7 @@ import {
 import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type ClaimNotice, withClaimNotices } from '../claims.ts';
-import { keysOf, lockKeys } from '../keys.ts';
+import { keysOf, lockKeys, lockToSettle } from '../keys.ts';
 import type { Denied, Refusals } from '../prepared.ts';
 import { actionOf } from '../validate.ts';
 import { isOwnWork, keepBytesBefore } from './command.ts';
@@ -372,9 +372,8 @@ export class Announcements {
   }
 
   async #locked<T>({ entry }: PendingChange, work: () => Promise<T>): Promise<T | undefined> {
-    const { locks, policy } = this.#scene.world;
     const keys = (entry.effects ?? []).map(({ key }) => key);
-    const release = await locks.acquire(keys, policy.lockTimeoutMs);
+    const release = await lockToSettle(this.#scene.world, keys, entry.session);
     if (release === undefined) return undefined;
     try {
       return await work();

@@ -368,4 +368,16 @@ describe('a change that the host of another session is about to make', () => {
     const { first, edit } = await announced(() => 1_000_000);
     expect(await first.announce([edit('two', 'TWO')], { hold: 'none' })).toMatchObject({ ok: true });
   });
+
+  it('is not recorded as the effect of a command that ran meanwhile', async () => {
+    const { sessions, first, second, change, path } = await announced(() => 1_000_000);
+    const command = await second.announceCommand('cat a.txt');
+    writeFileSync(path, TEXT.replace('one', 'ONE'));
+    const ended = second.settle(command, 'done');
+    await second.read(path);
+    await first.settle(change, 'done');
+    await ended;
+    const changes = await sessions.world.store.entries({ kinds: ['change'] });
+    expect(changes).toMatchObject([{ session: 'test', action: 'edit' }]);
+  });
 });

@@ -3,11 +3,9 @@ import type { Entry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { CHAIN_START } from '../chain.ts';
 import { column, entryFrom, fromColumn, matchesPending, sightingFrom } from '../entry-columns.ts';
 import type {
   AnnouncedImages,
-  ChainState,
   EntryFilter,
   Notes,
   PendingFilter,
@@ -21,13 +19,12 @@ import type {
 import { closedFault, type PostgresConnection } from './connection.ts';
 import type { Row } from './driver.ts';
 import { postgresEntriesQuery } from './entries-query.ts';
+import { journalState, pruneEntries, pruneReads } from './journal-upkeep.ts';
 import { indexKey, isHashedKey, type Names } from './names.ts';
-import { CHAIN_IDLE_MS, RecordWriter, type StoreContext } from './record-writer.ts';
+import { RecordWriter, type StoreContext } from './record-writer.ts';
 import { dayOf, makePartitions } from './schema.ts';
 import { losesSightings, RecentFollower, SeenCache, TRUSTED_MS } from './seen-cache.ts';
 
-/** Number of entries pruned per transaction. */
-const PRUNE_STEP = 20_000;
 /** A statement of PostgreSQL has at most 65,535 parameters. */
 const MAX_PARAMETERS = 1000;
 
@@ -60,7 +57,7 @@ export class PostgresStore implements Store {
     this.#recent = new RecentFollower({
       schema: db.schema,
       chain: this.chain,
-      query: (text, values) => this.#query(text, values),
+      query: (text, values) => db.query(text, values),
       local: (entry) => this.#localEntry(entry),
     });
   }
@@ -75,7 +72,7 @@ export class PostgresStore implements Store {
   /** Never answers from the cache, because every change is judged by this result. */
   async recallMany(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
     if (keys.length === 0) return new Map();
-    const rows = await this.#repeat(
+    const rows = await this.#db.repeat(
       'lf_recall',
       `select key, seen, machine from ${this.#s}.sightings where session = $1 and key = any($2::text[])`,
       [column(session), this.#indexKeys(keys)],
@@ -90,7 +87,7 @@ export class PostgresStore implements Store {
   };
 
   async sightings(session: string): Promise<readonly Sighting[]> {
-    const rows = await this.#query(
+    const rows = await this.#db.query(
       `select key, seen, machine from ${this.#s}.sightings where session = $1 order by key`,
       [column(session)],
     );
@@ -123,7 +120,7 @@ export class PostgresStore implements Store {
   async #send(record: string, images: AnnouncedImages['shared']): Promise<number> {
     const s = this.#s;
     if (images.length === 0) {
-      const [row] = await this.#repeat('lf_record', `select ${s}.lf_record($1) as n`, [record]);
+      const [row] = await this.#db.repeat('lf_record', `select ${s}.lf_record($1) as n`, [record]);
       return Number(row?.['n']);
     }
     const hashes = images.map(({ fingerprint }) => fingerprint.sha256);
@@ -134,7 +131,7 @@ export class PostgresStore implements Store {
     const text = `select ${s}.lf_record($1, $2, ${list}::bytea[]) as n`;
     const values = isMany ? [record, hashes, bodies] : [record, hashes, ...bodies];
     const sent =
-      bodies.length === 1 ? this.#repeat('lf_record_image', text, values) : this.#query(text, values);
+      bodies.length === 1 ? this.#db.repeat('lf_record_image', text, values) : this.#db.query(text, values);
     const [row] = await sent;
     return Number(row?.['n']);
   }
@@ -145,7 +142,7 @@ export class PostgresStore implements Store {
 
   async entries(filter: EntryFilter): Promise<readonly Entry[]> {
     const { text, values } = postgresEntriesQuery(this.#s, this.#names, filter);
-    const entries = (await this.#query(text, values)).map(entryFrom);
+    const entries = (await this.#db.query(text, values)).map(entryFrom);
     return filter.chain === undefined ? entries.map((entry) => this.#localEntry(entry)) : entries;
   }
 
@@ -160,7 +157,7 @@ export class PostgresStore implements Store {
 
   async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
     if (keys.length === 0) return new Map();
-    const rows = await this.#query(
+    const rows = await this.#db.query(
       `select k.at as place, e.* from unnest($1::text[]) with ordinality as k(key, at) cross join lateral (
          select c.seq, c.at_ms, c.kind, c.session, c.root, c.path, c.change, c.rest, c.hash
          from ${this.#s}.touches t join ${this.#s}.entries c on c.seq = t.seq and c.at_ms = t.at_ms
@@ -179,7 +176,7 @@ export class PostgresStore implements Store {
     const shared = this.#context.sharedRoots.map((root) => column(this.#names.stored(root)));
     const values = filter.here === true ? [this.#names.here, shared] : [];
     const text = `select announced from ${this.#s}.pending where withdrawn_ms is null ${where} order by n`;
-    const rows = await this.#query(text, values);
+    const rows = await this.#db.query(text, values);
     // The cast is safe, here and below: `record` wrote the text.
     const all = rows.map((row) => this.#names.localIn(JSON.parse(String(row['announced'])) as PendingChange));
     return all.filter(
@@ -188,78 +185,34 @@ export class PostgresStore implements Store {
   }
 
   async session(id: string): Promise<SessionRecord | undefined> {
-    const [row] = await this.#query(`select record from ${this.#s}.sessions where id = $1`, [column(id)]);
+    const [row] = await this.#db.query(`select record from ${this.#s}.sessions where id = $1`, [column(id)]);
     return row === undefined ? undefined : this.#session(row);
   }
 
   async sessions({ roots }: SessionFilter = {}): Promise<readonly SessionRecord[]> {
     const where = roots === undefined ? '' : 'where root = any($1::text[])';
     const values = roots === undefined ? [] : [roots.map((root) => column(this.#names.stored(root)))];
-    const rows = await this.#query(
+    const rows = await this.#db.query(
       `select record from ${this.#s}.sessions ${where} order by last_ms desc`,
       values,
     );
     return rows.map((row) => this.#session(row));
   }
 
-  async state(): Promise<StoreState> {
-    const [[size], rows] = await Promise.all([
-      this.#query(
-        `select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint as bytes,
-           has_table_privilege('${this.#s}.entries', 'delete') as prunes from pg_class
-         where relnamespace = $1::text::regnamespace and relkind = 'r'`,
-        [this.#s],
-      ),
-      this.#query(`select * from ${this.#s}.chains order by seq`),
-    ]);
-    const chains = rows.map(chainState);
-    const cut = Math.max(0, ...rows.map((row) => Number(row['checkpoint_seq'])));
-    const cutRow = rows.find((row) => Number(row['checkpoint_seq']) === cut);
-    const last = rows.at(-1);
-    return {
-      chains,
-      checkpoint: cut === 0 ? CHAIN_START : { seq: cut, hash: String(cutRow?.['checkpoint_hash']) },
-      head: last === undefined ? CHAIN_START : { seq: Number(last['seq']), hash: String(last['hash']) },
-      witness: undefined,
-      bytes: Number(size?.['bytes']),
-      ...(size?.['prunes'] === true ? {} : { mayPrune: false }),
-    };
+  state(): Promise<StoreState> {
+    return journalState(this.#db);
   }
 
   readonly snapshot = async (): Promise<string> => {
-    const [row] = await this.#query('select pg_snapshot_xmin(pg_current_snapshot())::text as mark', []);
+    const [row] = await this.#db.query('select pg_snapshot_xmin(pg_current_snapshot())::text as mark', []);
     return String(row?.['mark']);
   };
 
-  async prune(throughSeq: number): Promise<number> {
-    for (let pruned = 0; ; ) {
-      const values = [throughSeq, dayOf(Date.now()), PRUNE_STEP];
-      const [row] = await this.#maintain(`select ${this.#s}.lf_prune($1, $2, $3) as gone`, values);
-      const gone = Number(row?.['gone']);
-      pruned += gone;
-      if (gone >= PRUNE_STEP) continue;
-      await this.#dropChains();
-      return pruned;
-    }
+  prune(throughSeq: number): Promise<number> {
+    return pruneEntries(this.#db, throughSeq);
   }
 
-  readonly pruneReads = async (beforeMs: number): Promise<number> => {
-    let after: unknown = '';
-    for (let pruned = 0; ; ) {
-      const values = [beforeMs, PRUNE_STEP, String(after)];
-      const [row] = await this.#maintain(`select * from ${this.#s}.lf_prune_reads($1, $2, $3)`, values);
-      pruned += Number(row?.['gone']);
-      after = row?.['last'];
-      if (after !== null) continue;
-      await this.#dropChains();
-      return pruned;
-    }
-  };
-
-  /** Removes chains without entries whose writers have probably ended. */
-  async #dropChains(): Promise<void> {
-    await this.#maintain(`select ${this.#s}.lf_drop_chains($1)`, [Date.now() - 2 * CHAIN_IDLE_MS]);
-  }
+  readonly pruneReads = (beforeMs: number): Promise<number> => pruneReads(this.#db, beforeMs);
 
   async close(): Promise<void> {
     if (this.#closed) return;
@@ -267,7 +220,7 @@ export class PostgresStore implements Store {
     // Ignore failures: other processes of this machine withdraw the changes, and the end mark only helps users.
     if (this.#writer.hasAbandoned()) await this.record({}).catch(() => undefined);
     if (this.#writer.acknowledged > 0)
-      await this.#query(`select ${this.#s}.lf_close($1)`, [this.chain]).catch(() => undefined);
+      await this.#db.query(`select ${this.#s}.lf_close($1)`, [this.chain]).catch(() => undefined);
     this.#closed = true;
     await this.#db.close();
   }
@@ -278,21 +231,6 @@ export class PostgresStore implements Store {
 
   get #names(): Names {
     return this.#context.names;
-  }
-
-  #query(...query: Parameters<PostgresConnection['query']>): Promise<readonly Row[]> {
-    if (this.#closed) return Promise.reject(closedFault());
-    return this.#db.query(...query);
-  }
-
-  #maintain(...query: Parameters<PostgresConnection['maintain']>): Promise<readonly Row[]> {
-    if (this.#closed) return Promise.reject(closedFault());
-    return this.#db.maintain(...query);
-  }
-
-  #repeat(...query: Parameters<PostgresConnection['repeat']>): Promise<readonly Row[]> {
-    if (this.#closed) return Promise.reject(closedFault());
-    return this.#db.repeat(...query);
   }
 
   /** Loads all sightings of a session; later reads then need no round trip. */
@@ -323,7 +261,7 @@ export class PostgresStore implements Store {
   async #fetch(
     session: string,
   ): Promise<{ readonly sightings: readonly Sighting[]; readonly version: number | undefined }> {
-    const rows = await this.#query(
+    const rows = await this.#db.query(
       `select s.version, s.writer, g.key, g.seen, g.machine
        from (select $1::text as id) i left join ${this.#s}.sessions s on s.id = i.id
        left join ${this.#s}.sightings g on g.session = i.id`,
@@ -344,7 +282,7 @@ export class PostgresStore implements Store {
     }
     try {
       if (this.#writer.hasAbandoned()) await this.record({});
-      const rows = await this.#query(
+      const rows = await this.#db.query(
         `select id, version from ${this.#s}.sessions where id = any($1::text[]) and writer = $2`,
         [due.map(column), this.chain],
       );
@@ -387,14 +325,4 @@ export class PostgresStore implements Store {
     // Ignore failures: without its partition, an entry goes to the default table.
     makePartitions(this.#db, Date.now()).catch(() => undefined);
   }
-}
-
-function chainState(row: Row): ChainState {
-  return {
-    chain: String(row['chain']),
-    machine: String(row['machine']),
-    head: { seq: Number(row['n']), hash: String(row['hash']) },
-    checkpoint: { seq: Number(row['checkpoint_n']), hash: String(row['checkpoint_hash']) },
-    known: String(row['known']),
-  };
 }

@@ -1,0 +1,103 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { changeEntry, effect, file, readEntry } from '../../../test/store/samples.ts';
+import { describePostgres } from '../../../test/support/postgres.ts';
+import { verifyChain } from '../../journal/verify.ts';
+import { PostgresConnection } from './connection.ts';
+import { openPostgresStore } from './open.ts';
+import { makePartitions, migratePostgres, schemaVersions } from './schema.ts';
+import { MIGRATION_LOCK } from './server-functions.ts';
+
+const DAY_MS = 86_400_000;
+
+await describePostgres('the schema', (server) => {
+  const connect = async (url: string): Promise<PostgresConnection> => {
+    const db = await PostgresConnection.open(url);
+    onTestFinished(() => db.close());
+    await migratePostgres(db);
+    return db;
+  };
+
+  it('is created once, however many processes start at the same time', async () => {
+    const url = server.url();
+    const stores = await Promise.all(Array.from({ length: 6 }, () => openPostgresStore(url)));
+    for (const store of stores) await store.record({ entries: [readEntry()] });
+    expect(await stores[0]?.entries({})).toHaveLength(6);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+
+  it('of a newer version is refused', async () => {
+    const url = server.url();
+    const db = await connect(url);
+    await db.query(`update ${db.schema}.meta set version = 99`);
+    await expect(openPostgresStore(url)).rejects.toMatchObject({ code: 'STORE_FAILED', reason: 'newer' });
+  });
+
+  it('is waited for longer than other calls while another process makes it', async () => {
+    const url = server.url();
+    const other = await PostgresConnection.open(url);
+    onTestFinished(() => other.close());
+    const done: string[] = [];
+    const making = other
+      .maintain(`do $$ begin perform pg_advisory_xact_lock(${MIGRATION_LOCK}); perform pg_sleep(6); end $$`)
+      .then(() => done.push('made'));
+    const watcher = await PostgresConnection.open(url);
+    onTestFinished(() => watcher.close());
+    const held = `select 1 from pg_locks where locktype = 'advisory' and objid = ${MIGRATION_LOCK} and granted`;
+    await expect.poll(async () => (await watcher.query(held)).length, { timeout: 10_000 }).toBe(1);
+    const store = await openPostgresStore(url);
+    done.push('opened');
+    await store.close();
+    await making;
+    expect(done).toEqual(['made', 'opened']);
+  });
+
+  it('of an older version is updated, however many processes start at the same time', async () => {
+    const url = server.url();
+    const db = await connect(url);
+    const before = await openPostgresStore(url);
+    await before.record({ entries: [readEntry()] });
+    await before.close();
+    await db.query(`alter table ${db.schema}.chains drop column hour`);
+    await db.query(`alter table ${db.schema}.pending drop column withdrawn_ms`);
+    await db.query(`create index on ${db.schema}.chains (seq)`);
+    await db.query(`drop function ${db.schema}.lf_record`);
+    await db.query(`update ${db.schema}.meta set version = 2`);
+    const [one, other] = await Promise.all([openPostgresStore(url), openPostgresStore(url)]);
+    for (const store of [one, other]) await store.record({ entries: [readEntry()] });
+    expect(await verifyChain(one)).toMatchObject({ ok: true, entries: 3 });
+    expect(await schemaVersions(db)).toEqual({ version: 8, newest: 8 });
+    await Promise.all([one, other].map((store) => store.close()));
+  });
+
+  it('has a table for the entries of each day, which gc drops as a whole', async () => {
+    const url = server.url();
+    const db = await connect(url);
+    const [old, now] = [Date.now() - 3 * DAY_MS, Date.now()];
+    await makePartitions(db, old);
+    const store = await openPostgresStore(url);
+    const effects = [effect('a.ts', file('x'), file('y'))];
+    await store.record({
+      entries: [changeEntry('c1', effects, { atMs: old }), changeEntry('c2', effects, { atMs: now })],
+    });
+    const tables = async (): Promise<number> => {
+      const name = `entries_${Math.floor(old / DAY_MS)}`;
+      return (
+        await db.query('select 1 from pg_tables where schemaname = $1 and tablename = $2', [
+          db.schema.slice(1, -1),
+          name,
+        ])
+      ).length;
+    };
+    expect(await tables()).toBe(1);
+    expect(await store.prune(1)).toBe(1);
+    expect(await tables()).toBe(0);
+    expect((await store.lastChange(`${changeEntry('c', []).root}/a.ts`))?.change).toBe('c2');
+    expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 1 });
+    await store.close();
+  });
+
+  it('cannot be opened with an unknown user name', async () => {
+    const url = server.url().replace('lookfirst@', 'nobody-knows-me@');
+    await expect(openPostgresStore(url)).rejects.toMatchObject({ code: 'STORE_FAILED', reason: 'refused' });
+  });
+});

@@ -62,5 +62,9 @@ await describePostgres('the viewer on a fleet', (server) => {
     expect((await allowed('start')).body).toMatchObject({ canUndo: true });
     expect(await allowed('undo', { change })).toMatchObject({ status: 200 });
     expect(readFileSync(join(two.root, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
+
+    const unserved = await view(scratch(), store, '--workspace', WORKSPACE);
+    const { feed } = (await unserved('start')).body;
+    expect(feed.rows.find((each) => each.change === change)).toMatchObject({ path: 'a.txt' });
   });
 });

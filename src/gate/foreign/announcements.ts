@@ -113,11 +113,12 @@ export class Announcements {
     const known = call === undefined ? undefined : await this.#announcedAs(call);
     if (known !== undefined) return known.change;
     const { world } = this.#scene;
+    const atMs = world.now();
     const change = newChangeId();
     const isMissed = asked === 'expected' && (await ranWithoutLayer(this.#scene));
     const layer = isMissed ? 'possible' : asked;
     const kept = await keepBytesBefore(this.#scene, { change, paths: writes, layer });
-    const pending = pendingCommand(this.#scene, { change, text, call, kept });
+    const pending = pendingCommand(this.#scene, { change, text, call, kept, atMs });
     await announce(world, pending);
     return change;
   }

@@ -380,4 +380,15 @@ describe('a change that the host of another session is about to make', () => {
     const changes = await sessions.world.store.entries({ kinds: ['change'] });
     expect(changes).toMatchObject([{ session: 'test', action: 'edit' }]);
   });
+
+  it('is not recorded as the effect of a command whose announcement had begun before', async () => {
+    let ms = 1_000_000;
+    const { sessions, second } = await announced(() => ms);
+    const { store } = sessions.world;
+    const announcing = second.announceCommand('cat a.txt');
+    // The command's announcement reads the files now. What others record from here on may be missing in it.
+    ms += 10;
+    const change = await announcing;
+    expect(await store.pending({ change })).toMatchObject([{ entry: { atMs: 1_000_000 } }]);
+  });
 });

@@ -36,7 +36,8 @@ export function pendingOf(
   const [first] = effects;
   const [intent] = intents;
   const entry: NewEntry = {
-    ...changeEntry(scene, { change, effects, call }),
+    // The caller holds the locks of the files.
+    ...changeEntry(scene, { change, effects, call, atMs: world.now() }),
     ...(intent === undefined ? {} : { action: actionOf(intent, first) }),
     ...(first === undefined ? {} : { path: first.relative }),
   };
@@ -79,16 +80,18 @@ export function pendingCommand(
     text,
     call,
     kept,
+    atMs,
   }: {
     readonly change: string;
     readonly text: string;
     readonly call: string | undefined;
     readonly kept: BytesBefore;
+    readonly atMs: number;
   },
 ): PendingChange {
   const { effects, writes, command } = kept;
   const entry: NewEntry = {
-    ...changeEntry(scene, { change, effects, call }),
+    ...changeEntry(scene, { change, effects, call, atMs }),
     action: 'run',
     path: '.',
     text: clip(withoutSecrets(text), MAX_COMMAND_CHARS),
@@ -104,14 +107,17 @@ function changeEntry(
     change,
     effects,
     call,
+    atMs,
   }: {
     readonly change: string;
     readonly effects: readonly Effect[];
     readonly call: string | undefined;
+    /** Time before the effects were looked at. Changes of others that are recorded later may be missing in them. */
+    readonly atMs: number;
   },
 ): NewEntry {
   const root = world.workspace.roots[0] ?? '';
-  return { kind: 'change', atMs: world.now(), ...ledger.author, root, ...named(call), change, effects };
+  return { kind: 'change', atMs, ...ledger.author, root, ...named(call), change, effects };
 }
 
 /** The call that makes the change, if it has a name. */
@@ -128,6 +134,7 @@ export async function pendingObserved(
   { intents, call }: { readonly intents: readonly ForeignIntent[]; readonly call: string | undefined },
 ): Promise<PendingChange | undefined> {
   const { world } = scene;
+  const atMs = world.now();
   const found = (await Promise.all(intents.map((intent) => observedEffects(world, intent)))).flat();
   const effects = found.map(({ effect }) => effect);
   const writes = found.map(({ effect, text }) => ({ key: effect.key, text }));
@@ -136,7 +143,7 @@ export async function pendingObserved(
   if (first === undefined || intent === undefined) return undefined;
   const change = newChangeId();
   const entry: NewEntry = {
-    ...changeEntry(scene, { change, effects, call }),
+    ...changeEntry(scene, { change, effects, call, atMs }),
     action: actionOf(intent, first),
     path: first.relative,
   };

@@ -208,7 +208,8 @@ export async function entriesForUndo(store: Store, target: UndoTarget): Promise<
   }
   const [oldest] = await store.entries(firstOf(target));
   if (oldest === undefined) return [];
-  return store.entries({ kinds: ['change'], afterSeq: oldest.seq - 1 });
+  // The first entry is known: that of a command may take megabytes.
+  return [oldest, ...(await store.entries({ kinds: ['change'], afterSeq: oldest.seq }))];
 }
 
 /** The newest change that a target selects; undefined if there is nothing to undo. */

@@ -1,5 +1,5 @@
 import { type Effect, type Side, sameContent, sameSide } from '../model/entry.ts';
-import { isBelow, isWithin } from '../model/path.ts';
+import { isWithin } from '../model/path.ts';
 import type { UndoEvent } from './undo-events.ts';
 
 /**
@@ -59,19 +59,35 @@ export function undoSteps(events: readonly UndoEvent[]): { steps: UndoStep[]; ga
     moves.unshift(event);
   }
   flush();
-  return { steps: steps.filter((step, index) => !isNeededAgain(step, () => steps.slice(index + 1))), gaps };
+  return { steps: withoutNeeded(steps), gaps };
 }
 
 /**
- * True for a removed folder that a later step would create again, with default permissions. False
- * if a folder move follows: the folder may have to make room for it.
+ * Leaves out the removal of folders that a later step would create again, with default permissions. If a folder move
+ * follows, the removal stays: the folder may have to make room for it.
  */
-function isNeededAgain({ key, expect, restore }: UndoStep, following: () => readonly UndoStep[]): boolean {
-  if (expect.kind !== 'directory' || restore.kind !== 'absent') return false;
-  const later = following();
-  if (later.some((step) => step.key === key || step.from !== undefined)) return false;
-  const ends = new Map(later.map((step) => [step.key, step.restore.kind]));
-  return [...ends].some(([other, kind]) => kind !== 'absent' && isBelow(other, key));
+function withoutNeeded(steps: readonly UndoStep[]): UndoStep[] {
+  const kept: UndoStep[] = [];
+  /** Keys of later steps, and folders that contain something after the last step. */
+  const [later, needed] = [new Set<string>(), new Set<string>()];
+  let hasMove = false;
+  for (const step of steps.toReversed()) {
+    const { key, expect, restore, from } = step;
+    const isRemoved = expect.kind === 'directory' && restore.kind === 'absent';
+    if (!isRemoved || hasMove || later.has(key) || !needed.has(key)) kept.push(step);
+    hasMove ||= from !== undefined;
+    if (restore.kind !== 'absent' && !later.has(key)) addFoldersAbove(key, needed);
+    later.add(key);
+  }
+  return kept.reverse();
+}
+
+function addFoldersAbove(key: string, folders: Set<string>): void {
+  for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
+    const folder = key.slice(0, end);
+    if (folders.has(folder)) return;
+    folders.add(folder);
+  }
 }
 
 /** Maps a path from an earlier time to its current path, and tracks which paths already have a step. */
@@ -112,19 +128,20 @@ function moveBack(source: Effect, destination: Effect): UndoStep {
 function collapse(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[] } {
   const byKey = new Map<string, UndoEvent[]>();
   for (const event of events) {
-    const same = byKey.get(event.effect.key) ?? [];
-    byKey.set(event.effect.key, same);
-    same.push(event);
+    const same = byKey.get(event.effect.key);
+    if (same === undefined) byKey.set(event.effect.key, [event]);
+    else same.push(event);
   }
   const gaps: Gap[] = [];
   /** Round n holds the nth run of each path, counted from the newest. */
   const rounds: UndoStep[][] = [];
   for (const same of byKey.values()) {
     const runs = unbrokenRuns(same, gaps);
-    for (const [round, run] of runs.toReversed().entries()) {
-      const step = stepOf(run.oldest.effect, run.newest.effect);
+    for (let round = 0; round < runs.length; round += 1) {
+      const run = runs[runs.length - 1 - round];
       rounds[round] ??= [];
-      if (!sameSide(step.expect, step.restore)) rounds[round]?.push(step);
+      if (run === undefined || sameSide(run.newest.effect.after, run.oldest.effect.before)) continue;
+      rounds[round]?.push(stepOf(run.oldest.effect, run.newest.effect));
     }
   }
   return { steps: rounds.flatMap((round) => round.sort(inOrder)), gaps };

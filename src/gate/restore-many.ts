@@ -61,8 +61,12 @@ export function restoreSteps(world: World, items: readonly RestorePlace[]): read
  * items have the same path.
  */
 export function areIndependent(items: readonly Pick<RestorePlace, 'step'>[]): boolean {
-  const keys = new Set(items.map(({ step }) => step.key));
-  return keys.size === items.length && !items.some(({ step }) => step.from !== undefined);
+  const keys = new Set<string>();
+  for (const { step } of items) {
+    if (step.from !== undefined) return false;
+    keys.add(step.key);
+  }
+  return keys.size === items.length;
 }
 
 interface WholeFolder {

@@ -100,14 +100,15 @@ function reversed({ key, relative, expect, restore: after, from }: UndoStep): Un
   return { ...from, expect: ABSENT, restore: after, from: { key, relative } };
 }
 
+/** Their keys are in sorted order, so that the journal need not sort them. */
 export function effectsOf(step: UndoStep, sinceUs?: number): Effect[] {
   const { key, relative, expect, restore: after, from } = step;
   const before: Side = expect.kind === 'file' ? { ...expect, kept: true } : expect;
   if (from === undefined)
-    return [{ key, relative, before, after, ...(sinceUs === undefined ? {} : { sinceUs }) }];
+    return [{ after, before, key, relative, ...(sinceUs === undefined ? {} : { sinceUs }) }];
   return [
-    { key: from.key, relative: from.relative, before: after, after: ABSENT, movedTo: key },
-    { key, relative, before: ABSENT, after },
+    { after: ABSENT, before: after, key: from.key, movedTo: key, relative: from.relative },
+    { after, before: ABSENT, key, relative },
   ];
 }
 

@@ -317,7 +317,8 @@ export function fileAt(
   return andThen<Snapshot | Unreadable, FoundSide | UnknownFile>(reading, (snapshot) => {
     if ('problem' in snapshot) return snapshot.problem === 'too-large' ? largeFileAt(world, place) : snapshot;
     const { racy, stamp } = snapshot;
-    return { side: sideOf(snapshot), snapshot, ...(racy ? {} : { stamp }) };
+    const side = sideOf(snapshot);
+    return racy ? { side, snapshot } : { side, snapshot, stamp };
   });
 }
 

@@ -294,7 +294,8 @@ export function folderOutStep(world: World, { action, path, doomed }: FolderOut)
 }
 
 function effectOf({ path, side }: Doomed): Effect {
-  return { key: path.key, relative: path.relative, before: side, after: ABSENT };
+  // The keys are in sorted order, so that the journal need not sort them.
+  return { after: ABSENT, before: side, key: path.key, relative: path.relative };
 }
 
 function displacedOf({ side }: Doomed, file: string | undefined): Displaced[] {
@@ -307,17 +308,13 @@ function displacedOf({ side }: Doomed, file: string | undefined): Displaced[] {
  */
 function displacedIn(
   folder: string,
-  {
-    item,
-    name,
-    stats,
-  }: { readonly item: Doomed; readonly name: string; readonly stats: AdoptedStats | undefined },
+  { item, name, stats }: { item: Doomed; name: string; stats: AdoptedStats | undefined },
 ): Displaced[] {
-  const [displaced] = displacedOf(item, `${folder}/${name}`);
-  const { stamp, path } = item;
-  if (displaced === undefined) return [];
+  const { side, stamp, path } = item;
+  if (side.kind !== 'file') return [];
   const mayStay = stats?.nlink === 1n && stamp !== undefined && !isSecretPath(path.relative);
-  return [{ ...displaced, stats, ...(mayStay ? { tree: { folder, name, stamp } } : {}) }];
+  const file = `${folder}/${name}`;
+  return [{ file, ...side.fingerprint, stats, tree: mayStay ? { folder, name, stamp } : undefined }];
 }
 
 function goneResult(path: ResolvedPath, doomed: readonly Doomed[]): Omit<Done, 'displaced'> {

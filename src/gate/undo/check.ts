@@ -233,9 +233,10 @@ class Rehearsal {
     if (!outcome.ok) return outcome;
     const { maxEditBytes } = this.world.policy;
     const { dir } = outcome.located.place;
-    const stateOf = (found: FoundSide) => ({
+    // Field by field: of thousands of files, object spreads would take a tenth of the time.
+    const stateOf = ({ side, snapshot, stamp }: FoundSide) => ({
       ok: true as const,
-      state: { ...found, bytes: found.snapshot?.bytes },
+      state: { side, snapshot, stamp, bytes: snapshot?.bytes },
     });
     let found: Awaitable<FoundSide>;
     try {
@@ -321,6 +322,8 @@ class Rehearsal {
   }
 }
 
+const NOT_SEEN: Pick<RestoreContext, 'known'> = {};
+
 /** The session's sightings of the items that an undo restores. Callers must pass the steps in order. */
 export class SeenBefore {
   readonly #ledger: Ledger;
@@ -338,7 +341,12 @@ export class SeenBefore {
     this.#going = new Map(going.reverse());
   }
 
-  async of(step: UndoStep): Promise<Pick<RestoreContext, 'known' | 'moving'>> {
+  /** Returns at once for a file that is removed: there may be thousands. */
+  of(step: UndoStep): Awaitable<Pick<RestoreContext, 'known' | 'moving'>> {
+    return step.from === undefined && step.restore.kind === 'absent' ? NOT_SEEN : this.#of(step);
+  }
+
+  async #of(step: UndoStep): Promise<Pick<RestoreContext, 'known' | 'moving'>> {
     if (step.from !== undefined) return { moving: await this.#moving(step.from.key, step.key) };
     const known = await this.#known(step);
     if (known !== undefined) this.#brought.set(step.key, known);

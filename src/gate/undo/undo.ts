@@ -289,7 +289,10 @@ export async function stepsFor(
     // The path is for messages. The step locates its place again when it runs.
     const path = world.workspace.named(step.key, step.relative);
     const sinceUs = stamp && microseconds(stamp.ctimeNs);
-    items.push({ step, context: { path, stamp, sinceUs, ...(await seen.of(step)) }, stamp, mode });
+    const before = seen.of(step);
+    const { known, moving } = before instanceof Promise ? await before : before;
+    const context = { path, known, stamp, sinceUs, ...(moving === undefined ? {} : { moving }) };
+    items.push({ step, context, stamp, mode });
   }
   return restoreSteps(world, items);
 }

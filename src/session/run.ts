@@ -79,7 +79,7 @@ async function applyKept(
   { command, probe }: { readonly command: KeptCommand; readonly probe: Extract<Probe, { ok: true }> },
 ): Promise<Outcome<RunResult>> {
   const layer = world.processes.kept(command.kept);
-  if (layer === undefined) return refused(noLayer(command.kept));
+  if (layer === undefined) return refused(await noLayer(world, command.kept));
   const commit: LayerCommit = {
     layer,
     attributes: probe.attributes,
@@ -238,9 +238,13 @@ function noSandbox(reason: string): Refusal {
   return { code: 'NO_SANDBOX', action: 'run', path: '', next: 'ask_human', detail: { reason } };
 }
 
-function noLayer(change: string): Refusal {
-  const detail = { reason: `no writes are kept as ${change}; they are removed after 7 days` };
-  return { code: 'NOT_FOUND', action: 'run', path: '', next: 'none', detail };
+async function noLayer({ store }: World, change: string): Promise<Refusal> {
+  const [committed] = await store.entries({ change, kinds: ['change'], limit: 1 });
+  const reason =
+    committed === undefined
+      ? `no writes are kept as ${change}; they are removed after 7 days`
+      : `change ${change} was committed already; lookfirst undo ${change} takes it back`;
+  return { code: 'NOT_FOUND', action: 'run', path: '', next: 'none', detail: { reason } };
 }
 
 /** Deep enough for the packages of a monorepo, yet bounded in large trees. */

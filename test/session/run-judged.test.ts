@@ -237,6 +237,11 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     const layer = outcome.ok ? '' : (outcome.refusal.detail?.layer ?? '');
     expect(await session.run({ kept: 'c0' })).toMatchObject({ ok: false });
     expect(await session.run({ kept: layer })).toMatchObject({ ok: true, change: layer });
+    const reason = `change ${layer} was committed already; lookfirst undo ${layer} takes it back`;
+    expect(await session.run({ kept: layer })).toMatchObject({
+      ok: false,
+      refusal: { code: 'NOT_FOUND', detail: { reason } },
+    });
     expect(treeOf(root)).not.toEqual(after);
     await session.undo({ change: layer });
     expect(treeOf(root)).toEqual(after);

@@ -8,7 +8,8 @@ const config: ViteUserConfig = defineConfig({
     pool: 'forks',
     fileParallelism: false,
     testTimeout: 3_600_000,
-    hookTimeout: 60_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 100_000 } },
     env: { LOOKFIRST_ATTACK: 'long' },
   },
 });

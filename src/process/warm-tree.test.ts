@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { candidatesSince, dropSnapshot } from './git-snapshot.ts';
@@ -18,9 +19,23 @@ const ROUNDS: readonly string[] = [
   'echo 1 > d8/f1; rm -r n; mv d3moved d3',
 ];
 
-/** Makes a repository with enough files to be watched. */
+/** The repository that each test gets a copy of. */
+const original = mkdtempSync(join(tmpdir(), 'lookfirst-test-'));
+beforeAll(() => makeRepository(original));
+afterAll(() => rmSync(original, { recursive: true }));
+
+function shellIn(root: string): (command: string) => void {
+  return (command) => void execFileSync('sh', ['-c', command], { cwd: root, stdio: 'pipe' });
+}
+
 function largeRepository(root: string): (command: string) => void {
-  const run = (command: string) => void execFileSync('sh', ['-c', command], { cwd: root, stdio: 'pipe' });
+  const run = shellIn(root);
+  run(`cp -a '${original}/.' . && git status`);
+  return run;
+}
+
+/** Makes a repository with enough files to be watched. */
+function makeRepository(root: string): void {
   for (let folder = 0; folder < 52; folder += 1) {
     mkdirSync(join(root, `d${folder}`));
     for (let file = 0; file < 100; file += 1)
@@ -30,8 +45,7 @@ function largeRepository(root: string): (command: string) => void {
   mkdirSync(join(root, 'build'));
   writeFileSync(join(root, '.gitignore'), 'build/\nbuild2/\n');
   const who = 'git config user.name a && git config user.email a@b.c';
-  run(`git init -q && ${who} && git add -A && git commit -qm one && git status`);
-  return run;
+  shellIn(root)(`git init -q && ${who} && git add -A && git commit -qm one`);
 }
 
 it('a work tree is watched even if its first snapshot takes longer than a command may wait', async () => {

@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rounds } from '../../test/support/rounds.ts';
 import { merge3 } from './merge.ts';
 
 const hasGit = spawnSync('git', ['--version']).status === 0;
 
 /** Each run starts git, so the ordinary test makes fewer runs than `npm run attack`. */
-const RUNS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 400 : 100;
+const RUNS = rounds(40, 400);
 
 describe('merge3', () => {
   it.each([

@@ -116,8 +116,8 @@ it.each([
   expect(times).toEqual([expected, expected]);
 });
 
-it('a path of millions of parts is handled', () => {
-  const path = '/a'.repeat(5_000_000);
+it('a path of a million parts is handled', () => {
+  const path = '/a'.repeat(1_000_000);
   const [record] = deriveSightings(readOf(path, TEXT), 'claude-code').sightings;
   expect(record?.path.length).toBe(path.length);
 });

@@ -6,7 +6,7 @@ import { Hooked } from '../support/hooked.ts';
 import { scratch } from '../support/tree.ts';
 
 /** Full size: 200, in `npm run attack`. */
-const COMMANDS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 200 : 40;
+const COMMANDS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 200 : 20;
 const LINES = 12;
 const NAMES = Array.from({ length: 20 }, (_, at) => `f${at}.py`);
 

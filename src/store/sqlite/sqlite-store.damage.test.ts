@@ -131,11 +131,11 @@ describe('every later change fails after a database was damaged while open:', ()
   });
 
   it('but not after gc has made the database file smaller', async () => {
-    const { file } = await filled(3000);
+    const { file } = await filled(1000);
     const [store, other] = [await open(file), await open(file)];
     await store.record({ announce: pendingChange('c1') });
     const before = statSync(file).size;
-    await other.prune(2900);
+    await other.prune(950);
     const checkpointing = (await loadSqlite())(file);
     checkpointing.exec('pragma wal_checkpoint(passive)');
     checkpointing.close();

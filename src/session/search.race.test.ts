@@ -14,7 +14,7 @@ import { searchText } from './search.ts';
 const run = promisify(execFile);
 const FOLDERS = 20;
 /** Number of rounds; `npm run attack` runs all 40. */
-const ROUNDS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 40 : 15;
+const ROUNDS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 40 : 8;
 const MAX_CONTROL_ROUNDS = 2000;
 
 /** Swaps folders for links to outside and back, as fast as possible, until terminated. */

@@ -3,7 +3,7 @@ import { coverageOf } from '../support/coverage.ts';
 import { REPLAYED } from '../support/replayed-client.ts';
 
 /** `npm run attack` replays longer sessions. */
-const CALLS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 120 : 5;
+const CALLS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 120 : 4;
 const MODES = [
   { mode: 'default', shellShare: 0.25 },
   { mode: 'unattended', shellShare: 0.5 },

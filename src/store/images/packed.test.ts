@@ -142,7 +142,7 @@ it('another process can read every image while images are compressed, removed an
     await images.keepBytes(Buffer.from(bytes), prints[index] ?? PRINT);
   const child = await startChild('image-reader', { home, prints });
   expect(await child.message()).toBe('ready');
-  for (let round = 0; round < rounds(40, 150); round += 1) {
+  for (let round = 0; round < rounds(20, 150); round += 1) {
     await images.pack({ nowMs: Date.now() });
     await images.remove(hashes, async () => new Set(hashes));
     forms.add(existsSync(imageFile(home, hashes[0] ?? '')) ? 'plain' : 'compressed');

@@ -89,11 +89,9 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
     return EXIT.done;
   }
   const existing = roots.filter((root) => canonicalPath(cli.cwd, root).kind === 'folder');
-  const folders = existing.length === 0 ? [] : (scope.folders ?? []);
-  const sessions = await openForCommand(cli, flags, {
-    roots: existing.length === 0 ? [cli.cwd] : existing,
-    folders,
-  });
+  // Names no folder: a command that only looks saves nothing, and a reader of a fleet may not.
+  const opened = { roots: existing.length === 0 ? [cli.cwd] : existing, folders: [] };
+  const sessions = await openForCommand(cli, flags, opened);
   const json = flags.json === true;
   const session = flags.session ?? cli.env['LOOKFIRST_SESSION'];
   try {

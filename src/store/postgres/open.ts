@@ -36,19 +36,13 @@ export async function openPostgresStore(url: string, options: ConnectionOptions 
 
 /** Creates the partitions of the next days. */
 async function prepareDays(db: PostgresConnection): Promise<void> {
-  await allowedOrNot(
-    explained(
+  try {
+    await explained(
       makePartitions(db, Date.now()),
       'creating the tables of the next days in the fleet store, or waiting for another process that creates them',
-    ),
-  );
-}
-
-/** Waits for a preparation of later records. A role that may only read cannot do it and does not need it. */
-async function allowedOrNot(work: Promise<unknown>): Promise<void> {
-  try {
-    await work;
+    );
   } catch (error) {
+    // A role that may only read cannot create partitions and does not need them.
     if (!(error instanceof Fault && error.reason === 'read-only')) throw error;
   }
 }
@@ -74,13 +68,12 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
     await migratePostgres(db);
     const names = new Names(machine);
     // Queries that are sent together take one round trip.
-    const given = placesOf(fleet);
-    const [saved, { key, aheadMs }] = await Promise.all([
-      savePlaces(db, machine, given).then(() => readPlaces(db, machine)),
+    const [places, { key, aheadMs }] = await Promise.all([
+      savePlaces(db, machine, placesOf(fleet)).then(() => readPlaces(db, machine)),
       readKeyAndClock(db),
       prepareDays(db),
     ]);
-    names.places = withPlaces(saved, given);
+    names.places = places;
     const owner = fleetOwner(db, machine);
     const heart = new Heart(db, { owner: owner.id, machine });
     const sharedRoots = fleet.sharedWorkspace === true ? fleet.roots : [];
@@ -175,7 +168,7 @@ async function savePlaces(
 ): Promise<void> {
   if (places.length === 0) return;
   const body = { machine, places: places.map(({ root, workspace }) => ({ r: root, n: workspace })) };
-  await allowedOrNot(db.query(`select ${db.schema}.lf_place($1::text::jsonb)`, [JSON.stringify(body)]));
+  await db.query(`select ${db.schema}.lf_place($1::text::jsonb)`, [JSON.stringify(body)]);
 }
 
 async function readPlaces(db: PostgresConnection, machine: string): Promise<readonly MachinePlace[]> {

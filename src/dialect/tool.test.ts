@@ -49,6 +49,7 @@ describe('checkArguments', () => {
     ],
     [{ path: 'a', limits: 3 }, 'unknown argument "limits"; did you mean "limit"?'],
     [{ path: 'a', toString: 1 }, /^unknown argument "toString"/],
+    [JSON.parse('{"__proto__":{"path":"a"}}'), /unknown argument "__proto__"/],
     [{}, 'the argument "path" is missing'],
     [Object.create({ path: 'a' }), 'the argument "path" is missing'],
     [{ path: 7 }, '"path" must be a string, not 7'],

@@ -122,6 +122,13 @@ describe('matching lines', () => {
     expect(await searchText(open(places), 'needle')).toMatchObject(none);
   });
 
+  it('are complete if a matching file has the replacement character in its name', async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a\ufffd'), 'needle\n');
+    const found = { ok: true, hits: [{ path: 'a\ufffd' }], truncated: false };
+    expect(await searchText(open(places), 'needle')).toMatchObject(found);
+  });
+
   it('are shown with replacement characters if they are not UTF-8, and decoded if they are UTF-16', async () => {
     const places = scratch();
     writeFileSync(join(places.root, 'latin1'), Buffer.from('needle \xe4\n', 'latin1'));

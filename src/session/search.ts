@@ -129,8 +129,6 @@ async function searchFolder(search: Search, folder: Folder): Promise<Outcome<Sea
     if (end.how !== 'done') how = end.how;
     if (end.how === 'enough' || end.how === 'overrun') break;
   }
-  // A file whose name is not UTF-8 cannot be opened by the decoded name.
-  if (how === 'done' && candidates.some((path) => path.includes('\uFFFD'))) how = 'partly';
   return resultOf(search, reader, how);
 }
 
@@ -141,11 +139,16 @@ async function readBatch(
 ): Promise<RipgrepEnd> {
   const files = openedFiles(search);
   try {
-    for (const path of paths) openInside(search, files, `${folder.path.absolute}/${path}`);
-    if (files.arguments.length === 0) return { how: 'done', complaint: '' };
-    const end = await readHits(search, files, reader);
+    let isMissing = false;
+    for (const path of paths) {
+      const isOpened = openInside(search, files, `${folder.path.absolute}/${path}`);
+      // A file whose name is not UTF-8 cannot be opened by the decoded name.
+      if (!isOpened && path.includes('\uFFFD')) isMissing = true;
+    }
+    const nothing: RipgrepEnd = { how: 'done', complaint: '' };
+    const end = files.arguments.length === 0 ? nothing : await readHits(search, files, reader);
     if (end.how === 'failed') throw failure(end);
-    return end;
+    return isMissing && end.how === 'done' ? { ...end, how: 'partly' } : end;
   } finally {
     files.close();
   }
@@ -185,13 +188,15 @@ async function listCandidates(search: Search, folder: Folder): Promise<RipgrepEn
 }
 
 /** Opens a regular, unprotected file inside the workspace. Anything else is skipped. */
-function openInside(search: Search, files: OpenedFiles, absolute: string): void {
+/** Opens a file that was found. False if it cannot be opened. */
+function openInside(search: Search, files: OpenedFiles, absolute: string): boolean {
   const { workspace } = search.world;
   const outcome = workspace.locate(absolute, 'search', 'parents');
-  if (!outcome.ok) return;
+  if (!outcome.ok) return false;
   const { place } = outcome.located;
-  files.open(place, workspace.shown(place.path));
+  const problem = files.open(place, workspace.shown(place.path));
   place.dir.close();
+  return problem === undefined;
 }
 
 const PRINTING: Readonly<Record<SearchResult['mode'], readonly string[]>> = {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isRecord, type JsonRecord } from '../model/record.ts';
+import { VERBS } from '../report/sentences.ts';
 import type { ToolAnswer, ToolContext } from '../tools/tool-answer.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { notificationMessage, type Parts, requestMessage } from './protocol.ts';
@@ -26,7 +27,7 @@ type ApprovalForm = {
 /** The parameters of `elicitation/create`. The form is empty: accepting it is the approval. */
 export function approvalForm({ path, to, action, diff }: ApprovalRequest): ApprovalForm {
   const names = [path, ...(to === undefined ? [] : [to])].map((name) => JSON.stringify(name)).join(' to ');
-  const question = `Allow the agent to ${action} ${names}? This file needs your approval.`;
+  const question = `Allow the agent to ${VERBS[action]} ${names}? This file needs your approval.`;
   return {
     mode: 'form',
     message: diff === undefined ? question : `${question}\n\n${diff}`,

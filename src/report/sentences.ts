@@ -23,7 +23,8 @@ function what({ action, path, code, detail }: Refusal): string {
   return action === 'undo' && path === '' ? 'undo' : `${VERBS[action]} ${pathText(path)}`.trimEnd();
 }
 
-const VERBS: Readonly<Record<Action, string>> = {
+/** An action as words before a path. */
+export const VERBS: Readonly<Record<Action, string>> = {
   read: 'read',
   list: 'list',
   search: 'search',

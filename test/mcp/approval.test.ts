@@ -84,6 +84,18 @@ async function http(places: Scratch): Promise<StreamableHTTPClientTransport> {
 const EDIT = { path: 'deploy/prod.yaml', old_string: 'replicas: 1', new_string: 'replicas: 9' };
 const OTHER = { path: 'other.txt', old_string: 'other', new_string: 'another' };
 
+describe('the question', () => {
+  it('names a whole action', async () => {
+    const asked: string[] = [];
+    const { call } = await scene('stdio', 'legacy', (message) => {
+      asked.push(message);
+      return 'accept';
+    });
+    await call('insert_lines', { path: 'deploy/prod.yaml', content: 'x: 1' });
+    expect(asked[0]).toContain('Allow the agent to insert into "deploy/prod.yaml"? ');
+  });
+});
+
 describe.each(CASES)('approval over %s, %s client', (transport, era) => {
   it('shows the user the diff and makes the change that was accepted', async () => {
     const asked: string[] = [];

@@ -139,16 +139,13 @@ async function readBatch(
 ): Promise<RipgrepEnd> {
   const files = openedFiles(search);
   try {
-    let isMissing = false;
-    for (const path of paths) {
-      const isOpened = openInside(search, files, `${folder.path.absolute}/${path}`);
-      // A file whose name is not UTF-8 cannot be opened by the decoded name.
-      if (!isOpened && path.includes('\uFFFD')) isMissing = true;
-    }
+    const missing = paths.filter((path) => !openInside(search, files, `${folder.path.absolute}/${path}`));
     const nothing: RipgrepEnd = { how: 'done', complaint: '' };
     const end = files.arguments.length === 0 ? nothing : await readHits(search, files, reader);
     if (end.how === 'failed') throw failure(end);
-    return isMissing && end.how === 'done' ? { ...end, how: 'partly' } : end;
+    // A file whose name is not UTF-8 cannot be opened by the decoded name.
+    const isPart = end.how === 'done' && missing.some((path) => path.includes('\uFFFD'));
+    return isPart ? { ...end, how: 'partly' } : end;
   } finally {
     files.close();
   }

@@ -239,13 +239,8 @@ function whyFailed(search: Search, { how, complaint }: RipgrepEnd): Refused | un
   if (how !== 'failed') return undefined;
   if (!/regex/.test(complaint)) throw failure({ complaint });
   const message = complaint.replace(/^rg: /, '').split(/\n\s*\n/)[0] ?? '';
-  return refused(
-    invalidArgument(
-      'search',
-      search.path,
-      `the pattern cannot be used: ${message.replace(/\s+/g, ' ').trim()}`,
-    ),
-  );
+  const reason = `the pattern cannot be used: ${message.replace(/\s+/g, ' ').trim()}`;
+  return refused(invalidArgument('search', search.path, reason));
 }
 
 function failure({ complaint }: Pick<RipgrepEnd, 'complaint'>): Fault {

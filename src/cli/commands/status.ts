@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { Entry } from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
 import type { FileStatus, Freshness } from '../../model/results.ts';
 import { type StateSize, stateSize } from '../../records/clean-up.ts';
 import { nothingHere, whatOf } from '../../records/entry-words.ts';
@@ -89,9 +90,13 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
     return EXIT.done;
   }
   const existing = roots.filter((root) => canonicalPath(cli.cwd, root).kind === 'folder');
-  // Names no folder: a command that only looks saves nothing, and a reader of a fleet may not.
-  const opened = { roots: existing.length === 0 ? [cli.cwd] : existing, folders: [] };
-  const sessions = await openForCommand(cli, flags, opened);
+  const folders = existing.length === 0 ? [] : (scope.folders ?? []);
+  const opened = { roots: existing.length === 0 ? [cli.cwd] : existing, folders };
+  const sessions = await openForCommand(cli, flags, opened).catch((error: unknown) => {
+    // A reader of a fleet may not save the name of a workspace.
+    if (!(error instanceof Fault && error.reason === 'read-only')) throw error;
+    return openForCommand(cli, flags, { ...opened, folders: [] });
+  });
   const json = flags.json === true;
   const session = flags.session ?? cli.env['LOOKFIRST_SESSION'];
   try {

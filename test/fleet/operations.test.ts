@@ -93,7 +93,9 @@ await describePostgres('the command line on a fleet', (server) => {
     const named = ['--workspace', 'project'];
     expect(await lookfirst(at, 'log')).toContain('--workspace NAME');
     expect(await lookfirst(at, 'log', ...named)).toMatch(/edit\s+a\.txt\s.*project/);
-    expect(await lookfirst(at, 'status', ...named)).toMatch(/last change\s+edit a\.txt[^]*agent\s+project/);
+    expect(await lookfirst(at, 'status', ...named)).toMatch(
+      /last change\s+edit a\.txt[\s\S]*agent\s+project/,
+    );
     expect(await lookfirst(at, 'diff', ...named)).toContain('-two\n+zwei');
     expect(await lookfirst(at, 'undo', '--session', 'agent', ...named)).toContain('took back 1 change');
     expect(readFileSync(join(two.root, 'a.txt'), 'utf8')).toBe('one\ntwo\n');

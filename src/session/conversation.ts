@@ -22,6 +22,9 @@ const MAX_SEARCHED = 1000;
 /** Number of entries about processes that may join a session between two reports of one event. */
 const MAX_JOINING = 20;
 
+/** The journal's word for a conversation that its client has resumed. */
+const RESUMED = 'resumed';
+
 /** The events of a session's conversation: turns, compaction, resuming, rewinding. Each writes a journal entry. */
 export class Conversation {
   readonly #world: World;
@@ -74,7 +77,7 @@ export class Conversation {
 
   async resumed(): Promise<void> {
     await this.#ledger.verify((sighting) => confirms(this.#world, sighting));
-    await this.#note('resumed');
+    await this.#note(RESUMED);
   }
 
   async resumeFrom(transcript: Transcript, options: ResumeOptions): Promise<Resumed> {
@@ -99,10 +102,32 @@ export class Conversation {
   }
 
   async follow(path: string): Promise<void> {
-    const cut = newestCut(transcriptTail(path, MAX_TAIL_BYTES)) ?? cutBetweenFiles(path);
+    const tail = transcriptTail(path, MAX_TAIL_BYTES);
+    if (await this.#hasUnknownPast()) await this.#recoverPast(tail);
+    const cut = newestCut(tail) ?? cutBetweenFiles(path);
     if (cut === undefined) return;
     const dropped = await this.#ledger.rewound(cut.afterMs, cut.untilMs);
     if (dropped > 0) await this.#note('rewound');
+  }
+
+  /**
+   * True if the client resumed a conversation of which nothing is recorded: under a new id, or one from before the hooks
+   * were installed.
+   */
+  async #hasUnknownPast(): Promise<boolean> {
+    const { session } = this.#ledger;
+    const events = await this.#world.store.entries({ session, kinds: ['session'], limit: MAX_JOINING });
+    const last = events.find(({ text }) => text !== SESSION_CONTINUED);
+    return last?.text === RESUMED && (await this.#ledger.all()).length === 0;
+  }
+
+  /** Takes over what the transcript has shown. One of an unknown format shows nothing, so its files must be read again. */
+  async #recoverPast(transcript: string): Promise<void> {
+    try {
+      await this.resumeFrom(transcript, {});
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== 'CONFIG_INVALID') throw error;
+    }
   }
 
   async #recordTurn(mark: TurnMark): Promise<void> {

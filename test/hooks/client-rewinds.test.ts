@@ -294,3 +294,63 @@ describe('the plugin of opencode, if Lookfirst fails', () => {
       await expect(call(tool)).rejects.toThrow(/out of order|did not answer/);
   });
 });
+
+describe('a conversation that is resumed under a new id, or was begun before the hooks', () => {
+  /** The transcript of a conversation that has read a file, as Claude Code copies it for a fork. */
+  function readBefore(name: string, content: string): string {
+    const filePath = join(places.root, name);
+    const use = { type: 'tool_use', id: 't1', name: 'Read', input: { file_path: filePath } };
+    const result = { type: 'tool_result', tool_use_id: 't1', content: `1\t${content}2\t` };
+    const file = { filePath, content, numLines: 2, startLine: 1, totalLines: 2 };
+    const records = [
+      { type: 'user', message: { role: 'user', content: 'go' } },
+      { type: 'assistant', message: { role: 'assistant', content: [use] } },
+      { type: 'user', message: { role: 'user', content: [result] }, toolUseResult: { type: 'text', file } },
+    ];
+    const lines = records.map((record, at) =>
+      JSON.stringify({
+        ...{ parentUuid: at === 0 ? null : `u${at - 1}`, uuid: `u${at}`, isSidechain: false, ...record },
+        ...{ timestamp: '2026-01-01T00:00:00Z', cwd: places.root, sessionId: 's', version: '2.1.325' },
+      }),
+    );
+    const transcript = join(places.base, 'transcript.jsonl');
+    writeFileSync(transcript, `${lines.join('\n')}\n`);
+    return transcript;
+  }
+
+  it('may change what its transcript has shown and the file still holds', async () => {
+    const transcript = readBefore('a.txt', 'one\n');
+    await agent.send({ event: 'start', resumed: true, transcript });
+    await agent.prompt('again', { transcript });
+    expect(await agent.send({ ...write('a.txt'), transcript, call: '1' })).toMatchObject({ verdict: 'pass' });
+    expect(await agent.send({ ...write('b.txt'), transcript, call: '2' })).toMatchObject({
+      verdict: 'deny',
+      reason: expect.stringContaining('NOT_READ'),
+    });
+  });
+
+  it('must read again what has changed since', async () => {
+    const transcript = readBefore('a.txt', 'older\n');
+    await agent.send({ event: 'start', resumed: true, transcript });
+    await agent.prompt('again', { transcript });
+    expect(await agent.send({ ...write('a.txt'), transcript, call: '1' })).toMatchObject({ verdict: 'deny' });
+  });
+
+  it('has seen nothing if it is new', async () => {
+    const transcript = readBefore('a.txt', 'one\n');
+    await agent.send({ event: 'start', transcript });
+    await agent.prompt('first', { transcript });
+    expect(await agent.send({ ...write('a.txt'), transcript, call: '1' })).toMatchObject({ verdict: 'deny' });
+  });
+
+  it('has seen nothing if its transcript cannot be understood', async () => {
+    const transcript = join(places.base, 'transcript.jsonl');
+    writeFileSync(transcript, '{"type": "of a later version"}\n');
+    await agent.send({ event: 'start', resumed: true, transcript });
+    await agent.prompt('again', { transcript });
+    expect(await agent.send({ ...write('a.txt'), transcript, call: '1' })).toMatchObject({
+      verdict: 'deny',
+      reason: expect.stringContaining('NOT_READ'),
+    });
+  });
+});

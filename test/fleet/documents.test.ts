@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
@@ -134,11 +134,8 @@ await describePostgres('docs/fleet.md', (server) => {
       for (const statement of ['delete from lookfirst.entries', 'update lookfirst.chains set n = 0'])
         await expect(connection.query(statement)).rejects.toMatchObject({ reason: 'read-only' });
     }
-    const reading = await Sessions.open({ ...open, store: as('lookfirst_reader'), workspace: 'w' });
-    // Closing would record the end of the session.
-    onTestFinished(() => reading.close().catch(() => undefined));
-    const change = reading.session('reader').then((reader) => reader.write('b.txt', 'new\n'));
-    await expect(change).rejects.toThrow('rights of a writer');
-    expect(existsSync(join(places.root, 'b.txt'))).toBe(false);
+    await expect(Sessions.open({ ...open, store: as('lookfirst_reader'), workspace: 'w' })).rejects.toThrow(
+      'rights of a writer',
+    );
   });
 });

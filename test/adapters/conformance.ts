@@ -60,7 +60,9 @@ const TWENTY = Array.from({ length: 20 }, (_, index) => index);
 
 /** A workspace with a session, removed after the test. */
 export async function workspace(): Promise<Place> {
-  return openPlace(onTestFinished);
+  return openPlace((clean) => {
+    onTestFinished(async () => void (await clean()));
+  });
 }
 
 interface Place {
@@ -127,11 +129,16 @@ async function takeCourse(door: Door, place: Place): Promise<Course> {
   const left = [...(await door.run({ session, root, steps }))];
   if (undo === undefined) await session.undo({});
   const callsIn = (own: Run['steps']) => own.flatMap((step) => (typeof step === 'function' ? [] : step));
-  const shown = Object.fromEntries(
+  const shown: Partial<Course['shown']> = Object.fromEntries(
     Object.entries(parts).map(([part, own]) => [part, left.splice(0, callsIn(own).length)]),
   );
-  // `parts` has these names.
-  return { ...place, tools: await door.tools(session), shown: shown as Course['shown'], changed };
+  return {
+    ...place,
+    tools: await door.tools(session),
+    // `parts` has every name.
+    shown: shown as Course['shown'],
+    changed,
+  };
 }
 
 /** The promises to agent authors, checked for every door. */

@@ -26,8 +26,8 @@ const config: ViteUserConfig = defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 100_000 } },
-    // Most tests wait for processes of their own, so two more workers than processors keep a small machine busy.
-    maxWorkers: availableParallelism() + 2,
+    // Most tests wait for processes of their own, so three more workers than processors keep a small machine busy.
+    maxWorkers: availableParallelism() + 3,
     reporters: ['default', new ClosingLine()],
   },
 });

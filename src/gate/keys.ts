@@ -183,10 +183,19 @@ export async function lockKeys(
   world: World,
   keys: readonly string[],
   ledger?: Ledger,
-  session: string | undefined = ledger?.session,
 ): Promise<(() => void) | undefined> {
   const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
-  return release && lookUnder(world, keys, { release, ledger, session });
+  return release && lookUnder(world, keys, { release, ledger, session: ledger?.session });
+}
+
+/** Like `lockKeys`, for a change that the host of a session will make. Fetches no sightings. */
+export async function lockForHost(
+  world: World,
+  keys: readonly string[],
+  session: string,
+): Promise<(() => void) | undefined> {
+  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  return release && lookUnder(world, keys, { release, ledger: undefined, session });
 }
 
 /** Held locks. `basis` is the remembered state that the announcement of a change must confirm. */
@@ -247,18 +256,10 @@ export async function lockToSettle(
   keys: readonly string[],
   session: string,
 ): Promise<(() => void) | undefined> {
-  const giveUpMs = world.now() + HOST_WRITES_MS;
-  for (;;) {
-    const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
-    if (release === undefined || world.now() >= giveUpMs) return release;
-    const pending = await world.store.pending({ keys, here: true }).catch((error: unknown) => {
-      release();
-      throw error;
-    });
-    if (!pending.some((each) => isHostWriting(world, each, session))) return release;
-    release();
-    await setTimeout(HOST_POLL_MS);
-  }
+  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  if (release === undefined) return undefined;
+  const look = async () => [await world.store.pending({ keys, here: true }), undefined] as const;
+  return (await lookAfterHosts(world, keys, { release, session, look }))?.release;
 }
 
 /**
@@ -270,31 +271,58 @@ async function lookUnder(
   keys: readonly string[],
   { release, ledger, session }: LockedFor,
 ): Promise<(() => void) | undefined> {
-  const giveUpMs = world.now() + HOST_WRITES_MS;
-  let unlock: (() => void) | undefined = release;
-  while (unlock !== undefined) {
-    const locked: () => void = unlock;
-    const [left, seen] = await Promise.all([
-      world.store.pending({ keys, here: true }),
-      ledger?.recallMany(keys),
-    ]).catch((error: unknown) => {
-      locked();
-      throw nothingChanged(error);
-    });
-    if (left.length === 0) {
-      const unhold = seen && ledger?.fetched.hold(keys, seen);
-      return () => {
-        unhold?.();
-        locked();
-      };
-    }
-    locked();
-    const isAwaited = left.some((pending) => isHostWriting(world, pending, session));
-    if (!isAwaited || world.now() >= giveUpMs) return settleAndLock(world, keys, left);
-    await setTimeout(HOST_POLL_MS);
-    unlock = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  const look = () =>
+    Promise.all([world.store.pending({ keys, here: true }), ledger?.recallMany(keys)] as const);
+  const looked = await lookAfterHosts(world, keys, { release, session, look }).catch((error: unknown) => {
+    throw nothingChanged(error);
+  });
+  if (looked === undefined) return undefined;
+  const { left, seen, release: unlock } = looked;
+  if (left.length > 0) {
+    unlock();
+    return settleAndLock(world, keys, left);
   }
-  return undefined;
+  const unhold = seen && ledger?.fetched.hold(keys, seen);
+  return () => {
+    unhold?.();
+    unlock();
+  };
+}
+
+/** Pending changes at locked keys, and what else was looked at with them. */
+interface Looked<T> {
+  readonly left: readonly PendingChange[];
+  readonly seen: T;
+  release(): void;
+}
+
+/** Looks at locked keys. While a host is about to write there, releases them for a moment and looks again. */
+async function lookAfterHosts<T>(
+  world: World,
+  keys: readonly string[],
+  {
+    release,
+    session,
+    look,
+  }: Pick<LockedFor, 'release' | 'session'> & {
+    look(): Promise<readonly [readonly PendingChange[], T]>;
+  },
+): Promise<Looked<T> | undefined> {
+  const giveUpMs = world.now() + HOST_WRITES_MS;
+  for (let unlock = release; ; ) {
+    const locked = unlock;
+    const [left, seen] = await look().catch((error: unknown) => {
+      locked();
+      throw error;
+    });
+    const isAwaited = left.some((pending) => isHostWriting(world, pending, session));
+    if (!isAwaited || world.now() >= giveUpMs) return { left, seen, release: locked };
+    locked();
+    await setTimeout(HOST_POLL_MS);
+    const again = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+    if (again === undefined) return undefined;
+    unlock = again;
+  }
 }
 
 /**

@@ -17,7 +17,7 @@ import {
 import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type ClaimNotice, withClaimNotices } from '../claims.ts';
-import { keysOf, lockKeys, lockToSettle } from '../keys.ts';
+import { keysOf, lockForHost, lockToSettle } from '../keys.ts';
 import type { Denied, Refusals } from '../prepared.ts';
 import { actionOf } from '../validate.ts';
 import { isOwnWork, keepBytesBefore } from './command.ts';
@@ -96,7 +96,7 @@ export class Announcements {
     let locked = keys.keys;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const { world, ledger } = this.#scene;
-      const release = await lockKeys(world, locked, undefined, ledger.session);
+      const release = await lockForHost(world, locked, ledger.session);
       if (release === undefined) break;
       const outcome = await this.#announceLocked(intents, options, { locked, release });
       if (!('needs' in outcome)) return outcome;

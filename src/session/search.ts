@@ -184,8 +184,7 @@ async function listCandidates(search: Search, folder: Folder): Promise<RipgrepEn
   });
 }
 
-/** Opens a regular, unprotected file inside the workspace. Anything else is skipped. */
-/** Opens a file that was found. False if it cannot be opened. */
+/** Opens a regular, unprotected file inside the workspace. False for anything else, which is skipped. */
 function openInside(search: Search, files: OpenedFiles, absolute: string): boolean {
   const { workspace } = search.world;
   const outcome = workspace.locate(absolute, 'search', 'parents');

@@ -32,7 +32,7 @@ interface Request {
  * of results in the conversation.
  */
 export class ScriptedModel {
-  /** What the program reported of each call, as JSON. */
+  /** The result of each call, as the program reported it, in JSON. */
   readonly results: string[] = [];
   readonly #script: readonly ToolUse[];
   #port = 0;

@@ -65,7 +65,10 @@ export function claimName(context: DiskContext, place: Place): string | undefine
   return takeName(context, place, claim) ? claim : undefined;
 }
 
-/** Like `claimName`, for bytes that we have just written: adds no line to the log. */
+/**
+ * Like `claimName`, for a file that this process has just written. Its name is not logged, because
+ * after a crash no later start needs to restore it.
+ */
 export function takeOurs(context: DiskContext, place: Place): string | undefined {
   const claim = `${place.dir.prefix}/${context.litter.tempName(dirname(place.path.absolute))}`;
   return takeName(context, place, claim) ? claim : undefined;

@@ -28,20 +28,23 @@ export type CommitStep =
 export interface DiskContext {
   readonly clock: FileSystemClock;
   readonly litter: LitterLog;
-  /** Undefined if switched off. */
+  /** Empty files made in advance for the next replacements; undefined if they are switched off. */
   readonly ready: ReadyFiles | undefined;
   /** Folder outside every workspace to which displaced files move. A commit never deletes them. */
   readonly retained: string;
   /** Holds displaced files open that could only be copied into `retained`. */
   readonly held: HeldFiles;
   readonly durability: Durability;
-  /** Set during a batch: the durability that one sync at its end gives to all its changes. */
+  /** Set during a batch. One sync at the end of the batch gives this durability to all its changes. */
   readonly batch?: Durability;
-  /** Set during a batch: the new folders of its files. */
+  /** Set during a batch: the folders that the batch has created, with their handles. */
   readonly newFolders?: NewFolders;
   readonly sync: FileSystemSync;
   readonly folders: FolderSyncs;
-  /** A path among the images for a displaced file with these bytes, used instead of `retained`. */
+  /**
+   * Returns a path among the before-images for a displaced file with these bytes. The file then
+   * moves there instead of into `retained`.
+   */
   readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
   /** Undefined if names cannot be exchanged atomically. Commits then use `publishByClaim`. */
   readonly native: NativeFiles | undefined;
@@ -187,8 +190,8 @@ export function unbatched(context: DiskContext): DiskContext {
 }
 
 /**
- * The descriptors that undoing one step needs: the file, its folder, a file of ours, and the
- * folders on the path.
+ * The number of descriptors that undoing one step needs: for the file, its folder, a temporary
+ * file, and the folders on the path.
  */
 const RESERVED = 8;
 

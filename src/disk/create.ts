@@ -53,8 +53,9 @@ export async function create(
 }
 
 /**
- * Makes the temporary file for a later `create`; undefined if it could not be opened again: `create` then makes it
- * itself. `file`: see `stageLink`.
+ * Makes the temporary file for a later `create`. Returns undefined if the file's mode would keep
+ * this process from opening it again; `create` then writes the file itself. `file`: an existing
+ * file to hard-link instead of writing a new one.
  */
 export async function stageNew(
   context: DiskContext,

@@ -106,7 +106,10 @@ const FOREIGN_CLOCK = new Set([
 export class FileSystemClock {
   readonly #probe: { readonly fd: number; readonly dev: bigint } | undefined;
   readonly #foreign = new Map<bigint, boolean>();
-  /** The latest time that a probe has shown, and the system's time at that moment. */
+  /**
+   * The latest time of the file system's clock that a probe has read, and the system's time at that
+   * moment.
+   */
   #shown: { readonly ns: bigint; readonly atMs: number } | undefined;
 
   /**
@@ -129,8 +132,8 @@ export class FileSystemClock {
     const nowMs = Date.now();
     if (isBefore(stats, BigInt(nowMs) * 1_000_000n - MARGIN_NS)) return false;
     if (this.#probe?.dev !== stats.dev) return true;
-    // An earlier probe was already past both times, so every later write gets a later time. A system clock that was set
-    // back since makes that probe worthless.
+    // If an earlier probe was already past both times, every later write gets a later time. Ignore
+    // that probe if the system clock was set back since.
     const { ns = 0n, atMs = 0 } = this.#shown ?? {};
     if (nowMs >= atMs && isBefore(stats, ns)) return false;
     this.#shown = { ns: this.#probeNs(this.#probe.fd), atMs: nowMs };

@@ -35,8 +35,8 @@ export function linkIfFree(from: string, to: string): 'linked' | 'taken' | 'no-l
 
 /**
  * Renames `from` to `to` only if `to` is free; false if it is taken. Of several concurrent callers
- * one gets the name, and it holds the whole file from the start. Without hard links an empty file
- * briefly holds the name, and anything another process writes into it is lost.
+ * one gets the name, which holds the whole file from the start. Without hard links an empty file
+ * briefly holds the name, and anything another process writes into that file is lost.
  */
 export function moveIfFree(from: string, to: string): boolean {
   const linked = linkIfFree(from, to);
@@ -46,8 +46,9 @@ export function moveIfFree(from: string, to: string): boolean {
 }
 
 /**
- * Removes the old name. On failure removes the new name instead, so that the caller can report that nothing changed.
- * Keeps the new name if another process's clean-up has already removed the old one, because it is then the last name.
+ * Removes the old name. On failure removes the new name instead, so that the caller can report that
+ * nothing changed. If another process has already removed the old name, keeps the new one: it is
+ * the only name left.
  */
 function dropOldName(from: string, to: string): void {
   try {

@@ -52,8 +52,8 @@ export class HeldFiles {
   }
 
   /**
-   * Releases on a timer, even without further changes: an open descriptor blocks unmounting the
-   * file system.
+   * Closes the files on a timer, even without further changes: an open descriptor blocks unmounting
+   * the file system.
    */
   #releaseLater(): void {
     const [oldest] = this.#held;
@@ -72,7 +72,8 @@ export class HeldFiles {
     try {
       keepLate(file.fd, file.copy);
     } catch (error) {
-      // No room for the late bytes. The change that displaced the file is long done; the current one is unaffected.
+      // There is no room for the late bytes. Ignore that: the change that displaced this file is
+      // long done, and the change in progress does not depend on it.
       if (errnoOf(error) === undefined) throw error;
     }
   }

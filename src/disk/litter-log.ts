@@ -140,7 +140,10 @@ const openAsync = promisify(open);
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 /** Enough for the writes that an agent sends one right after the other. */
 const READY_FILES = 16;
-/** With fewer files than this, the missing ones are made: many at once, because each time costs the change that starts it. */
+/**
+ * When fewer files than this are left, a change starts to make the missing ones. Waiting until half
+ * are used keeps these starts rare, because each one slows that change down.
+ */
 const FEW_FILES = READY_FILES / 2;
 /** Files that are made at the same time. Node has four threads for such work. */
 const AT_ONCE = 4;
@@ -171,11 +174,11 @@ export class ReadyFiles {
   }
 
   /**
-   * Renames a ready file to `path` and returns its descriptor. Undefined if there is none, if it would need another
-   * owner than `like`, or if it cannot move there, for example to another file system.
+   * Renames a ready file to `path` and returns its descriptor. Undefined if none is left, if it has
+   * another owner or file system than `like`, or if the rename fails.
    */
   take(path: string, like: BigIntStats): number | undefined {
-    // A process that makes a single change needs no further file.
+    // Make no further files at the first request: the process may make only one change.
     this.#requests += 1;
     if (this.#requests > 1 && this.#files.length < FEW_FILES) void this.fill();
     const file = this.#files.at(-1);
@@ -221,7 +224,7 @@ export class ReadyFiles {
     this.#files.push({ path, fd, stats: fstatSync(fd, { bigint: true }) });
   }
 
-  /** Resolves when files that are being made are removed as well. */
+  /** Removes the ready files. Waits for files that are being made at this moment, and removes them too. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#removeAll();

@@ -33,14 +33,17 @@ export interface Publication {
   readonly old: { readonly fd: number; readonly stats: BigIntStats };
   readonly expected: Expected;
   readonly intended: Content;
-  /** The replaced file is our own, written just now. */
+  /** Set if the replaced file is one that this process has just written. */
   readonly ours?: true;
-  /** See `Replacement`. */
+  /** Set if the caller syncs the folder. */
   readonly folderSync?: 'by caller';
 }
 
 export type Published =
-  /** `displaced`: the current path of the old file. `left`: its stats, read when it had lost its name. */
+  /**
+   * `displaced`: the current path of the old file. `left`: stats of the old file, read after it
+   * lost its name.
+   */
   | { readonly ok: true; readonly displaced: string; readonly left?: BigIntStats }
   /**
    * Another process changed the file first and keeps the name. `retained`: other displaced files
@@ -130,7 +133,7 @@ export interface Committed {
   readonly mode: number;
   /** The current path of the file that was replaced or removed, outside the workspace. */
   readonly displaced?: string;
-  /** Stats of that file, read when it had lost its name. */
+  /** Stats of the replaced or removed file, read after it lost its name. */
   readonly left?: BigIntStats | undefined;
   readonly notices: readonly Notice[];
 }

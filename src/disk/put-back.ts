@@ -28,7 +28,7 @@ export async function putBackFile(
   place: Place,
   { displaced, ours }: PutBack,
 ): Promise<'back' | 'taken' | 'unavailable'> {
-  // A file among the images may already serve another process as its image.
+  // Leave the file among the images: another process may already use it as a before-image.
   if (dirname(displaced) !== context.retained) return 'unavailable';
   try {
     if (ours !== undefined) return await exchangeBack(context, place, { displaced, ours });

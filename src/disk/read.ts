@@ -113,8 +113,8 @@ export function openRegular(place: Openable): Opened | Unreadable {
 }
 
 /**
- * Like `openRegular`, for a place that the caller has just seen to be a regular file. If it has
- * become something else, that is opened once and refused.
+ * Like `openRegular`, for a place that the caller has just seen to be a regular file. If another
+ * kind of file has taken the name since, opens that once and refuses it.
  */
 export function openLooked(place: Openable): Opened | Unreadable {
   let fd: number;

@@ -23,7 +23,7 @@ export interface Recovery {
 }
 
 export interface Recovered {
-  /** Files that were claimed when their process died and have their names again. */
+  /** Files whose names were claimed when their process died. They have their original names again. */
   readonly restored: readonly string[];
   /** Temporary files moved out of the workspace into our own folder. */
   readonly removed: readonly string[];
@@ -119,7 +119,8 @@ function removeTemp(
   const { ino, nlink } = stats;
   const inPlace = (other: string): boolean =>
     lstatSync(`${dir.prefix}/${other}`, { bigint: true, throwIfNoEntry: false })?.ino === ino;
-  // A second link to a file in place: the process died between linking the new name and removing the temporary one.
+  // Unlink a second name of a file that also has its proper name: the process died between linking
+  // that name and removing the temporary one.
   if (stats.isDirectory()) retainFolder(context, path);
   else if (nlink > 1n && others.some(inPlace)) unlinkSync(path);
   else retain(context, path);

@@ -50,7 +50,8 @@ async function claimAway(
   place: Place,
   old: { fd: number; ino: bigint; mode: number; expected: Expected & { readonly ours?: true } },
 ): Promise<Removed | Conflict> {
-  // Our own bytes are expendable and need no log line, which a full disk might not accept.
+  // A file that this process has just written is expendable. It gets no log line, because a full
+  // disk might not accept one.
   const claim = old.expected.ours ? takeOurs(context, place) : claimName(context, place);
   if (claim === undefined) return conflict('missing');
   let displaced: string;

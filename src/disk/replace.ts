@@ -148,8 +148,9 @@ export interface NewStaged {
 }
 
 /**
- * Makes the temporary file for a later `replace`; undefined if the old file cannot be read, or if the new one could not
- * be opened again: `replace` then makes it itself. `file`: see `stageLink`; the content is then read only if linking is
+ * Makes the temporary file for a later `replace`. Returns undefined if the old file cannot be read,
+ * or if the new file's mode would keep this process from opening it again. `replace` then writes
+ * the file itself. `file`: an existing file to hard-link; the content is read only if that is
  * impossible.
  */
 export async function stageReplacement(
@@ -264,7 +265,10 @@ async function publishByExchange(
   return { ok: false, retained: giveBack(context, native, publication) };
 }
 
-/** Syncs the folder before the old file leaves it, unless the caller does: if that fails, the names are exchanged back. */
+/**
+ * Syncs the folder before the old file leaves it: if the sync fails, the caller can still exchange
+ * the names back. Does nothing if the folder is synced later.
+ */
 async function syncBeforeLeaving(
   context: DiskContext,
   { place, folderSync }: Pick<Publication, 'place' | 'folderSync'>,
@@ -276,7 +280,7 @@ async function syncBeforeLeaving(
 
 /**
  * Puts the file that came out of an exchange back under its name. If another file has replaced ours
- * meanwhile, puts that one back instead, and so on. Keeps all files that stay displaced. Returns
+ * meanwhile, puts that file back instead, and repeats. Keeps all files that stay displaced. Returns
  * the kept files whose bytes are not under the name.
  */
 function giveBack(context: DiskContext, native: NativeFiles, publication: Publication): string[] {

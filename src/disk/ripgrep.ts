@@ -11,9 +11,9 @@ export interface RipgrepRun {
   readonly binary: string;
   readonly args: readonly string[];
   /**
-   * `folder`: the prefix of a pinned directory; the child changes into it through the handle and
+   * `folder`: the prefix of a pinned directory. The child changes into it through the handle and
    * inherits no descriptor. `files`: open files, inherited as descriptors 3, 4, … These numbers may
-   * collide with the handle's, so a run uses one or the other.
+   * collide with the number of the folder's handle, so a run uses either a folder or files.
    */
   readonly where: { readonly folder: string } | { readonly files: readonly number[] };
   readonly signal?: AbortSignal | undefined;

@@ -22,9 +22,9 @@ import { retainFolder } from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
 
 /**
- * Moves a folder and its contents out of the workspace into our own folder, in one rename.
- * `isAsExpected` checks the folder after it was taken; if false, the folder gets its name back.
- * Both must be on one file system.
+ * Moves a folder and its contents out of the workspace into our own folder, in one rename. Both
+ * must be on one file system. `isAsExpected` checks the folder after it was taken; if false, the
+ * folder gets its name back.
  */
 export async function takeFolder(
   context: DiskContext,
@@ -78,7 +78,7 @@ export function isTakeable(context: DiskContext, { dir, name }: Pick<Place, 'dir
   return lstatSync(`${dir.prefix}/${name}`).dev === lstatSync(context.retained).dev;
 }
 
-/** Renames a finished temporary folder to its final name; false if that is taken. */
+/** Renames a finished temporary folder to its final name; false if that name is taken. */
 export async function publishFolder(context: DiskContext, place: Place, temp: string): Promise<boolean> {
   context.trace?.('publish');
   if (!moveFolderIfFree(`${place.dir.prefix}/${temp}`, at(place))) return false;

@@ -84,9 +84,10 @@ function firstMode({ kind }: Likeness): number {
 }
 
 /**
- * The descriptor of a ready file, now at `path`. Undefined for a new file, because it inherits access rules of its
- * folder; for a replaced file with attributes, because the folder may label its files; and for no bytes, because then
- * nothing would set the file's time.
+ * Takes a ready file, moves it to `path`, and returns its descriptor. Undefined for a new file,
+ * because it inherits access rules from its folder. Also undefined for a replaced file with
+ * attributes, because the folder may label its files, and for empty content, because no write would
+ * set the file's time.
  */
 function takeReady(
   { ready, native }: DiskContext,
@@ -124,9 +125,10 @@ export interface OwnFile {
 }
 
 /**
- * Stages a file of our own by giving it a second name beside the target, because creating a file costs ten times as
- * much. Returns undefined if hard links do not work here, for example across file systems, and if the replaced file
- * has another owner or attributes that only a newly written file could get.
+ * Stages a file of our own by giving it a second name beside the target, because creating a file
+ * costs ten times as much. Returns undefined if hard links do not work here, for example across
+ * file systems. Also returns undefined if the replaced file has another owner or attributes that a
+ * link cannot get.
  */
 export function stageLink(
   context: DiskContext,
@@ -192,7 +194,10 @@ function removeQuietly(context: DiskContext, path: string): void {
   }
 }
 
-/** Removes our temporary file. Checks the inode, because its name may hold the old file by now. */
+/**
+ * Removes our temporary file. Checks the inode first, because the temporary name may by now belong
+ * to the old file.
+ */
 export function discard(temp: TempFile): void {
   if (inodeAt(temp.path) === temp.stats.ino) unlinkSync(temp.path);
 }

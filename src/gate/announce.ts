@@ -56,8 +56,8 @@ export async function announce(
 }
 
 /**
- * Thrown if the store did not confirm the remembered state by which a change was judged. No file was touched. The
- * caller must judge again by what the store says.
+ * Thrown if a change was judged by sightings that this process remembered, and the store did not
+ * confirm them. No file was touched. The caller must judge again, by the stored sightings.
  */
 export class OutdatedBasis extends Error {
   constructor(cause?: Fault) {
@@ -77,7 +77,7 @@ export interface Settlement {
   readonly sightings: readonly Sighting[];
   /** Keys of files that the session knows to be gone. */
   readonly tombstones: readonly string[];
-  /** See `Done`. */
+  /** Syncs the names of new files. Undefined if they are synced already. */
   readonly syncNames?: (() => Promise<void>) | undefined;
 }
 
@@ -92,7 +92,7 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
     keepImages(world, displaced),
     settlement.syncNames?.(),
   ]);
-  // Unlike a missing record, this is never allowed by the policy: after a power cut the file could have its old bytes.
+  // Throw, even if the policy allows unrecorded changes: after a power cut the file could have its old bytes.
   if (syncing.status === 'rejected') throw syncing.reason;
   try {
     if (keeping.status === 'rejected') throw keeping.reason;
@@ -110,8 +110,9 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
 }
 
 /**
- * The error to throw if the store did not confirm the remembered state by which a change was judged. After
- * `OutdatedBasis` the caller judges the change again, by the stored sightings. After any other error the change fails.
+ * The error to throw if the store did not confirm the sightings by which a change was judged. After
+ * `OutdatedBasis` the caller judges the change again, by the stored sightings. After any other
+ * error the change fails.
  */
 function unconfirmed({ policy }: World, error: unknown): unknown {
   if (!(error instanceof Fault) || error.reason === 'unsent' || error.reason === 'unanswered')
@@ -152,10 +153,10 @@ export async function keepImages(
   return adoptEach(world, staying.size === 0 ? displaced : displaced.filter((each) => !staying.has(each)));
 }
 
-/** Folders with fewer files are adopted file by file. */
+/** Displaced folders with fewer files are not kept whole: each file becomes an image of its own. */
 const TREE_FILES = 100;
 
-/** Keeps large folders as they are. Returns their files. */
+/** Keeps large displaced folders whole, as images of all files in them. Returns these files. */
 async function keepTrees(world: World, displaced: readonly Displaced[]): Promise<ReadonlySet<Displaced>> {
   const { images, disk } = world;
   const staying = new Set<Displaced>();
@@ -196,7 +197,7 @@ async function adoptEach(world: World, displaced: readonly Displaced[]): ReturnT
   return images;
 }
 
-/** Syncs images that have just got their names. Many local ones are synced together without checking each. */
+/** Syncs images that were just stored. Many local images are synced together, without checking each. */
 async function syncAdopted(world: World, displaced: readonly Displaced[]): Promise<void> {
   const isWhole = displaced.length >= BATCH_FILES && world.images.placeOf === undefined;
   if (!isWhole || !(await isFileSystemSynced(world))) await syncImages(world, displaced);
@@ -224,7 +225,7 @@ async function isFileSystemSynced({ disk }: World): Promise<boolean> {
   return true;
 }
 
-/** Limit for the before-images in one announcement; larger sets are stored one by one before it. */
+/** Limit for the before-images in one announcement. A larger set is stored before it, image by image. */
 const MAX_ANNOUNCED_BYTES = 16 << 20;
 
 /**

@@ -61,8 +61,9 @@ interface ApprovedResult {
 }
 
 /**
- * Returns the first unapproved change of a path under `approve`, or the journal entries of the approvals used. A grant
- * by `lookfirst allow` is an approval.
+ * Returns the first change that lacks the user's approval, or the journal entries of the approvals
+ * used. Only paths that match the policy's `approve` globs need approval. A grant by `lookfirst
+ * allow` is an approval.
  */
 export async function approvalsOf(
   world: World,
@@ -87,7 +88,7 @@ function needsApproval({ policy }: World, relative: string): boolean {
   return matchingGlob(policy.approve, relative) !== undefined;
 }
 
-/** The paths under `approve` inside folders that a step moves, at their old and new places. */
+/** The paths inside moved folders that match the `approve` globs, at their old and new places. */
 function movedMembers(world: World, { effects }: ApprovedStep): ApprovedEffect[] {
   const { approve } = world.policy;
   if (approve.length === 0) return [];
@@ -110,7 +111,10 @@ interface MovedFolder {
   readonly to: ApprovedEffect;
 }
 
-/** The members under `approve`. One approval covers a folder with all its entries, so they are not searched. */
+/**
+ * The entries of a moved folder that match the `approve` globs. A matching folder is not searched,
+ * because its approval covers everything in it.
+ */
 function membersIn(
   world: World,
   { dir: parent, name: folder }: Pick<Place, 'dir' | 'name'>,

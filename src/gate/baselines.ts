@@ -7,8 +7,8 @@ const MAX_BYTES_IN_MEMORY = 64 << 20;
 /** Larger files are compared by hash only: their diff would be too large to show. */
 const MAX_FILE_BYTES = 8 << 20;
 /**
- * Delay before sharing. By then a burst of calls is over, and our own change may have stored the same bytes as an
- * image.
+ * Delay before shown bytes are stored for other processes. By then a burst of calls is over, and
+ * our own change may have stored the same bytes as an image.
  */
 const SHARED_AFTER_MS = 200;
 const MAX_UNSHARED_BYTES = 16 << 20;
@@ -72,13 +72,13 @@ export class Baselines {
     return this.#images.read(fingerprint);
   }
 
-  /** Shares all bytes that are not shared yet, and waits for the end. */
+  /** Stores all cached bytes that are not stored yet, and waits until that is done. */
   async settled(): Promise<void> {
     this.#shareNow();
     await this.#sharing;
   }
 
-  /** Shares after the answer is sent: no call should wait for it. */
+  /** Stores the bytes as an image after the answer is sent, so that no call waits for it. */
   #shareLater(fingerprint: Fingerprint, bytes: Uint8Array): void {
     this.#unshared.set(fingerprint.sha256, { fingerprint, bytes });
     this.#unsharedBytes += bytes.byteLength;
@@ -103,9 +103,10 @@ export class Baselines {
 }
 
 /**
- * The bytes used last, in two generations: when the newer one holds half of the limit, it becomes the older one, and the
- * former older one is dropped. Moving a used entry to the end of one map would be slow: V8 keeps a deleted entry in the
- * chain of its key until it rebuilds the map, so that each use of a key in a map of 10,000 takes 100 µs.
+ * The bytes used last, in two generations. When the newer generation holds half of the limit, it
+ * becomes the older one, and the former older one is dropped. One map in order of use would be
+ * slow. V8 keeps a deleted entry in the chain of its key until it rebuilds the map, so each use of
+ * a key in a map of 10,000 takes 100 µs.
  */
 class RecentBytes {
   readonly #limit: number;

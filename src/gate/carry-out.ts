@@ -18,7 +18,7 @@ interface Work {
   readonly steps: readonly Step[];
   /** Keys whose locks the caller holds. */
   readonly locked: readonly string[];
-  /** The remembered state by which the steps were judged, if the store must confirm it. */
+  /** The remembered sightings by which the steps were judged, if the store must confirm them. */
   readonly basis?: Basis | undefined;
   /** Further journal entries, written together with the entry of the change. */
   readonly entries?: readonly NewEntry[];
@@ -139,14 +139,14 @@ function once(effects: readonly Effect[]): readonly Effect[] {
   });
 }
 
-/** The journal entry of a change. Its keys are in sorted order, so that the journal need not sort them. */
+/** The journal entry of a change. Its fields are in alphabetical order, so that the journal need not sort them. */
 function entryOf(
   world: World,
   ledger: Ledger,
   { work, first, change, effects }: { work: Work; first: Step; change: string; effects: readonly Effect[] },
 ): ChangeEntry {
   const { undo, undoesPart, command, steps } = work;
-  // A worktree's common git folder is not a workspace: the change belongs to the root.
+  // The common git folder of a worktree is no workspace of its own, so the entry names a path in another root.
   const { annexes } = world.workspace;
   const { path, action } =
     annexes.length === 0 ? first : (steps.find((step) => !annexes.includes(step.path.root)) ?? first);
@@ -230,8 +230,9 @@ function goneKeys(outcomes: readonly Done[]): readonly string[] {
 }
 
 /**
- * True if the store's answer was lost, so that the change may be recorded or not. The files then stay as they are:
- * reverting could contradict the journal. If the change was not recorded, a later process settles it by the files.
+ * True if the store's answer was lost, so that nothing shows whether the change is recorded. The files then stay as
+ * they are: reverting could contradict the journal. If the change was not recorded, a later process settles it by the
+ * files.
  */
 function isUnanswered(error: unknown): error is Fault {
   return error instanceof Fault && error.code === 'STORE_FAILED' && error.reason === 'unanswered';

@@ -21,8 +21,8 @@ import { witness } from './witness.ts';
 import type { World } from './world.ts';
 
 /**
- * Maximum number of tries. Links and folders may change before they are locked; each try also locks what the last one
- * lacked.
+ * Maximum number of tries. Links and folders may change before they are locked; each try also locks
+ * the keys that the previous try turned out to need.
  */
 const MAX_TRIES = 5;
 
@@ -218,7 +218,10 @@ export class Gate {
     return refused((await this.refusals.record({ refusal, ...evidence })).refusal);
   }
 
-  /** Until the call is answered, other programs' lines in the notices of its changes are not seen. */
+  /**
+   * Notices of changes may show lines that other programs wrote. Makes these lines count as seen
+   * only after the call is answered.
+   */
   async #willShowNotices(steps: readonly Step[], times: CallTimes): Promise<void> {
     for (const { path, untold } of steps) {
       const now = untold === undefined ? undefined : await this.#ledger.recall(path.key);
@@ -279,7 +282,10 @@ function mustConfirm(basis: Basis | undefined, intent: Intent, prepared: readonl
   if (isDry || !isChange || !prepared.every((item) => item.ok)) throw new OutdatedBasis();
 }
 
-/** The evidence that a vet records. It leaves out the credit, because a vet shows no lines. */
+/**
+ * The evidence that a vet records. It leaves out the sighting of lines in the refusal, because a
+ * vet shows no lines.
+ */
 function evidenceIn({ evidence }: Pick<Denied, 'evidence'>): Pick<Denied, 'evidence'> {
   return evidence === undefined ? {} : { evidence };
 }
@@ -288,7 +294,10 @@ function evidenceIn({ evidence }: Pick<Denied, 'evidence'>): Pick<Denied, 'evide
 interface AttemptInput {
   readonly locked: readonly string[];
   readonly signal: AbortSignal | undefined;
-  /** Times of the call. Absent if calls and answers alternate strictly. */
+  /**
+   * When the call arrived and was answered. Absent if the client waits for each answer before its
+   * next call.
+   */
   readonly times?: CallTimes | undefined;
   /** Policy settings of this call alone. */
   readonly settings?: CallSettings | undefined;

@@ -31,8 +31,9 @@ export function heldInside(
 }
 
 /**
- * The depth of the search. A delete reads the whole folder anyway. A move is one rename, so it searches as deep as a
- * protection may reach, and at least as deep as project folders usually are.
+ * The depth of the search. A delete reads the whole folder anyway. A move is one rename, so it
+ * searches only as deep as the protecting globs may match, and at least as deep as project folders
+ * usually are.
  */
 function levelsOf({ workspace }: World, { path, to }: DepartingFolder): number {
   if (to === undefined) return Number.POSITIVE_INFINITY;

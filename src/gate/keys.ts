@@ -59,9 +59,10 @@ export function isRelocation(world: World, change: FileIntent, traffic: Traffic)
 }
 
 /**
- * The keys of all files that the changes touch, for locking. A path that cannot be resolved has no key and is refused
- * later. Refuses two changes of one file in a batch, and changes in a folder that the batch moves, deletes or replaces
- * by a file: the second change would not know of the first.
+ * The keys of all files that the changes touch, for locking. A path that cannot be resolved has no
+ * key and is refused later. Refuses a batch with two changes of one file, because the second would
+ * not know of the first. For the same reason refuses changes in a folder that the batch moves,
+ * deletes or replaces by a file.
  */
 export function keysOf(world: World, changes: readonly FileIntent[]): Outcome<{ keys: readonly string[] }> {
   const [only] = changes;
@@ -198,7 +199,7 @@ export async function lockForHost(
   return release && lookUnder(world, keys, { release, ledger: undefined, session });
 }
 
-/** Held locks. `basis` is the remembered state that the announcement of a change must confirm. */
+/** Held locks. `basis`: the remembered sightings that the announcement of a change must confirm. */
 export interface Held {
   readonly basis?: Basis;
   release(): void;
@@ -263,8 +264,8 @@ export async function lockToSettle(
 }
 
 /**
- * Settles pending changes at locked keys and fetches what the session has seen of them. Waits for hosts that are about
- * to write there. Returns the release.
+ * Settles pending changes at locked keys and fetches what the session has seen of them. Waits for
+ * hosts that are about to write there. Returns the function that releases the locks.
  */
 async function lookUnder(
   world: World,
@@ -289,7 +290,10 @@ async function lookUnder(
   };
 }
 
-/** Pending changes at locked keys, and what else was looked at with them. */
+/**
+ * The result of `lookAfterHosts`. `left`: pending changes at the locked keys. `seen`: whatever else
+ * the caller fetched together with them.
+ */
 interface Looked<T> {
   readonly left: readonly PendingChange[];
   readonly seen: T;
@@ -326,8 +330,8 @@ async function lookAfterHosts<T>(
 }
 
 /**
- * True if another session's host has just announced a change and will write in a moment, as hosts do that need not ask
- * their user. Without waiting, each of two hosts could overwrite what the other has just written.
+ * True if another session's host has announced a change so recently that it may be about to write.
+ * Without waiting, each of two hosts could overwrite what the other has just written.
  */
 function isHostWriting(
   world: World,

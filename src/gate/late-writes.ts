@@ -22,7 +22,7 @@ export interface LateWrite {
 
 /** Number of changes checked when a world closes: about an hour's work. */
 const MAX_LOOKED_AT = 1000;
-/** If none of the newest changes, this many, is recent, this process has made no change. */
+/** Number of newest changes to check first. If none of them is recent, this process has made no change. */
 const FEW = 20;
 
 const MAX_NAMED = 3;
@@ -61,7 +61,10 @@ export async function noteOwnLateWrites(world: World, sinceMs: number): Promise<
   }
 }
 
-/** Tells which folders outside the workspace hold images, so that none of their files is left over. */
+/**
+ * Returns a test for folders outside the workspace whose files are images. Their files are in use,
+ * not left over.
+ */
 export function claimedFolders({ images }: Pick<World, 'images'>): IsClaimed {
   return (folder) => images.holdsTree?.(folder) === true;
 }

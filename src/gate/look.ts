@@ -47,7 +47,7 @@ export interface LookedFile {
 export interface LookRequest {
   readonly path: string;
   readonly action: JudgedAction;
-  /** The action for which the path is located, if it is not `action`: a status is possible where changes are not. */
+  /** `status`: locate the path for a status query, which is possible where changes are not. Default: `action`. */
   readonly locatedFor?: 'status';
   readonly expectedRevision?: string | undefined;
   /** True if the insert is an append. */
@@ -181,7 +181,9 @@ function targetOf(found: Found): Target {
   };
 }
 
-/** A tombstone counts only for the bytes that the session had seen: they may come back. */
+/**
+ * Drops a sighting that licenses nothing, such as that of a deleted file. Bytes seen before a deletion may come back.
+ */
 function countingSighting(sighting: Sighting | undefined): Sighting | undefined {
   if (sighting === undefined || isStub(sighting)) return undefined;
   return sighting.tombstone === true && sighting.seenBefore === undefined ? undefined : sighting;
@@ -360,7 +362,7 @@ export function guardFor(world: World, session: string, entry: NamedEntry): stri
   return isAllowed ? undefined : guardOf(world, entry);
 }
 
-/** The result of `guardFor` for a path of the workspace, or of `guardOutside`. */
+/** Like `guardFor`, for any path. Outside the workspace, `guardOutside` decides. */
 export function guardAt(world: World, session: string, path: string): string | undefined {
   const outside = world.workspace.canonicalOutside(path);
   if (outside !== undefined) return guardOutside(world, outside);
@@ -374,7 +376,9 @@ export function guardAt(world: World, session: string, path: string): string | u
   }
 }
 
-/** Files outside the workspace are left to the host, except our own state and files with our entries. */
+/**
+ * A reason if the path is in our own state folder or configures Lookfirst. The host decides about other outside files.
+ */
 function guardOutside({ home, policy }: World, path: string): string | undefined {
   if (isWithin(path, home)) return `${path}, because it is in the state folder of Lookfirst`;
   if (!CLIENT_FILES.test(path) || matchingGlob(policy.commands.trust, path.slice(1)) !== undefined)

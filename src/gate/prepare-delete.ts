@@ -91,7 +91,10 @@ interface LargeFile {
   readonly facts: Pick<Facts, 'freshness'>;
 }
 
-/** Hashes a file too large to load, if the session may learn about its bytes, and compares it with what it saw. */
+/**
+ * Hashes a file too large to load, if the session may learn about its bytes, and compares the hash
+ * with the session's sighting.
+ */
 async function largeFile(
   world: World,
   { located, snapshot, sighting, facts }: LookedFile,

@@ -311,7 +311,10 @@ function rangesSeen(
   return { kind: 'lines', ranges };
 }
 
-/** After the session's own edit of a huge file, its known lines as pages that can be compared one by one. */
+/**
+ * The lines of a huge file that the session knows after its own edit, as pages that can be compared
+ * one by one.
+ */
 function pagesOf(bytes: Uint8Array, coverage: Coverage): SeenPage[] {
   if (coverage.kind !== 'lines') return [];
   return coverage.ranges.map((range) => ({

@@ -201,7 +201,7 @@ function stepOf(world: World, { change, content, arrival }: RelocationParts): St
 function modeAfter(change: Relocation, { stats }: Snapshot): number {
   const mode = modeOf(stats) & 0o777;
   if (change.kind !== 'edit' || change.executable === undefined) return mode;
-  // As git does: users who may read the file may execute it.
+  // Git does the same: users who may read the file may execute it.
   return change.executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 

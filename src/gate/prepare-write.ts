@@ -166,7 +166,7 @@ export interface NewBytes {
   readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
   /** The session's sighting of the file before the change, if this change itself showed it. */
   readonly credit?: Sighting | undefined;
-  /** The session's sighting of `bytes` if `credit` is not shown. */
+  /** The session's sighting of `bytes` if the answer does not show the lines in `credit`. */
   readonly untold?: Pick<Sighting, 'coverage'> | undefined;
   readonly notices: readonly Notice[];
   readonly more?:
@@ -253,7 +253,7 @@ export function writeStep(world: World, change: NewBytes): Step {
     isLeft: () => left,
     revert: async () => {
       if (committed === undefined) return true;
-      // A disk that could not sync the name might not sync its return either: the old bytes come back all the same.
+      // The disk could not sync the new name and may fail again. Restore the old bytes without a sync.
       const how = isSynced ? world : { ...world, disk: { ...world.disk, durability: 'none' as const } };
       const isBack = await takeBack(how, change, {
         place: place(),
@@ -320,7 +320,7 @@ async function takeBack(
   return (await replace(world.disk, place, { bytes: before.bytes, expected, ours: true })).ok;
 }
 
-/** Its keys are in sorted order, so that the journal need not sort them. */
+/** The effect of the write. Its fields are in alphabetical order, so that the journal need not sort them. */
 function effectOf(change: NewBytes, fingerprint: Fingerprint, mode?: number): Effect {
   const { before, located } = change;
   const { key, relative } = located.place.path;

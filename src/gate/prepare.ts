@@ -23,7 +23,10 @@ import { type Denied, notPrepared, type Prepared } from './prepared.ts';
 import { foundAt } from './step.ts';
 import type { World } from './world.ts';
 
-/** Time to wait for a sighting: it reaches the store some milliseconds after its answer, later on a busy machine. */
+/**
+ * Time to wait for a sighting from another process. It reaches the store some milliseconds after
+ * the answer that showed the file, later on a busy machine.
+ */
 const PATIENCE_MS = 250;
 const STEP_MS = 10;
 

@@ -253,7 +253,10 @@ function seenAfter(sighting: Sighting, hunks: readonly Hunk[], totalBefore: numb
 /** A refused path is cut to this length. No system has longer paths, but callers may send anything. */
 const MAX_PATH_CHARS = 4096;
 
-/** Number of files whose refusals are counted. A forgotten count only delays the explanation. */
+/**
+ * Number of paths whose refusals are counted. A forgotten count only delays the explanation that
+ * repeated refusals get.
+ */
 const MAX_STREAKS = 1000;
 
 /** Counts successive refusals per path and journals each, with the lines it showed. */
@@ -274,7 +277,10 @@ export class Refusals {
     readonly evidence?: Evidence;
     /** Set if the policy only observes: the call passes anyway. */
     readonly observed?: true;
-    /** Times of the refused call. Absent if calls and answers alternate strictly. */
+    /**
+     * When the refused call arrived and was answered. Absent if the client waits for each answer
+     * before its next call.
+     */
     readonly times?: CallTimes | undefined;
   }): Promise<{ readonly refusal: Refusal }> {
     const refusal = this.#counted(item.refusal);

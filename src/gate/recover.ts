@@ -20,7 +20,10 @@ import { restoreStep } from './restore-step.ts';
 import { ABSENT, sideAt } from './step.ts';
 import type { World } from './world.ts';
 
-/** An exiting process loses its locks a moment before it is seen to be gone. */
+/**
+ * Time to wait for a process to end: it loses its locks a moment before other processes see that it
+ * is gone.
+ */
 const DYING_MS = 100;
 
 /** A change announced without a lock, whose files have changed, is settled by any process after this time. */

@@ -69,7 +69,7 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
   }
 }
 
-/** Locates a path of the journal. Faults name it as other answers do, not by its absolute path. */
+/** Locates a path of the journal. Faults then name the path as other answers do, not as an absolute path. */
 function locateKey({ workspace }: World, key: string): Outcome<{ located: Located }> {
   const outcome = workspace.locate(key, 'undo', 'parents');
   if (!outcome.ok) return outcome;
@@ -267,7 +267,10 @@ async function putFile(world: World, place: Place, step: RestoreRequest): Promis
   return written.ok ? { ...RESTORED, displaced: displacedOf(written.displaced, expect) } : written;
 }
 
-/** The mode to set, if the change had altered it. Permissions that another program has set since stay. */
+/**
+ * The mode to set, if the change to undo altered the mode. Permissions that another program has set
+ * since stay.
+ */
 function newMode({ expect, restore: after }: UndoStep): { readonly mode?: number } {
   return expect.kind === 'file' && after.kind === 'file' && after.mode !== expect.mode
     ? { mode: after.mode }

@@ -21,7 +21,7 @@ export interface RestoreContext {
   readonly moving?: readonly Sighting[];
   /** Reads the bytes to restore. Default: from the images. */
   readonly bytes?: () => Promise<Uint8Array>;
-  /** The stamp of a file that moves back; see `RestoreHow`. */
+  /** The stamp of a file that moves back, if an equal stamp proves that it still holds its bytes. */
   readonly stamp?: Stamp | undefined;
   /** A file owned by the gate that holds these bytes and has this mode; it is linked instead of written again. */
   readonly file?: string | undefined;
@@ -29,13 +29,13 @@ export interface RestoreContext {
   readonly action?: Action;
   /** The session's sightings after the step, if they differ from its earlier ones. */
   readonly shown?: readonly Sighting[];
-  /** See `Effect`. */
+  /** The time since which the file has had its present state: its ctime in microseconds, if known. */
   readonly sinceUs?: number | undefined;
 }
 
 /**
- * Restores one file, link or folder to an earlier state. It locates its path when it runs, because an earlier step may
- * have to create the parent.
+ * Restores one file, link or folder to an earlier state. The step locates its path when it runs,
+ * because an earlier step may have to create the parent.
  */
 export function restoreStep(world: World, step: UndoStep, context: RestoreContext): Step {
   const { path, bytes, stamp, file } = context;
@@ -100,7 +100,10 @@ function reversed({ key, relative, expect, restore: after, from }: UndoStep): Un
   return { ...from, expect: ABSENT, restore: after, from: { key, relative } };
 }
 
-/** Their keys are in sorted order, so that the journal need not sort them. */
+/**
+ * The effects of a restore. Their fields are in alphabetical order, so that the journal need not
+ * sort them.
+ */
 export function effectsOf(step: UndoStep, sinceUs?: number): Effect[] {
   const { key, relative, expect, restore: after, from } = step;
   const before: Side = expect.kind === 'file' ? { ...expect, kept: true } : expect;

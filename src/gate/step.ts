@@ -25,9 +25,9 @@ export interface Step {
   readonly effects: readonly Effect[];
   /** The file's bytes afterwards, if the step writes one file. */
   readonly bytes?: Uint8Array;
-  /** The session's sighting of these bytes. */
+  /** The session's sighting of `bytes`. */
   readonly seen?: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
-  /** The session's sighting of these bytes if the notices about other programs' changes are not shown. */
+  /** The session's sighting of `bytes` if the notices about other programs' changes are not shown. */
   readonly untold?: Pick<Sighting, 'coverage'> | undefined;
   /** Further result fields of an edit, as far as they are already known. */
   readonly more?: Pick<ChangeResult, 'replaced' | 'tier' | 'inserted' | 'diff'> | undefined;
@@ -40,7 +40,7 @@ export interface Step {
    * `alone`: the change has no other step.
    */
   stage?(how?: 'alone'): Promise<void>;
-  /** `stage` changes nothing that other programs use, so it may run while the change is being announced. */
+  /** True if `stage` changes nothing that other programs use, so that it may run while the change is announced. */
   readonly stagesEarly?: boolean;
   /** Removes staged files that were not published. */
   unstage?(): void | Promise<void>;
@@ -81,9 +81,9 @@ export interface Displaced {
   readonly file: string;
   readonly sha256: string;
   readonly size: number;
-  /** Its bytes, if they are in memory. */
+  /** The file's bytes, if they are in memory. */
   readonly bytes?: Uint8Array;
-  /** Its stats after it left the workspace, if they are known. */
+  /** The file's stats after it left the workspace, if they are known. */
   readonly stats?: AdoptedStats | undefined;
   /** Set if the whole folder left the workspace and the file may be kept in it. */
   readonly tree?: (Pick<TreeFile, 'name' | 'stamp'> & Pick<KeptTree, 'folder'>) | undefined;
@@ -178,7 +178,7 @@ interface StagedEarly {
 /**
  * Writes and syncs the new bytes of a single replacement while its announcement is being synced: both must be on the
  * disk before the names are exchanged, and neither needs the other. Undefined if nothing is synced, or if the step must
- * wait for its announcement. The litter log names the folder before the temporary file exists, as for every other one.
+ * wait for its announcement. After a crash, the litter log still leads to the temporary file.
  */
 export function stagedEarly({ disk }: World, [step, ...more]: readonly Step[]): StagedEarly | undefined {
   if (step?.stagesEarly !== true || more.length > 0) return undefined;
@@ -355,7 +355,7 @@ function slowReason({ policy }: World): string {
 
 export const ABSENT: Side = { kind: 'absent' };
 
-/** The side of a file, with sorted keys for the journal. `image`: whether the store holds its bytes. */
+/** The side of a file, its fields in alphabetical order for the journal. `image`: whether the store holds its bytes. */
 export function fileSide(fingerprint: Fingerprint, mode: number, image: 'kept' | 'none'): Side {
   return { fingerprint, kept: image === 'kept', kind: 'file', mode };
 }

@@ -167,7 +167,7 @@ async function putOneBack(world: World, place: Place, { side, displaced }: Remov
   return putFileBack(world, place, { side, displaced });
 }
 
-/** Moves the inode back, or writes a copy if the inode is already an image: other entries may rely on that image. */
+/** Moves the inode back. If it is already an image, writes a copy: journal entries may rely on that image. */
 export async function putFileBack(
   world: World,
   place: Place,
@@ -294,7 +294,7 @@ export function folderOutStep(world: World, { action, path, doomed }: FolderOut)
 }
 
 function effectOf({ path, side }: Doomed): Effect {
-  // The keys are in sorted order, so that the journal need not sort them.
+  // The fields are in alphabetical order, so that the journal need not sort them.
   return { after: ABSENT, before: side, key: path.key, relative: path.relative };
 }
 

@@ -224,7 +224,7 @@ const WATCHED = {
   ...CALL,
   onProgress: { type: 'tested', is: (value) => typeof value === 'function', must: 'a function' },
 } satisfies Record<string, Shape>;
-/** Times and sizes; they may be fractions, and without limit. */
+/** Times and sizes. Fractions and Infinity are allowed. */
 const AMOUNT: Shape = {
   type: 'tested',
   is: (value) => typeof value === 'number' && value >= 0,

@@ -277,7 +277,7 @@ export async function noteOutsideChanges(world: World, ledger: Ledger): Promise<
   const entries: NewEntry[] = [];
   for (const file of files) {
     const author = authorOf(file, last.get(file.key));
-    // The session itself, for example by a command, without reading the file since.
+    // Skip changes that the session made itself, for example by a command.
     if (author === session || isNoted(notices, file)) continue;
     const text = `changed by ${author === undefined ? 'another program' : `session ${author}`} ${SINCE_SEEN}`;
     entries.push({ kind: 'notice', atMs: world.now(), ...ledger.author, root, ...file, text });

@@ -51,7 +51,10 @@ export interface LayerCommit {
   readonly meanwhile: 'merge' | 'overwrite';
   /** `shown`: the model is shown the changes. Only then do they count as seen. */
   readonly answer: 'shown' | 'silent';
-  /** Times of the call. Absent if calls and answers alternate strictly. */
+  /**
+   * When the call arrived and was answered. Absent if the client waits for each answer before its
+   * next call.
+   */
   readonly times?: CallTimes | undefined;
 }
 

@@ -55,7 +55,7 @@ export async function vetWrites(
 
 interface Judged {
   readonly written: Written;
-  /** See `Layer`. */
+  /** Time at which the layer was made. A file with a later ctime changed while the command ran. */
   readonly beganNs: bigint;
   readonly writes: CommandPolicy['writes'];
   readonly meanwhile: 'merge' | 'overwrite';
@@ -107,7 +107,10 @@ async function unapproved(world: World, ledger: Ledger, written: Written): Promi
   return 'missing' in found ? refusal(written, 'PROTECTED', { reason: 'approval' }) : undefined;
 }
 
-/** The refusal for configuration that decides which programs run. The policy may trust commands with some of it. */
+/**
+ * The refusal for configuration that decides which programs run. The policy can let commands change
+ * some of these files.
+ */
 async function guardedChange(world: World, written: Written): Promise<Refusal | undefined> {
   const relative = nameOf(world, written.path);
   if (matchingGlob(world.policy.commands.trust, relative) !== undefined) return undefined;
@@ -162,11 +165,12 @@ async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | unde
 }
 
 /**
- * Merges a file that both the command and another program changed, or refuses with the diff. The journal has the bytes
- * that both started from if the first change since then was a session's. Otherwise these are gone, and the merge uses
- * earlier bytes that the session or the journal knows. Text added between those bytes and the start of the command is in
- * both versions, so the merge keeps it. Text removed in between is not: a command that wrote exactly those bytes would
- * seem to have changed nothing, and the merge would drop its result.
+ * Merges a file that both the command and another program changed, or refuses with the diff. The
+ * merge starts from the bytes that both programs started from. The journal has them if the first
+ * later change was a session's. Otherwise the merge uses earlier bytes that the session or the
+ * journal knows. Text added between those bytes and the start of the command is in both versions,
+ * so the merge keeps it. Text removed in between is the exception. A command that wrote exactly the
+ * earlier bytes would seem to have changed nothing, and the merge would drop its result.
  */
 async function concurrentChange(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal> {
   const { written } = judged;
@@ -190,8 +194,8 @@ async function concurrentChange(world: World, ledger: Ledger, judged: Judged): P
 }
 
 /**
- * The text from which a merge starts. `certain`: the command and the other program both started from it. `likely`: each
- * of the texts is an earlier one.
+ * The texts from which a merge may start. `certain`: the command and the other program both started
+ * from the one text. `likely`: each text is an earlier state of the file.
  */
 interface MergeBase {
   readonly texts: readonly string[];
@@ -209,9 +213,12 @@ function mergedFrom({ texts, is }: MergeBase, result: string, live: string): str
   return agreed;
 }
 
-/** A command starts after the next tick of the clock of files. No kernel's ticks are longer. */
+/**
+ * The longest tick of the clock that stamps files, on any kernel. A command starts only after the
+ * next tick.
+ */
 const TICK_MS = 10;
-/** The journal has the time at which a change was announced. It is made within this time. */
+/** Longest time between the announcement of a change, which the journal records, and the change itself. */
 const MADE_WITHIN_MS = 60_000;
 
 async function baseOf(

@@ -31,7 +31,7 @@ export interface Written {
   readonly readOnly: boolean;
   /** True if another program changed the path while the command ran. */
   readonly concurrent: boolean;
-  /** See `Effect`. */
+  /** The time since which the file has had its present state: its ctime in microseconds. */
   readonly sinceUs?: number;
 }
 
@@ -75,14 +75,16 @@ export async function readWriteSet(
   return { ok: true, set: reading.set() };
 }
 
-/** A system error while an entry is compared, as for a folder without search permission, refuses the whole command. */
+/**
+ * Refuses the whole command after a system error in the comparison, as for a folder without search permission.
+ */
 function notCompared(entry: LayerEntry, error: unknown): Refused {
   const errno = errnoOf(error);
   if (errno === undefined) throw error;
   return refused(unreadable(entry, errno));
 }
 
-/** Names the path of a refusal, which is relative to its root, for the agent. */
+/** Replaces the path of a refusal, which is relative to a root, by the name that agents use for it. */
 function named(world: World, root: string, refusal: Refusal): Refusal {
   const { path: relative } = refusal;
   if (relative === undefined) return refusal;
@@ -123,7 +125,7 @@ class WriteSetReader {
   readonly #leftOut: { readonly path: string; readonly kind: FileKind }[] = [];
   readonly #droppedBits: string[] = [];
   /**
-   * Keys of paths that are not folders in the workspace, so that nothing below them exists there, and the access list
+   * Keys of paths that are no folders in the workspace, so that nothing exists below them. The value is the access list
    * that new files inherit there.
    */
   readonly #fresh = new Map<string, AccessList | undefined>();
@@ -300,8 +302,8 @@ function isTakeable({ hasOtherNames, hasAttributes, mode }: Extract<LayerEntry, 
 }
 
 /**
- * The mode to commit. A commit keeps or inherits access lists, and adds none. Without the command's list, the bits of the
- * group would allow the group what the list allows some users.
+ * The mode to commit. A commit never adds the command's access list. With such a list, the mode's group bits are the
+ * most that any listed user gets, so without the list they would grant too much to the group.
  */
 function modeWithoutList(
   { mode, list }: Extract<LayerEntry, { kind: 'file' | 'folder' }>,
@@ -313,7 +315,9 @@ function modeWithoutList(
 }
 
 interface There {
-  /** The access list there, or the one that a new file inherits; read only if the layer's entry has one. */
+  /**
+   * The access list of the path, or the list that a new file inherits; read only if the layer's entry has a list.
+   */
   readonly list?: AccessList | undefined;
   readonly side: Side;
   readonly ctimeNs: bigint;
@@ -339,8 +343,7 @@ function parentKey({ key }: ResolvedPath): string {
 type NamedPath = Pick<ResolvedPath, 'root' | 'relative' | 'absolute'>;
 
 /**
- * The name of a path in a root. Paths in a worktree's common git folder are named `.git/…`, the folder that the
- * worktree lacks.
+ * The name of a path in a root. A worktree has no `.git` folder, so paths in its common git folder are named `.git/…`.
  */
 export function nameOf({ workspace }: World, { root, relative }: NamedPath): string {
   return workspace.annexes.includes(root) ? `.git/${relative}` : relative;

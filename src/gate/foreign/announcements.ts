@@ -40,8 +40,8 @@ const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
   'DELETED',
 ]);
 /**
- * Maximum number of tries. Links and folders may change before they are locked; each try also locks what the last one
- * lacked.
+ * Maximum number of tries. Links and folders may change before they are locked; each try also locks the keys that the
+ * previous try turned out to need.
  */
 const MAX_TRIES = 5;
 
@@ -180,7 +180,7 @@ export class Announcements {
     return this.#refuse(judged.denied, { hold: 'none' });
   }
 
-  /** Announces under the locks. Releases them, unless the announced change is to hold them. */
+  /** Announces under the locks. Releases them afterwards, unless the announced change keeps them. */
   async #announceLocked(
     intents: readonly ForeignIntent[],
     options: TimedAnnounceOptions,
@@ -358,7 +358,10 @@ export class Announcements {
       : { ok: true, notices: settled };
   }
 
-  /** The answer for a change that another writer or a timeout may have settled; then the journal has it. */
+  /**
+   * The answer for a change that is no longer pending. If another process or a timeout has settled it, the journal has
+   * it.
+   */
   async #settledAlready(change: string): Promise<Settled> {
     const { world, ledger } = this.#scene;
     const found = await world.store.entries({ change, session: ledger.session, limit: 1 });

@@ -35,7 +35,7 @@ type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 /** A folder list of up to this many entries counts as complete. */
 const MAX_LISTED = 100_000;
 
-/** Opening such a file may block or have side effects: a server that reads one may hang forever. */
+/** Opening a file of these kinds may block or have side effects: a server that reads one may hang forever. */
 const NOT_FOR_READING: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
 
 /** A session whose operations can belong to a call of a client. */
@@ -53,7 +53,7 @@ export class GatedForeign implements ForeignSession {
 
   readonly ended: (() => void) | undefined;
 
-  /** `gate` is the session's own gate, so that both count refusals together. */
+  /** `gate`: the gate of the session itself, so that both kinds of calls count refusals together. */
   constructor(
     scene: ShownScene,
     session: CallingSession,

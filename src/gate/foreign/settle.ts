@@ -29,7 +29,7 @@ export interface Ended {
   readonly announced: boolean;
   /** Sightings of the lines that the announcement's notices showed. */
   readonly credits: readonly Sighting[];
-  /** Times of the call that makes the change. */
+  /** When the call that makes the change arrived and was answered. */
   readonly times?: CallTimes | undefined;
 }
 
@@ -150,7 +150,7 @@ function settledEntry(world: World, pending: PendingChange, effects: readonly Ef
   return { ...entry, ...named, ...uncoveredBy(pending), atMs: world.now(), effects };
 }
 
-/** Until the call is answered, the lines in its notices are not seen. */
+/** Makes the lines in the notices of a call count as seen only after the call is answered. */
 async function willShowNotices(
   scene: ShownScene,
   turnouts: readonly Turnout[],
@@ -161,10 +161,7 @@ async function willShowNotices(
   for (const before of untold.sightings) scene.ledger.views.add(before.key, { by: times, before });
 }
 
-/**
- * Notices about files whose line endings another program changed or whose byte order mark it dropped. Rule R32 requires
- * them.
- */
+/** Notices about files whose line endings another program changed or whose byte order mark it dropped. */
 async function reshapedFiles(world: World, turnouts: readonly Turnout[]): Promise<readonly Notice[]> {
   const notices: Notice[] = [];
   for (const { effect, now } of turnouts) {

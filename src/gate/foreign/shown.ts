@@ -26,7 +26,10 @@ type Told = Promise<Outcome<{ notices: readonly Notice[] }>>;
 export interface ShownScene {
   readonly world: World;
   readonly ledger: Ledger;
-  /** Times of the call whose answer shows something. Absent if calls and answers alternate strictly. */
+  /**
+   * When the call that shows something arrived and was answered. Absent if the client waits for
+   * each answer before its next call.
+   */
   readonly times?: CallTimes;
 }
 

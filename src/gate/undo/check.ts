@@ -30,7 +30,7 @@ interface State {
   readonly side: Side;
   /** The file on the disk, if this is the present state. */
   readonly snapshot?: Snapshot | undefined;
-  /** The stamp of that file, if an equal stamp proves equal bytes. */
+  /** The stamp of the file on the disk, if an equal stamp proves equal bytes. */
   readonly stamp?: Stamp | undefined;
   /** The bytes of a file, if they are in memory. */
   readonly bytes?: Uint8Array | undefined;
@@ -202,7 +202,7 @@ class Rehearsal {
   /** Keys where a step makes a folder. If a file or a link is there now, nothing exists below it. */
   readonly #folders: ReadonlySet<string>;
   readonly #isFolder = new Map<string, boolean>();
-  /** No step finds what another one leaves: every key has one step, and nothing moves. */
+  /** True if no step depends on another: every key has one step, and nothing moves. */
   readonly #isAlone: boolean;
   /** Hashes of the bytes that steps restore. */
   readonly #restored: ReadonlySet<string>;
@@ -341,7 +341,10 @@ export class SeenBefore {
     this.#going = new Map(going.reverse());
   }
 
-  /** Returns at once for a file that is removed: there may be thousands. */
+  /**
+   * The sightings of one step's item. For a removed file the answer is immediate, because an undo
+   * may remove thousands.
+   */
   of(step: UndoStep): Awaitable<Pick<RestoreContext, 'known' | 'moving'>> {
     return step.from === undefined && step.restore.kind === 'absent' ? NOT_SEEN : this.#of(step);
   }

@@ -16,7 +16,7 @@ export interface FoundChange {
   readonly snapshot?: Snapshot | undefined;
   /** The present mode of the file. */
   readonly mode?: number | undefined;
-  /** The stamp of its file, if an equal stamp proves equal bytes. */
+  /** The stamp of the present file, if an equal stamp proves equal bytes. */
   readonly stamp?: Stamp | undefined;
   /** The bytes to restore, if they are the result of a merge and thus neither present nor earlier bytes. */
   readonly merged?: Uint8Array | undefined;

@@ -23,9 +23,9 @@ import { type FoundChange, foldersInUse, isFolderToGo, presentBytes, previewDiff
  */
 export interface UndoRequest extends UndoSelection {
   readonly by?: 'session';
-  /** If it fires before the first file is touched, nothing is undone. */
+  /** If the signal fires before the first file is touched, nothing is undone. */
   readonly signal?: AbortSignal | undefined;
-  /** Times of the call. What was shown after it arrived does not count as seen. */
+  /** When the call arrived and was answered. Lines shown after it arrived do not count as seen. */
   readonly times?: CallTimes | undefined;
   /** Undo everything since a turn began, instead of the changes that the selection names. */
   readonly rewind?: RewindTarget;
@@ -184,8 +184,8 @@ function sinceTurn({ workspace: { roots } }: World, { afterSeq, sessions }: Rewi
 }
 
 /**
- * Narrows the target to the root of the newest selected change. Any of several roots may hold it, and a move between
- * two is recorded in one.
+ * Narrows the target to the root of the newest selected change. With several roots, each may have
+ * selected changes; a move between two roots is recorded in one of them.
  */
 async function newestOf(world: World, target: UndoTarget): Promise<UndoTarget> {
   const { roots } = world.workspace;

@@ -13,8 +13,8 @@ export const openSessions = {
 };
 
 /**
- * Runs a function, and everything it calls and awaits, in a session: an open one, or the id of one. If several have the
- * id, the last opened is used. `Sessions.run` also opens a session that is not open.
+ * Runs a function, and everything it calls and awaits, in an open session, given as the session or its id. If several
+ * open sessions have the id, the last opened is used. `Sessions.run` also opens a session that is not open.
  */
 export function runInSession<T>(session: Session | string, fn: () => T): T {
   const chosen = typeof session === 'string' ? [...open].findLast(({ id }) => id === session) : session;

@@ -12,7 +12,7 @@ export function commandRoot({ cwd }: Pick<ConfigSources, 'cwd'>): string {
   return repositoryAround(cwd) ?? cwd;
 }
 
-/** Tests that commands can run here, with the user's state folder, or with `instead` if there is none yet. */
+/** Tests whether commands can run here, with the user's state folder, or with `instead` if there is none yet. */
 export async function canRunCommands(
   around: ConfigSources,
   flags: StateFlags,
@@ -57,7 +57,7 @@ export async function announcedShell(
   }
 }
 
-/** Sorts longer commands first: a shorter command may be a part of the line's real command. */
+/** Sorts longer commands first: a shorter command may be only a part of the command in the line. */
 function betterFirst({ entry: one }: PendingChange, { entry: other }: PendingChange): number {
   return essenceOf(other.text ?? '').length - essenceOf(one.text ?? '').length || one.atMs - other.atMs;
 }

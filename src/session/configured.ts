@@ -54,7 +54,9 @@ export function placesOf(around: ConfigSources, flags: StateFlags): Places {
   };
 }
 
-/** The location of the state for a command that reads it, and the folders that the name of the workspace is for. */
+/**
+ * The location of the state for a command that reads it. `folders` are the roots that the workspace's name refers to.
+ */
 export function recordsPlaceOf(
   around: ConfigSources,
   flags: StateFlags & { readonly root?: readonly string[] },
@@ -64,7 +66,7 @@ export function recordsPlaceOf(
   return { ...placesOf(around, flags), folders };
 }
 
-/** The policy file that a flag names, if one does. */
+/** The policy file that a flag names; undefined without the flag. */
 export function policyFileOf({ cwd }: ConfigSources, { policy }: StateFlags): string | undefined {
   return policy === undefined ? undefined : resolve(cwd, policy);
 }
@@ -119,8 +121,8 @@ export async function openWorkspace(
 }
 
 /**
- * Like `openWorkspace`, for a command of the user. `folders` are the ones that the user means: the name of a workspace
- * is for them, and other roots keep the names that they were served with.
+ * Like `openWorkspace`, for a command of the user. `folders` are the folders that the user named. A workspace name
+ * given by flag or environment applies only if they are exactly the roots; other roots keep their recorded names.
  */
 export async function openForCommand(
   around: ConfigSources,
@@ -153,7 +155,7 @@ async function openAt(
 export interface UsableRoots {
   /** Undefined if no root could be opened. */
   readonly sessions: Sessions | undefined;
-  /** The reasons the other roots were left out. */
+  /** The reasons why other roots could not be opened. */
   readonly leftOut: readonly Fault[];
 }
 
@@ -198,9 +200,8 @@ export async function openUsable(
 }
 
 /**
- * The folders that can be served. Like the official server, it only warns about a folder that
- * cannot be opened, unless none is left. For a single folder, or a dialect other than that
- * server's, a missing folder is an error.
+ * The folders that can be served. Like the official MCP file server, only warns about a folder that cannot be opened,
+ * unless none is left. For a single folder, or a dialect other than that server's, a missing folder is an error.
  */
 export async function accessibleFolders(
   roots: readonly string[],

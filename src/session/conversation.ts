@@ -14,12 +14,15 @@ import { confirms } from './status.ts';
 
 /** Size of the transcript's end that is read. It holds the last two prompts, unless a turn was very long. */
 const MAX_TAIL_BYTES = 4 << 20;
-/** The first record of a transcript holds the instructions of its client. */
+/** Size of the transcript's beginning that is read. Its first record is long: it holds the client's instructions. */
 const MAX_HEAD_BYTES = 1 << 20;
 
 /** Number of a session's earlier turns that are searched for an id. */
 const MAX_SEARCHED = 1000;
-/** Number of entries about processes that may join a session between two reports of one event. */
+/**
+ * Maximum number of newest entries that are searched for an earlier report of the same event. Between two reports, only
+ * entries of processes that join the session are expected.
+ */
 const MAX_JOINING = 20;
 
 /** The journal's word for a conversation that its client has resumed. */
@@ -121,7 +124,10 @@ export class Conversation {
     return last?.text === RESUMED && (await this.#ledger.all()).length === 0;
   }
 
-  /** Takes over what the transcript has shown. One of an unknown format shows nothing, so its files must be read again. */
+  /**
+   * Takes over what the transcript has shown. A transcript of an unknown format shows nothing: its files must be read
+   * again.
+   */
   async #recoverPast(transcript: string): Promise<void> {
     try {
       await this.resumeFrom(transcript, {});
@@ -151,7 +157,7 @@ export class Conversation {
     return false;
   }
 
-  /** Records an event of the conversation once, even if a client reports it by two events in a row. */
+  /** Records an event of the conversation once, even if a client reports it twice in a row. */
   async #note(text: string): Promise<void> {
     const { store, workspace } = this.#world;
     const { session, author } = this.#ledger;
@@ -164,14 +170,16 @@ export class Conversation {
   }
 }
 
-/** The cut before the first record of this file, if its client continues a rewound conversation in a new file. */
+/**
+ * The time span that a rewind cut off before this file, if the client continues a rewound conversation in a new file.
+ */
 function cutBetweenFiles(path: string): { readonly afterMs: number; readonly untilMs: number } | undefined {
   const kept = keptPart(transcriptTail(path, MAX_HEAD_BYTES, MAX_HEAD_BYTES));
   if (kept === undefined) return undefined;
   const ends = transcriptsBeside(path, kept.thread).flatMap(
     (other) => endOfKeptPart(kept, transcriptTail(other, MAX_TAIL_BYTES, kept.endByte)) ?? [],
   );
-  // Without the former file, nothing is known to be in the kept part.
+  // Without the former file, the end of the kept part is unknown, so everything before this file counts as cut off.
   return { afterMs: Math.min(...(ends.length === 0 ? [0] : ends)), untilMs: kept.untilMs };
 }
 

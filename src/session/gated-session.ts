@@ -84,7 +84,7 @@ export class GatedSession extends LookingSession implements Session {
     return this.perform({ ...own, kind: 'apply', changes }, call);
   }
 
-  /** A dry run that also shows files that were not read. The lines that its diffs show count as read. */
+  /** A dry run that also shows files that were not read. Lines shown in its diffs count as read. */
   async preview(
     changes: readonly FileIntent[],
     { signal }: SignalOption = {},
@@ -213,8 +213,8 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /**
-   * Marks an announced command as run on a layer by the client's shell prefix. Returns false if it must not run there, or
-   * if there is no sandbox.
+   * Marks an announced command as run on a layer by the client's shell prefix. Returns false if it must not run on a
+   * layer, or if there is no sandbox.
    */
   moveToLayer(change: string): Promise<boolean> {
     return this.during(async (world) => {
@@ -273,7 +273,7 @@ export class GatedSession extends LookingSession implements Session {
     });
   }
 
-  /** True if a call of this session was reported after it had passed without being judged. */
+  /** True if this call of the session was recorded as passed without being judged. */
   isUnjudged(call: string): Promise<boolean> {
     return this.during(async ({ store }) => {
       const noted = await store.entries({ session: this.id, kinds: ['unjudged'], limit: MAX_UNJUDGED });
@@ -297,7 +297,8 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /**
-   * This session for a proxy, where another server makes the reads and changes. With `ended`, it lasts for one call.
+   * This session for a proxy, where another server makes the reads and changes. `ended` is for a session of one call:
+   * it is called when that call ends.
    */
   foreign(ended?: () => void): ForeignSession {
     const scene = { world: this.world(), ledger: this.ledger };
@@ -353,7 +354,7 @@ async function copyIntent(
     const kind = kindOf(located.stats);
     if (kind !== 'file') return refused(notAFile(source, kind));
     const { path } = located.place;
-    // Nothing masks secrets under the copy's name.
+    // No rule would mask the secrets under the copy's name.
     if (world.policy.secrets !== 'show' && isSecretPath(path.relative) && !isSecretPath(destination)) {
       const detail = { reason: 'it holds secrets, and a copy of it would show them' };
       return refused({ code: 'PROTECTED', action: 'read', path: source, next: 'ask_human', detail });

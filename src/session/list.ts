@@ -167,7 +167,7 @@ class Listing {
     return names.filter(({ kind, name }) => kind !== 'directory' || name !== hidden);
   }
 
-  /** Names inside a protected folder are not shown either. */
+  /** True for protected paths and for names inside a protected folder, which are not shown. */
   #isProtected(path: ResolvedPath, name: string): boolean {
     const { workspace } = this.#world;
     return workspace.protectsFrom(workspace.child(path, name), 'list') !== undefined;

@@ -37,7 +37,7 @@ const NS_PER_MS = 1_000_000n;
 /** The operations of a session that change nothing. */
 export class LookingSession extends SessionLife {
   readonly #pageEnds: PageEnds = new Map();
-  /** Times of the call whose operation begins now. */
+  /** Times of the client's call that is starting an operation right now. Set only by `inCall`. */
   #times: CallTimes | undefined;
 
   /** The canonical roots of the workspace. Relative paths start at the first. */
@@ -233,7 +233,7 @@ export class LookingSession extends SessionLife {
     const answer = this.during((world) => {
       // Untyped callers may pass null.
       const { signal, cwd } = options ?? {};
-      // Most calls have neither, and a vet takes only microseconds.
+      // Most calls have neither of them. Validating anyway would take longer than a vet, which takes microseconds.
       if (signal !== undefined || cwd !== undefined) {
         const wrong = validateOptions({ signal, cwd }, { of: 'call' });
         if (wrong !== undefined) return this.noted(refused(wrong));

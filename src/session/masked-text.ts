@@ -190,7 +190,7 @@ export interface FileText {
   readonly encoding: string;
   /** All bytes of the file. */
   readonly whole: Buffer;
-  /** Its text in UTF-8 without a byte order mark. Undefined for other encodings. */
+  /** The file's text in UTF-8 without a byte order mark. Undefined for other encodings. */
   readonly body: Buffer | undefined;
   /** Lines with their endings. */
   slice(range: LineRange): string;

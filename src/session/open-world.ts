@@ -67,7 +67,7 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
 /** The git folders that worktrees share with their repository, unless a root contains them. */
 function annexesOf(roots: readonly string[]): readonly string[] {
   if (!Array.isArray(roots)) return [];
-  // The library passes its roots unchecked.
+  // Callers of the library may pass roots that are not strings.
   const named = roots.filter((root) => typeof root === 'string');
   const common = named.flatMap((root) => commonGitFolder(root) ?? []);
   const isInside = (folder: string): boolean => named.some((root) => isWithin(folder, root));

@@ -31,7 +31,10 @@ export function outputId(path: string): string {
   return path.slice(OUTPUT_SCHEME.length);
 }
 
-/** The form of the caller's paths. Unlike the names of a call, it remembers nothing and can be shared. */
+/**
+ * Converts between the caller's form of paths and the workspace's. Unlike the result of `callNames`, it remembers
+ * nothing and can be shared.
+ */
 export type PathForm = PathNames;
 
 export function pathForm(placement: Placement): PathForm {
@@ -39,7 +42,10 @@ export function pathForm(placement: Placement): PathForm {
   return virtualRoot === undefined ? fromFolder(placement) : belowVirtual(placement, virtualRoot);
 }
 
-/** The names of one call. Keep them until its result is renamed, and do not share them between calls. */
+/**
+ * Converts the paths of one call and of its result, and remembers how the caller wrote each path. Do not share it
+ * between calls.
+ */
 export function callNames(form: PathForm): PathNames {
   const given = new Map<string, string>();
   return {

@@ -122,7 +122,9 @@ function readLocated(
   });
 }
 
-/** A read destroys nothing, so it works without a store. It then does not count as seen, and its result says so. */
+/**
+ * A read destroys nothing, so it works without a store. The file then does not count as seen, and the result says so.
+ */
 function unlessStoreFails<T>(work: () => Awaitable<T>, otherwise: () => T): Awaitable<T> {
   const recover = (error: unknown): T => {
     if (error instanceof Fault && error.code === 'STORE_FAILED') return otherwise();
@@ -234,7 +236,10 @@ function linesResult({ from: source }: OpenRead, lines: PageText, facts: LinesFa
   };
 }
 
-/** The result of a tool's read, which shows the bytes. Its text is computed on first use; copies lack it. */
+/**
+ * The result of a read for a tool, which sends the bytes. `text` is a getter that decodes on first use, so copies of
+ * the object lack it.
+ */
 class LinesResult {
   readonly #lines: PageText;
   readonly bytes: Uint8Array;
@@ -273,7 +278,10 @@ function showing({ options, world }: OpenRead, range: LineRange | 'all'): PageOp
   return { range, raw: options.raw === true, maxLineChars: world.policy.maxLineChars };
 }
 
-/** True if the whole file is requested. A file has no more lines than bytes; lines are counted only in small files. */
+/**
+ * True if the whole file is certainly requested. Compares the limit with the number of bytes, because a file has no
+ * more lines than bytes and counting lines takes longer. False for small files.
+ */
 function asksForAll({ options, world, maxAnswerBytes }: OpenRead, snapshot: Snapshot): boolean {
   const { offset = 1, limit = world.policy.maxReadLines, last } = options;
   const { byteLength } = snapshot.bytes;
@@ -295,7 +303,7 @@ function showAll(
 ): Shown {
   const { text } = visible;
   const lines = shownPage(text, showing(reading, 'all'));
-  // A tool shows the number of lines. In the sighting, it makes the next read of the same bytes cheaper.
+  // A tool shows the number of lines. Storing the number in the sighting makes the next read of the same bytes cheaper.
   const noted = reading.from === 'memory' ? (known ?? countOf(text, snapshot)) : known;
   const totalLines = lazily(() => noted ?? countOf(text, snapshot));
   return {

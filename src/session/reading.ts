@@ -36,7 +36,7 @@ export interface OpenRead {
   readonly located: Found;
   readonly earlier: Sighting | undefined;
   readonly pageEnds: PageEnds;
-  /** Bytes of lines that the answer shows at most. */
+  /** Maximum number of bytes of lines in the answer. */
   readonly maxAnswerBytes: number;
 }
 
@@ -126,7 +126,7 @@ export function entryOf({ ledger, located }: OpenRead, { sighting, result }: Sho
     root: path.root,
     session: ledger.session,
   };
-  // Set afterwards: spreading one object into another takes as long as all the rest.
+  // Set afterwards: spreading it into the entry would take as long as the rest of this function.
   if (sighting.fingerprint !== undefined) entry.sha256 = sighting.fingerprint.sha256;
   if (sighting.totalLines !== undefined) entry.totalLines = sighting.totalLines;
   if (ledger.turn !== undefined) entry.turn = ledger.turn;
@@ -334,7 +334,8 @@ function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text'
 
 /**
  * The session's known fingerprint, if the file still has these bytes although its stamp changed, by the session's own
- * change or a touch. Otherwise one more page would discard all earlier ones. Skipped for files too large to be changed.
+ * change or a touch. Without this check, a page with a new stamp would discard all earlier pages. Skipped for files too
+ * large to be changed.
  */
 async function confirmed(
   { world, earlier, located, watching }: OpenRead,

@@ -202,8 +202,8 @@ function folderAt(world: World, { cwd: given, profile }: RunOptions): Outcome<{ 
 }
 
 /**
- * The folders that get a layer: the roots, and every file system that is mounted inside one. Outer folders come first: an
- * inner one is mounted over it.
+ * The folders that get a layer: the roots, and every file system that is mounted inside a root. Outer folders come
+ * first, because inner ones are mounted over them.
  */
 function layeredFolders(
   { workspace, processes }: World,

@@ -133,7 +133,7 @@ export class SessionLife {
     return this.#unlessAborted({ signal }, () => this.#conversation.resumeFrom(transcript, options));
   }
 
-  /** Like `rewound`, to the beginning of the turn that has the message. For clients whose ids ascend. */
+  /** Like `rewound`, to the beginning of the turn that has the message. For clients whose message ids ascend. */
   rewoundBefore(message: string): Promise<void> {
     return this.during(() => this.#conversation.rewoundBefore(message));
   }

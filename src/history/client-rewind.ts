@@ -16,7 +16,7 @@ import {
 interface CutOff {
   /** The last moment that is still part of the conversation. */
   readonly afterMs: number;
-  /** When the conversation continued from there. */
+  /** The time at which the conversation continued after the cut. */
   readonly untilMs: number;
 }
 
@@ -84,15 +84,15 @@ function codexCut(records: readonly JsonRecord[]): CutOff | undefined {
 }
 
 /**
- * Codex, since it stores histories in parts: after a rewind it continues in a new file, whose first record names the end
- * of the kept part of the former file.
+ * Newer versions of Codex continue a rewound conversation in a new file. Its first record names the end of the kept
+ * part of the former file.
  */
 interface KeptPart {
   readonly thread: string;
   /** The number of records in the kept part. */
   readonly records: number;
   readonly endByte: number;
-  /** When the conversation continued from there. */
+  /** The time at which the conversation continued after the rewind. */
   readonly untilMs: number;
 }
 
@@ -117,8 +117,8 @@ export function endOfKeptPart({ records }: KeptPart, tail: string): number | und
 }
 
 /**
- * Gemini CLI: `$rewindTo` names the first removed message. After a compression or a restored checkpoint, `$set` replaces all
- * messages. A resumed conversation does so as well, with the same messages at new times.
+ * Gemini CLI: `$rewindTo` names the first removed message. After a compression or a restored checkpoint, `$set`
+ * replaces all messages. Resuming a conversation also writes `$set`, with the same messages at new times.
  */
 function geminiCut(records: readonly JsonRecord[]): CutOff | undefined {
   const messages = new GeminiMessages();
@@ -148,7 +148,7 @@ class GeminiMessages {
   #live: unknown[] = [];
   /** The first time of each message, by its id. */
   readonly #times = new Map<unknown, number>();
-  /** Messages that replace the live ones. A resumed conversation replaces them twice before it continues. */
+  /** Messages that will replace `#live`. A resumed conversation replaces its messages twice before it continues. */
   #next: readonly JsonRecord[] | undefined;
 
   add(message: JsonRecord): void {
@@ -161,7 +161,7 @@ class GeminiMessages {
     this.#next = messages;
   }
 
-  /** `rest`: the records from the rewind on. */
+  /** Removes the message with the id `first` and all later ones. `rest`: the records from the rewind on. */
   rewind(first: unknown, rest: readonly JsonRecord[]): void {
     this.settle();
     const next = rest.map(timeOf).find((ms) => ms !== undefined);
@@ -169,7 +169,7 @@ class GeminiMessages {
     this.#live = this.#live.slice(0, Math.max(0, this.#live.indexOf(first)));
   }
 
-  /** Puts the replacing messages in place. */
+  /** Replaces the messages with those of the last `replace`. */
   settle(): void {
     if (this.#next === undefined) return;
     const ids = this.#next.map((message) => message['id']);

@@ -60,7 +60,7 @@ class HeldStart {
   #size = 0;
   #sawLine = false;
 
-  /** Buffers a chunk. Returns false if this is not a document, or too large for one. */
+  /** Buffers a chunk. Returns false if the transcript is not a single document, or is too large to be parsed as one. */
   add(chunk: Uint8Array): boolean {
     this.parts.push(chunk);
     this.#size += chunk.length;
@@ -93,7 +93,7 @@ function addBytes(index: HistoryIndex, bytes: Buffer): void {
   else index.add(document);
 }
 
-/** True if this is one JSON document over many lines. If so, its first line alone is not JSON. */
+/** True if the bytes may be one JSON document over many lines. The first line alone is then not JSON. */
 function mayBeDocument(bytes: Buffer): boolean {
   const newline = bytes.indexOf('\n');
   if (newline === -1) return true;

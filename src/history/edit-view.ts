@@ -22,9 +22,9 @@ interface ChangedLines extends LineRange {
 interface Stretch {
   readonly start: number;
   readonly end: number;
-  /** Number of lines that replace them. */
+  /** Number of lines that replace the old lines. */
   readonly now: number;
-  /** Index of the first span after them. */
+  /** Index of the first span after the old lines. */
   readonly next: number;
 }
 
@@ -46,7 +46,7 @@ export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: E
   if (coverage.kind === 'none') return { view: bareView(path, { how: 'edit', totalLines }), roots: [] };
   const shown = ranges.map((range) => {
     const text = after.slice(range);
-    // Like reads: without the newline of the last line, unless it is also the last line of the file.
+    // Like a read, leave out the newline of the last line, unless it is also the last line of the file.
     return shownText(range.to < totalLines ? text.slice(0, -1) : text, range);
   });
   const view = bareView(path, { coverage, totalLines, shown, how: 'edit' });
@@ -81,7 +81,7 @@ function linesIn(ranges: readonly LineRange[]): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
 }
 
-/** The record that a host made of one file of a patch. */
+/** A host's record of the change that a patch made to one file. */
 export type FileChange =
   | { readonly kind: 'added'; readonly path: string; readonly content: string }
   | { readonly kind: 'updated'; readonly path: string; readonly diff: string };

@@ -6,14 +6,17 @@ export interface SeenEntry {
   readonly view: View;
   readonly callId: string;
   readonly atMs?: number | undefined;
-  /** Position of its result in the conversation; the format defines what positions count. */
+  /** Position in the conversation of the result that showed the view. Each format defines the unit. */
   readonly place: number;
-  /** Number of calls before its own call. */
+  /** Number of calls before the call that showed the view. */
   readonly ordinal: number;
-  /** Ids of the messages that contain its result and its call, if messages have ids. */
+  /** Ids of the messages that contain the result and the call, if messages have ids. */
   readonly message?: string | undefined;
   readonly callMessage?: string | undefined;
-  /** For a view carried over an edit: the calls that showed its lines. It is invalid if one of them is removed. */
+  /**
+   * For a view carried over an edit: the calls that showed its lines. The view is invalid if one of these calls is
+   * removed.
+   */
   readonly roots?: readonly string[] | undefined;
 }
 
@@ -26,7 +29,7 @@ export interface Carried {
 /** The calls that showed the content of some entries. */
 export function rootsOf(entries: readonly SeenEntry[]): readonly string[] {
   const [first] = entries;
-  // Most edits follow one read of the whole file.
+  // Fast path, because most edits follow a single read of the whole file.
   if (first !== undefined && entries.length === 1) return first.roots ?? [first.callId];
   return [...new Set(entries.flatMap(({ roots, callId }) => roots ?? callId))];
 }

@@ -36,7 +36,7 @@ export interface FoldObserver {
 export interface ObservedChange {
   readonly access: Extract<Access, { readonly kind: 'write' | 'edit' }>;
   readonly result: RecordedResult;
-  /** The views of the file that the model had been shown, newest first. */
+  /** The views of the file that the model was shown before the change, newest first. */
   readonly latest: readonly SeenEntry[];
 }
 
@@ -175,7 +175,9 @@ export class Fold {
     return this.#seen.ofPath(path).filter(this.sees).map(this.#rooted);
   }
 
-  /** True if `answer` is true for any entry of a file that is still part of the conversation. */
+  /**
+   * True if `answer` is true for any entry of this file. Only entries that are still part of the conversation count.
+   */
   some(path: string, answer: (entry: SeenEntry) => boolean): boolean {
     return this.#seen.ofPath(path).some((entry) => answer(entry) && this.sees(entry));
   }
@@ -317,7 +319,7 @@ class SeenList {
     return this.#calls.has(id);
   }
 
-  /** True if the list still has the entries of all these calls. Each call must have had one. */
+  /** True if the list still has the entries of all these calls. Each call must have had an entry at some time. */
   hasKept(ids: readonly string[]): boolean {
     return this.#isWhole || ids.every((id) => this.hasCall(id));
   }

@@ -28,8 +28,8 @@ export const MAX_LINE_BYTES: number = 64 * 1024 * 1024;
 const CARRIAGE_RETURN = 13;
 
 /**
- * The views of a model whose transcript grows. Feed it bytes as they are appended, and query it at any time. The
- * size of the pieces makes no difference. Holds hashes and ranges, never contents.
+ * The views of a model whose transcript grows. Feed it bytes as they are appended, and query it at any time. The bytes
+ * may be split anywhere. Holds hashes and ranges, never contents.
  */
 export class HistoryIndex {
   readonly #fold: Fold;

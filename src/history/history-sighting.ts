@@ -36,7 +36,7 @@ export interface HistorySighting {
   readonly revision?: string;
   /** Absent if the transcript keeps no text. */
   readonly shown?: readonly ShownText[];
-  /** Fingerprint of the whole file, if the transcript contains its exact content and it had to be decoded. */
+  /** Fingerprint of the whole file, if the transcript contains its exact content. */
   readonly fingerprint?: Fingerprint;
   readonly how: HistoryHow;
   readonly atMs?: number;

@@ -12,7 +12,7 @@ export class ComparedText {
   readonly totalLines: number;
   /** Lines with their endings; split on first use. */
   #lines: readonly string[] | undefined;
-  /** The whole text, because most views show all of it. */
+  /** The whole text with its size, kept because most views show all of it. */
   readonly #whole: SizedText;
 
   constructor(text: string) {
@@ -47,8 +47,8 @@ export class ComparedText {
   }
 
   /**
-   * Resolves lines counted from the end. One past the last is the empty line that some hosts count after a final
-   * newline.
+   * Resolves lines counted from the end. A number one past the last line means the empty line that some hosts count
+   * after a final newline.
    */
   #rangeOf(shown: ShownText): LineRange | undefined {
     const { totalLines } = this;
@@ -90,7 +90,7 @@ interface DiskFile {
   /** The file's key; default: the path in the transcript. */
   readonly key?: string;
   readonly fingerprint: Fingerprint;
-  /** The revision of these bytes in this state; without it, receipts confirm nothing. */
+  /** The revision that this state gives to the bytes on disk. Without it, receipts confirm nothing. */
   readonly revision?: string;
   readonly totalLines: number;
   /** Without the bytes only receipts and hashes of the whole file can be compared. */
@@ -137,8 +137,8 @@ interface Confirmed {
 }
 
 /**
- * Checks a view against the disk. Compared text equals the file, so marks in it are the file's own; a revision proves
- * nothing about marks.
+ * Checks a view against the disk. If the shown text equals the file, nothing was cut or masked, whatever its flags say.
+ * A revision alone proves nothing about that, so the flags stay.
  */
 function confirm(sighting: HistorySighting, disk: DiskFile, compared: ComparedText | undefined): Confirmed[] {
   const { fingerprint, revision, coverage, clamped, redacted } = sighting;

@@ -15,8 +15,8 @@ import { messageFormat, type NamedMessages } from './message-format.ts';
 const PARTS = new Set(['tool-call', 'tool-result', 'tool-error', 'tool-invocation', 'dynamic-tool']);
 
 /**
- * Messages of the Vercel AI SDK, in the model's or the UI's form, one by one or as a list. There is no record of
- * forgetting: content that is missing from a list was not seen.
+ * Messages of the Vercel AI SDK, in the model's or the UI's form, one by one or as a list. The format does not record
+ * removals: content that is missing from a list does not count as seen.
  */
 export const AI_SDK: Format = messageFormat({
   name: 'ai-sdk',
@@ -48,7 +48,7 @@ function partsOf(message: JsonRecord): readonly JsonRecord[] {
   return Array.isArray(parts) ? parts.filter(isRecord) : [];
 }
 
-/** The UI saves a growing message again under the same id. */
+/** The UI saves a message repeatedly under the same id while it grows. */
 function readMessage(fold: Fold, messages: NamedMessages, message: JsonRecord): void {
   fold.place += 1;
   const name = stringIn(message, 'id');
@@ -75,7 +75,7 @@ interface Place {
   readonly message?: string;
 }
 
-/** A part with its own result gives its progress in `state`. */
+/** For a part that contains its result, `state` says whether the result is complete. */
 function resultOf(tool: JsonRecord, type: string, id: string): RecordedResult | undefined {
   const failed = { id, ok: false, flagged: true };
   if (type === 'tool-error') return failed;

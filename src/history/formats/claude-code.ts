@@ -135,7 +135,7 @@ class ClaudeReader implements Reader {
   #link(record: JsonRecord, key: NameKey, kind: LinkKind): void {
     const parent = stringIn(record, 'parentUuid');
     this.#linkTo(parent === undefined ? null : keyOf(parent), kind, key);
-    // A summary without a preceding boundary also is a compaction.
+    // A summary without a preceding boundary is also a compaction.
     if (record['isCompactSummary'] === true && parent !== this.#boundary) this.#fold.compact();
   }
 

@@ -78,7 +78,7 @@ class ItemsReader implements Reader {
     const place = { cwd: stringIn(item, 'cwd'), atMs: timeIn(item, 'timestamp') };
     for (const call of chatCalls(item)) this.#chatCall(call, place.atMs);
     const answered = item['role'] === 'tool' ? stringIn(item, 'tool_call_id') : undefined;
-    // Chat messages also have no flag for a failed tool.
+    // Chat messages have no flag for a failed tool.
     if (answered !== undefined)
       this.#fold.result({
         id: answered,
@@ -174,7 +174,7 @@ function readPatchCall(fold: Fold, item: JsonRecord, { id, place }: Identified):
   fold.call({ id, name: 'apply_patch', args: { input: patch }, ...place });
 }
 
-/** These items have no flag for a failed tool; only the text can prove success. */
+/** Results of the Responses API have no flag for a failed tool; only the text can prove success. */
 function readResult(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
   const { atMs } = place;
   const status = stringIn(item, 'status') ?? 'completed';

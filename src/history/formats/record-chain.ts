@@ -107,10 +107,7 @@ export class RecordChain {
 interface Branch {
   /** First position of the run. */
   readonly start: number;
-  /**
-   * The position after which this branch begins: the last one that it shares with the conversation. -1 for a new
-   * beginning.
-   */
+  /** The last position that this branch shares with the conversation before it. -1 for a new beginning. */
   readonly from: number;
 }
 

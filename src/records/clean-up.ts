@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { canonicalPath } from './scope.ts';
 
 interface CleanUpRequest {
-  /** Used instead of the policy's setting. */
+  /** Overrides the policy's setting. */
   readonly retentionMs?: number | undefined;
   readonly quotaBytes?: number | undefined;
   readonly dryRun: boolean;
@@ -25,16 +25,16 @@ export interface CleanUpReport {
     readonly entries: number;
     readonly sessions: number;
     readonly images: ImageUsage;
-    /** Displaced files that no entry ever took over. */
+    /** Kept bytes of replaced files that no journal entry names, for example after a crash. */
     readonly leftovers: ImageUsage;
-    /** Writes of refused commands, and long outputs, that were kept for their time. */
+    /** Kept writes of refused commands and kept long outputs that have expired. */
     readonly commands: ExpiredWork;
   };
-  /** Images that were compressed, and the bytes that saved. */
+  /** Images that were compressed, and the bytes saved by that. */
   readonly packed?: ImageUsage;
-  /** Late writes found by this run: other programs wrote into files after these were replaced. */
+  /** Late writes found by this run: other programs wrote into the old files after a change replaced them. */
   readonly late: readonly LateWrite[];
-  /** Present if only the owner of the fleet store may remove its entries: they were kept. */
+  /** Present if the entries were kept, because only the owner of the fleet store may remove them. */
   readonly entriesKept?: true;
   readonly before: StateSize;
   readonly after?: StateSize;

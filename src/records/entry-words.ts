@@ -73,7 +73,7 @@ function changeWords(entry: Entry): string {
   return `${action}${part}${command}${many}${recovered}`;
 }
 
-/** The answer of a list without entries. On a fleet, this machine may not know the name of the folder's workspace. */
+/** The message for an empty list. On a fleet, this machine may not know the name of the folder's workspace. */
 export function nothingHere({ store, workspace }: RecordsPlace): string {
   const isUnnamed = isFleetUrl(store) && workspace === undefined;
   const named = isUnnamed ? '; --workspace NAME shows the one that this folder is a copy of' : '';

@@ -49,7 +49,10 @@ export async function grantViews({ store }: Records, scope: Scope): Promise<Gran
   return (await activeGrants(store, scope.filter)).map(viewOf);
 }
 
-/** Revokes the grants of a path, or the one with this id; of one session, if it is named. Returns those that were in force. */
+/**
+ * Revokes the grants of a path, or the grant with this id. If the request names a session, only its grants. Returns the
+ * grants that were in force.
+ */
 export async function revokeGrants(
   { store }: Records,
   request: Omit<GrantRequest, 'once'>,

@@ -9,19 +9,20 @@ import type { Records } from './records.ts';
 import { feedRow } from './view/feed.ts';
 import type { Numbers } from './view/view-data.ts';
 
-/** A call that would have been refused, had the policy not only observed. */
+/** A refusal that was only recorded, because the policy has `mode: observe`. The call went through. */
 export interface ObservedRefusal {
   readonly refusal: Entry;
   /**
-   * The verdict of the bytes after the call. `right`: the change destroyed something that its session had not seen. `wrong`: it
-   * destroyed nothing, so the refusal would have been a false alarm. `unknown`: no change followed, or its bytes are gone.
+   * The judgement of the refusal from the bytes after the call. `right`: the change destroyed something that its
+   * session had not seen. `wrong`: it destroyed nothing, so the refusal would have been a false alarm. `unknown`: no
+   * change followed, or its bytes are gone.
    */
   readonly verdict: 'right' | 'wrong' | 'unknown';
   /** The change that the call made. */
   readonly change?: string;
 }
 
-/** The observed refusals that match, newest first. */
+/** The observed refusals that match the filter, newest first. */
 export async function* observedRefusals(
   records: Records,
   filter: EntryFilter,
@@ -105,7 +106,8 @@ const OF_CHANGE: ReadonlySet<RefusalCode> = new Set([
 ]);
 
 /**
- * The sign of a needless refusal. `same-content`: the session read the file again and then wrote what had been refused.
+ * The sign of a needless refusal. `unchanged-bytes`: the file was as the session saw it. `same-content`: the session
+ * read the file again and then wrote what was refused before.
  */
 type Alarm = 'unchanged-bytes' | 'same-content' | undefined;
 

@@ -44,7 +44,7 @@ export interface Journal {
   /** Entries that match, newest first unless the filter asks for another order. */
   entries(filter?: EntryFilter): AsyncIterable<Entry>;
   sightings(filter?: SightingFilter): AsyncIterable<SessionSighting>;
-  /** The bytes with this hash as an entry names them, if they are kept; undefined if they are not. */
+  /** The bytes with this hash, which an entry names; undefined if they were not kept. */
   image(sha256: string): Promise<Uint8Array | undefined>;
   /** The writer of each line of a file, as far as the journal has it. `path`: absolute, or relative to the current folder. */
   blame(path: string): Promise<Outcome<Blame>>;

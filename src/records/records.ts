@@ -124,7 +124,10 @@ export class Records {
     return entry;
   }
 
-  /** The programs of sessions: from their records, or from the entries that opened them if those are forgotten. */
+  /**
+   * The program of each session: from the session's record or, if the record was removed, from the entry that opened
+   * the session.
+   */
   async clientsOf(sessions: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const clients = new Map<string, string>();
     for (const session of new Set(sessions)) {
@@ -173,7 +176,7 @@ function recordedAt({
   return { home, workspace, roots: folders.map((folder) => canonicalPath('/', folder).absolute) };
 }
 
-/** Store calls that take milliseconds each and that long lists make many of. */
+/** Store calls that take milliseconds each. Long lists make many of them. */
 const PAGED: ReadonlySet<PropertyKey> = new Set(['entries', 'confirm']);
 
 /**

@@ -43,8 +43,8 @@ export async function rewindJob(
 }
 
 /**
- * True for changes of the session and its sub-agents. An unnamed sub-agent has no record; the turn
- * that it names identifies it.
+ * True for changes of the session and its sub-agents. An unnamed sub-agent has no record, so it is recognised by the
+ * turn that its changes name.
  */
 function isOf(
   { session }: TurnView,

@@ -13,13 +13,15 @@ import { canonicalPath } from './scope.ts';
 
 /** A session with its newest turn, and on a fleet store where it works. */
 export interface PlacedSession extends SessionRecord {
-  /** The label or id of its newest turn, if that is among the newest turns here. */
+  /**
+   * The label or id of the session's newest turn. Absent if the turn is older than the last `MAX_TURNS` turns in scope.
+   */
   readonly turn?: string;
   readonly machine?: string;
   readonly workspace?: string;
 }
 
-/** The newest turns are searched this far back for those of the sessions. */
+/** Maximum number of newest turns that are searched for the newest turn of each session. */
 const MAX_TURNS = 1000;
 
 /** Adds to each session its newest turn, and on a fleet store the machine of its newest entry and the workspace. */
@@ -81,7 +83,9 @@ export async function* sessionViews(
     };
 }
 
-/** Forgets a session's sightings and journals it. Returns how many files; undefined if there is no such session. */
+/**
+ * Forgets a session's sightings and journals it. Returns the number of files; undefined if there is no such session.
+ */
 export async function forgetSession(
   { store }: Records,
   { id, nowMs }: { readonly id: string; readonly nowMs: number },
@@ -96,8 +100,8 @@ export async function forgetSession(
 }
 
 /**
- * Records that the context of a session's model was summarised, as the policy says, and notes it in the journal. Returns how
- * many files it had seen; undefined if there is no such session.
+ * Applies a compaction to a session, in the way that the policy sets, and journals it. Returns the number of files that
+ * the session had seen; undefined if there is no such session.
  */
 export async function compactSession(
   { store }: Records,
@@ -118,7 +122,7 @@ export function lastUsedMs({ lastMs }: SessionRecord, seen: readonly Pick<Sighti
   return seen.reduce((last, { atMs }) => Math.max(last, atMs), lastMs);
 }
 
-/** Without listed folders, and without files that the session has forgotten or deleted. */
+/** Counts files. Leaves out listed folders, and files that the session has forgotten or deleted. */
 function filesAmong(sightings: readonly Sighting[]): number {
   return sightings.filter((each) => each.tombstone !== true && each.how !== 'listing' && !isStub(each))
     .length;

@@ -21,7 +21,9 @@ export interface StatusPlaces {
 
 const MAX_PLACED = 50;
 
-/** `bare` leaves out the turn, machine and workspace of every session. */
+/**
+ * Collects the sessions and workspaces of a scope. `bare` leaves out the turn, machine and workspace of every session.
+ */
 export async function surroundings(
   records: Records,
   scope: Scope,

@@ -129,8 +129,8 @@ function changesByMark(entries: readonly Entry[], families: Families): ReadonlyM
 }
 
 /**
- * The turn of a change: the one it names, of its own session or of the session whose sub-agent made it. A change that
- * names none belongs to the newest turn of its own session or of that session.
+ * The turn of a change. If the change names a turn, that turn of its own session or of the parent session. Otherwise
+ * the newest turn of its own session or of the parent session.
  */
 function turnOf(change: Entry, marks: readonly Entry[], families: Families): Entry | undefined {
   const isRelated = (mark: Entry): boolean => families.includes(mark.session, change.session);

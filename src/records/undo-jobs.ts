@@ -30,9 +30,9 @@ interface TakeBackRequest
 }
 
 /**
- * The undos that a request selects. A change: that one, in any workspace. A session or a time: all
- * its changes, in every workspace in scope. Otherwise the newest change in scope that is not
- * undone, of any session or of `newestOf`.
+ * The undos that a request selects. A named change is undone in any workspace. For a session or a time, all its changes
+ * are undone, in every workspace in scope. Otherwise the newest change in scope that is not undone, of any session or
+ * of `newestOf`.
  */
 export async function undoJobs({ store }: Records, request: TakeBackRequest): Promise<UndoJob[]> {
   const { change, session, sinceMs } = request;

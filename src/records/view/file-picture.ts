@@ -13,7 +13,7 @@ import { findTitle, type ViewSources, viewText } from './entry-views.ts';
 import { feedRow } from './feed.ts';
 import type { FilePicture, Strip } from './view-data.ts';
 
-/** The maximum number of changes of the file that are read. Older lines count as written before them. */
+/** The maximum number of changes of the file that are read. Lines written before these changes have no author. */
 const MAX_CHANGES = 60;
 
 const MAX_REFUSALS = 40;

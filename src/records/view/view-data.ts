@@ -25,7 +25,7 @@ export interface FeedRow {
 export interface FeedPage {
   /** Newest first. */
   readonly rows: readonly FeedRow[];
-  /** The number before which older rows come; absent if there are none. */
+  /** Pass this as `before` to get older rows. Absent if there are none. */
   readonly next?: number;
 }
 
@@ -112,7 +112,7 @@ export interface ChangeView {
   readonly more: number;
   readonly notices: readonly string[];
   readonly standing: 'stands' | 'partly' | 'taken back';
-  /** The changes that undid it, or parts of it. */
+  /** The changes that undid this change, or parts of it. */
   readonly undoneBy: readonly FeedRow[];
   /** The change that this one undid. */
   readonly undoes?: FeedRow;

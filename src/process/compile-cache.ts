@@ -19,7 +19,7 @@ import { basename, dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { errnoOf, isTaken } from '../model/fault.ts';
 
-/** Node has it since 22.8; the types of Node 20 lack it. */
+/** `enableCompileCache` exists since Node 22.8; the types of Node 20 lack it. */
 interface CompileCache {
   readonly enableCompileCache?: (folder: string) => unknown;
 }
@@ -29,7 +29,7 @@ interface CompiledCodeOptions {
   readonly folders: readonly string[];
   /** The folder of the bundled CommonJS files. */
   readonly sources: string;
-  /** The name of one set of compiled code: the build, and what is started. */
+  /** The name of one set of compiled code: the kind of start and the build. */
   readonly name: string;
 }
 
@@ -58,7 +58,7 @@ export function keepCompiledCode({ folders, sources, name }: CompiledCodeOptions
   return () => code.save();
 }
 
-/** True if the folder exists afterwards. The state folder itself is not made here. */
+/** Creates the folder, but not its parents. True if it exists afterwards. */
 function isMade(folder: string): boolean {
   try {
     mkdirSync(folder, 0o700);
@@ -95,7 +95,7 @@ interface Part {
   readonly data: Buffer;
 }
 
-/** A part in the head of the file. */
+/** A part as the head of the cache file lists it. */
 interface Listed extends Omit<Part, 'data'> {
   readonly name: string;
   readonly at: number;
@@ -125,8 +125,8 @@ class CompiledCode {
   /** Makes Node run the bundled files from compiled code from now on. */
   load(): void {
     for (const [name, part] of readParts(this.#file)) this.#parts.set(name, part);
-    // Node 20 has no other way to compile a required file from a cache. Its loader no longer changes, so its internals
-    // are safe to use.
+    // Node 20 has no other way to compile a required file from a cache. The loader of Node 20 no longer changes, so its
+    // internals are safe to use.
     const loader = module.prototype as unknown as Loader;
     const compile = loader._compile;
     const run = (from: NodeJS.Module, text: string, file: string): unknown => this.#run(from, text, file);
@@ -179,7 +179,10 @@ function sizeOf(parts: ReadonlyMap<string, Part>): number {
   return [...parts.values()].reduce((sum, { data }) => sum + data.length, 0);
 }
 
-/** The parts in a file of ours that no other user can write to; none if it is missing, a link or something else. */
+/**
+ * Reads the parts from a cache file. Returns none if the file is missing, is not a regular file, has a second name, or
+ * can be written by another user.
+ */
 function readParts(file: string): ReadonlyMap<string, Part> {
   const parts = new Map<string, Part>();
   let fd: number;

@@ -7,9 +7,9 @@ import { isMissing } from '../model/fault.ts';
 /** A path that may have changed since a snapshot. */
 export interface Candidate {
   readonly path: string;
-  /** The blob with the bytes before; undefined for a path that was untracked or missing. */
+  /** The blob that holds the bytes of the snapshot; undefined for a path that was untracked or missing. */
   readonly blob?: string;
-  /** Permission bits before, if `blob` is given. */
+  /** Permission bits at the time of the snapshot, if `blob` is given. */
   readonly mode?: number;
   /** The blob is the target of a symbolic link. */
   readonly link?: true;
@@ -53,7 +53,7 @@ export async function takeSnapshot(
 
 interface BegunIndex {
   readonly index: 'copied' | 'empty';
-  /** A repository of ours, for a folder that is in none. */
+  /** An empty repository in the state folder, used if the folder is in no repository. */
   readonly repository?: string;
 }
 
@@ -81,7 +81,7 @@ async function beginIndex(
   });
 }
 
-/** Creates an empty index. With `repository`, in that repository of ours, which is created if missing. */
+/** Creates an empty index: in the repository around the folder, or in `repository`, which is created if missing. */
 async function emptyIndex(
   root: string,
   index: string,

@@ -165,7 +165,7 @@ export function readKeptOutput(
   }
 }
 
-/** Files of outputs that are older than a kept layer may be. */
+/** The files of expired outputs. Outputs are kept for as long as layers. */
 export function expiredOutputs(home: string, nowMs: number): readonly string[] {
   const folder = join(home, 'outputs');
   let names: string[];

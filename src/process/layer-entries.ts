@@ -103,10 +103,10 @@ const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLO
 const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
 
 /**
- * All entries of an overlay's upper folder, each folder before its contents. Links are not
- * followed. Files and folders without read permission become readable here; the modes in the
- * entries are those that the command set. Files lose the overlay's attributes, so that the workspace
- * can have them: of a file that is read a second time, `copied` is false.
+ * All entries of an overlay's upper folder, each folder before its contents. Links are not followed. Files and folders
+ * without read permission become readable here; the modes in the entries are those that the command set. The overlay's
+ * attributes are removed from files, so that a file can become part of the workspace. If a layer is read a second time,
+ * `copied` is therefore false for its files.
  */
 export function* layerEntries(upper: string, attributes: AttributeReader): Generator<LayerEntry> {
   const names = readdirSync(upper).sort();

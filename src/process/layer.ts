@@ -36,7 +36,7 @@ export interface LayerRecord {
   readonly beganNs: bigint;
 }
 
-/** A folder in our state that collects one command's writes. The command has ended or has not begun. */
+/** A folder in the state folder that collects one command's writes. The command has ended or has not begun. */
 export interface Layer {
   readonly id: string;
   readonly folder: string;
@@ -192,7 +192,7 @@ export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<P
   }
 }
 
-/** Takes the layer's name away first: a partly removed layer must not be applied. */
+/** Renames the layer first: a partly removed layer must not be applied. */
 function retire(folder: string, spent: string): void {
   if (!isRenamed(folder, spent)) {
     mkdirSync(dirname(spent), { recursive: true, mode: 0o700 });
@@ -265,8 +265,8 @@ function namesIn(folder: string): readonly string[] {
 }
 
 /**
- * Removes files that have another name, and up to `left` other entries. Returns how much of that
- * limit remains; 0 means that entries may remain.
+ * Removes all files that have another name, and up to `most` other files. Returns the part of the limit that is left; 0
+ * means that entries may remain.
  */
 function removeTree(folder: string, most: number): number {
   let left = most;
@@ -291,8 +291,8 @@ function isRemoved(folder: string): boolean {
 }
 
 /**
- * Removes a file that has another name, or any file while `left` is not 0. Returns how much of the
- * limit was used.
+ * Removes a file that has another name, or any file while `left` is not 0. Returns 1 if the file counts toward the
+ * limit, otherwise 0.
  */
 function removeFile(path: string, left: number): number {
   const isShared = lstatSync(path).nlink > 1;

@@ -7,13 +7,13 @@ import { findPerl, PERL } from './perl/perl-sandbox.ts';
 import { COMMAND_VARIABLE, runSandboxed } from './run-sandboxed.ts';
 import type { SandboxTools } from './sandbox.ts';
 
-/** The result of a test that commands can run here; if they cannot, what is missing and how to install it. */
+/** The result of testing whether commands can run here. If they cannot: what is missing, and how to install it. */
 export type Probe =
   | { readonly ok: true; readonly tools: SandboxTools; readonly attributes: AttributeReader }
   | { readonly ok: false; readonly missing: string; readonly cure: string };
 
 interface ProbeOptions {
-  /** Our state folder, in which layers are made. */
+  /** The state folder, in which layers are made. */
   readonly home: string;
   readonly platform: string;
   readonly path: string;
@@ -127,7 +127,7 @@ function isExecutable(path: string): boolean {
 
 const TRIAL = 'mkdir d && echo x > d/f && rm -r gone && mkdir gone';
 
-/** Undefined if it works; otherwise the reason why it failed. */
+/** Undefined if the sandbox works; otherwise the reason why it failed. */
 async function attempt(
   tools: SandboxTools,
   { home, id, owner }: ProbeOptions,

@@ -34,7 +34,7 @@ import type { HiddenPath, Profile } from './sandbox.ts';
 import { removeWarmLeftovers, type TaggedOwner, WarmTree } from './warm-tree.ts';
 
 interface ProcessesOptions {
-  /** Our state folder. Layers and outputs are kept there, and no command sees it. */
+  /** The state folder. Layers and outputs are kept there, and no command sees it. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly attributes: AttributeReader | undefined;
@@ -111,7 +111,7 @@ export class Processes {
     this.#options = options;
   }
 
-  /** Tests once that commands can run here. */
+  /** Tests whether commands can run here. Later calls return the first result. */
   probe(): Promise<Probe> {
     const { home, env, attributes, owner } = this.#options;
     this.#probe ??= probe({
@@ -322,7 +322,7 @@ function newLayer(
   }
 }
 
-/** Tests that commands can run, with the first of these state folders that exists. */
+/** Tests whether commands can run, with the first of these state folders that exists. */
 export function probeAt(homes: readonly string[], options: Omit<ProcessesOptions, 'home'>): Promise<Probe> {
   const home = homes.find((each) => existsSync(each)) ?? homes[0] ?? '';
   return new Processes({ ...options, home }).probe();

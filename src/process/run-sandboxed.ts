@@ -33,13 +33,16 @@ interface SandboxOptions {
   readonly output: 'inherit' | ((chunk: Buffer) => void);
 }
 
-/** A plan and the layer that its command writes to. `make` creates the layer while the sandbox starts, if it can. */
+/**
+ * A plan and the layer that its command writes to. `make` creates the layer: while Perl starts, or before bubblewrap
+ * starts.
+ */
 type SandboxRun = Omit<SandboxPlan, 'layer' | 'locale'> & {
   readonly layer: { readonly folder: string; readonly make: () => Pick<Layer, 'folder' | 'beganNs'> };
 };
 
 /**
- * The bytes sent to Perl. The first lets it mount the layer, which has been made by then; the second starts the
+ * The bytes sent to Perl. The first one says that the layer is made and can be mounted; the second one starts the
  * command.
  */
 const MOUNT = 'm';
@@ -71,8 +74,9 @@ export async function runSandboxed(
   let again: NodeJS.Timeout | undefined;
   const end = (reason: 'timeout' | 'cancelled'): void => {
     why ??= reason;
-    // Killing bubblewrap ends all processes of its namespace. While bubblewrap is still starting, the first process of the
-    // namespace would not notice its death and would wait for ever, so the whole process group is killed.
+    // Killing bubblewrap ends all processes of its namespace. But while bubblewrap is starting, the first process of
+    // the namespace would not notice that bubblewrap died, and would wait for ever. So the whole process group is
+    // killed.
     if (stream === 'inherit' || !isGroupKilled(child.pid)) child.kill('SIGKILL');
     // A process of a confined command may have left the group before bubblewrap began to watch it.
     const { id } = options;

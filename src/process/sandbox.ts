@@ -21,7 +21,10 @@ export interface SandboxTools {
   readonly mount: string;
   readonly bwrap: string;
   readonly prlimit: string;
-  /** Builds sandboxes of the profile `undo` in a third less time than the other programs; undefined: they build those too. */
+  /**
+   * Builds sandboxes of the profile `undo` in a third less time than the other programs. If undefined, the other
+   * programs build these sandboxes too.
+   */
   readonly perl: PerlTools | undefined;
   /** The shell that reads command lines: bash, which is what agents write for, or else sh. */
   readonly shell: string;
@@ -72,12 +75,15 @@ export interface SandboxPlan {
  * command is left, bubblewrap as `exit-code` earlier than that.
  */
 export const STATUS_FD = 3;
-/** The descriptor on which bubblewrap waits for a byte before it starts the command. Perl reads it from the other one. */
+/**
+ * The descriptor on which bubblewrap waits for a byte before it starts the command. Perl reads its bytes from
+ * `STATUS_FD`.
+ */
 export const START_FD = 4;
 
 /**
- * A mount namespace, one overlay per layered folder, then bubblewrap. The shell script holds no path: relative names
- * lead to the layer, and everything else is an argument.
+ * The program and arguments that run a plan: a mount namespace, one overlay per layered folder, then bubblewrap. The
+ * shell script holds no path: relative names lead to the layer, and everything else is an argument.
  */
 export function bubblewrapArgv(tools: SandboxTools, plan: SandboxPlan): readonly string[] {
   const through = plan.boundThrough.map(

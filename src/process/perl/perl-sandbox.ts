@@ -7,7 +7,7 @@ import {
 } from '../sandbox.ts';
 
 export const PERL = '/usr/bin/perl';
-/** The numbers of unshare, mount, prctl, exit_group and keyctl. */
+/** The numbers of the system calls unshare, mount, prctl, exit_group and keyctl, by processor. */
 const CALLS: Readonly<Record<string, PerlTools['calls']>> = {
   x64: [272, 165, 157, 231, 250],
   arm64: [97, 40, 167, 94, 219],

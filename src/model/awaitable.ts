@@ -56,8 +56,9 @@ export class KeyedMutex<Key> {
   readonly #doors = new Map<Key, Door>();
 
   /**
-   * Waits for the lock (default: for ever); undefined if nothing was done under it for `timeoutMs`, see `noteDone`. The
-   * request is queued before this returns its promise. Call the resolved function exactly once to release the lock.
+   * Waits for the lock, by default without a time limit. Returns undefined once no holder has finished work for
+   * `timeoutMs`; see `noteDone`. The request is queued before this returns its promise. Call the resolved function
+   * exactly once to release the lock.
    */
   async acquire(key: Key, sharing: LockMode, timeoutMs?: number): Promise<(() => void) | undefined> {
     if (!this.tryEnter(key, sharing) && !(await this.#doors.get(key)?.wait(sharing, timeoutMs)))
@@ -92,7 +93,10 @@ export class KeyedMutex<Key> {
     this.#doors.get(key)?.noteDone();
   }
 
-  /** The time of the last `noteDone` while requests waited for the key without a pause. */
+  /**
+   * The time of the last `noteDone` while a request waited for the key. -Infinity if there was none since the lock was
+   * last free.
+   */
   doneAt(key: Key): number {
     return this.#doors.get(key)?.doneAt ?? Number.NEGATIVE_INFINITY;
   }

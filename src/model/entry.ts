@@ -42,7 +42,7 @@ export type Side =
       readonly fingerprint: Fingerprint;
       /** Permission bits (without file type). */
       readonly mode: number;
-      /** True if the store holds the bytes. Without them, an undo of a `before` is refused with that reason. */
+      /** True if the store holds the bytes. Without them, an undo that would restore this side is refused. */
       readonly kept: boolean;
     }
   | { readonly kind: 'link'; readonly target: string }
@@ -224,7 +224,7 @@ interface ForeignAnnouncement {
 export interface AnnouncedCommand {
   /** The state of each git work tree. */
   readonly snapshots: readonly TreeSnapshot[];
-  /** The reason why files that the session has not seen are not covered; absent if they are. */
+  /** The reason why files that the session has not seen are not covered; absent if they are covered. */
   readonly uncovered?: string;
   readonly layer?: LayerExpectation;
   /** The command runs on a layer; committing that layer records its changes. */

@@ -44,10 +44,7 @@ export class Fault extends Error {
   }
 }
 
-/**
- * The errno name of a system error (`ENOENT`, `EACCES`, …), or undefined for anything else. Comparisons of errno names that
- * several files need are here.
- */
+/** The errno name of a system error (`ENOENT`, `EACCES`, …), or undefined for anything else. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' && /^E[A-Z0-9]+$/.test(error.code) ? error.code : undefined;

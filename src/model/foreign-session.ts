@@ -79,7 +79,9 @@ export interface ShownBytes {
   equals(bytes: Uint8Array): boolean;
 }
 
-/** The result of a tool without a description that was called with the path of a file. */
+/**
+ * The result of an unknown tool that was called with the path of a file. Its text may or may not be the file's content.
+ */
 export type GuessedEvent = Extract<WitnessEvent, { readonly kind: 'read' }> & { readonly guessed: true };
 
 /** The result of a tool that shows only metadata or matches (a search, a file size). It licenses nothing. */

@@ -159,9 +159,9 @@ export interface InfoResult {
 
 export interface FindResult {
   readonly paths: readonly string[];
-  /** True if there may be more. */
+  /** True if there may be more files. */
   readonly truncated: boolean;
-  /** Present if there may be more only because some files or folders could not be read. */
+  /** Present if the only reason for `truncated` is that some files or folders could not be read. */
   readonly unreadable?: true;
 }
 
@@ -172,9 +172,9 @@ export interface SearchResult {
     readonly context?: boolean;
     readonly count?: number;
   })[];
-  /** True if there may be more. */
+  /** True if there may be more matches. */
   readonly truncated: boolean;
-  /** Present if there may be more only because some files or folders could not be read. */
+  /** Present if the only reason for `truncated` is that some files or folders could not be read. */
   readonly unreadable?: true;
   readonly matches: number;
 }
@@ -203,7 +203,7 @@ export interface StatusResult {
   readonly files: readonly FileStatus[];
 }
 
-/** `kept`: the undo left a folder in place because another program has put files into it. */
+/** One file of an undo. `kept`: the undo left a folder in place because another program has put files into it. */
 export interface UndoneFile {
   readonly path: string;
   readonly did: 'restored' | 'removed' | 'recreated' | 'moved-back' | 'merged' | 'kept';

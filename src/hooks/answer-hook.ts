@@ -47,14 +47,14 @@ export async function answerHook(call: HookCall, respond: Respond): Promise<Hook
   }
 }
 
-/** A failure that must not stop the host: nothing is changed without a check. */
+/** The answer to a failure in an event that changes no file and runs no command: the host continues. */
 function ignored(reason: string): HookAnswer {
   return { ...SILENT, stderr: `lookfirst: ${reason}; the host goes on\n` };
 }
 
 /**
- * The payload under the name in the host's configuration, if it has no name of its own. A name that the gate ignores must
- * not let a change pass that the configuration wants judged.
+ * The payload with the event name from the host's configuration (`--event`), if the payload itself names no event. Also
+ * if the configuration declares an event before a change, but the gate would ignore the payload's own name.
  */
 function asDeclared({ host, declaredEvent }: HookCall, payload: JsonRecord): JsonRecord {
   if (declaredEvent === undefined) return payload;
@@ -73,7 +73,7 @@ function eventNameOf(payload: JsonRecord): string {
 
 function failed(call: HookCall, reason: string, eventName?: string): HookAnswer {
   const event = call.declaredEvent ?? eventName;
-  // Without any name the event may be one that precedes a change.
+  // An event without a name may be one that precedes a change.
   const precedesChange = event === undefined || event === '' || BEFORE_EVENTS.has(event);
   if (!precedesChange) return ignored(reason);
   const sentence = `Lookfirst could not check this call: ${reason}.`;

@@ -90,12 +90,12 @@ async function intentsOf(scene: Scene, run: RunTouch, write: ShellWrite): Promis
   }
 }
 
-/** Content that the command line does not contain replaces the file, too. */
+/** A shell command that overwrites a file. Without `content`, the command line does not show the new text. */
 function overwrite(path: string, content: string | undefined): ForeignIntent {
   return content === undefined ? { kind: 'touch', path } : { kind: 'write', path, content };
 }
 
-/** A copy into a folder keeps its name there. */
+/** The file that a copy or move writes. If the target is a folder, the file keeps its base name there. */
 async function targetOf(scene: Scene, path: string, source: string): Promise<string> {
   const isFolder = path.endsWith('/') || (await scene.session.kindAt(path)) === 'directory';
   return isFolder ? `${path.replace(/\/+$/, '')}/${source.split('/').at(-1) ?? source}` : path;

@@ -75,7 +75,7 @@ export interface Host {
   readonly name: HostName;
   /** The environment variable that names the project folder. */
   readonly projectVariable?: string;
-  /** True if the host shows the model a context in the answer to a before-event. */
+  /** True if the host shows the model the context in an answer to a before-event. */
   readonly contextBefore: boolean;
   understand(payload: JsonRecord): HookEvent | Malformed;
   /** `eventName` is the host's own name for the event, as in the payload. */

@@ -27,7 +27,7 @@ export interface HookSettings {
   readonly project?: string;
   /** Used instead of the host's session id; a sub-agent's id is still added. */
   readonly session?: string;
-  /** The program that the host puts before the lines of its shell. */
+  /** The program that the host runs the lines of its shell with, such as `lookfirst-shell`. */
   readonly shellPrefix?: string;
   readonly state: StateFlags;
 }
@@ -44,7 +44,7 @@ export class HookDoor {
 
   readonly #trees: 'warm' | 'cold';
 
-  /** `warm`: watch large work trees between commands, for a process that answers many. */
+  /** `warm`: watch large work trees between commands, for a process that answers many commands. */
   constructor(around: ConfigSources, state: StateFlags, trees: 'warm' | 'cold' = 'cold') {
     this.#around = around;
     this.#state = state;
@@ -59,7 +59,7 @@ export class HookDoor {
       return await this.#respondIn(usable, { settings, event, roots });
     } catch (error) {
       if (!isLost(error)) throw error;
-      // A user has deleted the state. A new one remembers nothing, so that everything has to be read again.
+      // The user has deleted the state. The new state remembers nothing, so everything must be read again.
       await this.#forget(roots, usable);
       return this.#respondIn(await this.#usable(roots), { settings, event, roots });
     }
@@ -131,10 +131,10 @@ export class HookDoor {
     }
   }
 
-  /** Closes a workspace, so that the next call opens it with the state that is there then. */
+  /** Closes a workspace, so that the next call opens it with the state that exists at that time. */
   async #forget(roots: readonly string[], usable: UsableRoots): Promise<void> {
     const name = this.#nameOf(roots);
-    // Another call may have opened it again already.
+    // Another call may have opened the workspace again already.
     if ((await this.#open.get(name)) !== usable) return;
     this.#open.delete(name);
     await usable.sessions?.suspend().catch(() => undefined);
@@ -174,7 +174,7 @@ function withNotice(reply: HookReply, notice: string | undefined): HookReply {
   return { ...reply, context: reply.context === undefined ? notice : `${notice}\n${reply.context}` };
 }
 
-/** `init` writes the prefix under this name into the state folder. */
+/** True if the shell prefix is the script that `init` writes into the state folder. */
 function isOurPrefix({ shellPrefix }: HookSettings): boolean {
   return shellPrefix !== undefined && /(^|\/)lookfirst-shell$/.test(shellPrefix);
 }

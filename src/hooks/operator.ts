@@ -21,7 +21,7 @@ const OPERATOR_COMMANDS: readonly (readonly string[])[] = [
 
 /** Commands of Lookfirst that an agent may run for its own session only. */
 const OWN_SESSION_COMMANDS = new Set<string | undefined>(['undo', 'rewind']);
-/** Matches a variable from which those commands learn the agent's session, and an emptied environment. */
+/** Matches variables from which `undo` and `rewind` learn the agent's session, and calls that empty the environment. */
 const IDENTITY =
   /\b(?:LOOKFIRST_(?:SESSION|OPERATOR)|CLAUDECODE|CLAUDE_CODE_SESSION_ID|CODEX_(?:SANDBOX|THREAD_ID)|CURSOR_AGENT|GEMINI_CLI|OPENCODE)\b|\benv\s+(?:-i\b|--ignore-environment\b|-\s)/;
 
@@ -130,10 +130,13 @@ function tampering(path: string): Refusal {
 }
 
 const CLIENT_FOLDERS = /(^|\/)\.(claude|codex|gemini|cursor|vscode)\/?$/;
-/** The names of `CLIENT_FILES` in those folders. */
+/** The file names of `CLIENT_FILES` inside the clients' configuration folders. */
 const CONFIGURATIONS = ['settings.json', 'settings.local.json', 'hooks.json', 'config.toml', 'mcp.json'];
 
-/** The denial of a change to a file that only the user may change: one with our entries, or one that runs programs. */
+/**
+ * The denial of a change to a file that only the user may change: a file with our entries, or a file that runs
+ * programs.
+ */
 export async function guardRefusal(
   { session, cwd, policyFile }: Scene,
   intents: readonly ForeignIntent[],

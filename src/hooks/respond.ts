@@ -139,7 +139,7 @@ async function noteHits(
       // Some programs print paths relative to the folder that was searched.
       const isRelative = touch.path !== undefined && touch.path !== path && !path.startsWith('/');
       const names = [path, ...(isRelative ? [`${touch.path}/${path}`] : [])];
-      // Both names are of one file if the folder is the one in which the program runs.
+      // If the searched folder is the current one, both names lead to the same file.
       const files = new Set(names.map((name) => resolve(scene.cwd, pathOf(scene, name))));
       for (const file of files) await foreign.witnessOutput(file, lines);
     }
@@ -300,7 +300,10 @@ async function strayWrites(
   return notices;
 }
 
-/** The denial of a change that no sighting licenses. */
+/**
+ * The denial of a change that stays forbidden even after a read: outside the workspace, or in a file that only the user
+ * may change.
+ */
 async function forbiddenBy(
   scene: Scene,
   intents: readonly ForeignIntent[],
@@ -321,7 +324,7 @@ async function observed(
   return PASS;
 }
 
-/** The denial of a call whose tool changes files or runs commands, but whose arguments do not say which. */
+/** The denial of a call whose tool changes a file or runs a command, but whose arguments do not name it. */
 function incomprehensible(scene: Scene, { tool }: ToolCall, action: 'overwrite' | 'run'): HookReply {
   const what = action === 'run' ? 'which command it runs' : 'which file it changes';
   const reason = `the input of ${tool} does not say ${what}`;
@@ -334,7 +337,7 @@ interface Sorted {
   readonly outside?: Refusal;
 }
 
-/** Changes outside the workspace are left to the host's own permissions. */
+/** Separates changes inside the workspace from those outside, which the host's own permissions decide. */
 async function sorted(scene: Scene, intents: readonly ForeignIntent[]): Promise<Sorted> {
   const inside: ForeignIntent[] = [];
   let outside: Refusal | undefined;

@@ -158,7 +158,10 @@ async function end(process: HookProcess, answer: HookAnswer): Promise<number> {
   return answer.exitCode;
 }
 
-/** A resident serves the default store and policy of a state folder. Calls with other ones open their own. */
+/**
+ * A resident serves the default store and policy of a state folder. A call with another store or policy is answered by
+ * its own process.
+ */
 function isDefaultState({ env }: ConfigSources, values: Values): boolean {
   return (
     !env['LOOKFIRST_STORE'] &&
@@ -178,7 +181,7 @@ const OWN_VARIABLES = [
   'LOOKFIRST_RESIDENT_ASKED',
 ];
 
-/** True if a resident answers this call as this process would, and was not asked yet. */
+/** True if a resident would answer this call as this process does, and the script has not tried it yet. */
 function isForResident({ env, platform }: HookProcess, { roots, session }: HookSettings): boolean {
   return (
     platform !== 'win32' &&
@@ -188,7 +191,7 @@ function isForResident({ env, platform }: HookProcess, { roots, session }: HookS
   );
 }
 
-/** The answer of a running resident of this program, as text to print; undefined if there is none. */
+/** The answer of a running resident of this program, as text to print; undefined without an answer. */
 async function askCurrentResident(
   around: HookProcess,
   { host, text, declaredEvent, onFailure }: HookCall,
@@ -205,7 +208,10 @@ async function askCurrentResident(
   return withPlace(around, (place) => askResident(place, { client: host.name, text, headers }));
 }
 
-/** Starts a resident for the next calls, unless one answers. A failure costs only speed, so it is reported and ignored. */
+/**
+ * Starts a resident for the next calls, unless one is running. A failure costs only speed, so it is reported and
+ * ignored.
+ */
 async function startResident(around: HookProcess): Promise<void> {
   if (around.platform === 'win32') return;
   const { isResidentAlive, realProgram, startOnce } = await import('./resident/ask-resident.ts');
@@ -226,7 +232,7 @@ async function startResident(around: HookProcess): Promise<void> {
   });
 }
 
-/** Undefined if no resident can be asked: then the call is answered here. */
+/** Passes the location of the resident to `ask`. Undefined if that fails: the call is then answered in this process. */
 async function withPlace<T>(
   { cwd, uid, env, platform, self, homeFolder = homedir() }: HookProcess,
   ask: (place: Asked) => Promise<T>,

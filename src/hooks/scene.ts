@@ -129,8 +129,7 @@ export function pathOf({ cwd, roots, session }: Scene, path: string): string {
 }
 
 /**
- * The host's id of a call. Without one, the tool and its input: a call has ended before the host
- * repeats it.
+ * The host's id of a call. Without one, the tool and its input, because a host repeats a call only after it has ended.
  */
 export function callId({ call, tool, input }: ToolCall): string {
   if (call !== undefined) return call;

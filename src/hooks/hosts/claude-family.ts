@@ -16,7 +16,7 @@ interface FamilyMember {
   readonly projectVariable?: string;
   /** The field that names the turn. */
   readonly turnField?: string;
-  /** The event that reports a compaction. Hosts without an event after it have only `PreCompact`. */
+  /** The event that reports a compaction. Hosts that send no event after a compaction have only `PreCompact`. */
   readonly compaction: 'PostCompact' | 'PreCompact';
 }
 

@@ -28,7 +28,7 @@ export const CURSOR: Host = {
 
 const WITH_CONTEXT = new Set(['postToolUse', 'sessionStart']);
 
-/** The first sentence of a reason: the next step is for the agent. */
+/** The first sentence of a reason, for the user. The next step after it is for the agent. */
 function whatOf(reason: string): string {
   return reason.split(/\n| Next: /, 1)[0] ?? reason;
 }

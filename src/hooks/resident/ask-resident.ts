@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { makeStateSubfolder, type ResidentPlace } from '../../config/resident-place.ts';
 import { isMissing, isTaken } from '../../model/fault.ts';
 
-/** The resident to ask. */
+/** The resident that a call is sent to. */
 export interface Asked extends ResidentPlace {
-  /** The file from which the asking program was started. */
+  /** The file from which the calling program was started. */
   readonly program: string;
   readonly uid: number;
-  /** The working directory of the asking process. */
+  /** The working directory of the calling process. */
   readonly cwd: string;
 }
 
@@ -23,13 +23,13 @@ interface Question {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** After this time the caller answers the call itself. The script waits as long. */
+/** After this time the caller answers the call itself. The hook script waits for the same time. */
 const ANSWER_MS = 6_000;
 const PROBE_MS = 2_000;
 
 /**
- * Asks the resident of the same program for the text that the hook must print. Undefined if no resident is alive, or if
- * it leaves the call to its caller.
+ * Requests from the resident of the same program the text that the hook must print. Undefined if no resident is alive,
+ * or if the resident leaves the call to its caller.
  */
 export async function askResident(
   asked: Asked,
@@ -58,7 +58,7 @@ export async function isAliveHere(pointer: string, program: string): Promise<boo
   return answer?.status === 200;
 }
 
-/** A resident that has not answered this long after its start is given up. */
+/** If a resident has not answered for this long after its start, the start has failed. */
 const START_MS = 10_000;
 /** Exists while a resident starts. Contains its process id. */
 const STARTING = 'starting';
@@ -100,7 +100,7 @@ export function endStart(): void {
   rmSync(STARTING, { force: true });
 }
 
-/** The path by which the script and the resident know a program. npm links it under other names. */
+/** The path without links, by which the script and the resident know a program. npm links it under other names. */
 export function realProgram(program: string): string {
   return realpathSync(program);
 }

@@ -27,7 +27,7 @@ const PAGE = 200;
 /** The maximum number of rows in one answer to a page that has missed many. */
 const MAX_LIVE = 500;
 
-/** Answers that read much of the journal. They wait for all others, which answer a click. */
+/** Answers that read much of the journal. They wait until no click of a user is being answered. */
 const LISTS: ReadonlySet<string> = new Set(['turns', 'files', 'numbers', 'verify']);
 
 export interface ApiOptions {

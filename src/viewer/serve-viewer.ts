@@ -73,8 +73,8 @@ export interface ViewerOptions extends ApiOptions {
 
 /**
  * Answers the requests of the viewer's page. The page itself holds no data and needs no token; everything else does.
- * Requests that name another host, or come from another site, get 403: a foreign page cannot reach us through a name of
- * its own.
+ * Requests that name another host, or come from another site, get 403. So a foreign page cannot reach the viewer, even
+ * through a host name that resolves to this machine.
  */
 function viewerListener(options: ViewerOptions): RequestListener {
   const api = new Api(options);

@@ -44,8 +44,8 @@ export function canonicalJson(value: unknown): string {
 }
 
 /**
- * The value with sorted keys: `JSON.stringify` of it, or of a part of it, gives canonical JSON. Sorting costs more than
- * serialising.
+ * The value with sorted keys, so that `JSON.stringify` of the value, or of a part of it, gives
+ * canonical JSON. Callers sort once, because sorting costs more than serialising.
  */
 export function inCanonicalOrder<T>(value: T): T {
   // The cast is safe: the copy differs only in the order of keys.

@@ -5,7 +5,7 @@ import { CHAIN_START, canonicalJson, inCanonicalOrder } from './chain.ts';
 import { entryTexts, entryValues } from './entry-columns.ts';
 
 const REST = 7;
-/** Not a number: objects have those names first, whatever their text. */
+/** A field name that is not a number: JavaScript puts numeric names first, in the order of their values. */
 const NAME = fc.stringMatching(/^[a-zA-Z"_ ].{0,8}$/);
 
 it('gives the canonical JSON of an entry and of its column rest, as the chain and the columns do', () => {

@@ -133,7 +133,10 @@ export function plainKey(entry: Pick<NewEntry, 'root' | 'path'>): string | undef
   return entry.root.endsWith('/') ? entry.root + entry.path : `${entry.root}/${entry.path}`;
 }
 
-/** True if an entry's content matches a filter. The store applies numbers, order and limit. */
+/**
+ * True if an entry's content matches a filter. The store itself applies the filter's numbers, order
+ * and limit.
+ */
 export function matches(entry: NewEntry, filter: EntryFilter): boolean {
   return (
     agrees(filter.session, entry.session) &&
@@ -203,7 +206,7 @@ type Row = [
 ];
 
 type Common = 'key' | 'fingerprint' | 'stamp' | 'racy' | 'coverage' | 'totalLines' | 'flags' | 'how' | 'atMs';
-/** Only plain JSON values. */
+/** The fields that are stored by name. All their values are plain JSON. */
 type Others = Omit<Sighting, Common> & { readonly key?: string };
 
 const CLAMPED = 1;

@@ -8,7 +8,7 @@ import type { AnnouncedImages } from './store.ts';
 /** Syncs a whole file system. For many files this is faster than syncing them one by one. */
 export interface WholeSync {
   readonly from: number;
-  /** Returns false if the system cannot do it. */
+  /** Returns false if the system cannot sync a whole file system. */
   sync(): Promise<boolean>;
 }
 
@@ -49,8 +49,9 @@ export interface Images {
   /** Ends `keepTree` for a folder that has moved back into the workspace. */
   dropTree?(folder: string): void;
   /**
-   * A free name for an image with these bytes, or beside it if there is one, if a file with these stats may be renamed
-   * to it directly: the file must have no other name. `adopt` must follow. Absent if images are not local files.
+   * The free name to which a file with these bytes can be renamed to become an image, or a second
+   * file beside an existing image. Undefined if the file has another name, through which it could
+   * be changed. `adopt` must follow. Absent if images are not local files.
    */
   freeName?(fingerprint: Fingerprint, stats: BigIntStats): string | undefined;
   /**
@@ -59,8 +60,9 @@ export interface Images {
    */
   sync(hashes: readonly string[], whole?: WholeSync): Promise<void>;
   /**
-   * Restricts adopted files to their owner (0600). Call it after their change is settled: until then a failure restores
-   * the same file, with its original mode. `mode`: of a file that is known to be the image.
+   * Restricts adopted files to their owner (0600). Call it after their change is settled: until
+   * then a failure restores the same file, with its original mode. `mode`: the file's present mode,
+   * if known.
    */
   makePrivate(images: readonly { readonly sha256: string; readonly mode?: bigint | undefined }[]): void;
   has(sha256: string): Promise<boolean>;
@@ -142,7 +144,7 @@ export type ImageHealth = 'intact' | 'appended' | 'changed' | 'missing';
 export interface LateImage {
   /** Hash of the original bytes. */
   readonly sha256: string;
-  /** Its present path. It is removed together with the image. */
+  /** The present path of the file with the late bytes. It is removed together with the image. */
   readonly file: string;
   /** True if the write overwrote the only copy of the original bytes. */
   readonly lost: boolean;
@@ -151,7 +153,7 @@ export interface LateImage {
 export interface KeptImage {
   readonly sha256: string;
   readonly bytes: number;
-  /** Time when it was last stored or touched. */
+  /** Time when the image was last stored or touched. */
   readonly sinceMs: number;
 }
 

@@ -24,7 +24,7 @@ describe('prepareHome', () => {
 
   it('names a way out if the folder belongs to another user', () => {
     const { base } = scratch();
-    // Without write permission for its own user, who may be running this test.
+    // Deny writing even to the folder's owner, who may be running this test.
     chmodSync(base, 0o555);
     expect(() => asNobody(() => prepareHome(join(base, 'state')))).toThrow(
       /^the state folder cannot be used: .*EACCES.*; set LOOKFIRST_HOME to a folder that this user may write$/,

@@ -81,7 +81,7 @@ function makeOne(path: string): void {
 interface HomeReport {
   readonly exists: boolean;
   readonly writable: boolean;
-  /** True if only its owner can read it. Always true on systems without permission bits. */
+  /** True if only the folder's owner can read it. Always true on systems without permission bits. */
   readonly isPrivate: boolean;
   readonly freeBytes: number;
   /** Names of databases that were damaged and set aside. */
@@ -106,7 +106,7 @@ function damagedIn(home: string): readonly string[] {
   try {
     return readdirSync(home).filter((name) => /^lookfirst\.db\.damaged-\w+$/.test(name));
   } catch {
-    // Another check reports why it cannot be read.
+    // Another check reports why the folder cannot be read.
     return [];
   }
 }

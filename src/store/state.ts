@@ -26,7 +26,7 @@ export function withoutPassword(url: string): string {
 /** A machine's view of its fleet. */
 export interface FleetView {
   readonly machine: string;
-  /** The name of the workspace of a root, or the root itself. */
+  /** The name of a root's workspace, or the root itself if its workspace has no name. */
   workspaceOf(root: string): string;
 }
 

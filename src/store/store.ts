@@ -39,7 +39,7 @@ export interface Store {
   entries(filter: EntryFilter): Promise<readonly Entry[]>;
   /** The newest settled change that touched this path, made by any session. */
   lastChange(key: string): Promise<Entry | undefined>;
-  /** `lastChange` of several paths in one round trip. Paths without one are absent. */
+  /** `lastChange` of several paths in one round trip. Paths without a recorded change are absent. */
   lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>>;
   /**
    * The entries that determine claims: those of {@link CLAIM_KINDS} recorded since the cursor of an earlier answer,
@@ -98,14 +98,17 @@ export interface ChainLink {
   readonly hash: string;
 }
 
-/** One chain of a journal with several writers, each of which has its own. */
+/** One chain of a journal with several writers. Each writer has its own chain. */
 export interface ChainState {
   readonly chain: string;
   readonly machine: string;
-  /** Numbered within the chain. */
+  /** The chain's newest entry, numbered within the chain. */
   readonly head: ChainLink;
   readonly checkpoint: ChainLink;
-  /** JSON text of other chains and their ends when this one began. The first link builds on its hash. */
+  /**
+   * JSON text that names other chains and their ends at the time this chain began. The first link
+   * builds on the hash of this text.
+   */
   readonly known: string;
 }
 
@@ -202,7 +205,7 @@ export interface EntryFilter {
   readonly near?: readonly string[] | undefined;
   /** Entries with an effect on this key, or about it (`entry.key`, or root and path joined). */
   readonly key?: string | undefined;
-  /** Entries that `key` would find for any of these. */
+  /** Entries that the field `key` would select for any of these keys. */
   readonly keys?: readonly string[] | undefined;
   readonly change?: string | undefined;
   readonly kinds?: readonly EntryKind[] | undefined;
@@ -267,7 +270,7 @@ export async function* walkEntries(store: Store, filter: EntryFilter): AsyncGene
   }
 }
 
-/** `lastChanges` of a store whose round trips cost nothing. */
+/** Implements `lastChanges` by one query per key, for a store whose round trips cost nothing. */
 export async function lastChangesOf(
   store: Store,
   keys: readonly string[],

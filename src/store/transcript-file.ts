@@ -111,7 +111,10 @@ interface Places {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The deepest are `sessions/2026/11/15/rollout-….jsonl` and `projects/NAME/SESSION/subagents/agent-….jsonl`. */
+/**
+ * Maximum depth of the search. The deepest transcripts are `sessions/2026/11/15/rollout-….jsonl`
+ * and `projects/NAME/SESSION/subagents/agent-….jsonl`.
+ */
 const MAX_DEPTH = 5;
 
 /**

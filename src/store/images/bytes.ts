@@ -8,7 +8,7 @@ import { changedWhileKept } from '../images.ts';
 /** Larger files are read in chunks in the thread pool: that saves memory, which is worth the delay. */
 export const SMALL_BYTES: number = 1 << 20;
 const CHUNK_BYTES = 1 << 18;
-/** A link must not be followed and a pipe must not be waited for, if one has taken the file's place. */
+/** If a link or a pipe has taken the file's place, does not follow the link or wait for the pipe. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** The first `size` bytes of a file, or fewer if it is shorter, and its full length. For small sizes. */

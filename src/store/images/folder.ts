@@ -41,8 +41,9 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * An inode arrives here within moments after its bytes were last compared. If its last write is older than this, it is
- * unchanged since that comparison. Files that arrive later are compared again first: see `KeptTrees`.
+ * A displaced file becomes an image within this time after its bytes were last compared. If its
+ * last write is older, it is unchanged since that comparison. Files that become images later are
+ * compared again first: see `KeptTrees`.
  */
 const MOMENT_MS = 2000;
 /** Number of synced images to remember: about 200 bytes each. */
@@ -60,10 +61,10 @@ interface ImageNames {
  * - `a/HASH`: an image
  * - `a/HASH.packed`: a compressed image
  * - `a/HASH.gone`, `a/HASH.packed-gone`: an image being removed
- * - `a/HASH.late-…`: an image that a late writer changed; `a/HASH.told-…` once the journal has it
+ * - `a/HASH.late-…`: an image that a late writer changed; `a/HASH.told-…` once the journal has recorded that
  * - `a/HASH.twin-…`: another file with the same bytes, which a program may still have open
  * - `tmp/PID-START-…`: a file being written
- * - `trees/FOLDER`: the list of a folder outside whose files are images; see `KeptTrees`
+ * - `trees/FOLDER`: a list of the files in a displaced folder, which are images; see `KeptTrees`
  */
 export class ImageFolder {
   readonly path: string;

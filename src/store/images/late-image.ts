@@ -94,8 +94,8 @@ function isOurs(stats: { readonly mode: number }): boolean {
 const KEPT_MS = 24 * 3_600_000;
 
 /**
- * Links an image to a second name, before another file with the same bytes takes its first name: a program may have
- * either file open. Without hard links there is no twin.
+ * Gives an image a second name (a twin) before another file with the same bytes takes its first
+ * name: a program may have either file open. Without hard links there is no twin.
  */
 export async function keepTwin(folder: ImageFolder, fingerprint: Fingerprint): Promise<void> {
   const twin = await freeTwin(folder, fingerprint);
@@ -117,7 +117,10 @@ export async function moveToTwin(
   return tryRename(fromPath, await freeTwin(folder, fingerprint));
 }
 
-/** The next name for a twin. A file there may be replaced: one that a program has changed is set aside. */
+/**
+ * The next name for a twin. The caller may replace the file of that name. If a program has changed
+ * that file, it is set aside first.
+ */
 async function freeTwin(folder: ImageFolder, fingerprint: Fingerprint): Promise<string> {
   const twin = folder.twin(fingerprint.sha256);
   if (!(await isIntact(twin, fingerprint))) setAside(twin, folder.late(fingerprint.sha256));

@@ -299,7 +299,7 @@ function listText(folder: string, files: readonly TreeFile[]): string {
 }
 
 function parsed(text: string): KeptTree {
-  // The text is our own: the list is written at once, and the folder is private.
+  // The cast is safe: only our processes write to this private folder, and each list is written as a whole.
   const { folder, dev, files } = JSON.parse(text) as List;
   return {
     folder,

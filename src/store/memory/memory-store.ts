@@ -202,7 +202,7 @@ function linkOf(entry: Entry | undefined): ChainLink | undefined {
 export class MemoryImages implements Images {
   readonly #images = new Map<string, { readonly bytes: Uint8Array; readonly sinceMs: number }>();
   readonly #now: () => number;
-  /** The most that one read call accepts, on every Node version. */
+  /** The most bytes that one read call accepts, on every Node version. */
   readonly maxBytes: number = 2 ** 31 - 1;
 
   constructor(now: () => number = Date.now) {
@@ -224,7 +224,7 @@ export class MemoryImages implements Images {
 
   async adopt(fromPath: string, { sha256 }: Fingerprint, { bytes }: Adoption = {}): Promise<Kept> {
     const known = this.#images.has(sha256);
-    // Not hashed here, like a renamed file: `read` checks the hash.
+    // Do not hash the bytes here: `read` checks the hash.
     if (!known) this.#images.set(sha256, { bytes: bytes ?? readFileSync(fromPath), sinceMs: this.#now() });
     unlinkSync(fromPath);
     return known ? 'shared' : 'copied';

@@ -25,7 +25,7 @@ export class AbandonedChanges {
     }
   }
 
-  /** The changes that the server has not been told about yet. */
+  /** The abandoned changes that the server does not know about yet. */
   get all(): readonly string[] {
     return [...this.#changes];
   }

@@ -262,7 +262,7 @@ export function closedFault(): Fault {
   return new Fault('MISUSE', 'the store was closed');
 }
 
-/** Publishes a sentence if the work is not done after a second. */
+/** Publishes a sentence for the user if the work is not done after a second. */
 export async function explained<T>(work: Promise<T>, sentence: string): Promise<T> {
   const timer = setTimeout(() => WAITING.publish(sentence), SILENT_MS);
   try {

@@ -68,7 +68,10 @@ const INT8 = 20;
 export async function loadPostgres(): Promise<(options: Omit<PgOptions, 'types'>) => PgClient> {
   const { Client, Query, types } = await installedDriver();
   class AskingClient extends Client {
-    /** Gives the client a query that is ready: it would copy a description of one, which takes a quarter of its time. */
+    /**
+     * Gives the client a finished query. From a plain description the client would build the query
+     * itself, which takes a quarter of its time.
+     */
     ask({ text, values, name, query_timeout }: PgQuery): Promise<Answer> {
       return new Promise((resolve, reject) => {
         const query = new Query(text, values, (error, answer) => (error ? reject(error) : resolve(answer)));

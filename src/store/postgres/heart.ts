@@ -206,7 +206,7 @@ export class LeasedLocks implements Locks {
     }
   }
 
-  /** Returns a lease without waiting: if that fails, the lease expires. */
+  /** Gives a lease back to the server without waiting. If that fails, the lease expires. */
   #giveBack({ fences }: Lease): void {
     const { db } = this.#options;
     db.query(`select ${db.schema}.lf_release($1::text::jsonb)`, [JSON.stringify({ fences })]).catch(

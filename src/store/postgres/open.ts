@@ -112,8 +112,8 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
 }
 
 /**
- * Opens a fleet's records for user commands: writes nothing to the state folder and announces no process. On a machine
- * that has served no folder under the given name of a workspace, the given roots are its roots.
+ * Opens a fleet's records for user commands: writes nothing to the state folder and announces no
+ * process. If this machine has never served the named workspace, `roots` are taken for its roots.
  */
 export async function openPostgresRecords(
   url: string,
@@ -144,8 +144,8 @@ export async function openPostgresRecords(
 }
 
 /**
- * The first root gets the workspace's name, each other root that name and its own. All machines must get the same
- * result.
+ * The first root gets the workspace's name. Every other root gets that name and its own folder
+ * name. All machines must get the same result.
  */
 function placesOf({ roots, workspace }: Pick<FleetOptions, 'roots' | 'workspace'>): readonly MachinePlace[] {
   if (workspace === undefined) return [];
@@ -182,8 +182,9 @@ async function readPlaces(db: PostgresConnection, machine: string): Promise<read
 const CLOCK_TOLERANCE_MS = 60_000;
 
 /**
- * The key for revisions, shared so that all machines give the same bytes the same revision, and the milliseconds by
- * which this machine's clock is certainly ahead of the server's (negative: behind).
+ * The key for revisions, and the milliseconds by which this machine's clock is certainly ahead of
+ * the server's (negative: behind). The key is shared, so that all machines give the same bytes the
+ * same revision.
  */
 async function readKeyAndClock(
   db: PostgresConnection,

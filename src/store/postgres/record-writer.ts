@@ -84,7 +84,10 @@ export class RecordWriter {
     return this.#acknowledged;
   }
 
-  /** True if the server has not been told yet that this change was abandoned. Without an id: that any change was. */
+  /**
+   * True if this change was abandoned and the server does not know it yet. Without an id: true if
+   * there is any such change.
+   */
   hasAbandoned(change?: string): boolean {
     return change === undefined ? this.#abandoned.all.length > 0 : this.#abandoned.has(change);
   }
@@ -106,7 +109,10 @@ export class RecordWriter {
     }
   }
 
-  /** The record was not written, as far as known. The next one journals its reads and withdraws its change. */
+  /**
+   * Handles a record that failed. If its answer was lost, the next record withdraws its announced
+   * change. Its reads can be journalled again.
+   */
   failed({ writes: { announce }, summarised }: PreparedRecord, error: unknown): void {
     const isUnanswered = error instanceof Fault && error.reason === 'unanswered';
     if (announce !== undefined && isUnanswered) this.#abandoned.add(announce.change);
@@ -271,15 +277,16 @@ function readName({ session, root, path = '' }: NewEntry): string {
   return `${session}\0${root}\0${path}`;
 }
 
-/** Sorted as all processes sort them, because rows are locked in this order. */
+/** Sorts values by name. All processes use this order, because the server locks rows in it. */
 function sortedByName(values: ReadonlyMap<string, object>): readonly object[] {
   if (values.size === 1) return [...values.values()];
   return [...values].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
 }
 
 /**
- * True if a record must survive a power cut of the server. Views need not: a session can read again. Nor need
- * announcements: the settlement syncs them too, and until then the process that makes the change can settle it.
+ * True if a record must survive a power cut of the server. Sightings need not, because a session
+ * can read again. Announcements need not either: the settlement syncs them too, and until then the
+ * process that makes the change can settle it.
  */
 function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
   const { announce, settle, session, dropSession, entries = [] } = writes;

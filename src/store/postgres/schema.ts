@@ -87,8 +87,9 @@ function onlyFunctions(): string {
 }
 
 /**
- * Every record updates the row of its chain. An index over a number that changes with each record would make every
- * update write to all indexes of the table, so the index uses the hour, which rarely changes.
+ * Every record updates the row of its chain. With an index over a number that changes each time,
+ * every update would write to all indexes of the table. So the index uses the hour, which rarely
+ * changes.
  */
 function chainsByHour(s: string): string {
   return `
@@ -113,7 +114,10 @@ function withdrawnChanges(s: string): string {
   return `alter table ${s}.pending add column withdrawn_ms bigint;`;
 }
 
-/** Seconds for which a starting process waits while another one updates the schema. Less than its deadline. */
+/**
+ * Seconds for which a starting process waits while another one updates the schema. Less than
+ * `MAINTENANCE_MS`, the deadline of the statement.
+ */
 const LOCK_S = 50;
 
 /** Updates the schema to the newest version. A newer schema, or missing rights to create one, is a Fault. */

@@ -13,7 +13,10 @@ const NEVER = Number.NEGATIVE_INFINITY;
 
 interface CachedSession {
   readonly sightings: Map<string, Sighting>;
-  /** The version of the session in the store that these sightings belong to. Undefined: not certain. */
+  /**
+   * The version of the session in the store that these sightings belong to. Undefined if it is not
+   * certain.
+   */
   version: number | undefined;
   checkedMs: number;
   usedMs: number;
@@ -141,9 +144,9 @@ export class SeenCache {
 export { TRUSTED_MS };
 
 /**
- * True if a session forgets what it has seen. Then no process may judge a change by remembered sightings of that
- * session. Sightings without coverage that a deletion or the limit of sightings writes do not count: the files they
- * concern need no protection.
+ * True if a session forgets what it has seen. Then no process may judge a change by remembered
+ * sightings of that session. Sightings that lose their coverage by a deletion or by the limit of
+ * sightings do not count: the files they concern need no protection.
  */
 export function losesSightings({ forget = [], sightings = [] }: Writes): boolean {
   return (

@@ -17,10 +17,10 @@ export function isServerError(error: unknown): error is Error & { readonly code:
   return error instanceof Error && 'severity' in error && 'code' in error && !isShutdown(String(error.code));
 }
 
-/** Unknown or duplicate names of statements: a pooler is in between that could not be recognised. */
+/** Error codes for unknown or duplicate statement names. They come from a pooler that was not recognised. */
 export const STATEMENT_NAMES: ReadonlySet<string> = new Set(['26000', '42P05']);
 
-/** The server is a standby, or this connection began while the server took no writes. */
+/** Error code: the server is a standby, or it took no writes when this connection began. */
 export const READ_ONLY = '25006';
 
 /** Class 57P: the server is shutting down, or ended this connection. */

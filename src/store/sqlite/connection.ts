@@ -287,7 +287,7 @@ class HeadFile {
     this.path = `${database}.head`;
   }
 
-  /** Undefined if there is none, or if a writer was killed in the middle of the line. */
+  /** Undefined if the file is missing, or if a writer was killed in the middle of the line. */
   read(): ChainLink | undefined {
     const text = unlessMissing(() => readFileSync(this.path, 'latin1'));
     const [, seq, hash] = LINE.exec(text ?? '') ?? [];

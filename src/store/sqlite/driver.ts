@@ -55,7 +55,7 @@ function builtInDriver(): SqliteDriver | undefined {
 
 function installedDriver(): SqliteDriver {
   try {
-    // Bundled code that uses `import()` is not kept compiled on Node 20. The package is typed as `node:sqlite` is.
+    // Not `import()`, which keeps Node 20 from caching compiled code. The package is typed as `node:sqlite` is.
     return createRequire(import.meta.url)('@photostructure/sqlite') as SqliteDriver;
   } catch (cause) {
     throw new Fault(
@@ -194,7 +194,7 @@ const MIGRATIONS: readonly string[] = [
   `create index refusal_entries on entries (kind) where kind = 'refusal';
    create index turn_entries on entries (kind) where kind = 'turn';`,
   `create index claim_entries on entries (kind) where kind = 'claim';`,
-  // For `status`, which counts the newest of them; most journals have none.
+  // For `status`, which counts the newest entries of this kind; most journals have none.
   `create index unjudged_entries on entries (kind) where kind = 'unjudged';`,
   // For questions about one session's turns, events and refusals, which are few among its reads and changes.
   `create index rare_entries on entries (session) where ${IS_RARE};`,
@@ -232,7 +232,7 @@ function makeFile(file: string): void {
 
 function prepare(db: SqliteDatabase, file: string): void {
   db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  // Only a database without tables accepts this. It lets `prune` free disk space. Setting it again would be a write.
+  // Lets `prune` free disk space. Only a database without tables accepts it. Setting it again would be a write.
   const { auto_vacuum: vacuum } = db.prepare('pragma auto_vacuum').get() as { auto_vacuum: number };
   if (vacuum !== INCREMENTAL) db.exec('pragma auto_vacuum = incremental');
   useWal(db, file);
@@ -330,7 +330,7 @@ function versionOf(db: SqliteDatabase): number {
   return (db.prepare('pragma user_version').get() as { user_version: number }).user_version;
 }
 
-/** The only lock slot: the whole database. */
+/** The number of the only lock, which covers the whole database. */
 const DATABASE = 0;
 const WAIT_MS = 5000;
 const STEP_MS = 10;

@@ -74,8 +74,9 @@ export class Recalled {
 }
 
 /**
- * Knows without a query that no change is pending: the table was seen without changes of other connections, none of
- * them has written since, and this connection has settled all of its own.
+ * Knows without a query that no change is pending. That holds if a query showed only changes of
+ * this connection, no other connection has written since, and this connection has settled its own
+ * changes.
  */
 export class PendingRows {
   readonly #own = new Set<string>();

@@ -126,8 +126,8 @@ class SqliteStore implements Store {
   }
 
   /**
-   * One lookup per key: within a process, several cost no more than one combined query. Of very many keys, most were
-   * never seen.
+   * One lookup per key: within a process, several lookups cost no more than one combined query. Of
+   * very many keys most were never seen, so the seen ones are read first.
    */
   recallMany(session: string, keys: readonly string[]): ReadonlyMap<string, Sighting> {
     const found = new Map<string, Sighting>();
@@ -214,8 +214,9 @@ class SqliteStore implements Store {
   }
 
   /**
-   * Finds one entry by its number first, and parses it once. Callers query many files that one command changed, and one
-   * change repeatedly; an entry never changes.
+   * Finds the number of one entry first, and parses the entry only if it was not the last one
+   * returned. Callers often get one entry again: for each file that a command changed, or in
+   * repeated queries. An entry never changes.
    */
   #oneEntry(filter: EntryFilter): readonly Entry[] {
     const { sql, values } = entriesQuery(filter, SELECT_SEQ);

@@ -26,7 +26,7 @@ export class ClaimBoard {
   readonly #byHand = new Map<string, Claim>();
   /** Sessions with a claim since this board was opened. */
   readonly #claimants = new Set<string>();
-  /** When each session was told about claims on a file in a turn, by `key NUL turn`. */
+  /** When each session was last notified of claims on a file in a turn, by `key NUL turn`. */
   readonly #told = new Map<string, Map<string, number>>();
 
   constructor(options: ClaimBoardOptions) {
@@ -83,7 +83,7 @@ export class ClaimBoard {
     return atMs !== undefined && (turn !== undefined || atMs + this.#options.claimMs > this.#options.now());
   }
 
-  /** Records that the session was told about claims on a file, so that it is told once per turn. */
+  /** Records that the session was notified of claims on a file, so that it is notified once per turn. */
   tell(session: string, key: string, turn: string | undefined): void {
     const told = this.#told.get(session) ?? new Map();
     this.#told.set(session, told.set(toldName(key, turn), this.#options.now()));

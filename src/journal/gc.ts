@@ -103,8 +103,8 @@ const GRACE_MS = 10 * 60_000;
  */
 export async function planGc({ store, images }: GcStores, limits: GcLimits, nowMs: number): Promise<GcPlan> {
   const { head, checkpoint, mayPrune } = await store.state();
-  // Query pending changes first: numbers of a fleet become visible out of order, so a change that settles between the
-  // two queries may have a number before the end known here.
+  // Query pending changes first. In a fleet, entry numbers become visible out of order: a change
+  // that settles between the two queries may have a number before the end known here.
   const pending = imagesOfPending(await store.pending());
   const uses = await lastUses(store, pending);
   const sorted = await sortImages(images, { uses, seen: await imagesSeen(store), nowMs });
@@ -116,7 +116,7 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
 
   const kept = sorted.used.filter(({ last }) => last > throughSeq);
   const going = [...sorted.loose];
-  // Listed again, because most clean-ups remove few of these images, and only those need their hashes.
+  // List the images a second time instead of holding all hashes in memory: most clean-ups remove few of these images.
   if (kept.length < sorted.used.length)
     for await (const image of images.list()) {
       const last = uses.of(image.sha256);
@@ -192,9 +192,9 @@ function keyOf(sha256: string): number {
 interface SortedImages {
   /** The last use and size of images that an entry or a pending change needs, ordered by last use, oldest first. */
   readonly used: readonly { readonly last: number; readonly bytes: number }[];
-  /** Not needed, but shown to a session; newest first. */
+  /** Images that nothing needs, but whose bytes a session was shown; newest first. */
   readonly shown: readonly KeptImage[];
-  /** Not needed yet, but too recent to remove. */
+  /** Images that nothing needs yet, but that are too recent to remove. */
   readonly fresh: readonly KeptImage[];
   readonly loose: readonly KeptImage[];
 }
@@ -217,7 +217,10 @@ async function sortImages(
   return { used, ...sorted };
 }
 
-/** The last entry number before all entries newer than `ms`. Numbers are ordered; clocks may not be. */
+/**
+ * The number of the last entry before the first entry newer than `ms`. Decided by numbers, because
+ * entry times can go back when a clock is set back.
+ */
 async function lastBefore(store: Store, ms: number, headSeq: number): Promise<number> {
   const [first] = await store.entries({ sinceMs: ms, order: 'oldest', limit: 1 });
   return first === undefined ? headSeq : first.seq - 1;

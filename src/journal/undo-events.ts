@@ -26,7 +26,7 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
     history.undoerOf(entry, effect.key) !== undefined ||
     takenBackBy(entry).changes.some((change) => touches(byChange.get(change), effect.key));
   const keys = new Set([...selected].map((effect) => effect.key));
-  // Effects from before the start that an undo took back stay taken back.
+  // Effects before the start that were already undone stay undone.
   const earlier = keysByChange(history.changes.filter((entry) => entry.seq < start));
   const tookBackEarlier = (entry: Entry, { key }: Effect): boolean =>
     takenBackBy(entry).changes.some(
@@ -66,7 +66,7 @@ export function eventsOf(entry: Entry, selected: ReadonlySet<Effect>): UndoEvent
 export interface Obstacle {
   readonly event: UndoEvent;
   readonly by: UndoEvent;
-  /** The obstacle involves a folder, so it cannot be merged. */
+  /** True if the obstacle involves a folder, so that it cannot be merged. */
   readonly folder: boolean;
 }
 
@@ -110,8 +110,8 @@ function insideOf(by: UndoEvent, passed: Iterable<UndoEvent>): UndoEvent | undef
 }
 
 /**
- * True if an event happened in a folder that `moved` has moved, or moved something there: at its
- * old or new path or below.
+ * True if an event happened in a folder that `moved` has moved, at the folder's old or new path.
+ * Moving something into that folder also counts.
  */
 function isInside(event: UndoEvent, moved: UndoEvent): boolean {
   if (moved.folderTo === undefined) return false;
@@ -121,8 +121,8 @@ function isInside(event: UndoEvent, moved: UndoEvent): boolean {
 }
 
 /**
- * True if an effect only creates or removes a folder. An undo makes such effects for the files it
- * restores: they block nothing, and are undone with the files at the same path.
+ * True if an effect only creates or removes a folder. An undo has such effects for the files it
+ * restores. They block nothing, and are undone with the files at the same path.
  */
 function isOnlyOfFolder(entry: Entry, effect: Effect): boolean {
   if (movedTo(entry, effect) !== undefined) return false;

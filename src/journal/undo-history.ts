@@ -123,7 +123,10 @@ export function selectChanges(history: UndoHistory, target: UndoTarget): Selecte
   return selected;
 }
 
-/** True if only folders remain of a partly undone change, kept because others need them. `last` skips it. */
+/**
+ * True if only created folders remain of a partly undone change, because other files need them.
+ * `last` skips it.
+ */
 function isRemainder(history: UndoHistory, entry: Entry, effects: readonly Effect[]): boolean {
   const isMadeFolder = ({ before, after }: Effect): boolean =>
     before.kind === 'absent' && after.kind === 'directory';
@@ -208,7 +211,7 @@ export async function entriesForUndo(store: Store, target: UndoTarget): Promise<
   }
   const [oldest] = await store.entries(firstOf(target));
   if (oldest === undefined) return [];
-  // The first entry is known: that of a command may take megabytes.
+  // Do not fetch the first entry again: the entry of a command may take megabytes.
   return [oldest, ...(await store.entries({ kinds: ['change'], afterSeq: oldest.seq }))];
 }
 

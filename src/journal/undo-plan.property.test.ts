@@ -40,7 +40,10 @@ function undo(world: SmallWorld, target: UndoTarget): string | undefined {
   return undefined;
 }
 
-/** A plan fails if another process has put something into a folder, because that shows only on disk. */
+/**
+ * Executes a plan. It may fail because another process has put something into a folder, which shows
+ * only on disk.
+ */
 function followUnlessFull(world: SmallWorld, plan: UndoPlan): void {
   try {
     world.follow(plan, 's', 'made');
@@ -168,7 +171,10 @@ function undoSome(world: SmallWorld, number: number): void {
   if (outcome.ok) followOrSkip(world, outcome.plan);
 }
 
-/** Leaves out a course in which a plan does not fit the files: the gate refuses such an undo. */
+/**
+ * Executes a plan. If the plan does not fit the files, skips this random case: the gate would
+ * refuse such an undo.
+ */
 function followOrSkip(world: SmallWorld, plan: UndoPlan): void {
   try {
     world.follow(plan, 's', 'made');

@@ -216,7 +216,7 @@ function wholeCourse(
     wanted || isUndo(entry) || history.undoerOf(entry, effect.key) !== undefined;
   const since = history.changes.filter(({ seq }) => seq >= start);
   if (!since.some(isUndo)) return undefined;
-  // A change that was undone and redone must stay, although it forms an idle pair with its undo.
+  // Check before pairs are removed: a change that was undone and redone must stay, although its undo cancels it out.
   if (!eventsIn(since).every(goes)) return undefined;
   const course = withoutIdlePairs(since);
   if (!course.some(isUndo)) return undefined;
@@ -225,7 +225,7 @@ function wholeCourse(
 
 /**
  * The number of the oldest selected change, or of an older change that a later undo took back.
- * Undefined if that is no longer in the history.
+ * Undefined if that older change is no longer in the history.
  */
 function startOf(history: UndoHistory, selection: readonly Selected[]): number | undefined {
   const seqOf = new Map(history.changes.map(({ change, seq }) => [change, seq]));

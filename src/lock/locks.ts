@@ -166,9 +166,9 @@ type Slots = readonly Slot[];
 
 /**
  * The slots of the keys and of the folders above them, in the order in which all processes acquire them. Folders come
- * before their contents: a request that waits for a folder must not hold files that others need. Among equals, the
- * highest slot comes first: the kernel keeps a file's locks in a list sorted by position, and taking thousands of them
- * from the other end takes three times as long.
+ * before their contents: a request that waits for a folder must not hold files that others need. At equal depth, the
+ * highest slot comes first. In rising order thousands of locks take three times as long, because the kernel keeps the
+ * locks of a file in a list sorted by position.
  */
 export function slotsOf(keys: readonly string[]): Slots {
   const wanted = new Map<number, { readonly sharing: LockMode; readonly depth: number }>();
@@ -251,9 +251,9 @@ export function openRangeLock(file: string): ProcessLock | undefined {
 }
 
 /**
- * The kernel keeps the locks of a file in one list and walks it for every new lock, so 20,000 locks in one file take
- * 2.7 seconds of CPU, and 0.95 when spread over this many files. All are opened at once, because a process that later
- * has too many open files, or another user, could not open them.
+ * The kernel walks the list of a file's locks for every new lock. 20,000 locks take 2.7 seconds of CPU in one file, and
+ * 0.95 when spread over this many files. All files are opened at once: later, a process with too many open files, or
+ * under another user, could not open them.
  */
 const LISTS = 8;
 /** Every byte of a file that `openRangeLock` can lock. */
@@ -342,7 +342,7 @@ function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) =
       (name) => name.startsWith(`${slot.toString(36)}~`) && isHeld(join(folder, name)),
     );
 
-  // Each kind creates its file before it checks for the other: of two concurrent attempts one sees the other.
+  // Each kind of lock creates its file before it checks for the other kind, so one of two concurrent attempts notices.
   const takeAlone = (slot: number): boolean => {
     if (!linked(own, fileOf(slot))) {
       isHeld(fileOf(slot));
@@ -384,8 +384,8 @@ function holderOf(file: string): string | undefined {
 }
 
 /**
- * Removes a dead owner's lock file. Two processes may see the same dead owner, so after the rename
- * check the owner again and put a live one's file back.
+ * Removes a dead owner's lock file. Two processes may see the same dead owner, and a live one may take the lock in
+ * between. So checks the owner again after the rename, and puts the file of a live owner back.
  */
 function evict(file: string, dead: string): void {
   const aside = `${file}.${process.pid}.evicted`;

@@ -110,7 +110,10 @@ export class Ledger {
     return new Map(known.map((sighting) => [sighting.key, sighting]));
   }
 
-  /** Call this before recording what an answer will show: it licenses only calls that arrive after that answer. */
+  /**
+   * Call this before recording what an answer will show. Shown content licenses only calls that arrive after the
+   * answer.
+   */
   async willShow(sightings: readonly Sighting[], by: CallTimes): Promise<void> {
     const earlier = await this.fetched.recallMany(sightings.map(({ key }) => key));
     for (const sighting of sightings) {
@@ -186,7 +189,7 @@ export class Ledger {
       this.earlier.keep(seen.get(key));
       this.fetched.drop(key);
     }
-    // So many tombstones would push out the sightings of files that the session works with.
+    // Tombstones for all of these files would push out the sightings of files that the session works with.
     const noted = keys.length < MANY_GONE ? keys : keys.filter((key) => seen.has(key));
     return this.#write(
       noted.map((key) => {
@@ -369,7 +372,7 @@ export function isSampled(key: string): boolean {
   return ((sum ^ (sum >>> 16)) & (SAMPLE - 1)) === 0;
 }
 
-/** Arrivals of calls that are judged while another call of their session is. */
+/** Arrival times of calls that are judged while another call of the same session is being judged. */
 const arrivals = new AsyncLocalStorage<number>();
 
 /**

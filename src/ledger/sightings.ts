@@ -23,7 +23,7 @@ import {
 /** Maximum earlier states of one file that are remembered. */
 const MAX_SEEN_BEFORE = 8;
 
-/** Pages of 2000 lines each: 400,000 lines. */
+/** Maximum pages of one file that are remembered: with 2000 lines each, 400,000 lines. */
 const MAX_PAGES = 200;
 
 /**
@@ -105,7 +105,7 @@ function pagesOfTwoStates(old: Sighting, next: Sighting, pages: readonly SeenPag
   return { ...carriedOver(old, next), fingerprint: undefined, coverage, flags: mergeFlags(old, next), pages };
 }
 
-/** A complete read, to which an earlier view can add nothing. Nearly every read is one. */
+/** True for a complete read, to which an earlier view can add nothing. Nearly every read is complete. */
 function isEverything({ coverage, how, fingerprint, stamp, totalLines, flags }: Sighting): boolean {
   if (coverage.kind !== 'whole' || how !== 'read' || flags !== NO_FLAGS) return false;
   return fingerprint !== undefined && stamp !== undefined && totalLines !== undefined;
@@ -182,19 +182,20 @@ function carriedOver(old: Sighting, next: Sighting): Sighting {
   return { ...next, ...stamped, ...(refused === undefined ? {} : { refusedContent: refused }) };
 }
 
-/** True of a live sighting: neither a tombstone nor a stub. */
+/** True for a live sighting: neither a tombstone nor a stub. */
 export function counts(sighting: Sighting): boolean {
   return sighting.tombstone !== true && !isStub(sighting);
 }
 
-/** True of live sightings, and of tombstones whose file may come back with bytes that were seen. */
+/** True for live sightings, and for tombstones whose file may come back with bytes that were seen. */
 export function licenses(sighting: Sighting): boolean {
   return counts(sighting) || (sighting.tombstone === true && sighting.seenBefore !== undefined);
 }
 
 /**
- * Finds a sighting by bytes instead of by name, and returns it as one of the file `key`. Of several sightings of the same
- * bytes, one that shows them whole is taken. Sightings without lines are ignored.
+ * Finds a sighting by bytes instead of by name, and returns it as a sighting of the file `key`. Of
+ * several sightings of the same bytes, takes one that shows them whole. Ignores sightings without
+ * lines.
  */
 export function sightingsByBytes(
   sightings: readonly Sighting[],

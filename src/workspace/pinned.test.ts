@@ -11,7 +11,10 @@ interface Places {
   readonly outside: string;
 }
 
-/** An event that happens to the folder `a/b` while its handle is kept, and if the folder still has that path after it. */
+/**
+ * An event that happens to the folder `a/b` while its handle is open. `stands`: the folder still
+ * has that path afterwards.
+ */
 type Row = readonly [what: string, stands: boolean, happens: (places: Places) => void];
 
 const ROWS: readonly Row[] = [

@@ -147,8 +147,8 @@ export class RecentFolders {
 }
 
 /**
- * The directory's current path according to the kernel; undefined if the kernel cannot report it,
- * for example if it is too long.
+ * The directory's current path according to the kernel. Undefined if the kernel cannot report it,
+ * for example because the path is too long.
  */
 export function whereIs(held: HeldDirectory): string | undefined {
   return unlessErrno(() => readlinkSync(held.prefix));

@@ -306,7 +306,10 @@ function leadsInto(parts: readonly string[], folder: readonly string[]): boolean
   return folder.every((name, index) => index >= plain.length || name === plain[index]);
 }
 
-/** For a root as a fleet names it (see `Names` in store/postgres): why this machine cannot open it. */
+/**
+ * The reason why this machine cannot open a root that is given by its fleet name (see `Names` in
+ * store/postgres). Undefined for an ordinary path.
+ */
 function elsewhereText(root: string): string | undefined {
   const [, kind, name = '', path = ''] = /^(machine|workspace):([^/]+)(.*)$/s.exec(root) ?? [];
   if (kind === 'machine')

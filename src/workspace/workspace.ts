@@ -28,7 +28,7 @@ export interface WorkspaceSettings {
   readonly releaseForCommands?: readonly string[];
   /** Absolute folders that may be read but not changed: inside a root, or roots themselves. */
   readonly readOnlyRoots?: readonly string[];
-  /** Changes may open files of this user that lack read permission; see Policy.verificationErrors. */
+  /** True if changes may open files of this user that lack read permission; see Policy.verificationErrors. */
   readonly opensOwn?: boolean;
   /** Refuse to open with a weaker guarantee. */
   readonly require?: Guarantee;
@@ -274,7 +274,7 @@ export class Workspace {
     return this.roots.indexOf(root) > 0 ? absolute : relative;
   }
 
-  /** Like `shown`, for a path as entries of the journal name it. */
+  /** Like `shown`, for a path that a journal entry names by its key and relative path. */
   shownAt({ key, relative }: { readonly key: string; readonly relative: string }): string {
     return this.roots.length === 1 ? relative : this.shown(this.named(key, relative));
   }

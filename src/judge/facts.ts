@@ -19,11 +19,11 @@ export type Target =
       readonly exists: true;
       readonly kind: FileKind;
       readonly sizeBytes: number;
-      /** No user has a write bit (for example mode 0444). */
+      /** True if no user has a write bit (for example mode 0444). */
       readonly readOnly: boolean;
-      /** The file has other hard links. */
+      /** True if the file has other hard links. */
       readonly linked?: boolean | undefined;
-      /** The file has zero bytes. */
+      /** True if the file has zero bytes. */
       readonly empty: boolean;
       readonly mtimeMs?: number | undefined;
       /** Present only after a first verdict has allowed reading the file. */
@@ -36,9 +36,9 @@ export type Absence = 'never' | 'expired' | 'recreated' | 'unverified' | LostRea
 /** The facts for deleting a folder. */
 export interface FolderFacts {
   readonly empty: boolean;
-  /** The caller set `recursive`. */
+  /** True if the caller set `recursive`. */
   readonly recursive: boolean;
-  /** This session was shown every entry below the folder. */
+  /** True if this session was shown every entry below the folder. */
   readonly listedFull?: boolean | undefined;
   readonly listingUnchanged?: boolean | undefined;
 }
@@ -53,7 +53,7 @@ export interface Facts {
   readonly path: string;
   readonly target: Target;
   readonly nowMs: number;
-  /** The path is a root of the workspace. */
+  /** True if the path is a root of the workspace. */
   readonly isRoot?: boolean | undefined;
   /** The glob that protects the path. */
   readonly protectedBy?: string | undefined;
@@ -65,13 +65,19 @@ export interface Facts {
   readonly sighting?: Sighting | undefined;
   /** Set if the caller knows a more precise reason than `never` for the missing sighting. */
   readonly absence?: Absence | undefined;
-  /** Compares the current bytes with the sighting's baseline. Absent means unknown. */
+  /**
+   * The result of comparing the current bytes with the sighting's baseline. Absent if they were not
+   * compared.
+   */
   readonly freshness?: 'same' | 'changed' | 'unknown' | undefined;
-  /** The bytes differ from the ones this session saw last, but it has seen them whole before. */
+  /** True if the session last saw other bytes, but has seen the current bytes whole before. */
   readonly cameBack?: boolean | undefined;
   /** The reason why freshness is unknown. */
   readonly errno?: string | undefined;
-  /** The modification time differs from the sighting's; undefined if the sighting has none. For `freshness: mtime`. */
+  /**
+   * True if the modification time differs from the sighting's; undefined if the sighting has none.
+   * For `freshness: mtime`.
+   */
   readonly otherTime?: boolean | undefined;
   /** SHA-256 of the current bytes, lower-case hex. */
   readonly currentHash?: string | undefined;
@@ -81,7 +87,7 @@ export interface Facts {
   readonly currentRevision?: string | undefined;
   readonly expectedRevision?: string | undefined;
   readonly totalLines?: number | undefined;
-  /** The insert only appends to the file and destroys nothing. */
+  /** True if the insert only appends to the file and destroys nothing. */
   readonly appends?: boolean | undefined;
   /** Lines of the current file that an edit changes; for an insert, the existing lines next to it. */
   readonly touched?: readonly LineRange[] | undefined;

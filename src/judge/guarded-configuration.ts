@@ -37,7 +37,10 @@ const RUNS_PROGRAMS: readonly RegExp[] = [
   /^url\..*\.(insteadof|pushinsteadof)$/,
 ];
 
-/** Files that a tool may not change either. Less than `GUARDED`: agents work on other settings of editors every day. */
+/**
+ * Files that a tool may not change either. Fewer than `GUARDED`: agents work on other editor
+ * settings every day.
+ */
 const GUARDED_FROM_TOOLS =
   /(^|\/)(\.mcp\.json|\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|pam_environment))$/i;
 

@@ -77,8 +77,8 @@ export interface Expected {
 
 const CHUNK_BYTES = 1 << 18;
 /**
- * One shared buffer. Comparing is synchronous, so calls never overlap, and allocating costs more
- * than comparing.
+ * All comparisons share this buffer. They are synchronous, so they never overlap, and allocating a
+ * buffer costs more than comparing.
  */
 const ROOM = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 

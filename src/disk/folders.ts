@@ -84,7 +84,7 @@ function removeIfEmpty(path: string): boolean {
     rmdirSync(path);
     return true;
   } catch {
-    // Not empty, or no longer ours: another process uses the folder, so keep it.
+    // The folder is not empty, or another one has taken its name: another process uses it, so keep it.
     return false;
   }
 }

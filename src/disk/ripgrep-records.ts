@@ -196,8 +196,8 @@ interface Dated {
 }
 
 /**
- * Undefined for a path that cannot be reached, such as one that is not UTF-8: a caller could not
- * request it by its displayed name.
+ * The modification time of a file. Undefined if the path cannot be reached, for example because it
+ * is not UTF-8: a caller could not request the file by its displayed name.
  */
 function mtimeOf(path: string): number | 'gone' | undefined {
   return unlessErrno(() => {

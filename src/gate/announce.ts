@@ -320,8 +320,9 @@ function wordsFor({ paths, tools, sessions }: BypassRule, subject: BypassSubject
 const calling = new AsyncLocalStorage<string>();
 
 /**
- * Runs a call so that the policy's bypass rules know its tool. Without a rule about tools it runs the call directly:
- * once an `AsyncLocalStorage` is used, every promise of the process is slower, and a change takes 10 % longer.
+ * Runs a call so that the policy's bypass rules know its tool. Without a rule about tools, runs the
+ * call directly: an `AsyncLocalStorage` in use slows down every promise of the process, and changes
+ * take 10 % longer.
  */
 export function runAsTool<T>({ bypass }: Pick<Policy, 'bypass'>, tool: string, call: () => T): T {
   const isAsked = bypass.some((rule) => typeof rule !== 'string' && rule.tools !== undefined);

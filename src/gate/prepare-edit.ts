@@ -263,8 +263,8 @@ function stepFor(touching: TouchedEdit, notices: readonly Notice[]): Step {
 }
 
 /**
- * The sighting to use if the file is back at bytes that the session saw before. The ledger only has the sighting of the
- * bytes in between, perhaps of a part of them, which must not be the basis of this edit.
+ * The sighting to use if the file is back at bytes that the session saw before. The ledger has only
+ * the sighting of the bytes in between, which must not be the basis of this edit.
  */
 function sightingOfReturned({ facts, sighting }: LookedFile): Sighting | undefined {
   return facts.cameBack === true ? sighting : undefined;

@@ -48,7 +48,7 @@ export interface Step {
   run(): Promise<Done | Conflict>;
   /** Called after all steps have run, last step first. */
   finish?(): void;
-  /** After a conflict or a Fault: whether something could not be reverted, so that the change stays pending. */
+  /** True if, after a conflict or a Fault, something could not be reverted, so that the change stays pending. */
   isLeft?(): boolean;
   /**
    * Reverts the step, because a later step failed or the change could not be recorded. Returns false if another program
@@ -176,7 +176,7 @@ interface StagedEarly {
 }
 
 /**
- * Writes and syncs the new bytes of a single replacement while its announcement is being synced: both must be on the
+ * Writes and syncs the new bytes of a single replacement while its announcement is being synced. Both must be on the
  * disk before the names are exchanged, and neither needs the other. Undefined if nothing is synced, or if the step must
  * wait for its announcement. After a crash, the litter log still leads to the temporary file.
  */

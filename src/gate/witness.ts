@@ -256,7 +256,7 @@ async function changedFile(world: World, sighting: Sighting): Promise<ChangedFil
   }
 }
 
-/** The last words of the journal notice about a file that others changed. Each state of a file is noted once. */
+/** The end of the journal's notice about a file that others changed. Each state of a file is noted once. */
 const SINCE_SEEN = 'since this session saw it';
 /** Number of notices searched per file or turn. */
 const MAX_NOTICES = 1000;

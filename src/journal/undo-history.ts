@@ -83,12 +83,12 @@ function takesBack(undo: Entry, key: string): boolean {
 }
 
 /**
- * The changes to undo, in one workspace (`root`).
- * `change`: that change; if it is an undo, it is redone. `last`: the newest change still in effect,
- * of a session and of a file if given. Undos are skipped, so that undoing twice goes back one
- * further. `all`: every change still in effect. `since`: everything that the given sessions, or all
- * of them, did in the roots after an entry, including undos, so that files return to their state at
- * that time. With a key, only that file's part of a change is undone.
+ * The changes to undo, in one workspace (`root`). `change`: that change; if it is an undo, it is
+ * redone. `last`: the newest change still in effect, of a session and of a file if given. Undos are
+ * skipped, so that undoing twice goes back one further. `all`: every change still in effect.
+ * `since`: everything that the given sessions (default: all) did in the roots after an entry. That
+ * includes undos, so that files return to their state at that time. With a key, only that file's
+ * part of a change is undone.
  */
 export type UndoTarget = { readonly root: string; readonly key?: string } & (
   | { readonly kind: 'change'; readonly change: string }

@@ -20,7 +20,7 @@ import { type Gap, type UndoStep, undoSteps } from './undo-steps.ts';
  */
 export interface UndoPlan {
   readonly steps: readonly UndoStep[];
-  /** For the undo's journal entry. */
+  /** The undone changes, for the journal entry of the undo. */
   readonly undone: Undone;
   /** Every key that is undone. A folder that is still needed is not among them. */
   readonly keys: readonly string[];

@@ -57,7 +57,7 @@ interface Chains {
 
 /**
  * Checks every chain, then cross-checks them. A chain begins with the ends of the other chains that
- * its writer knew, so later chains reveal that an earlier chain was removed or shortened.
+ * its writer knew. So later chains reveal that an earlier chain was removed or shortened.
  */
 async function walkChains(
   store: Store,

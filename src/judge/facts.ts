@@ -61,7 +61,7 @@ export interface Facts {
   readonly bypassedBy?: string | undefined;
   /** Id of the operator's grant, if `bypassedBy` describes one. */
   readonly grant?: string | undefined;
-  /** The stored sighting, even if it is a tombstone or a stub. The rules distinguish these. */
+  /** The stored sighting. It may be a tombstone (deleted file) or a stub (forgotten sighting). */
   readonly sighting?: Sighting | undefined;
   /** Set if the caller knows a more precise reason than `never` for the missing sighting. */
   readonly absence?: Absence | undefined;
@@ -107,7 +107,10 @@ type Knowledge =
   | { readonly known: true; readonly sighting: Sighting }
   | { readonly known: false; readonly absence: Absence; readonly seenAtMs?: number };
 
-/** Separates valid sightings from tombstones, stubs and listings of a folder that is now a file. */
+/**
+ * Separates valid sightings from tombstones (deleted files), stubs (forgotten sightings), and
+ * listings of a folder that is now a file.
+ */
 export function knowledgeOf(facts: Facts): Knowledge {
   const { sighting } = facts;
   if (sighting === undefined) return { known: false, absence: facts.absence ?? 'never' };

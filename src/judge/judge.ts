@@ -28,7 +28,7 @@ const CONTENT: readonly JudgeRule[] = [content];
  * covered, fresh, content. Pure: the same facts and policy always give the same verdict.
  */
 export function judge(facts: Facts, policy: Policy): Verdict {
-  // One list for all rules; concatenating lists would cost more than the rules themselves.
+  // All rules add to one list; concatenating lists would cost more than the rules themselves.
   const notices: Notice[] = [];
   const always = consult(facts.action === 'delete' ? ALWAYS_DELETING : ALWAYS, { facts, policy, notices });
   if (always.refusal !== undefined) return { outcome: 'refuse', refusal: always.refusal };

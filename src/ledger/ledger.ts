@@ -93,7 +93,7 @@ export class Ledger {
     return this.turn === undefined ? { session: this.session } : { session: this.session, turn: this.turn };
   }
 
-  /** The stored sighting, including tombstones and stubs, because refusals report them. */
+  /** The stored sighting. It may be a tombstone (deleted file) or a stub (forgotten sighting): refusals report them. */
   recall(key: string): Awaitable<Sighting | undefined> {
     const moment = arrivals.getStore() ?? this.judged;
     const found = this.fetched.recall(key);
@@ -205,7 +205,7 @@ export class Ledger {
     return { sightings: all.map((sighting) => ({ session: to, sighting })) };
   }
 
-  /** Forgets one file and leaves a stub that says so. Without a key, deletes all sightings without a trace. */
+  /** Forgets one file and leaves a stub with the reason. Without a key, deletes all sightings without a trace. */
   forget(key?: string): Promise<void> {
     return this.#inTurn(async () => {
       this.earlier.clear();

@@ -317,7 +317,7 @@ interface Room {
 }
 
 interface Evicted {
-  /** Stubs that replace the evicted sightings. */
+  /** Stubs that replace the evicted sightings. A stub holds only the reason of the loss. */
   readonly stubs: readonly Sighting[];
   /** Keys of the oldest stubs and tombstones, which are deleted without a trace. */
   readonly forgotten: readonly string[];

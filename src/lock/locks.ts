@@ -260,8 +260,8 @@ const LISTS = 8;
 const WHOLE = 2 ** 48;
 
 /**
- * Like `openRangeLock`, for many slots at once. Earlier versions lock single bytes of the file `locks`. While this process
- * holds a slot, it holds a shared lock on all bytes of that file, so that it excludes processes of an earlier version.
+ * Like `openRangeLock`, for many slots at once. Earlier versions lock single bytes of the file `locks`. To exclude
+ * their processes, this process shares a lock on all bytes of that file while it holds any slot.
  */
 function openSpreadLock(home: string): ProcessLock | undefined {
   const native = process.platform === 'linux' ? loadNative() : undefined;

@@ -69,8 +69,9 @@ export interface Images {
   /** The other machine that stores an image in its own state folder, for images that `has` does not find. */
   keeper?(sha256: string): Promise<string | undefined>;
   /**
-   * Exactly the stored bytes, verified by their hash, or a Fault. Bytes appended by a late writer are left out. Bytes
-   * that it overwrote are lost, and the Fault says so.
+   * Returns exactly the stored bytes, verified by their hash, or throws a Fault. A program that
+   * still has the displaced file open may write into the image: bytes that it appended are left
+   * out. Bytes that it overwrote are lost, and the Fault says so.
    */
   read(fingerprint: Fingerprint): Promise<Uint8Array>;
   /**
@@ -80,14 +81,17 @@ export interface Images {
   chunks(fingerprint: Fingerprint): AsyncIterable<Uint8Array>;
   /** Writes the bytes to a new file (0600; fails if the name is taken). Removes the file if the bytes are damaged. */
   copyTo(fingerprint: Fingerprint, toPath: string): Promise<void>;
-  /** Checks the stored bytes, which a late writer may have changed. */
+  /**
+   * Checks the stored bytes. A program that opened the file before it was displaced may have
+   * changed them.
+   */
   check(fingerprint: Fingerprint): Promise<ImageHealth>;
   /**
-   * Sets aside the writes of late writers into these images, each once. The original bytes stay if they can be
-   * recovered.
+   * Sets aside what programs have written into these images after the files were displaced, each
+   * write once. The original bytes stay if they can be recovered.
    */
   setAsideLate(fingerprints: readonly Fingerprint[]): AsyncIterable<LateImage>;
-  /** Takes over a file that a late writer changed after its bytes were copied. Returns its new path. */
+  /** Takes over a file that a program changed after its bytes were copied. Returns its new path. */
   adoptLate(fromPath: string, sha256: string): string;
   list(): AsyncIterable<KeptImage>;
   usage(): Promise<ImageUsage>;

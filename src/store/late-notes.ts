@@ -296,8 +296,8 @@ export class LateNotes implements Store {
   }
 
   /**
-   * Writes notes in smaller and smaller parts, and leaves out those that the store rejects: it would reject them again,
-   * and no later change could be recorded. After another failure the journal may have some reads twice.
+   * Writes notes in smaller and smaller parts, and leaves out those that the store rejects. It would reject them every
+   * time, and no later change could be recorded. After another failure the journal may have some reads twice.
    */
   async #writePart(notes: Notes): Promise<void> {
     try {

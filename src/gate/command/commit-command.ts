@@ -168,8 +168,8 @@ async function withOtherNames(
 }
 
 /**
- * The items that write the layer's content to every path. Each expects the state of the workspace and writes the state
- * of the layer, as a step of an undo expects one state and restores another.
+ * The items that write the layer's content to every path. Each item expects the present state of
+ * the workspace and writes the state of the layer. The steps of an undo have the same form.
  */
 function itemsOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>): readonly RestorePlace[] {
   return written

@@ -16,14 +16,18 @@ interface Overwritten {
   readonly path: Pick<ResolvedPath, 'key' | 'relative'>;
   readonly before: Side;
   readonly after: Side;
-  /** Undefined if it was not a file, or is too large to treat as text. */
+  /**
+   * The bytes before the command. Undefined if the path was not a file, or the file is too large to
+   * treat as text.
+   */
   beforeBytes(): Promise<Uint8Array | undefined>;
   afterBytes(): Uint8Array | undefined;
 }
 
 /**
- * The refusal if a command's result drops a change by another writer: the session had not seen the bytes before the
- * command, and the result lacks what was new in them. The session's own changes do not count as another writer's.
+ * The refusal if a command's result drops a change by another writer. That is the case if the
+ * session has not seen the bytes before the command, and the result lacks what was new in them. The
+ * session's own changes do not count as another writer's.
  */
 export async function lostUpdate(
   world: World,
@@ -53,8 +57,8 @@ export async function lostUpdate(
 }
 
 /**
- * True if the result drops the other writer's change. Without texts to compare, only a result equal to the session's
- * known bytes proves it.
+ * True if the result drops the other writer's change. If the texts cannot be compared, true only if
+ * the result equals the bytes that the session knew.
  */
 function drops(
   written: Overwritten,

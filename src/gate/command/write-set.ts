@@ -303,7 +303,7 @@ function isTakeable({ hasOtherNames, hasAttributes, mode }: Extract<LayerEntry, 
 
 /**
  * The mode to commit. A commit never adds the command's access list. With such a list, the mode's group bits are the
- * most that any listed user gets, so without the list they would grant too much to the group.
+ * most that any listed user gets. Without the list they would grant too much to the group.
  */
 function modeWithoutList(
   { mode, list }: Extract<LayerEntry, { kind: 'file' | 'folder' }>,

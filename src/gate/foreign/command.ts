@@ -37,8 +37,9 @@ export interface BytesBefore {
 }
 
 /**
- * Keeps the bytes that a command may destroy: of every file the session has seen, of `paths`, and of the rest of the
- * work tree as far as git finds it within the policy's time limit.
+ * Keeps the bytes that a command may destroy: those of every file the session has seen and of
+ * `paths`. Also covers the rest of the work tree, as far as git finds it within the policy's time
+ * limit.
  */
 export async function keepBytesBefore(
   scene: ShownScene,

@@ -193,7 +193,7 @@ function expectedSide(after: Side, { expected }: ExpectedWrite): Side {
   return fileSide(expected.fingerprint, after.mode, 'none');
 }
 
-/** Of a verdict's notices, only the bypass applies to another program's write. */
+/** The notices about a used bypass, which are reported with another program's write. */
 function bypassedBy({ action, path, notices = [] }: Step): { readonly bypassed?: Bypassed } {
   const used = notices.filter((notice) => notice.kind === 'bypassed');
   return used.length === 0 ? {} : { bypassed: { action, path, notices: used } };

@@ -25,8 +25,9 @@ export interface KnownAfter {
 }
 
 /**
- * Computes a session's knowledge of the files after another program made its change: the caller's text as far as it is
- * in the file, and lines seen before. Lines that other writers added meanwhile do not count as seen.
+ * Computes what a session knows of the files after another program made its change. It knows the
+ * caller's text as far as the file holds it, and lines seen before. Lines that other writers added
+ * meanwhile do not count as seen.
  */
 export async function knownAfter(
   scene: ShownScene,

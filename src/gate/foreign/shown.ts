@@ -34,9 +34,9 @@ export interface ShownScene {
 }
 
 /**
- * Records what another program's read showed. Its text takes precedence over the disk: if the file has changed since,
- * the session has seen older bytes, and its next change is STALE instead of NOT_READ. Files above the policy's edit
- * size are not recorded.
+ * Records what another program's read showed. The shown text counts, not the disk: if the file has
+ * changed since, the session has seen older bytes, and its next change is STALE, not NOT_READ.
+ * Files above the policy's edit size are not recorded.
  */
 export async function witnessShown(scene: ShownScene, event: ReadEvent): Told {
   const { world, ledger } = scene;

@@ -352,7 +352,7 @@ async function missingView(world: World, ledger: Ledger, key: string): Promise<M
     const isWhole = seen?.coverage.kind === 'whole' && !seen.flags.clamped && !seen.flags.redacted;
     return isWhole && seen.fingerprint?.sha256 === side.fingerprint.sha256 ? undefined : { next: 'read' };
   }
-  // Only empty folders are removed, and a link holds no content that could be lost.
+  // A folder or link needs no check: only empty folders are removed, and a link holds no content that could be lost.
   if (side.kind !== 'absent' || seen?.tombstone === true) return undefined;
   return unlistedFolder(world, ledger, key);
 }

@@ -262,9 +262,9 @@ export class FileImages implements Images {
   }
 
   /**
-   * Frees the image's name for another file with the same bytes, which late writers may have open. They may have the
-   * present file open too, so it stays under a second name, as a twin. If a late writer has changed it, it is set
-   * aside, because no other copy of that write exists.
+   * Frees the image's name for another file with the same bytes. Programs may have either file open, so the present
+   * file stays under a second name, as a twin. If a program has changed it, it is set aside, because no other copy of
+   * that write exists.
    */
   async #makeRoom(image: string, fingerprint: Fingerprint): Promise<void> {
     if (statsOf(image) === undefined || isCopy(image, fingerprint)) return;
@@ -274,7 +274,7 @@ export class FileImages implements Images {
 
   /**
    * Moves a file beside the intact image of the same bytes, as a twin: programs may have either of them open. False if
-   * the file must become the image itself. An image that a late writer has changed is set aside first, because no other
+   * the file must become the image itself. An image that a program has changed is set aside first, because no other
    * copy of that write exists.
    */
   async #isBeside(fromPath: string, fingerprint: Fingerprint): Promise<boolean> {
@@ -300,9 +300,7 @@ export class FileImages implements Images {
     return isCopy(this.#folder.image(fingerprint.sha256), fingerprint) || this.#holds(fingerprint);
   }
 
-  /**
-   * True if the bytes can be recovered from the stored files. Images that a late writer has destroyed are moved away.
-   */
+  /** True if the bytes can be recovered from the stored files. Images that a program has overwritten are moved away. */
   async #holds(fingerprint: Fingerprint): Promise<boolean> {
     const image = this.#folder.image(fingerprint.sha256);
     if (statsOf(image) === undefined) return this.#packedHealth(fingerprint) === 'intact';

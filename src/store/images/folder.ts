@@ -48,7 +48,7 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
 const MOMENT_MS = 2000;
 /** Number of synced images to remember: about 200 bytes each. */
 const MAX_DURABLE = 10_000;
-/** Limit of twins per image and process; a new one replaces the oldest. */
+/** Limit of twins (other files with the same bytes) per image and process. A new twin replaces the oldest. */
 const MAX_TWINS = 16;
 
 interface ImageNames {
@@ -103,7 +103,7 @@ export class ImageFolder {
     return `${this.image(sha256)}.late-${randomUUID()}`;
   }
 
-  /** A new path for an image that a late writer changed, once the journal has it. */
+  /** A new path for an image that a program changed, once the journal has recorded that. */
   told(sha256: string): string {
     return `${this.image(sha256)}.told-${randomUUID()}`;
   }

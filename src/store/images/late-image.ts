@@ -146,7 +146,10 @@ async function setAsideLateTwins(
   return late;
 }
 
-/** Moves an unchanged twin to the name of its image if that is free now. Otherwise removes the twin if it is old. */
+/**
+ * Moves an unchanged twin (another file with the same bytes) to the name of its image, if that is
+ * free now. Otherwise removes the twin if it is old.
+ */
 function useIfNeeded(folder: ImageFolder, twin: string, sha256: string): void {
   const stats = statsOf(twin);
   if (stats === undefined) return;

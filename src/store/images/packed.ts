@@ -120,7 +120,7 @@ function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: 
   const isOurs = (stats.mode & 0o777) === COPY_MODE;
   if (!isOurs && (stats.ctimeMs > nowMs - UNWRITTEN_MS || open?.has(inodeOf(stats)) !== false)) return 0;
   const { bytes } = readStart(image, stats.size);
-  // A late writer has changed the image: leave it to `setAsideLate`, which reports it.
+  // A program has changed the image after the file was displaced. Leave it to `setAsideLate`, which reports it.
   if (hash('sha256', bytes) !== sha256) return 0;
   const small = deflateRawSync(bytes);
   if (small.byteLength > stats.size * (1 - MIN_SAVED)) return 0;

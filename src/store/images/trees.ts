@@ -36,15 +36,15 @@ interface TreeImage {
 }
 
 /**
- * Folders whose files are images where they are, until they get the names of images (`takeIn`). One list for each folder,
- * in `trees/`, names its files with their hashes and stamps. It is written at once, so an interruption leaves all of it
- * or nothing.
+ * Displaced folders whose files are images under their own names, until `takeIn` gives them the names of images. One
+ * list for each folder, in `trees/`, names its files with their hashes and stamps. The list is written as a whole, so
+ * an interruption leaves all of it or nothing.
  *
- * A program that had a file open when its folder left the workspace may write into it at any later time. The rule by which
- * such a write is found: **a file holds the listed bytes if it has the listed stamp.** The stamp belongs to bytes that were
- * compared, at a time when the file system's clock was past it, and moving a folder changes no stamp of a file in it. Any
- * other stamp means nothing: the bytes are then compared. A file is compared by this rule immediately before it gets
- * the name of an image and once more after that, as `isLongUnwritten` requires.
+ * A program that opened a file before its folder left the workspace may write into the file at any later time. Such a
+ * write is found by a rule: **a file holds the listed bytes if it has the listed stamp.** The stamp was taken from
+ * compared bytes after the file system's clock had advanced, and moving a folder changes no stamp of a file in it. A
+ * file with another stamp may hold any bytes, so its bytes are compared. The rule is applied immediately before a file
+ * gets the name of an image and once more after that, as `isLongUnwritten` requires.
  */
 export class KeptTrees {
   readonly #images: ImageFolder;

@@ -133,7 +133,7 @@ export class PostgresImages implements Images {
     try {
       return await this.#local.read(fingerprint);
     } catch (error) {
-      // A late writer has overwritten the local file, but the database may have the bytes.
+      // A program has overwritten the local file after it was displaced, but the database may have the bytes.
       if (error instanceof Fault && (await this.#isShared(fingerprint.sha256)))
         return this.#fetch(fingerprint);
       throw error;

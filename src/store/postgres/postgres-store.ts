@@ -290,7 +290,7 @@ export class PostgresStore implements Store {
         new Map(rows.map((row) => [fromColumn(String(row['id'])), Number(row['version'])])),
       );
     } catch (error) {
-      // Not checked: the next recall queries the server itself.
+      // The check failed, so the sessions stay unchecked: the next recall queries the server itself.
       if (!(error instanceof Fault)) throw error;
     }
   }

@@ -190,13 +190,13 @@ const MIGRATIONS: readonly string[] = [
    create index entries_of_change on entries (change) where change is not null;
    create index change_entries on entries (kind) where kind = 'change';
    create index sessions_of_root on sessions (json_extract(record, '$.root'));`,
-  // For users who search long journals. Reads are in neither index.
+  // These indexes are for users who search long journals. Reads are in neither of them.
   `create index refusal_entries on entries (kind) where kind = 'refusal';
    create index turn_entries on entries (kind) where kind = 'turn';`,
   `create index claim_entries on entries (kind) where kind = 'claim';`,
-  // For `status`, which counts the newest entries of this kind; most journals have none.
+  // This index is for `status`, which counts the newest entries of this kind. Most journals have none.
   `create index unjudged_entries on entries (kind) where kind = 'unjudged';`,
-  // For questions about one session's turns, events and refusals, which are few among its reads and changes.
+  // This index finds a session's turns, events and refusals, which are few among its reads and changes.
   `create index rare_entries on entries (session) where ${IS_RARE};`,
 ];
 

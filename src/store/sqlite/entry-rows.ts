@@ -325,7 +325,7 @@ function confirmRow(row: string, previous: ChainLink): ChainLink | undefined {
   const add = (name: string, value: string | undefined): void => {
     if (value !== undefined && value !== NONE) columns.push([name, JSON.stringify(fromColumn(value))]);
   };
-  // In alphabetical order, as in the canonical text.
+  // Add the fields in alphabetical order, as in the canonical text.
   add('change', change);
   add('kind', kind);
   add('path', path);

@@ -14,8 +14,8 @@ it.concurrent.each([
   'passes every scenario of the contract, if the scenarios are installed: %s',
   {
     timeout: 900_000,
-    // One scenario sends a read and a write together. If the machine pauses the client between the two, the server answers
-    // the read before the write arrives, and no server can tell this from a client that waited.
+    // One scenario sends a read and a write together. If the machine pauses the client between the two, the server
+    // answers the read before the write arrives. To the server this looks like a client that waited.
     retry: 1,
   },
   async (_version, flags) => {

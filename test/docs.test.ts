@@ -33,7 +33,7 @@ interface Block {
   readonly line: number;
   readonly language: string;
   readonly code: string;
-  /** The reason in the mark before the block for not running it. */
+  /** The reason why the block is not run, from the mark before it. */
   readonly reason: string | undefined;
 }
 
@@ -268,7 +268,7 @@ child.on('close', (code) => process.exit(isUp ? 0 : (code ?? 1)));`;
   return bin;
 }
 
-/** Replaces the example's assert with one that prints to stdout. Other output of the example is ignored. */
+/** Replaces the example's assert by a function that prints to stdout. Other output of the example is ignored. */
 function watched(file: string): string {
   return `console.log = () => {};
 console.assert = (holds) => { if (!holds) process.stdout.write(new Error('assertion failed').stack); };

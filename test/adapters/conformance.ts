@@ -14,7 +14,7 @@ export interface Call {
 /** The answer that the model received for one call. */
 export interface Shown {
   readonly text: string;
-  /** Marked as an error, as the framework marks errors. */
+  /** True if the framework marked the answer as an error. */
   readonly flagged: boolean;
   /** Media types of the files beside the text. */
   readonly media?: readonly string[];
@@ -28,10 +28,10 @@ export interface Run {
   readonly signal?: AbortSignal;
 }
 
-/** One way into a framework. */
+/** One way to use Lookfirst in a framework. */
 export interface Door {
   readonly name: string;
-  /** The calls of its tools. */
+  /** Calls of the tools that this door offers. */
   readonly calls: {
     read(path: string): Call;
     write(path: string, content: string): Call;
@@ -48,7 +48,10 @@ export interface Door {
   readonly flags: boolean;
   /** True if images are shown as images. False for frameworks whose file tools show text only. */
   readonly images: boolean;
-  /** `refused` if the framework writes the answer's text, so that a merged change cannot be shown to the model. */
+  /**
+   * `refused` if the framework itself writes the text of an answer, so that a merged change cannot be shown to the
+   * model.
+   */
   readonly merges?: 'shown' | 'refused';
 }
 
@@ -84,7 +87,7 @@ async function openPlace(atEnd: (clean: () => unknown) => void): Promise<Place> 
 const BLOCK = (first: string, last: string) =>
   [first, ...TWENTY.map((n) => `line ${n}`), last, ''].join('\n');
 
-/** The steps of each promise, on files of its own. */
+/** The steps that check each promise. Each promise has its own files. */
 function stepsOf({ calls, images }: Door, { put }: Place) {
   return {
     blind: [[calls.write('written.txt', 'two\n')], [calls.edit('edited.txt', 'one', 'two')]],
@@ -105,7 +108,10 @@ function stepsOf({ calls, images }: Door, { put }: Place) {
   } satisfies Record<string, Run['steps']>;
 }
 
-/** The result of a run that takes the steps of every promise: starting some of the agents takes a second. */
+/**
+ * The result of one run with the steps of all promises. They share a run, because starting some of the agents takes a
+ * second.
+ */
 interface Course extends Place {
   readonly tools: readonly string[];
   readonly shown: Readonly<Record<keyof ReturnType<typeof stepsOf>, readonly Shown[]>>;
@@ -135,7 +141,7 @@ async function takeCourse(door: Door, place: Place): Promise<Course> {
   return {
     ...place,
     tools: await door.tools(session),
-    // `parts` has every name.
+    // The cast is safe: `parts` has every name.
     shown: shown as Course['shown'],
     changed,
   };

@@ -4,7 +4,7 @@ import { killFolderUndos } from '../support/killed-folder.ts';
 
 const report = attackTable('an undo of a large folder, killed at any moment');
 
-it('is done completely or not at all, and can be undone again', async () => {
+it('an undo of a large folder that is killed is done completely or not at all, and can be undone again', async () => {
   const tally = await killFolderUndos(60, 'undo');
   report({ ...tally });
   expect(tally.torn).toBe(0);

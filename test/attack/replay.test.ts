@@ -36,7 +36,7 @@ it('a replayed history has no missed overwrite and no wrong refusal', async () =
   expect(tally.mistakes).toEqual([]);
   expect(rules.Lookfirst).toEqual({ missed: 0, wrong: 0 });
   expect(recovery).toBeLessThanOrEqual(0.1);
-  // The other rules judge the same events, and each fails on some.
+  // Control: the rules of other tools judge the same events, and each of them is sometimes wrong.
   expect(rules['whole-file hash'].wrong).toBeGreaterThan(0);
   expect(rules.mtime.missed).toBeGreaterThan(0);
   expect(rules['read set'].missed).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-// Reads kept images, and compresses them now and then, until it is told to stop. Reports how often it read and what
+// Reads kept images, and compresses them now and then, until its parent stops it. Reports how often it read and what
 // failed.
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';

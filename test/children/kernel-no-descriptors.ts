@@ -1,4 +1,5 @@
-// Displaces a file that another program writes to afterwards, and releases it when no further file can be opened.
+// Keeps the old bytes of a file that another program still writes to. Then releases them at a moment when no further
+// file can be opened.
 import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDisk } from '../../src/disk/context.ts';

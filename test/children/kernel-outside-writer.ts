@@ -65,7 +65,10 @@ async function work(): Promise<void> {
   }
 }
 
-/** Irregular, and long enough for a commit in between: without the pause the writer would keep the file to itself. */
+/**
+ * Waits for an irregular time that is long enough for a commit. Without this pause, the writer would keep the file to
+ * itself.
+ */
 function pause(): void {
   const untilMs = performance.now() + Math.random() * 0.2;
   while (performance.now() < untilMs);

@@ -1,4 +1,4 @@
-// A process that starts after another one was killed, and cleans up when it is told to.
+// A process that starts after another one was killed, and cleans up when its parent sends a message.
 import { openDisk } from '../../src/disk/context.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { recoverAll } from '../support/recovery.ts';

@@ -1,5 +1,5 @@
-// The attacker: exchanges two names as fast as it can until it is told to stop, in one system call where the system has
-// one. It restores both names at the end and sends the number of exchanges.
+// The attacker: exchanges two names as fast as it can until its parent stops it, in one system call where the system
+// has one. It restores both names at the end and sends the number of exchanges.
 import { renameSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setImmediate } from 'node:timers/promises';
@@ -24,7 +24,7 @@ function swapperOf(): (a: string, b: string) => void {
   }
 }
 
-/** Irregular, so that the attacked process does not fall into step with it. */
+/** Waits for an irregular time, so that the attacked process does not fall into step with the attacker. */
 function pause(): void {
   const untilMs = performance.now() + Math.random() * 0.02;
   while (performance.now() < untilMs);

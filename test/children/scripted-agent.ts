@@ -1,4 +1,4 @@
-// An agent in a process of its own. It works when it is told to begin, and sends what happened to it.
+// An agent in a process of its own. It begins when its parent sends a message, and sends what happened to it.
 import { Sessions } from '../../src/session/sessions.ts';
 import { ScriptedAgent } from '../support/scripted-agent.ts';
 

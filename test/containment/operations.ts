@@ -38,14 +38,14 @@ export interface Done {
 /** One way to touch a file: by our code on a located place, and by plain code on a path. */
 export interface Operation {
   readonly name: string;
-  /** `itself`: a link as the last name is the object to work on. */
+  /** `itself`: if the last name is a link, the operation works on the link. */
   readonly links: 'all' | 'itself';
   /** The entry that replaces a row's `f`: a file, a link, an empty folder, or nothing. */
   readonly on: 'f' | 'k' | 'empty' | 'new' | 'new/deep';
   ours(victim: Victim, located: Located): Promise<Done> | Done;
-  /** Plain code that follows a link as the last name. */
+  /** True if the plain code follows a link as the last name. */
   readonly plainFollowsLeaf: boolean;
-  /** Does the same on a path, without Lookfirst. Returns the text of a read. */
+  /** Does the work of `ours` on a path, without Lookfirst. Returns the text of a read. */
   plain(path: string, victim: { readonly spare: string }): string | undefined;
 }
 

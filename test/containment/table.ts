@@ -12,7 +12,7 @@ export interface Row {
   readonly code?: string;
   /** The last name is itself a link: operations that remove or move names act on the link, which is inside. */
   readonly leaf?: 'link';
-  /** Plain code does not escape through this one either: the system stops it. */
+  /** `none`: plain code does not escape in this row either, because the system stops it. So the row has no control. */
   readonly control?: 'none';
 }
 

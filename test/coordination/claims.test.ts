@@ -116,7 +116,7 @@ function suite(storeUrl: () => string | undefined): void {
       ['a release of the path', (session) => session.release('a.txt')],
       ['a release of everything', (session) => session.release()],
       ['the end of the session', (session) => session.close()],
-    ])('ends with %s', async (_what, end) => {
+    ])('a claim ends with %s', async (_what, end) => {
       const { session, other } = await two();
       await toldEdit(session, other, 4);
       expect(await other.claims()).toMatchObject([{ session: 'agent-9', client: 'codex', path: 'a.txt' }]);

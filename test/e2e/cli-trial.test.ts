@@ -91,7 +91,7 @@ describe('lookfirst init and remove', () => {
       stderr: expect.not.stringContaining('not found'),
     });
     rmSync(cache, { recursive: true });
-    // npx installs the package again; this one only starts it.
+    // A fake npx that starts the package. The real npx would install it again.
     const path = join(places.base, 'path');
     mkdirSync(path);
     const started = PROGRAM.map((word) => `'${word}'`).join(' ');

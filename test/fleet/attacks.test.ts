@@ -197,7 +197,7 @@ await describePostgres('attacks on a fleet', (server) => {
     expect(readFileSync(join(two.root, 'a.txt'), 'utf8')).toBe('quite another file\n');
   });
 
-  it('memory that one process loses while another begins to write for the session: no change is judged by it', async () => {
+  it('sighting that one process forgets while another begins to write for the session: no change is judged by it', async () => {
     const url = server.url();
     const [one, other] = [await openPostgresStore(url), await openPostgresStore(url)];
     const blocker = await PostgresConnection.open(url);
@@ -205,7 +205,7 @@ await describePostgres('attacks on a fleet', (server) => {
     const session = sessionRecord('s');
     const seen = (key: string) => ({ session: 's', sighting: { ...BARE_SIGHTING, key } });
     await one.record({ session, sightings: [seen('/a')], announce: pendingChange('held') });
-    // The record of the loss waits for a lock after it has written the loss.
+    // The record that forgets the sighting has written this, and now waits for a lock.
     await blocker.query('begin');
     await blocker.query(`select from ${blocker.schema}.pending for update`);
     const losing = one.record({ forget: [{ session: 's', key: '/a' }], settle: ['held'] });

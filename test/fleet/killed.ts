@@ -30,7 +30,7 @@ export async function killedInTheMiddle(
   let killed: Promise<void> | undefined;
   for (const [index, name] of names.entries()) {
     if (index === Math.floor(edits / 3)) killed = server.kill();
-    // The first edits meet a server that is dying, the others one that is gone.
+    // The first edits find a server that is ending, the others find none.
     if (index === Math.floor(edits / 2)) await killed;
     if (index === Math.floor((2 * edits) / 3)) {
       await server.start();

@@ -72,7 +72,7 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
 
     const there = await machine(store, { workspace: 'project', files });
     await (await there.session()).compacted();
-    // This read makes the process the last writer of the session again; its memory of a.txt is outdated all the same.
+    // This read makes the process the last writer of the session again. Its memory of a.txt is still outdated.
     await ok(session.read('b.txt', { offset: 1, limit: 1 }));
     await refusal(session.write('a.txt', 'forgotten\n'), 'NOT_READ');
     expect(here.text('a.txt')).toBe('written from memory\n');

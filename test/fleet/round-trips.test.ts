@@ -43,8 +43,8 @@ await describePostgres('round trips to PostgreSQL', (server) => {
     ['an undo of ten files', 5, (session) => ok(session.undo()), batch],
     ['the status of eleven files', 2, (session) => ok(session.status())],
   ])('that %s waits for are at most %i', async (_what, most, run, before) => {
-    // The store polls about once a second, and an operation checks again what it has known for longer. On a busy machine
-    // an operation takes that long, so time nearly stands still here.
+    // The store polls about once a second, and an operation checks again what it learned before that time. On a busy
+    // machine an operation takes longer than a second, so this test nearly stops the clock.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     let now = performance.now();
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 0.001));

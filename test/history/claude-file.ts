@@ -7,8 +7,8 @@ import { lineCount, splitLines } from '../../src/text/lines.ts';
 import { KnownLines, named } from './known-lines.ts';
 
 /**
- * Steps: a page is read (lines counted from 0), the model replaces a part of the file, or another program does.
- * `strips`: the host also removes the newline after the removed text.
+ * Steps: the model reads a page (lines counted from 0), the model replaces a part of the file, or another program does
+ * so. `strips`: the host also removes the newline after the removed text.
  */
 export type Act =
   | { readonly kind: 'read'; readonly from: number; readonly count: number }
@@ -107,8 +107,8 @@ function edited(known: KnownLines, old: string, edit: Act & { kind: 'edit' }): M
 }
 
 /**
- * True if a text that ends before a newline occurs once and not at the end. Then the number of lines shows what was
- * removed.
+ * True if a text occurs once in the file, before a newline that does not end the file. The number of lines then shows
+ * whether the newline was removed too.
  */
 function isWithin(text: string, all: string): boolean {
   const isOnce = all.indexOf(text) === all.lastIndexOf(text);

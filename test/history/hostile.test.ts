@@ -197,7 +197,7 @@ function kindOf(name: string): ScribeKind {
   return kind;
 }
 
-/** Replaces a value anywhere in a tree by another. */
+/** Replaces one of all values in a tree, chosen by `at`. */
 function replaceSomewhere(tree: object, at: number, value: unknown): void {
   const places: [object, string][] = [];
   const collect = (node: object): void => {

@@ -1,9 +1,9 @@
 import { splitLines } from '../../src/text/lines.ts';
 
 /**
- * A model's knowledge of one file, character by character: slow, and written independently of the code that it checks.
- * `sure`: the model has seen these very lines. `told`: at some time, the model was shown or wrote a whole line with
- * this number and text.
+ * A model's knowledge of one file, computed character by character. It is slow, and independent of the code that it
+ * checks. `sure`: the model has seen exactly these lines. `told`: at some time, the model was shown or wrote a whole
+ * line with this number and text.
  */
 export class KnownLines {
   #lines: readonly string[];
@@ -62,9 +62,9 @@ export interface Replacement {
 /** A line after a replacement. */
 interface MadeLine {
   line: string;
-  /** The old lines that its characters come from. */
+  /** The old lines from which the characters of the new line come. */
   readonly holds: Set<number>;
-  /** Those lines, and the lines that parts of it replace. */
+  /** The lines in `holds`, and the old lines that the new line replaces in whole or in part. */
   readonly concerns: Set<number>;
 }
 
@@ -103,7 +103,7 @@ function rewritten(old: readonly string[], { places, length, put }: Replacement)
   return made.filter(({ line }) => line !== '');
 }
 
-/** The old lines that each line comes from, joined with all lines that share one of them. */
+/** For each new line, the old lines that it comes from, joined with those of all new lines that share one of them. */
 function grouped(made: readonly MadeLine[]): readonly (readonly number[])[] {
   return made.map(({ concerns }) => {
     const group = new Set(concerns);

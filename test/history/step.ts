@@ -16,9 +16,9 @@ export interface ResultStep {
   readonly id: string;
   /** Default: ok. `blank`: the host replaced the text with a note. */
   readonly is?: 'ok' | 'error' | 'denied' | 'blank';
-  /** Lines of a file that the result shows. Default for a read: the lines that its call asked for. */
+  /** Lines of a file that the result shows. Default for a read: the lines that its call requests. */
   readonly shows?: { readonly path: string; readonly lines: Lines };
-  /** A receipt of our own at the end of the text. */
+  /** The receipt of Lookfirst at the end of the text. */
   readonly receipt?: string;
 }
 

@@ -5,7 +5,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 import { Hooked } from '../support/hooked.ts';
 import { scratch } from '../support/tree.ts';
 
-/** Full size: 200, in `npm run attack`. */
+/** Number of commands; `npm run attack` runs all 200. */
 const COMMANDS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 200 : 20;
 const LINES = 12;
 const NAMES = Array.from({ length: 20 }, (_, at) => `f${at}.py`);
@@ -22,7 +22,8 @@ it(`${COMMANDS} batched shell commands: shown lines count as read, lost updates 
   for (let round = 0; round < COMMANDS; round += 1) {
     const [one = '', other = ''] = [NAMES[round % 20], NAMES[(round * 7 + 3) % 20]];
     if (round % 4 === 3) {
-      // Another program changes a file that was read; the command writes its older content with one line changed.
+      // Another program changes a file after it was read. Then the command overwrites the file with its older text and
+      // one changed line.
       const seen = readFileSync(at(one), 'utf8');
       await agent.shell(`cat ${one}`);
       writeFileSync(at(one), seen.replace('line 2', 'line 2 by hand'));

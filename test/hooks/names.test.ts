@@ -23,7 +23,7 @@ beforeEach(() => {
   symlinkSync(join(places.root, 'a.txt'), join(places.outside, 'link.txt'));
 });
 
-/** Names of files in the workspace that are outside it by their text. */
+/** Names that seem to lie outside the workspace but lead to its files. */
 function namesOutside(): readonly string[] {
   const { root, outside } = places;
   return [

@@ -137,7 +137,7 @@ describe('several agents that edit one file with their own tools', () => {
   const TEXT = AGENTS.flatMap((name) => ROUNDS.map((round) => `${name}${round} old\n`)).join('');
   const EDITED = TEXT.replaceAll('old', 'new');
 
-  /** As editing tools do: reads the file, and writes it again a moment later. */
+  /** Edits like most editing tools: reads the file, and writes it again a moment later. */
   async function replaceLine(line: string): Promise<void> {
     const text = get('a.txt');
     await setTimeout(5);

@@ -273,7 +273,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     }
   });
 
-  it('starts no second resident while one starts, and another if that one does not come', async () => {
+  it('starts no second resident while one starts, and starts another if the first never answers', async () => {
     const starting = join(home, 'run', 'starting');
     mkdirSync(join(home, 'run'), { mode: 0o700 });
     writeFileSync(starting, '');

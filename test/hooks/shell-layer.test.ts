@@ -204,7 +204,8 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
   });
 
   it('two equal commands at once are two changes', async () => {
-    // Each creates its own file, because two layers that append to one file are a conflict, and waits for the other.
+    // Each command creates its own file, because two layers that append to one file are a conflict. Each waits until
+    // the other one runs.
     const meet = `mktemp '${places.outside}/met-XXXXXX'; until [ $(ls '${places.outside}' | grep -c met-) = 2 ]; do sleep 0.05; done`;
     const command = `${meet}; echo x > "$(mktemp ./log-XXXXXX)"`;
     const both = await Promise.all([bash({ command, agent: 'a' }), bash({ command, agent: 'b' })]);

@@ -70,7 +70,7 @@ describe('an agent that tries to switch the gate off', () => {
 
   it(`is refused ${COMMANDS.length} commands, and each attempt is journalled`, async () => {
     for (const [at, given] of COMMANDS.entries()) {
-      // The commands are judged but never run: one that passed could end other processes.
+      // The commands are judged but never run: a command that passed by mistake could end other processes.
       const command = given.replaceAll('HOME', places.home);
       const answer = await agent.send({ event: 'before', action: 'run', input: { command }, call: `${at}` });
       expect([command, answer.verdict]).toEqual([command, 'deny']);

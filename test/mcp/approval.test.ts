@@ -64,7 +64,10 @@ async function scene(
   return { places, client, call, text };
 }
 
-/** Both ends of a connection over stdio use the same lines, so the server's transport also serves a client. */
+/**
+ * A client over stdio reads and writes the same kind of lines as a server, so the server's transport also works for a
+ * client.
+ */
 function stdio(places: Scratch): StdioServerTransport {
   const { stdin, stdout, stderr } = servingHere(places, [places.root]);
   stderr.resume();

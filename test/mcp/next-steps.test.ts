@@ -167,12 +167,12 @@ async function foreignWords(name: DialectName): Promise<Set<string>> {
     ]);
   const own = new Set(await wordsOf(name));
   const all = (await Promise.all(NAMES.map(wordsOf))).flat();
-  // Only names that are not ordinary words.
+  // Leave out ordinary words, which any text may contain.
   return new Set(all.filter((word) => /_|[a-z][A-Z]/.test(word) && !own.has(word)));
 }
 
 describe.each(NAMES)('in %s', (name) => {
-  // This dialect views a folder like a file.
+  // The dialect `text-editor` views a folder like a file.
   const cases = Object.entries(CASES).filter(
     ([what]) => name !== 'text-editor' || what !== 'a read of a folder',
   );

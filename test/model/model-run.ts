@@ -168,7 +168,7 @@ class Model {
       current.every((each) => each === line || seen.has(each)) &&
       (known?.seen.has(line) ?? false) &&
       (carried || known?.partial !== true);
-    // The notice may have shown the missing part.
+    // A notice of the edit may have shown the part that the session had not seen.
     if (wasWhole) reference.sawWhole(file, current);
     if (seen.size > 0 || (known?.seen.size ?? 0) > 0) seen.add(next);
     reference.known.set(file, { base: after, seen, refused: undefined, partial: !wasWhole });

@@ -38,8 +38,8 @@ export class ReferenceSession {
   }
 
   /**
-   * True if the file is back at earlier bytes that the session had seen whole. They count as seen, as far as a session
-   * remembers earlier states; this reference claims no more.
+   * True if the file has earlier bytes again that the session has seen whole. Real sessions remember only some earlier
+   * states, so this is an upper limit.
    */
   cameBack(file: string, content: readonly string[] | undefined): boolean {
     if (content === undefined || same(this.known.get(file)?.base, content)) return false;
@@ -90,7 +90,7 @@ export interface Knowledge {
   seen: Set<string>;
   /** Content that was refused as stale and is refused again. */
   refused: string | undefined;
-  /** Edited after a partial view: stays partially seen until it is read again. */
+  /** The file was edited after a partial view. It counts as partially seen until it is read again. */
   partial: boolean;
 }
 

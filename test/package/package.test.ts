@@ -66,8 +66,8 @@ describe('the package', () => {
   });
 
   it('has chunks that can be loaded in any order', () => {
-    // If two chunks require each other, the one that is loaded first gets an empty object from the other. The script
-    // records which chunk requires which while it is loaded.
+    // If two chunks require each other, the chunk that is loaded first gets an empty object from the other. The script
+    // records, while chunks are loaded, which chunk requires which.
     const script = `
       const Module = require('node:module');
       const { readdirSync } = require('node:fs');

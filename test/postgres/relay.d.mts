@@ -3,7 +3,10 @@ export interface Relay {
   readonly port: number;
   /** Passes nothing on and ends no connection, like a network with an unplugged cable. */
   frozen: boolean;
-  /** How often a client has sent something after an answer. Queries that are sent together are one round trip. */
+  /**
+   * The number of times that a client has sent something after an answer. Queries that are sent together are one round
+   * trip.
+   */
   trips: number;
   /** Ends every connection. */
   cut(): void;

@@ -90,7 +90,8 @@ class Server {
     const data = join(this.folder, 'data');
     const { TEST_POSTGRES_DATA: copies } = process.env;
     if (copies === undefined) return this.#initialise(data);
-    // Creating a database takes a second, copying one a tenth of it. The servers of one test run share the first one.
+    // Creating a database takes a second, copying one a tenth of it. The servers of one test run copy the first
+    // database.
     const first = join(copies, 'data');
     if (!existsSync(first)) {
       const own = mkdtempSync(join(copies, 'new-'));
@@ -98,7 +99,7 @@ class Server {
       try {
         renameSync(join(own, 'data'), first);
       } catch (error) {
-        // Another process has renamed its own meanwhile.
+        // Another process has created the first database meanwhile.
         if (!existsSync(first)) throw error;
       }
     }
@@ -175,7 +176,7 @@ class Server {
 
   /**
    * PostgreSQL refuses to run as root. In a user namespace without a mapping, the process sees itself as nobody and
-   * still owns its files. The server ends with the process that started it, however that ends.
+   * still owns its files. With setpriv, the server ends even if the process that started it is killed.
    */
   #command(name, args) {
     const bounded = existsSync('/usr/bin/setpriv') ? ['setpriv', '--pdeathsig', 'QUIT'] : [];
@@ -188,7 +189,10 @@ class Server {
     return { PATH, LD_LIBRARY_PATH: join(this.folder, 'lib'), LC_ALL: 'C', TZ: 'UTC' };
   }
 
-  /** The package's install script would make these links beside the libraries; scripts are off. */
+  /**
+   * Makes the links that the package's install script would make beside the libraries: install scripts are switched
+   * off.
+   */
   #linkLibraries() {
     const { native } = this.#binaries;
     const lib = join(this.folder, 'lib');

@@ -6,7 +6,7 @@ export interface Message {
   readonly id?: unknown;
   readonly method?: string;
   readonly params?: Record<string, unknown>;
-  // Results are read by tests that know what they asked for.
+  // Each test knows the shape of the results that it requests.
   // biome-ignore lint/suspicious/noExplicitAny: the shape is the test's own expectation
   readonly result?: any;
   readonly error?: { readonly code: number; readonly message: string };

@@ -73,7 +73,7 @@ export async function proxyCommand(argument: {
   return [process.execPath, await bundle, JSON.stringify({ ...argument, home })];
 }
 
-/** True while a process runs. False for one that has ended and waits for its parent. */
+/** True while a process runs. False for a process that has ended and waits for its parent. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

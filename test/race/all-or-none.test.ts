@@ -16,7 +16,7 @@ interface Told {
 const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 
 const CHANGES = ['create', 'edit', 'delete', 'undo'] as const;
-/** Descriptor limits per change. With a limit of 64, the writes that the undo needs first cannot be made. */
+/** Descriptor limits per change. With a limit of 64, the undo could not even make the changes that it undoes. */
 const LIMITS = {
   create: [64, 128, 4096],
   edit: [64, 128, 4096],

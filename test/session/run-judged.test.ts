@@ -95,7 +95,7 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe(LINES.replace('five', 'FIVE'));
   });
 
-  it('of another session is merged, although nobody has read the file', async () => {
+  it('of another session is merged, although no session has read the file', async () => {
     put('a', LINES);
     const other = await sessions.session('other');
     const outcome = await runBeside('sed -i s/one/ONE/ a', () => other.run('sed -i s/five/FIVE/ a'));
@@ -103,7 +103,7 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe(LINES.replace('one', 'ONE').replace('five', 'FIVE'));
   });
 
-  it('of another session between changes of this one leaves those its own', async () => {
+  it('of another session between two commands does not make lines of this session count as foreign', async () => {
     put('a', LINES);
     const other = await sessions.session('other');
     for (const [from, to] of ['12', '23', '34']) {
@@ -113,7 +113,7 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe('one 4\ntwo\nthree\nfour\nfive 3\n');
   });
 
-  it('of another session in the same line is a conflict, although nobody has read the file', async () => {
+  it('of another session in the same line is a conflict, although no session has read the file', async () => {
     put('a', LINES);
     const other = await sessions.session('other');
     const outcome = await runBeside('sed -i s/one/ONE/ a', () => other.run('sed -i s/one/uno/ a'));
@@ -121,7 +121,7 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe(LINES.replace('one', 'uno'));
   });
 
-  it('does not make the merge drop what the command wrote again after a revert', async () => {
+  it('does not make a merge drop lines that the command wrote before, that were reverted, and that it writes again', async () => {
     put('a', LINES);
     await ran('sed -i s/one/ONE/ a');
     put('a', LINES);
@@ -153,7 +153,7 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe(ALL);
   });
 
-  it('is merged with an earlier change by a session, although nobody has read the file before', async () => {
+  it('is merged with an earlier change by a session, although no session has read the file before', async () => {
     put('a', LINES);
     const other = await sessions.session('other');
     const outcome = await runBeside('sed -i s/one/ONE/ a', async () => {
@@ -164,7 +164,7 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe(ALL);
   });
 
-  it("is a conflict if it comes before a session's change, and nobody knows the earlier text", async () => {
+  it("is a conflict if it comes before a session's change, and no session knows the earlier text", async () => {
     put('a', LINES);
     const other = await sessions.session('other');
     const outcome = await runBeside('sed -i s/one/ONE/ a', async () => {
@@ -175,7 +175,7 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe(LINES.replace('three', 'THREE').replace('five', 'FIVE'));
   });
 
-  it('is a conflict if the session read the file only after it', async () => {
+  it('is a conflict if the session read the file only after that change', async () => {
     put('a', LINES);
     const outcome = await runBeside('sed -i s/one/ONE/ a', async () => {
       put('a', LINES.replace('five', 'FIVE'));
@@ -268,7 +268,7 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe(LINES.replace('one', 'ONE').replace('five', 'FIVE'));
   });
 
-  it("is not suspected in the effect of the session's own command", async () => {
+  it("is not assumed where the session's own command changed the file", async () => {
     put('a', LINES);
     await session.read('a');
     await ran('seq 1 1000 > a');

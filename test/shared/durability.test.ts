@@ -47,7 +47,8 @@ async function traced({ slow, threads }: { slow: string; threads: number }): Pro
   const { root, home, base } = scratch();
   writeFileSync(join(root, 'a.txt'), 'one\n');
   const trace = join(base, 'trace');
-  // Slow syncs: otherwise they might end in time although no code waits for them. With one thread, the last ends last.
+  // Slow the syncs down: otherwise they might end in time even if no code waits for them. With one thread, they end in
+  // the order in which they began.
   const delay = ['-e', `inject=${slow}:delay_enter=200000`];
   const calls = 'trace=fsync,fdatasync,renameat2,pwrite64';
   const pool = ['env', `UV_THREADPOOL_SIZE=${threads}`];

@@ -134,7 +134,7 @@ describe('a state folder that is removed while in use', () => {
 
 const mount = 'mount -t tmpfs -o size=8m lookfirst-test "$0" && exec "$@"';
 const canMount = spawnSync('unshare', ['-Urm', 'sh', '-c', mount, '/mnt', 'true']).status === 0;
-/** Amounts of free space at which different steps fail, and one that suffices. `npm run attack` tries more. */
+/** Amounts of free space at which different steps fail, and an amount that suffices. `npm run attack` tries more. */
 const ROOM = (
   process.env['LOOKFIRST_ATTACK'] === 'long' ? [0, 4, 8, 12, 16, 20, 24, 28, 32, 64] : [0, 8, 16, 24, 64]
 ).map((kilobytes) => kilobytes * 1024);

@@ -25,7 +25,7 @@ const removal = async (session: GatedSession): Promise<Outcome<object>> => {
   return session.delete('d', { recursive: true });
 };
 
-/** Makes a folder with so many files that they stay in it when an undo takes it away. */
+/** Makes a folder with enough files that an undo keeps the folder as a whole, not each file as an image. */
 const largeFolder = (session: GatedSession): Promise<Outcome<object>> =>
   session.apply(
     Array.from({ length: 110 }, (_, file) => ({

@@ -39,7 +39,7 @@ interface Taken extends Scratch {
   readonly change: string;
 }
 
-/** A session that has made a folder of many files: it has undone its removal. */
+/** A session that has made a folder of many files, by undoing the removal of the folder. */
 async function made(): Promise<Omit<Taken, 'change'> & { readonly undoing: string }> {
   const places = scratch();
   const folder = join(places.root, 'd');

@@ -38,7 +38,7 @@ async function table(lines: readonly string[]): Promise<Table> {
 
 interface Scene {
   readonly title: string;
-  /** The file that the change removes first. Another program then creates a file with its name. */
+  /** The file that the change removes first. Another program then creates a file with that name. */
   readonly taken: string;
   readonly change: (session: GatedSession) => Promise<Outcome<object>>;
   /** The other program's action that makes the change fail. */

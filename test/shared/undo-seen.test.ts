@@ -126,7 +126,7 @@ describe('an undo is reported to other sessions', () => {
     const { detail } = await refusal(bob.write('a.txt', 'three\n'), 'STALE');
     expect(detail?.writer?.session).toBe('human');
     expect(detail?.diff).toContain('+one');
-    // Ann had seen these bytes before her own change: they count, and she is told that they came back.
+    // Ann has seen these bytes before her own change, so they count as seen, and a notice says that they are back.
     expect((await ok(t.session.write('a.txt', 'three\n'))).notices).toEqual([{ kind: 'came-back' }]);
   });
 

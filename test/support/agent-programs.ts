@@ -20,9 +20,9 @@ interface Start {
 
 /** A real agent program: how its model asks for its own tools, and how its user starts it for one prompt. */
 export interface AgentProgram {
-  /** Its name for `lookfirst init`. */
+  /** The program's name in `lookfirst init`. */
   readonly name: string;
-  /** Its program below `node_modules/.bin`. */
+  /** The name of the executable in `node_modules/.bin`. */
   readonly bin: string;
   read(path: string): ToolUse;
   /** Replaces one line. */

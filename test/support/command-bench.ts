@@ -12,7 +12,7 @@ const LIMITS = { timeoutMs: 20_000, maxProcesses: 200, memoryBytes: 1 << 30, fil
 export const UNDO: Profile = { kind: 'undo' };
 export const CONFINE: Profile = { kind: 'confine', network: 'off', limits: LIMITS };
 
-/** Changes of an ordinary request. */
+/** Fields that differ from those of an ordinary request. */
 type RequestChanges = Partial<CommandRequest> & {
   readonly processes?: Processes;
   readonly tools?: Partial<SandboxTools> | undefined;

@@ -46,8 +46,8 @@ export function timeless(text: string): string {
 
 /**
  * Runs a command line, by default in the workspace, without the environment of the user who runs the tests. Commands
- * that only use the state folder, the workspace and the given home folder run in this process, because starting Node
- * takes longer than most of them. All others run as a process: they serve or start programs.
+ * that serve, or that start programs, run as a process. All others use only the state folder, the workspace and the
+ * given home folder. They run in this process, because starting Node takes longer than most of them.
  */
 export async function lookfirst(
   places: Scratch,

@@ -8,7 +8,7 @@ import { entriesBelow, type Scratch, scratch } from './tree.ts';
 /** Number of files that a replayed session changed, and what the gate knows about them. */
 export interface Coverage {
   mutations: number;
-  /** Files changed by a call that a hook had allowed. */
+  /** Files changed by a call that a hook has allowed. */
   judged: number;
   /** Files that the journal entry of the call names with their present bytes. */
   recorded: number;

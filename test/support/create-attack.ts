@@ -10,7 +10,7 @@ export interface CreateTally {
   readonly orphans: number;
   /** Files that another process found incomplete. */
   readonly halves: number;
-  /** Other files in the folder. */
+  /** Files in the folder that have none of these names. */
   readonly litter: number;
 }
 

@@ -102,7 +102,7 @@ async function settled({ root, home }: Scratch): Promise<string> {
   return last?.change ?? '';
 }
 
-/** True if the files of a folder are kept in it, without names of images. */
+/** True if the state keeps a removed folder as a whole, instead of each file as an image. */
 export function isKeptFolder({ home }: Pick<Scratch, 'home'>): boolean {
   const lists = join(home, 'images', 'trees');
   return existsSync(lists) && readdirSync(lists).length > 0;

@@ -19,9 +19,10 @@ export interface KilledRounds {
 }
 
 /**
- * A client reads a file and overwrites it, with its write tool or its shell. In each round the hook process before the call,
- * or the one after it, is killed at another moment. A client whose hook before a change is killed does not make the change,
- * except one that fails open. Then the file must be old or new, and the journal must say which.
+ * A client reads a file and overwrites it, with its write tool or its shell. In each round, the hook process before or
+ * after the call is killed, each time at another moment. If the hook before the call is killed, the client does not
+ * make the change, unless the client fails open. Afterwards the file must be old or new, and the journal must say
+ * which.
  */
 export async function killHooks(
   places: Scratch,

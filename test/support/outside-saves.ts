@@ -19,7 +19,7 @@ export interface OutsideSaves {
 export interface SavesTally {
   /** Number of saves by the outside programs. */
   saves: number;
-  /** Number of saves that left the live file before their program had read it again. */
+  /** Number of saves that left the live file before their program read it again. */
   displaced: number;
   /** Number of displaced saves that are not among the images. */
   missing: number;

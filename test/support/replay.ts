@@ -331,8 +331,8 @@ class Run {
   }
 
   /**
-   * The agent knows the file from the answer, and also as it was just before its edit; or reads it, if the answer shows
-   * only a part of what changed.
+   * Records that the agent knows the file after its edit, and also as it was just before. If the answer shows only a
+   * part of what changed, the agent reads the file instead.
    */
   async #learnt(path: string, result: object, before: string): Promise<void> {
     const notices = 'notices' in result && Array.isArray(result.notices) ? result.notices : [];
@@ -409,8 +409,8 @@ function lastHunk(before: string, after: string): Edit | undefined {
 }
 
 /**
- * The edit that an agent sends that last saw `seen`: with the lines that were at that place then. Undefined if it saw
- * the same text, or nothing that it could name.
+ * The edit of an agent whose last view of the file is `seen`: its old text has the lines that `seen` has at that place.
+ * Undefined if `seen` contains the old text of `edit`, or if no unique text can be named.
  */
 function staleAnchor(seen: string, live: string, edit: Edit): Edit | undefined {
   if (countOf(seen, edit.oldString) > 0) return undefined;

@@ -47,11 +47,11 @@ export function workOf(agent: number): readonly (readonly Task[])[] {
 }
 
 /**
- * An agent that thinks before each call, reads a file at the beginning of its turn and then edits its functions from
+ * An agent that pauses before each call, reads a file at the beginning of its turn and then edits its functions from
  * memory. It obeys notices as a sensible agent would:
- * - at the beginning of a turn it chooses work in a file that no other session works on;
- * - told of a claim before its first edit, it ends the turn and comes back to the file later;
- * - told of a claim after its first edit, it reads the file again right before each further edit.
+ * - At the beginning of a turn, it chooses work in a file that no other session works on.
+ * - If a notice reports a claim before its first edit, it ends the turn and comes back to the file later.
+ * - If a notice reports a claim after its first edit, it reads the file again right before each further edit.
  */
 export class ScriptedAgent {
   readonly counts: Counts = { stale: 0, edits: 0, putAside: 0, notices: [] };

@@ -27,8 +27,8 @@ interface Request {
 }
 
 /**
- * A model that asks for one tool call after the other and then says "done". It speaks the four APIs of the agent
- * programs: Messages, Responses, generateContent and chat completions. It tells its place in the script by the number
+ * A model that requests one tool call after the other and then says "done". It speaks the four APIs of the agent
+ * programs: Messages, Responses, generateContent and chat completions. It finds its place in the script by the number
  * of results in the conversation.
  */
 export class ScriptedModel {

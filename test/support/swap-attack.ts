@@ -29,7 +29,10 @@ export interface SwapAttack {
   readonly atLeast?: number;
 }
 
-/** Both processes may share one processor for a while; then the attacker acts only when the other is preempted. */
+/**
+ * Limit of the tries, as a multiple of `tries`. While both processes share one processor, the attacker acts only when
+ * our process is preempted, so many tries have no effect.
+ */
 const PATIENCE = 1000;
 
 export interface SwapTally {

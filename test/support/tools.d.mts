@@ -1,6 +1,7 @@
 /**
- * A file of a package that only tests and benchmarks need and that is not a dependency of Lookfirst, because it needs another
- * Node or is a whole server. Such packages have a folder under test/ with pinned versions, installed when first used.
+ * The path of a file in a package that only tests and benchmarks need. These packages are no dependencies of Lookfirst,
+ * because they need another Node or are whole servers. Their versions are pinned in folders under test/, and they are
+ * installed when first used.
  */
 export function toolIn(
   folder: 'adapters' | 'clients' | 'conformance' | 'servers' | 'tokens',

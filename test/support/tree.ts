@@ -26,7 +26,10 @@ export interface Scratch {
 /** The parent folder of tables with many small trees: in memory, if the machine allows it. */
 export const IN_MEMORY: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-/** `atEnd` gets the removal of the folders: by default the end of the test does it. */
+/**
+ * Makes the folders of a test. `atEnd` receives the function that removes them; by default they are removed when the
+ * test ends.
+ */
 export function scratch(
   parent: string = tmpdir(),
   atEnd: (clean: () => void) => void = onTestFinished,

@@ -12,7 +12,7 @@ interface Finder {
   readonly NO_CHROMIUM: string;
 }
 
-// The scripts for pictures and benchmarks use the same finder; they run without a compiler.
+// The scripts for pictures and benchmarks also use this file. They run without a compiler, so it is plain JavaScript.
 const finder = (await import(new URL('../../scripts/chromium.mjs', import.meta.url).href)) as Finder;
 const program = finder.findChromium();
 if (program === undefined) {

@@ -155,7 +155,7 @@ export const CLAUDE_SERVER: Door = {
   tools: (session: Session) => lookfirstTools(session).map(({ name }) => `${TOOL}${name}`),
   compacts: async ({ session, root }) => {
     await session.read('a.txt');
-    // Replaces the event that the SDK sends to the hooks of the same session.
+    // The test sends this event itself, as the SDK does after a compaction.
     await sender(session, root)('PostCompact', { trigger: 'auto', compact_summary: '' });
     const steps = [[prefixed(write('a.txt', 'two\n'))]];
     return (await CLAUDE_SERVER.run({ session, root, steps })).at(-1);
@@ -240,7 +240,7 @@ function sender(session: Session, cwd: string) {
   ): Promise<unknown> => {
     const input = { hook_event_name: event, session_id: 's', transcript_path: '', cwd, ...fields };
     const [hook] = hooks[event]?.[0]?.hooks ?? [];
-    // The fields that this event has in the SDK.
+    // The cast is safe: the SDK gives this event the same fields.
     return hook?.(input as unknown as HookInput, undefined, { signal: new AbortController().signal });
   };
 }

@@ -170,7 +170,7 @@ function isOwn(call: CallStep | undefined): boolean {
   return call?.tool === 'read' && call.own === true;
 }
 
-/** The host shows the empty line after a final newline, unless the call asked for fewer lines. */
+/** The host shows the empty line after a final newline, unless the call requests fewer lines. */
 function reachesEnd(call: CallStep | undefined, step: ResultStep): boolean {
   const asked = call?.tool === 'read' ? call.lines?.[1] : undefined;
   return (asked ?? FILE_LINES + 1) > FILE_LINES && (step.shows?.lines[1] ?? FILE_LINES) >= FILE_LINES;

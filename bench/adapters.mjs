@@ -1,9 +1,9 @@
-// The bar: a tool call through an adapter costs at most 1.05 × the session's own method, plus the framework's own share.
-// Each tool is called with the function that its framework uses to call one tool. The base is a plain tool of the same
-// framework that calls `session.read` or `session.edit` and nothing else, so the framework's share is on both sides. A
-// row is the median of 1 + (adapter − plain tool) ÷ session. The difference matters because dividing the two tools
-// would hide the adapter's cost in a slow framework. Every framework has its own process, because one framework may
-// slow down all promises of a process. A tool's read also numbers the lines: one row compares it with numbering by hand.
+// The bar: a tool call through an adapter costs at most 1.05 × the session's own method, plus the framework's own
+// share. Each tool is called with the function that its framework uses to call one tool. The base is a plain tool of
+// the same framework that only calls `session.read` or `session.edit`. So the framework's share is on both sides. A row
+// is the median of 1 + (adapter − plain tool) ÷ session. The difference matters because dividing the two tools would
+// hide the adapter's cost in a slow framework. Every framework has its own process, because one framework may slow down
+// all promises of a process. A tool's read also numbers the lines: one row compares it with numbering by hand.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,7 +16,7 @@ import { median, roundsOf } from './measure.mjs';
 
 const READS = 2000;
 const EDITS = 600;
-/** Reads before the measured ones. On a busy machine the compiler needs that many to optimise both sides. */
+/** Reads before the measured ones. On a busy machine the compiler needs this number to optimise both sides. */
 const WARMUP = 3000;
 const TEXT = `${'some text of a line\n'.repeat(400)}count 0\n`;
 

@@ -79,7 +79,7 @@ const GATE_WORK = [
   ['exact edit in 5 MB', 10, (side) => edit(side, 87_000)],
 ];
 
-/** Makes a file old enough that its stamp is trusted. The stamp of a new file is not, so every vet would hash the file. */
+/** Makes a file old enough that its stamp is trusted. Otherwise every vet would hash the file. */
 async function put({ root }, name, text) {
   writeFileSync(join(root, name), text);
   utimesSync(join(root, name), 1e9, 1e9);

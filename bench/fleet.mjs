@@ -1,5 +1,6 @@
-// Measures the cost of a fleet store: the rate of many sessions with a chain per writer against one chain for all, and
-// an edit behind a network of one millisecond against the same edit on SQLite. Both in one run, interleaved.
+// Measures the cost of a fleet store in two comparisons. The rate of many sessions with one chain per writer, against
+// one chain for all. And an edit behind a network of one millisecond, against the same edit on SQLite. Both sides run
+// interleaved.
 import {
   mkdirSync,
   mkdtempSync,

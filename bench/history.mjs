@@ -68,7 +68,7 @@ function held(rest, more) {
 }
 
 /**
- * Twenty new lines at the end of a long transcript: added to an index in memory, and to one that was saved to a file.
+ * Twenty new lines at the end of a long transcript, added to an index in memory and to an index restored from a file.
  */
 async function growing(HistoryIndex, lines, folder) {
   const source = transcriptLines(SHAPES.main);
@@ -114,7 +114,7 @@ async function growing(HistoryIndex, lines, folder) {
   ];
 }
 
-/** `hasFileBeenRead` of seed document C, implemented as there: for every call, search for its result. */
+/** `hasFileBeenRead` as seed document C describes it: for every call, search for its result. */
 async function scanned(HistoryIndex) {
   const count = 15_000;
   const at = (id) => `/repo/file-${id}.ts`;

@@ -2,7 +2,7 @@
 
 /**
  * Median time (or another quantile) of each task in microseconds. The tasks run in a different order each round, so
- * that other load, and work that one task leaves to the next, affects all of them. `before` runs before every task and
+ * that other load, and work that a task leaves behind, affects all of them alike. `before` runs before every task and
  * is not counted.
  */
 export async function interleaved(tasks, { quantile = 0.5, ...options }) {

@@ -85,7 +85,7 @@ class Bench {
       writeFileSync(join(base, `${durability}.json`), JSON.stringify({ durability }));
   }
 
-  /** Each row has its own state folder, so that its compiled code comes from such starts only. */
+  /** Each row has its own state folder, so that its compiled code comes only from starts of the same kind. */
   async coldStart({ read = false } = {}) {
     const path = this.#file(KB);
     const state = read ? 'read' : 'listed';
@@ -359,7 +359,7 @@ function ofEach(make) {
   return Object.fromEntries(SERVERS.map((which) => [which, make(which)]));
 }
 
-/** `least` only where the least server took part. */
+/** `least` is present only if the least server took part. */
 function ratio(samples) {
   const [ours, official] = [median(samples.ours), median(samples.official)];
   const least = samples.least.length === 0 ? {} : { least: median(samples.least) / official };

@@ -30,7 +30,7 @@ export default ({ production = false }) => ({
   ignoreBinaries: ['groff', 'mkfifo', 'strace', 'unshare'],
   ignoreDependencies: [
     '@modelcontextprotocol/server-everything',
-    // The browser tests load its file into the page.
+    // The browser tests load the file of this package into the page.
     'axe-core',
     '@anthropic-ai/claude-agent-sdk',
     '@anthropic-ai/sdk',

@@ -196,8 +196,8 @@ function late(code) {
 }
 
 /**
- * Removes white space, but begins each statement and each member of a class on a line of its own, because Node prints
- * the whole line that throws.
+ * Removes white space, but keeps each statement and each member of a class on its own line. If Node reports an error,
+ * it prints the whole line that throws.
  */
 function dense(code) {
   const options = { module: false, compress: false, mangle: false, codegen: { removeWhitespace: true } };

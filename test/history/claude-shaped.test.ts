@@ -15,7 +15,7 @@ const { SHAPES, transcriptLines }: Generator = await import(
 );
 
 /** Changes that a line can undergo in a real transcript. */
-const BEFALL = {
+const LINE_CHANGES = {
   nothing: (line) => [line],
   'is written twice': (line) => [line, line],
   'is lost': () => [],
@@ -39,7 +39,7 @@ const BEFALL = {
   ],
 } satisfies Record<string, (line: string, parents: readonly unknown[]) => readonly string[]>;
 
-const HAPPENINGS = fc.array(fc.tuple(fc.nat(299), fc.constantFrom(...Object.values(BEFALL))), {
+const RANDOM_CHANGES = fc.array(fc.tuple(fc.nat(299), fc.constantFrom(...Object.values(LINE_CHANGES))), {
   maxLength: 12,
 });
 
@@ -47,8 +47,8 @@ it.each(['main', 'sub-agent'] as const)(
   'skimming a %s transcript gives the same result as parsing every line',
   (shape) => {
     fc.assert(
-      fc.property(fc.nat(1000), HAPPENINGS, (seed, happenings) => {
-        const lines = transcript(SHAPES[shape], seed + 1, happenings);
+      fc.property(fc.nat(1000), RANDOM_CHANGES, (seed, changes) => {
+        const lines = transcript(SHAPES[shape], seed + 1, changes);
         const skimmed = new HistoryIndex({ format: 'claude-code' });
         skimmed.feed(Buffer.from(lines.map((line) => `${line}\n`).join('')));
         const read = new HistoryIndex({ format: 'claude-code' });
@@ -74,13 +74,13 @@ it('skims most lines of transcripts shaped like real ones', () => {
 function transcript(
   shape: object,
   seed: number,
-  happenings: readonly (readonly [at: number, befall: (typeof BEFALL)[keyof typeof BEFALL]])[],
+  changes: readonly (readonly [at: number, change: (typeof LINE_CHANGES)[keyof typeof LINE_CHANGES]])[],
 ): readonly string[] {
   const lines: string[] = [];
   const parents: unknown[] = [];
   for (const line of transcriptLines(shape, seed)) {
-    const happening = happenings.find(([at]) => at === parents.length)?.[1] ?? BEFALL.nothing;
-    lines.push(...happening(line, parents));
+    const change = changes.find(([at]) => at === parents.length)?.[1] ?? LINE_CHANGES.nothing;
+    lines.push(...change(line, parents));
     parents.push(parsed(line)['uuid']);
     if (parents.length === 300) return lines;
   }

@@ -21,7 +21,7 @@ export interface Cli {
   readonly self: readonly string[];
   /** Sets the exit code of the process. */
   end(code: number): void;
-  /** Runs the proxy, which is another entry point; the command only prepares its options. */
+  /** Runs the proxy. It is a separate entry point, so `lookfirst proxy` only prepares its options. */
   readonly runProxy: RunProxy;
   readonly runViewer: RunViewer;
 }
@@ -61,13 +61,13 @@ export interface CommandEntry {
   readonly load: () => Promise<(cli: Cli) => Command>;
   /** True if a protocol uses the stdout of this command. Such a command notices a closed stdout itself. */
   readonly ownsStdout?: true;
-  /** True if the answer may be long and is only read: a terminal shows it page by page. */
+  /** True if the answer may be long. A terminal then shows it page by page. */
   readonly isPaged?: true;
   /** True if another entry point runs the command, without the argument parser. `load` is then only for the help. */
   readonly runsElsewhere?: true;
 }
 
-/** The version of this package. Source, compiled and bundled files are equally deep below its manifest. */
+/** The version of this package. Source, compiled and bundled files all lie two folders below package.json. */
 export function version(): string {
   // The cast is safe: npm publishes no package without a version.
   const manifest = createRequire(import.meta.url)('../../package.json') as { version: string };

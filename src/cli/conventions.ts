@@ -4,9 +4,9 @@ import { type CommandEntry, version } from './cli.ts';
 import type { Terminal } from './terminal.ts';
 import { usageText } from './words.ts';
 
-/** Shown last in every help, in this order; a command's own options come first. */
+/** The options that every help shows last, in this order, after the command's own options. */
 const SHARED = ['--json', '--color', '--date', '--store', '--policy', '--help'];
-/** Help that goes to a file or another program has the width of the documents. */
+/** The width of help that goes to a file or another program. The documents have the same width. */
 const WIDTH = 100;
 
 /** Gives a command the help, the shared flags and the error style that every command has. */

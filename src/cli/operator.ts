@@ -60,8 +60,8 @@ export async function reachOf(cli: Cli, flags: StateFlags): Promise<Reach> {
 }
 
 /**
- * The session of the agent that started the command. LOOKFIRST_SESSION counts only if the host's own id names no
- * session here: the user may have set it for the host, and the agent can set it to reach another session.
+ * The session of the agent that started the command. The host's own id comes first. LOOKFIRST_SESSION counts only if
+ * no session here has that id, because an agent can set this variable to reach another session.
  */
 async function agentSession(cli: Cli, flags: StateFlags): Promise<string | undefined> {
   const host = HOST_SESSION_VARIABLES.map((name) => cli.env[name]).find(Boolean);

@@ -3,7 +3,7 @@ import type { Terminal } from './terminal.ts';
 const BAR = 24;
 /** The time between two updates of the bar. Each update costs a system call. */
 const STEP_MS = 80;
-/** Shorter work is not announced. */
+/** Work that takes less time than this shows no message. */
 const WAIT_MS = 1000;
 
 /** A bar on stderr while something takes long; silent unless stderr is a terminal. */
@@ -45,7 +45,10 @@ export class Progress {
   }
 }
 
-/** Shows that the store is being opened. The first start of a fleet makes its tables, and other processes wait for that. */
+/**
+ * Shows that the store is being opened. This may take long: the first process of a fleet creates the tables, and the
+ * others wait for that.
+ */
 export function opening<T>({ terminal }: { readonly terminal: Terminal }, work: Promise<T>): Promise<T> {
   return new Progress(terminal).during('opening the store', work);
 }

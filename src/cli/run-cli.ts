@@ -16,7 +16,7 @@ interface CliOptions {
   readonly platform: NodeJS.Platform;
   /** The user's home folder. */
   readonly homeFolder: string;
-  /** The start of this program: an executable and its first arguments. */
+  /** The command line that starts this program: an executable and its first arguments. */
   readonly self: readonly string[];
   readonly runProxy: RunProxy;
   readonly runViewer: RunViewer;
@@ -49,12 +49,12 @@ export async function runCli(options: CliOptions): Promise<number> {
   } catch (error) {
     return tellFailure(terminal, error);
   } finally {
-    // The caller exits next, while a pipe may still hold output that was not read.
+    // Wait until all output has been passed on, because the caller exits next.
     await terminal.flushed();
   }
 }
 
-/** True if the answer goes through a pager on a terminal: answers that users read from the beginning. */
+/** True if a terminal shows the answer in a pager: help, and long answers that users read from the beginning. */
 function isPaged(args: readonly string[]): boolean {
   if (args.includes('--json') || args.includes('--follow')) return false;
   return (
@@ -100,7 +100,10 @@ function unknownCommand(cli: Cli, word: string): void {
   cli.end(EXIT.usage);
 }
 
-/** A reader such as `head` may close our output early, which is not a failure. A full disk is one. */
+/**
+ * Exits with success if a reader such as `head` closes our output early. Any other write error, such as a full disk,
+ * is a failure.
+ */
 function endQuietlyWithReader({ stdout, stderr }: TerminalStreams): void {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT.done);

@@ -188,7 +188,7 @@ async function planOf(
     commands: request.allowCommands,
     claims: policy.claimTools === 'on',
     session,
-    // A copy, because every access to `process.env` is a call of the system, and every tool call reads it.
+    // A copy, because every access to `process.env` calls native code, and every tool call reads the environment.
     env: { ...env },
     version: version(),
     log,
@@ -206,7 +206,10 @@ async function planOf(
   };
 }
 
-/** Only the official server continues when folders are missing. */
+/**
+ * The folders to serve. Only the dialect `filesystem` leaves out folders that cannot be opened, like the official
+ * server.
+ */
 async function rootsOf(
   dialect: ServeRequest['dialect'],
   folders: readonly string[],
@@ -227,7 +230,7 @@ function readyText(dialect: ServeRequest['dialect'], roots: readonly string[]): 
   return dialect === 'filesystem' ? `Secure MCP Filesystem Server running on stdio (${ready})` : ready;
 }
 
-/** V8 optimises sooner after this many calls. Before that, compiling would cost more than it saves. */
+/** After this many calls, V8 is set to optimise sooner. Before that, compiling would cost more than it saves. */
 const CALLS_BEFORE_COMPILING = 200;
 /** V8's flag for the amount of code that a function runs before it is optimised: our value, and the default. */
 const [SOON, DEFAULT] = ['--interrupt-budget=10000', '--interrupt-budget=67584'];

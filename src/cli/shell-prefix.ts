@@ -45,7 +45,8 @@ exec "\${SHELL:-/bin/sh}" -c "$1"
 }
 
 /**
- * Shell lines that pass the script's state folder to the command. The variable is set only if it is not the usual folder.
+ * Shell lines that pass the script's state folder to the command. They set LOOKFIRST_HOME only if it is not the
+ * default folder.
  */
 function usingHome(home: string): string {
   return `
@@ -81,7 +82,7 @@ export async function runShellLine(cli: Cli, line: string, flags: StateFlags): P
   }
 }
 
-/** A session with which a line can be run on a layer. */
+/** A session that is ready to run a line on a layer. */
 interface Prepared {
   readonly sessions: Sessions;
   readonly session: GatedSession;

@@ -23,7 +23,7 @@ export interface UndoFlags extends StateFlags {
   readonly yes?: boolean;
 }
 
-/** The differences between the commands that undo. */
+/** The differences between `undo` and `rewind`. */
 interface UndoManner {
   /** The user must confirm if at least this many changes would be undone. */
   readonly askFrom: number;

@@ -35,7 +35,7 @@ export function usageText(text: string): string {
     .replace(/^error: option '([^ ']*)[^']*' argument ('.*' is invalid\.)/s, 'error: $1 $2');
 }
 
-/** The error for an argument that the command needs, under its name in the help. */
+/** The error for a missing argument. `name`: the argument's name in the help. */
 export function missing(name: string): string {
   return `error: ${name} is missing`;
 }

@@ -53,7 +53,7 @@ export interface Client {
   readonly projectDir: string | undefined;
   /** The spelling of the current project in the user-wide file; absent means its full path. */
   readonly userDir?: string;
-  /** The environment variables that its servers inherit; absent: all of them. */
+  /** The environment variables that the client's servers inherit. If absent, they inherit all of them. */
   readonly inherits?: readonly string[];
   /** The entry that starts our server; values of a TOML client are strings, lists of strings and flat tables. */
   entry(launch: Launch): JsonEntry;
@@ -74,8 +74,8 @@ export function inheritedBy(client: Client, env: ClientPlaces['env']): ClientPla
 const WITH_PASSWORD = /^\w+:\/\/[^/?#@]*:[^/?#@]*@|[?&]password=/i;
 
 /**
- * Our settings that the client does not pass on to its servers: with their values, or, for a secret, by name only.
- * Without these settings the server would use another state folder than the command line.
+ * Our environment variables that the client does not pass on to its servers: with their values, or by name only if a
+ * value is secret. Without them, the server and the `lookfirst` command would use different state folders.
  */
 export function withheldBy(client: Client, places: ClientPlaces): Pick<Launch, 'env' | 'forwards'> {
   const { platform, home: homeFolder, env } = places;

@@ -56,7 +56,7 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
       'approve tools: for them, put {"permissions":{"allow":["mcp__lookfirst"]},"enabledMcpjsonServers":["lookfirst"]} into ' +
       '.claude/settings.local.json, or use lookfirst init claude-code --only, which also denies its own edit tools.',
   },
-  // Claude Desktop has one file per user. It starts local servers and connects to none.
+  // Claude Desktop has one file per user. The file can only name local servers to start, not servers to connect to.
   'claude-desktop': {
     name: 'claude-desktop',
     title: 'Claude Desktop',

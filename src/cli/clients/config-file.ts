@@ -25,7 +25,7 @@ const MAX_BYTES = 32 << 20;
 
 /** A user's configuration file as it was read. */
 export interface ConfigFile {
-  /** The path of the bytes after following links. */
+  /** The path of the real file, after following links. */
   readonly path: string;
   /** Undefined if there is no file. A byte order mark is part of the text. */
   readonly text: string | undefined;
@@ -33,7 +33,7 @@ export interface ConfigFile {
   readonly isReadOnly: boolean;
 }
 
-/** Reads a file, or returns the reason why it cannot be edited. An I/O error is a fault. */
+/** Reads a file, or returns the reason why it cannot be edited. Throws a Fault on an I/O error. */
 export function readConfig(path: string): ConfigFile | { readonly reason: string } {
   try {
     const real = target(path);
@@ -93,7 +93,7 @@ function failure(what: 'read' | 'write', path: string, error: unknown): Fault {
   return new Fault('IO_FAILED', message, { cause: error, path });
 }
 
-/** Resolves the links of a path. The last part may be missing, even behind a link. */
+/** Resolves the links of a path. The last part need not exist, not even behind a link. */
 function target(path: string): string {
   const real = unlessMissing(() => realpathSync(path));
   if (real !== undefined) return real;

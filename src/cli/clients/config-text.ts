@@ -70,7 +70,7 @@ export function proxiedServers(client: Client, text: string): readonly ProxiedSe
   });
 }
 
-/** The environment variables of an entry; default: ours. */
+/** The environment variables of the entry `name`, which is our own entry by default. */
 export function entryEnvironment(client: Client, text: string, name: string = SERVER_NAME): EntryEnvironment {
   const place = { servers: client.servers, name };
   return client.format === 'json' ? jsonEnvironment(text, place) : tomlEnvironment(text, place);
@@ -111,7 +111,9 @@ type TomlValue = string | readonly string[] | Readonly<Record<string, string>>;
 /** An entry's keys and values. */
 type TomlEntry = { readonly [key: string]: TomlValue };
 
-/** The data of a TOML client holds strings, lists of strings and flat tables. Anything else is a mistake in that data. */
+/**
+ * Converts an entry to values that TOML files hold. Any other value is a mistake in the client's data, so it throws.
+ */
 function tomlEntry(entry: JsonEntry): TomlEntry {
   return Object.fromEntries(
     Object.entries(entry).map(([key, value]) => {
@@ -175,7 +177,7 @@ export function removeTomlEntry(text: string, place: TomlPlace): EditedConfig {
   });
 }
 
-/** Puts our proxy before the command of an existing entry. Wrapping twice changes only the folder. */
+/** Puts our proxy before the command of an existing entry. A second call only updates the folder. */
 function wrapTomlEntry(text: string, place: TomlPlace, prefix: Launch): EditedConfig {
   return withTables(text, (tables) => {
     const table = tableOf(tables, [place.servers, place.name]);
@@ -354,7 +356,7 @@ function pairsOf(table: Readonly<Record<string, string>>): string[] {
   return Object.entries(table).map(([key, value]) => `${key} = ${tomlString(value)}`);
 }
 
-/** A basic string: JSON's escapes, and one more for a character that JSON does not escape. */
+/** Writes a TOML basic string: JSON's escapes, and one for the character DEL, which JSON does not escape. */
 function tomlString(value: string): string {
   return JSON.stringify(value).replaceAll('\u007f', '\\u007f');
 }

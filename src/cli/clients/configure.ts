@@ -26,7 +26,7 @@ export interface ConfigureRequest {
   readonly dryRun: boolean;
   /** The command with which the client starts our server; default: npx. */
   readonly starter?: Starter;
-  /** The folder for former contents; absent if they are not kept. */
+  /** Keeps the former contents of the files for a later `remove`. If absent, they are not kept. */
   readonly former?: FormerFiles;
 }
 
@@ -135,8 +135,8 @@ function planHooks(request: ConfigureRequest, hooks: HookRequest, plan: Plan): r
 }
 
 /**
- * The pieces that `init` added. A denied tool does not name us, so the record decides. Without a record, the denied
- * tools are ours if all of them are there.
+ * The pieces in `text` that `init` added. Pieces that mention Lookfirst are always ours. For the others (denied
+ * tools), the record of `init` decides; without a record, they are ours if all of them are there.
  */
 function ourPieces(
   text: string | undefined,
@@ -243,7 +243,7 @@ class Plan {
     return { ok: true, file: path, did: didOf(text, edit.text), diff, next };
   }
 
-  /** Writes all files, or none: a failure if another program changed one meanwhile. */
+  /** Writes all files, or none. Returns a failure if another program changed one of them since it was read. */
   commit(): readonly ConfigureReport[] | undefined {
     const { action, former } = this.#request;
     const changed = [...this.#files.values()].filter(({ file, text }) => text !== file.text);
@@ -280,7 +280,10 @@ function attempt(step: () => void): void {
   }
 }
 
-/** The file's content before any `init`, for a `remove` of everything, if the file is unchanged since. */
+/**
+ * The content of a file before the first `init`. Undefined if the user changed the file since, or if the request is
+ * not to remove everything.
+ */
 function formerOf({ action, proxy, former }: ConfigureRequest, file: ConfigFile): EditedConfig | undefined {
   if (action !== 'remove' || proxy !== undefined) return undefined;
   const kept = former?.of(file.path, file.text);
@@ -303,8 +306,8 @@ function editOf(request: ConfigureRequest, candidate: Candidate, text: string | 
 }
 
 /**
- * The folder as written in the file. It is relative if the client starts servers in the project's
- * folder, so that it fits every project.
+ * The folder as written in the file. It is relative if the client starts servers in the project's folder, so that
+ * the same file works in every checkout.
  */
 function dirOf({ client, dir, places }: ConfigureRequest, scope: ConfigScope): string {
   if (dir !== places.project) return dir;

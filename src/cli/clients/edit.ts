@@ -5,7 +5,7 @@ export interface Splice {
   readonly put: string;
 }
 
-/** A changed text (undefined: no file), or the reason why nothing may be changed, with its line. */
+/** A changed text (undefined: no file), or the reason why nothing may be changed, with the line of the problem. */
 export type EditedConfig =
   | { readonly ok: true; readonly text: string | undefined }
   | { readonly ok: false; readonly reason: string; readonly line?: number };
@@ -26,7 +26,7 @@ export function edited(text: string | undefined): EditedConfig {
   return { ok: true, text };
 }
 
-/** `at`: the position of the problem in `text`, if it has one. */
+/** `at`: the position of the problem in `text`, if it is known. */
 export function cannotEdit(reason: string, text?: string, at?: number): EditedConfig {
   if (text === undefined || at === undefined) return { ok: false, reason };
   return { ok: false, reason, line: configLineAt(text, at) };

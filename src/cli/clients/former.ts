@@ -8,7 +8,9 @@ interface Former {
   readonly path: string;
   /** Null: there was no file. */
   readonly former: string | null;
-  /** SHA-256 of what `init` wrote last; empty if the former content holds an entry of ours. */
+  /**
+   * SHA-256 of what `init` wrote last. Empty if `former` already holds an entry of ours and so must not be restored.
+   */
   readonly wrote: string;
   /** Names of the pieces that `init` added. */
   readonly added?: readonly string[];
@@ -56,7 +58,10 @@ export class FormerFiles {
     this.#write(path, undefined);
   }
 
-  /** A function that takes a later `keep` back: it restores the present record and removes folders that are missing now. */
+  /**
+   * Returns a function that undoes a later `keep`: it restores the record as it is now, and removes folders that do
+   * not exist yet.
+   */
   restorer(path: string): () => void {
     const known = this.#read(path);
     const missing = missingFolders(path);

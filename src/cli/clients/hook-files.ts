@@ -82,11 +82,11 @@ interface ScriptPlaces {
   readonly uid: number;
 }
 
-/** Shell lines for a program that is gone. */
+/** Shell lines of the hook script for the case that the program file no longer exists. */
 const WITHOUT_PROGRAM = `elif [ -x "$node" ]; then
   reason="Lookfirst was uninstalled ($program is gone) but its hooks are still configured"`;
 
-/** Shell lines for a program that is gone from npx's cache. npx installs it there again. */
+/** Shell lines of the hook script for a program that is no longer in npx's cache. npx installs it there again. */
 const WITH_NPX = `elif [ -x "$node" ]; then
   printf '%s' "$input" | PATH="\${node%/*}:$PATH" npx --loglevel=error -y lookfirst hook "$client" "$@"
   code=$?

@@ -15,9 +15,9 @@ export interface HookFiles {
 export interface HookPiece {
   /** The keys that lead to the list or the member. */
   readonly at: readonly string[];
-  /** `item` of a list, the default, or the value of a `member`. A member that the user has set stays as it is. */
+  /** `item` (default): an item of a list. `member`: the value of a key; a value that the user has set is kept. */
   readonly kind?: 'item' | 'member';
-  /** A member that the user has set to another value is a reason to refuse. */
+  /** True if `init` must refuse when the user has set the member to another value. */
   readonly needed?: true;
   readonly item: JsonValue;
 }
@@ -74,7 +74,8 @@ const CLAUDE_CODE: ClientHooks = {
         at: ['hooks', 'PreToolUse'],
         item: { matcher: tools, hooks: [hook('PreToolUse', { onFailure: 'block' })] },
       },
-      // Names the sub-agent of a call to our own server. A separate entry, because its failure must not block the call.
+      // This hook reports which sub-agent calls our own server. It is a separate entry, because its failure must not
+      // block the call.
       {
         at: ['hooks', 'PreToolUse'],
         item: { matcher: 'mcp__lookfirst__.*', hooks: [hook('PreToolUse', { args: OWN_CALL_ARGS })] },
@@ -112,7 +113,7 @@ function failOpen(script: string, client: ClientName, event: string): string {
   return `"${script}" ${client} --event ${event}`;
 }
 
-/** Codex prints a warning if the time limit of its last event is longer. */
+/** The time limit of Codex's `SessionEnd` hook. Codex prints a warning if it is longer. */
 const CODEX_END_S = 3;
 
 const CODEX: ClientHooks = {

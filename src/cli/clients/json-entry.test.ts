@@ -149,7 +149,7 @@ describe('init and remove', () => {
   const scalar = fc.constantFrom('1', '"s"', 'null', '"a\\"}b"', '-1.5', '[]', '[1, "x",]', '{}');
   const key = fc.constantFrom('a', 'b', 'theme', 'fs');
 
-  /** An object's text from members' texts, with anything allowed between them. */
+  /** Builds the text of an object from the texts of its members, with white space and comments between them. */
   const objectOf = (member: fc.Arbitrary<string>) =>
     fc
       .tuple(fc.array(fc.tuple(gap, member, gap), { maxLength: 3 }), gap, fc.boolean())

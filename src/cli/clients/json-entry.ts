@@ -197,7 +197,7 @@ function entryText(entry: JsonEntry, style: JsonStyle, indent: string): string {
   return pretty(entry, style, indent + style.unit);
 }
 
-/** The object of servers with one entry, whose value is written already. */
+/** The text of the object of servers with one entry. `value` is the text of the entry's value. */
 function serversText(
   place: EntryPlace,
   value: string,
@@ -207,7 +207,7 @@ function serversText(
   return `{${eol}${indent}${unit}${JSON.stringify(place.name)}: ${value}${eol}${indent}}`;
 }
 
-/** Puts our proxy before the command of an existing entry. Wrapping twice changes only the folder. */
+/** Puts our proxy before the command of an existing entry. A second call only updates the folder. */
 export function wrapJsonEntry(text: string, place: EntryPlace, prefix: Launch): EditedConfig {
   return withDocument(text, place, ({ servers }) => {
     const entry = servers === undefined ? undefined : memberOf(servers, place.name);

@@ -78,8 +78,8 @@ function cutFrom(text: string, member: MemberNode, open: number): number {
 }
 
 /**
- * A loop instead of a regular expression: one anchored at its end would be tried at every blank of
- * the text.
+ * The start of the blanks that end at `to`. A loop, because a regular expression anchored at its end would be tried
+ * at every blank of the text.
  */
 function blanksBefore(text: string, to: number): number {
   let from = to;

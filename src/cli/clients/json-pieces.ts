@@ -111,7 +111,7 @@ function nested([key, ...rest]: readonly string[], value: JsonValue): { readonly
   return { [key ?? '']: rest.length === 0 ? value : nested(rest, value) };
 }
 
-/** The text that a piece adds to an empty place. */
+/** The value to write if the piece's list or member does not exist yet. */
 function contentOf({ kind, item }: HookPiece): JsonValue {
   return kind === 'member' ? item : [item];
 }
@@ -165,8 +165,8 @@ function withoutOurs(text: string, at: readonly string[], pieces: readonly HookP
 }
 
 /**
- * Hooks and plugins are recognised by their file. A denied tool has no mark, so it is ours if `init
- * --only` adds it.
+ * True if Lookfirst added the item. Hooks and plugins contain the name of one of our files. A denied tool has no
+ * such mark: it is ours if `pieces` has it in the same place.
  */
 function isOurs(
   text: string,

@@ -28,8 +28,8 @@ export function isOurs(nodes: CommandNodes): boolean {
 }
 
 /**
- * Puts a command before an entry's own. The old command moves unchanged into the arguments, and the
- * added text ends right before it, so that `unwrapCommand` restores the former text exactly.
+ * Puts a command before an entry's own command. The old command moves unchanged into the arguments, and the added
+ * text ends right before it, so that `unwrapCommand` restores the former text exactly.
  */
 export function wrapCommand(
   text: string,
@@ -74,7 +74,7 @@ function behindBracket(list: ArrayNode, words: readonly string[]): Splice {
   return { from: list.from + 1, to: list.from + 1, put: `${words.join(', ')}${comma}` };
 }
 
-/** The place behind the comma before an item. */
+/** The position after the comma that precedes an item. */
 function commaBefore(text: string, items: readonly ConfigNode[], item: ConfigNode): number {
   const previous = items[items.indexOf(item) - 1];
   return text.indexOf(',', previous?.to ?? item.from) + 1;

@@ -15,7 +15,7 @@ interface GcFlags extends StateFlags {
   readonly dryRun?: boolean;
   readonly olderThan?: number;
   readonly quota?: number;
-  /** True if the flag was given without a path. */
+  /** The paths given to `--purge`; true if the flag was given without a path. */
   readonly purge?: readonly string[] | true;
 }
 
@@ -68,9 +68,7 @@ function someLimit(limit: number): number {
   return limit;
 }
 
-/**
- * Refuses an agent that would remove more than the policy says: it could delete the before-images of its own changes.
- */
+/** Refuses an agent that sets limits of its own or purges files: it could delete the before-images of its changes. */
 async function refuseOwnLimits(cli: Cli, flags: GcFlags): Promise<ExitCode | undefined> {
   const { dryRun, purge: purged, olderThan, quota } = flags;
   if (dryRun === true) return undefined;

@@ -146,10 +146,13 @@ async function configure(
   return reports.every((report) => report.ok) ? EXIT.done : EXIT.refused;
 }
 
-/** A client's shell runs on a layer if the policy wants it and this machine supports it. */
+/**
+ * Decides how changes by the client's shell are recorded: on a layer (a copy-on-write view of the workspace) if the
+ * policy allows it and this machine supports it, otherwise from images before and after.
+ */
 async function shellOf(cli: Cli): Promise<'layer' | 'images'> {
   if (policyOf(cli, {}).hooks.shell === 'images') return 'images';
-  // A dry run makes no state folder, so the layer is tried out elsewhere if there is none.
+  // Try the layer in a temporary folder if there is no state folder, because a dry run must not create one.
   const stage = new Stage();
   try {
     return (await canRunCommands(cli, {}, stage.state)).ok ? 'layer' : 'images';
@@ -177,7 +180,10 @@ async function print(
   else terminal.tell(text);
 }
 
-/** A package that npm installed can be found again by its name; a checkout cannot. */
+/**
+ * The command that starts this program: npx, if npm installed the package; the full paths of Node and the program,
+ * if it runs from a checkout, which npx does not find.
+ */
 function starterOf({ self }: Cli, { command }: Flags): Starter {
   const [, program = ''] = self;
   const isInstalled = /[\\/]node_modules[\\/](?:lookfirst[\\/]|\.bin[\\/]lookfirst$)/.test(program);

@@ -89,7 +89,8 @@ Examples:
   lookfirst run --apply c0a1b2c3d4e`;
 
 async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<number> {
-  // `--apply` commits over other writers' changes after a refusal prevented that, so only the user may use it.
+  // `--apply` commits the writes of a refused command, even over other writers' changes, so only the user may use
+  // it.
   const refused = flags.apply === undefined ? undefined : await refuseAgent(cli, 'run --apply', flags);
   return refused ?? runOnLayer(cli, words, flags);
 }
@@ -122,7 +123,9 @@ async function runOnLayer(cli: Cli, words: readonly string[], flags: Flags): Pro
   }
 }
 
-/** Refusals that `--apply` overrules. It refuses for all other reasons again. */
+/**
+ * Refusals that `--apply` overrides. After any other refusal, `--apply` is refused too until the cause is removed.
+ */
 const OVERRULED: ReadonlySet<RefusalCode> = new Set([
   'COMMAND_CONFLICT',
   'NOT_READ',

@@ -93,7 +93,7 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
   const folders = existing.length === 0 ? [] : (scope.folders ?? []);
   const opened = { roots: existing.length === 0 ? [cli.cwd] : existing, folders };
   const sessions = await openForCommand(cli, flags, opened).catch((error: unknown) => {
-    // A reader of a fleet may not save the name of a workspace.
+    // A user who may only read a fleet's store cannot save the name of a workspace in it, so open it without one.
     if (!(error instanceof Fault && error.reason === 'read-only')) throw error;
     return openForCommand(cli, flags, { ...opened, folders: [] });
   });

@@ -68,7 +68,9 @@ async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise
   return worst;
 }
 
-/** Reports the fault of one workspace, which may be gone; the others are still undone. */
+/**
+ * Prints the fault of one workspace, whose folder may be gone, so that the changes in the others are still undone.
+ */
 function tellFault(cli: Cli, error: unknown): ExitCode {
   if (!(error instanceof Fault)) throw error;
   cli.terminal.tell(harmless(`lookfirst: ${error.message} [${error.code}]`));

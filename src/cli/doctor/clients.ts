@@ -29,7 +29,7 @@ import type { Stage } from '../stage.ts';
 import { hooksFile } from './hooks.ts';
 import { type DoctorCheck, fail, ok, warn } from './state.ts';
 
-/** For each client: the changes that its own tools make unjudged if it has our server but no hooks. */
+/** For each client: its own tools that change files without asking the gate if it has our server but no hooks. */
 const AROUND: Readonly<Record<ClientName, string | undefined>> = {
   'claude-code': 'its own Edit, Write and Bash bypass the gate unless its permissions deny them',
   'claude-desktop': undefined,
@@ -41,7 +41,7 @@ const AROUND: Readonly<Record<ClientName, string | undefined>> = {
   opencode: 'its own edit, write and bash bypass the gate unless its configuration turns them off',
 };
 const LATER = 'shell writes that the command does not name are recorded and undoable, not held back';
-/** For each client: the changes that its own tools make unjudged even with our hooks. */
+/** For each client: changes by its own tools that the gate does not prevent even with our hooks. */
 const AROUND_HOOKS: Readonly<Partial<Record<ClientName, string>>> = {
   'claude-code': 'background commands are recorded and undoable, not held back',
   codex: `${LATER}; hooks that are not trusted in /hooks are skipped silently`,
@@ -178,7 +178,7 @@ function expanded(word: string, project: string, env: ClientPlaces['env']): stri
     );
 }
 
-/** The environment that the client gives to the server of an entry; default: ours. */
+/** The environment that the client gives to the server of the entry `name`, which is our own entry by default. */
 function serverEnvironment(
   client: Client,
   text: string,
@@ -190,7 +190,7 @@ function serverEnvironment(
   return { ...inheritedBy(client, env), ...Object.fromEntries(forwarded), ...own.env };
 }
 
-/** Reports a server whose state is not the one that this command line shows. */
+/** Warns if the client's server uses another state folder or store than this command. */
 function checkSameState(
   client: Client,
   { places, text }: { readonly places: ClientPlaces; readonly text: string },

@@ -138,10 +138,10 @@ function reportText({ dryRun, removed, packed, before, after, late, entriesKept 
   ].join('\n');
 }
 
-/** The lines about kept writes and outputs of commands; empty if there were none. */
+/** A line about the writes and outputs of commands that were kept until now; none if nothing expired. */
 function commandLines({ layers, outputs }: CleanUpReport['removed']['commands']): readonly string[] {
   if (layers === 0 && outputs === 0) return [];
-  return [`kept for 7 days: ${countOf(layers, 'refused command')}, ${countOf(outputs, 'long output')}`];
+  return [`expired after 7 days: ${countOf(layers, 'refused command')}, ${countOf(outputs, 'long output')}`];
 }
 
 function lateText({ path, kept }: CleanUpReport['late'][number]): string {

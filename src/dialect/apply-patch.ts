@@ -4,7 +4,7 @@ import { patchText } from './lookfirst/dialect.ts';
 import { LOOKING_TOOLS } from './lookfirst/looking-tools.ts';
 import { DESTROYS, type Dialect, tool } from './tool.ts';
 
-// This dialect has no tools to delete or undo, and a patch takes no revision, so its sentences must not name them.
+// This dialect has no tools to delete or undo, and a patch takes no revision, so its messages must not mention them.
 const { delete: _delete, undo: _undo, ...OFFERED } = LOOKFIRST_TOOLS;
 const {
   revision: _revision,

@@ -205,7 +205,8 @@ function acceptedMembers(schema: ObjectShape, members: JsonRecord, unknown: Unkn
     const optional = expected !== undefined && schema.required?.includes(name) !== true;
     if (optional && value === null) continue;
     if (expected !== undefined) kept[name] = accepted(expected, value, unknown);
-    // An assignment of `__proto__` would hide the name from the check and lend its members to the arguments.
+    // Assigning to `__proto__` would set the prototype of the arguments, and the check would not see the unknown
+    // name.
     else if (unknown === 'refuse') Object.defineProperty(kept, name, { value, enumerable: true });
   }
   return kept;

@@ -28,10 +28,11 @@ export interface RecordedPage {
   readonly content: string;
   readonly from: number;
   readonly to: number;
-  /** Present only if it is certain; does not count an empty line after a final newline. */
+  /** The number of lines in the file, if it is certain. An empty line after a final newline does not count. */
   readonly totalLines?: number | undefined;
   /**
-   * The content equals the file byte for byte, so anything that looks like a mark belongs to the file.
+   * True if the content equals the file byte for byte. Text in it that looks like a truncation mark then belongs to
+   * the file.
    */
   readonly exact: boolean;
 }

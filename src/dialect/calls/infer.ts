@@ -5,8 +5,8 @@ import type { EditArguments, Rule } from './table.ts';
 import { tendencyOf } from './tool-words.ts';
 
 /**
- * A server's declarations about a tool. These hints are untrusted: they can only make Lookfirst stricter, or save a
- * question to the user.
+ * A server's declarations about a tool. They are untrusted: they can only make Lookfirst stricter, or spare the user
+ * a question.
  */
 export interface ToolTraits {
   readonly name: string;

@@ -10,7 +10,7 @@ import type { AskedLines, RunTouch, Touch } from './touch.ts';
 /** The effects of a call, and how certain they are. */
 export interface Interpretation {
   readonly touches: readonly Touch[];
-  /** True if no table describes the tool, so that the touches are a guess. */
+  /** True if no table describes the tool, so that `touches` is a guess. */
   readonly guessed: boolean;
   /**
    * The call may change something that no touch names: a command, an unknown tool, or a changing call without its

@@ -11,7 +11,7 @@ type PatchedFile =
       readonly hunks: readonly PatchHunk[];
     };
 
-/** Consecutive lines before and after a patch. */
+/** A run of consecutive lines: `old` before the patch, `new` after it. */
 interface PatchHunk {
   /** A line above the hunk, which the patching program uses to find the place. */
   readonly header?: string;

@@ -37,9 +37,12 @@ export interface ServerTable {
   readonly equalNames?: true;
   /** The server expands `~/x` to the home folder. */
   readonly expandsHome: boolean;
-  /** Names of its own tools, for the next step of a refusal. */
+  /** Names of the server's own tools, for the next step of a refusal. */
   readonly words: ToolNames;
-  /** Its own sentences, which precede ours. PATH, ROOT and TEXT mean the path, the workspace and the text to replace. */
+  /**
+   * The server's own messages for refusals, which precede ours. PATH, ROOT and TEXT mean the path, the workspace and
+   * the text to replace.
+   */
   readonly sentences?: Partial<Readonly<Record<RefusalCode, string>>>;
   readonly tools: Readonly<Record<string, readonly Rule[]>>;
 }

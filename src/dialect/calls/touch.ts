@@ -10,7 +10,7 @@ export type Touch =
   | {
       readonly does: 'read';
       readonly path: string;
-      /** Undefined for the whole file. */
+      /** The requested lines; undefined for the whole file. */
       readonly asked: readonly AskedLines[] | undefined;
       readonly shown: ShownForm;
     }
@@ -31,7 +31,7 @@ export interface RunTouch {
   readonly folder?: string;
   /** The answer arrives before the command has ended. */
   readonly background?: true;
-  /** The call does not say which command it runs, in any form that is known. */
+  /** True if the call's arguments have no known form, so that its command is unknown. */
   readonly unclear?: true;
 }
 

@@ -5,7 +5,7 @@ import { USER_TABLE } from './table.ts';
 import { completeTable, type UserTable } from './user-table.ts';
 
 describe('a user’s tables', () => {
-  it('may have every field of our own tables, and survive JSON', () => {
+  it('may have every field of our own tables, and can be written as JSON', () => {
     const file: UserTable[] = JSON.parse(JSON.stringify(KNOWN_SERVERS));
     expect(checkShape(listOf(USER_TABLE), file)).toEqual([]);
     expect(file.map(completeTable)).toEqual(KNOWN_SERVERS);

@@ -273,11 +273,11 @@ describe('a file', () => {
         resource: { uri: 'file:///a.d/none', mimeType: 'application/octet-stream', blob: 'AA' },
       },
     ],
-  ])('at %s is a block by its name', (uri, block) => {
+  ])('at %s becomes a block of the type that its extension names', (uri, block) => {
     expect(mediaBlock({ path: 'x', uri, base64: 'AA' })).toEqual(block);
   });
 
-  it('is described by what the file system says', () => {
+  it('is described by its size, times, kind and permissions', () => {
     const info = infoText({
       path: 'a',
       absolute: '/a',

@@ -33,7 +33,10 @@ export function officialListing({ entries }: ListResult): string {
   return rows.slice(1);
 }
 
-/** Sorted by size, a folder counts with the size of its table of names, as the official server counts it. */
+/**
+ * Lists entries with their sizes. In the order by size, a folder counts with the size that `stat` reports for it, as
+ * in the official server.
+ */
 export function sizesText({ entries }: ListResult, sortBy: 'name' | 'size'): string {
   const size = (entry: (typeof entries)[number]): number => entry.sizeBytes ?? 0;
   const order = entries.toSorted((a, b) =>

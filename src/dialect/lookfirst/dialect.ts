@@ -12,8 +12,7 @@ import type { RenderContext } from '../render.ts';
 import { ADDS, DESTROYS, type Dialect, type Problem, type Tool, tool } from '../tool.ts';
 import { CLAIM_TOOLS, LOOKING_TOOLS } from './looking-tools.ts';
 
-// Without a description, because that of `read_file` explains paths, and every word costs tokens in each
-// conversation.
+// No description: that of `read_file` explains paths, and every word costs tokens in each conversation.
 const PATH = { type: 'string' } as const;
 const REVISION = {
   type: 'string',

@@ -161,7 +161,7 @@ describe('the tools of a host', () => {
   });
 });
 
-describe('a call that no rule can interpret', () => {
+describe('a call is marked as unexplained or as guessed', () => {
   const meant = (host: string, name: string, args: object) =>
     interpretFor(
       HOSTS.find(({ id }) => id === host),

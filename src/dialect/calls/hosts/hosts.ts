@@ -224,7 +224,7 @@ const ANTHROPIC: HostTable = {
   },
 };
 
-/** Programs without their own table, which name the action itself as the tool. */
+/** For programs without a table of their own, whose tools are simply named after actions. */
 const GENERIC: HostTable = {
   id: 'generic',
   words: {

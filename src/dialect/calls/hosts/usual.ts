@@ -140,7 +140,10 @@ function editRules(edit: EditArguments): readonly Rule[] {
   ];
 }
 
-/** Rules by name: in lower case without `_` and `-`, and capitalised as the most common hosts write them. */
+/**
+ * Rules by tool name, in two spellings: lower case without `_` and `-`, and capitalised as the most common hosts
+ * write it.
+ */
 const RULES: ReadonlyMap<string, readonly Rule[]> = new Map([
   ...named(READ, 'read readfile fileread view viewfile openfile readfilerange'),
   ...named(READ_PLAIN, 'readtextfile readtext'),

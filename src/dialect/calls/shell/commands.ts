@@ -72,7 +72,7 @@ const WRAPPERS: ReadonlyMap<string, Wrapper> = new Map([
  * that `~` and `$HOME` name; without it, words that begin with them are unknown.
  */
 export function certainCommands(line: string, home?: string): readonly SimpleCommand[] | undefined {
-  // A line that sets the variable may mean another folder.
+  // In a line that sets HOME, `~` and `$HOME` may name another folder.
   const known = /\bHOME=/.test(line) ? undefined : home;
   return commandsIn(line, '', { depth: 0, home: known })?.commands;
 }
@@ -257,7 +257,7 @@ function textOfShell(args: readonly (string | undefined)[]): string | undefined 
 const SHELL_OPTION = /^(?:[-+][A-Za-z]+|--(?:norc|noprofile|login|posix))$/;
 const TAKES_VALUE = /^[-+]\w*[oO]/;
 
-/** The name of a program without the usual folders of programs. */
+/** The name of a program, without a usual folder such as `/usr/bin`. */
 export function programOf(word: string): string {
   return word.replace(/^\/(?:usr\/)?(?:local\/)?s?bin\//, '');
 }
@@ -290,7 +290,7 @@ function entered(folder: string | undefined, args: readonly (string | undefined)
   return inFolder(folder, isReal ? `${target}${REAL}` : target);
 }
 
-/** Ends the name of a folder that was entered by its real path. As a path it means the folder itself. */
+/** Marks a folder that was entered by its real path (`cd -P`). The path with this ending still names that folder. */
 const REAL = '/./.';
 
 /** A path relative to the start folder of the line; undefined if its base folder is unknown. */
@@ -347,7 +347,7 @@ export function namesOf(command: string, home?: string): readonly string[] {
   return [...names];
 }
 
-/** True if the shell or a program completes the names of files in a line, so that only the output names them. */
+/** True if globs, variables, `xargs` or `-exec` choose files in a line, so that only the output shows their names. */
 export function hasUnknownNames(command: string): boolean {
   return /[*?$[{]|\bxargs\b|\s-exec\b/.test(command);
 }

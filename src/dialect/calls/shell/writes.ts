@@ -187,7 +187,9 @@ function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args):
   });
 }
 
-/** An option that names the folder for all files, with the name if it is attached. */
+/**
+ * Matches the option of `cp` and `mv` that names the target folder, and the folder if it is part of the same word.
+ */
 const TARGET = /^(?:-[a-su-zA-RT-Z]*t|--target-directory(?:=|$))(.*)$/;
 
 /**
@@ -270,7 +272,10 @@ function printedBy([program, ...args]: readonly string[]): PrintedLines | undefi
   }
 }
 
-/** The command inside `bash -lc "…"`, if given as an array; any other array is the words themselves. */
+/**
+ * The words of a command given as an array. For `bash -lc "…"`, the words of the inner command; undefined if these
+ * are uncertain.
+ */
 function unwrapped(words: readonly string[]): readonly string[] | undefined {
   const [shell, flag, inner, ...more] = words;
   if (!/^(?:\/(?:usr\/)?bin\/)?(?:ba|z|da)?sh$/.test(shell ?? '')) return words;

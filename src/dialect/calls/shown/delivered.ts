@@ -14,7 +14,7 @@ export interface ShownLines {
    * last line); a range may extend past the end.
    */
   readonly ranges?: readonly LineRange[];
-  /** Present only if it is certain. */
+  /** The number of lines in the file; present only if it is certain. */
   readonly totalLines?: number;
   /** The content equals the file byte for byte, so its hash is the file's hash. */
   readonly exact?: true;

@@ -34,7 +34,7 @@ describe('the lines of a file in an output', () => {
     expect(linesShownIn(output, FILE).map(({ from, to }) => [from, to])).toEqual(expected);
   });
 
-  it('a file of equal lines counts if the output contains all of it', () => {
+  it('a file of equal lines counts as shown if the output contains all of it', () => {
     const same = Array.from({ length: 5 }, () => 'x');
     expect(linesShownIn(same.join('\n'), same)).toEqual([{ from: 1, to: 5 }]);
     expect(linesShownIn('x\nx', same)).toEqual([]);

@@ -69,13 +69,16 @@ function bodyShown(read: Read, text: string): ShownLines | undefined {
   return numbers === 'always' || !answer.flagged ? emptyShown(touch, text) : plainShown(touch, text);
 }
 
-/** How often the shown lines have numbers. Undefined: only receipts prove what was shown. */
+/** The numbering of the shown lines. Undefined: only receipts prove what was shown. */
 function numbersOf({ shown }: ReadTouch): 'always' | 'maybe' | 'never' | undefined {
   if (shown.as === 'lines' || shown.as === 'output') return shown.numbers;
   return shown.as === 'receipts' ? undefined : 'never';
 }
 
-/** The record says that the read succeeded but has no text: the file counts as seen and can never be verified. */
+/**
+ * Used if the record says that the read succeeded but keeps no text. The lines count as seen, but can never be
+ * verified.
+ */
 function unrecorded(touch: ReadTouch): ShownLines {
   const { path } = touch;
   const { from, to } = askedOf(touch);

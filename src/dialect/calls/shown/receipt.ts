@@ -21,7 +21,7 @@ interface Receipted {
   readonly clamped: boolean;
 }
 
-/** Receipts of version 1 had 32 digits. They are recognised, but confirm nothing. */
+/** Revisions of version 1 had 32 digits. They are recognised, but they match no revision of today. */
 const RECEIPT =
   /^\[read (.+?)(?: lines (\d{1,15})-(\d{1,15}) of (?:(\d{1,15})|a [^\]]{1,40} file))?(?: revision ([0-9a-f]{12}(?:[0-9a-f]{20})?))?\]$/;
 const NOTE = /^\((?:the file is |lines? \d).*\)$/;

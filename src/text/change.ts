@@ -216,7 +216,7 @@ function addedLines({ afterStart, afterEnd }: Hunk): LineRange {
 
 interface BytesSpliced {
   readonly bytes: Uint8Array;
-  /** Offsets are in bytes; otherwise like `changes` in splice.ts. */
+  /** The replaced spans, as byte offsets before and after all edits; ascending and disjoint. */
   readonly changes: readonly Change[];
   readonly replaced: number;
 }
@@ -224,7 +224,10 @@ interface BytesSpliced {
 interface SpliceBytesOptions {
   /** Encoding of the file, if known. Only with `utf-8` may edits contain non-ASCII characters. */
   readonly encoding?: string;
-  /** See `SpliceOptions.matching` in splice.ts. */
+  /**
+   * `exact`: deletes whole lines without their last ending, and does not ignore a final newline that the file lacks.
+   * Default `safe`.
+   */
   readonly matching?: 'exact' | 'safe';
 }
 

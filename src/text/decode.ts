@@ -154,7 +154,8 @@ interface FileForm extends TextForm {
 
 /**
  * Encodes a new whole text in the form of the file it replaces: byte order mark, UTF-16, CRLF. Undefined if the file
- * has none of these; the caller then writes the text as it is. A mark in the text itself is not doubled.
+ * has none of these; the caller then writes the text as it is. If the text itself begins with a byte order mark, no
+ * second one is added.
  */
 export function bytesInFormOf(existing: Uint8Array, text: string): Uint8Array | undefined {
   const form = specialForm(existing);
@@ -196,7 +197,7 @@ const UTF8: TextForm = { encoding: 'utf-8', bom: false };
 
 /** Number of bytes in which a NUL indicates UTF-16 or binary: git's limit, rounded up. */
 const SNIFFED_BYTES = 8192;
-/** Minimum share of 16-bit units with a zero high byte for text without a mark to count as UTF-16. */
+/** Minimum share of 16-bit units with a zero high byte for text without a byte order mark to count as UTF-16. */
 const MIN_ZERO_SHARE = 0.1;
 const BOMS = [
   { encoding: 'utf-8', mark: [0xef, 0xbb, 0xbf] },

@@ -1,7 +1,7 @@
 import type { MatchTier } from '../model/results.ts';
 import type { Span } from './lines.ts';
 
-/** A tier that ignores some differences between characters. */
+/** A tier of matching (exact is the strictest) that ignores some differences between characters. */
 export type TolerantTier = Extract<MatchTier, 'line-endings' | 'trailing-space' | 'punctuation'>;
 
 /**

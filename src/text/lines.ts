@@ -232,7 +232,7 @@ function bytesTo(marks: number): number {
   return (ctz32(marks) >> 3) + 1;
 }
 
-/** Writes a number and a tab, and returns the offset after them. May overwrite one byte behind them. */
+/** Writes a number and a tab, and returns the offset after them. May overwrite the byte at that offset. */
 function putNumber(out: DataView, at: number, number: number, width: number): number {
   if (width === 0) return putDigits(out, at, number);
   let start = at;

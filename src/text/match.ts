@@ -25,7 +25,7 @@ interface MatchOptions {
 
 /** One more than messages show, so that they can say "and more". */
 const MAX_SPANS = 11;
-/** Maximum characters spent on rejected hits in a folded text. Only texts made for this purpose reach it. */
+/** Maximum characters spent on rejected hits in a folded text. Only texts made to slow down the search reach it. */
 const REJECTION_LIMIT = 16_000_000;
 const TIERS: readonly FoldTier[] = ['exact', 'line-endings', 'trailing-space', 'punctuation'];
 

@@ -59,7 +59,8 @@ function decorationOf(line: string, file: ExistingLines): Placeholder['kind'] | 
 }
 
 /**
- * A remark without dots counts only if the previous line is not a comment, because it could be the end of a sentence.
+ * Checks for a stub. A stub without dots ("rest unchanged") counts only if no comment line precedes it, because it
+ * could be the end of a longer comment.
  */
 function stubOf(suspect: SuspectLine, content: string): 'stub' | undefined {
   const stub = stubIn(suspect.line);
@@ -81,13 +82,13 @@ class ExistingLines {
     this.#read = read;
   }
 
-  /** Undefined if there is no file, or if it is not text. */
+  /** The file's text; undefined if there is no file, or if it is not text. */
   get text(): string | undefined {
     this.#text ??= { value: this.#read() };
     return this.#text.value;
   }
 
-  /** Ignores indentation. */
+  /** True if the file contains this line, ignoring indentation. */
   hasLine(line: string): boolean {
     this.#lines ??= new Set(splitLines(this.text ?? '').map((one) => one.trim()));
     return this.#lines.has(line.trim());

@@ -3,7 +3,7 @@ import { viewOf } from './lines.ts';
 /** Real keys mix cases and digits. Class and file names with the same beginning do not. */
 export const MIXED = '(?=[\\w-]{0,200}[0-9])(?=[\\w-]{0,200}[A-Z])(?=[\\w-]{0,200}[a-z])';
 
-/** Matches the end of a webhook's text before its last run of characters. */
+/** Matches the text before the last part of a Slack webhook's address. */
 const BEFORE_RUN = /\/B[A-Z0-9]+\/$/;
 
 const ADDRESS = '@';
@@ -39,7 +39,10 @@ const MIN_RUN = 20;
 const IS_WORD = new Uint8Array(256);
 for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-')
   IS_WORD[char.charCodeAt(0)] = 1;
-/** The first characters of tokens that begin with their run; `?` matches any character. */
+/**
+ * The first four characters of tokens that begin with a run of letters, digits, `_` and `-`. `?` matches any
+ * character.
+ */
 const BEGINNINGS = 'gh?_ gith glpa AKIA ASIA sk-? sk_l rk_l xox? AIza npm_ pypi hf_? do?_ SK?? eyJ?'
   .split(' ')
   .map((four) => ({
@@ -144,8 +147,8 @@ function separators(word = 0): number {
 }
 
 /**
- * The position from which the search continues: the last byte from `from` to `to` that no token contains, or else the
- * end of the run of token characters around them. Returns -1 if that run may be a token.
+ * The position from which the search continues: the last byte from `from` to `to` that no token contains. If tokens
+ * may contain all of these bytes: the end of the run around them, or -1 if that run may be a token.
  */
 function runEnd(bytes: Uint8Array, to: number, from: number): number {
   for (let at = to; at >= from; at -= 1) if (!isWord(bytes, at)) return at;

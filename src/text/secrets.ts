@@ -5,7 +5,10 @@ import { settingSpans } from './setting-values.ts';
 /** Replaces a masked value. The rest of the line and the line numbers stay the same. */
 export const MASK = '[masked]';
 
-/** Files that usually contain secrets. Their templates do not. Joined, because one search is faster than eight. */
+/**
+ * Matches the names of files that usually contain secrets, but not of their templates. One joined expression is
+ * faster than eight.
+ */
 const SECRET_FILES = new RegExp(
   [
     /(^|\/)\.env(rc|\.(?!example$|sample$|template$|dist$|defaults$)[^/]+)?$/i,
@@ -33,7 +36,7 @@ const SECRET_ENDINGS: ReadonlySet<string> = new Set(
 export function isSecretPath(path: string): boolean {
   const name = path.lastIndexOf('/') + 1;
   const dot = path.lastIndexOf('.');
-  // Most files have another extension. Compiling the expression takes longer than the rest of a first read.
+  // Return early for most files, because compiling the expression takes longer than the rest of a first read.
   if (dot > name && path[name] !== '.' && !SECRET_ENDINGS.has(path.slice(dot + 1).toLowerCase()))
     return false;
   return SECRET_FILES.test(path);

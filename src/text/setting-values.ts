@@ -18,7 +18,7 @@ const NAME = /(?:"(?:[^"\\]|\\.)*"|'[^']*'|(?:\/\/[^\s="']*:)?:?[\w.$*@-]+)[ \t]
 const QUOTED = /"((?:[^"\\]|\\.)*)"(?=\s*(?:[,}\]#]|\/\/|$))|'([^']*)'(?=\s*(?:[,}\]#]|\/\/|$))/y;
 /** A bracket, or the sign of a YAML value that begins in the next line. */
 const OPENING = /[{[]|[|>][+-]?\d?\s*$/y;
-/** Values in a list that are no secrets. */
+/** Values in a list that are not secret. */
 const LITERAL = /^(?:-?\d{1,3}|true|false|null)$/;
 /**
  * Matches a name in upper case or in lower case only. The last line of encoded bytes may also end with `=`, but it
@@ -84,7 +84,7 @@ function isEncoded(name: string, value: string): boolean {
   return /^=*$/.test(value) && /^[^"']*=\s*$/.test(name) && !ONE_CASE.test(name);
 }
 
-/** The text after a value without quotes. */
+/** Matches the start of a comment, which ends a value without quotes. */
 const VALUE_END = /[ \t]#/;
 const LIST_VALUE_END = /[,}\]]|[ \t]#/;
 

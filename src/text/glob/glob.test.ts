@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { rounds } from '../../../test/support/rounds.ts';
 import { globMatcher, globProblem, policyGlobMatcher } from './glob.ts';
 
-/** Every glob of a list, or every fifth in `npm test`: each piece still occurs in each place. */
+/**
+ * Selects every glob of a list in the attack run, but only every fifth in `npm test`. Even then each piece occurs in
+ * each place.
+ */
 const isTried = (_: string, at: number): boolean => at % rounds(5, 1) === 0;
 
 const NAMES = [

@@ -5,9 +5,12 @@ export interface StringRule {
   /** The way the string can contain its closing mark: after a backslash, doubled, or not at all. */
   readonly escape: 'backslash' | 'double' | 'none';
   readonly multiline: boolean;
-  /** The opening mark begins with letters. Directly after a name, those letters belong to the name. */
+  /**
+   * True if the opening mark begins with letters, like Perl's `qq{`. Directly after a name, those letters belong to
+   * the name.
+   */
   readonly operator: boolean;
-  /** Opening and closing marks of interpolated code. */
+  /** Opening and closing marks of holes: interpolated code inside the string. */
   readonly holes: readonly (readonly [string, string])[];
 }
 

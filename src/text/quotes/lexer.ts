@@ -56,7 +56,10 @@ export class QuoteLexer {
     this.#marks = anyOf([...this.#handlers.keys(), '{', '}', '(', ')']);
   }
 
-  /** Scans code to the end of the text, or to the position after the mark that closes the hole. */
+  /**
+   * Scans code to the end of the text. With `close`: to the position after the mark that ends interpolated code in a
+   * string.
+   */
   scan(from: number, close = ''): number {
     const open = close === ')' ? '(' : '{';
     let nesting = 0;
@@ -235,7 +238,7 @@ export class QuoteLexer {
   }
 }
 
-/** Matches the marks inside a string: its end, escapes and holes. */
+/** Matches the marks inside a string: its end, escapes, and the beginning of interpolated code. */
 function stringMarks(rule: StringRule): RegExp {
   const close = escaped(rule.close);
   const holes = rule.holes.map(([open]) => escaped(open));

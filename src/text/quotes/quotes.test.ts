@@ -287,7 +287,7 @@ describe('the code files of the preset staleness', () => {
       ' ',
     );
 
-  it('has sixty extensions and twelve names', () => {
+  it('have sixty extensions and twelve names', () => {
     expect([extensions.length, names.length]).toEqual([60, 12]);
     expect(extensions.filter((extension) => !isSeedCode(`dir/a${extension.toUpperCase()}`))).toEqual([]);
     expect(names.filter((name) => !isSeedCode(`/dir/${name.toUpperCase()}`))).toEqual([]);

@@ -12,7 +12,7 @@ export interface Block {
   readonly lines: readonly FileLine[];
 }
 
-/** Maximum places that match only the beginning of the anchor. Only texts made for this purpose have more. */
+/** Maximum places that match only the beginning of the anchor. Only texts made to slow down the search have more. */
 const MAX_FALSE_STARTS = 20_000;
 const MAX_BLOCKS = 11;
 /** Maximum blank lines between two lines of a block. */

@@ -58,7 +58,7 @@ const ENTITIES: Escapes = {
 
 const BACKSLASHED: Escapes = { ...LINES, ...QUOTES, ...BACKSLASH };
 
-/** Ordered from the strictest; each one reverts only the escapes it names. */
+/** The ways of escaping that are tried, strictest first. Each one reverts only the escapes it names. */
 const WAYS: readonly Escapes[] = [
   QUOTES,
   ENTITIES,

@@ -142,7 +142,7 @@ function ownLines(paired: Paired, gap: Gap, mistake: Mistake): string[] | undefi
 
 interface OwnLine {
   readonly line: string;
-  /** The anchor line that it replaces; undefined unless as many lines are written as replaced. */
+  /** The anchor line that this new line replaces; undefined unless the edit replaces as many lines as it writes. */
   readonly counterpart: number | undefined;
 }
 

@@ -30,7 +30,7 @@ describe('our own answers', () => {
     expect(line.toString()).toContain('"id":12345678901234567890,');
   });
 
-  it('refuse if the check itself failed, without claimNotice the model the cause', () => {
+  it('refuse if the check itself failed, without giving the model the cause', () => {
     const { result } = parse(faultLine({ message: {}, id: '1' }, new Fault('STORE_FAILED', 'secret path')));
     expect(result).toMatchObject({
       isError: true,

@@ -55,8 +55,8 @@ export function withNotices(id: string, result: JsonRecord, notices: readonly No
 }
 
 /**
- * The end of a call, according to its answer. `unknown` for a task or a question to the user,
- * because the call has not ended.
+ * The outcome of a call, by its answer. `unknown` for a task or a question to the user, because the call has not
+ * ended.
  */
 export function answerEnding(response: unknown): 'done' | 'failed' | 'unknown' {
   const result = fieldOf(response, 'result');

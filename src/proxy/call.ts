@@ -17,7 +17,10 @@ export interface ProxyCall extends Answerable {
   meaning: CallMeaning;
   /** The revision in the call's arguments, if receipts are on. */
   readonly revision: string | undefined;
-  /** The version of the upstream's paths when the call was read; undefined if the call's paths do not depend on it. */
+  /**
+   * The value of `UpstreamPaths.version` when the call was read, to notice that relative paths have changed their
+   * meaning since. Undefined if the call's paths do not depend on it.
+   */
   readonly pathsVersion: number | undefined;
   /** The number of typographic quotes that were straightened in its texts. */
   readonly straightened: number;

@@ -82,7 +82,7 @@ describe('understand', () => {
     });
   });
 
-  it('treats a described tool that only looks as harmless, with or without a path', () => {
+  it('treats a described tool that changes nothing as harmless, even without a path', () => {
     const call = { tool: 'find_symbol', args: { name_path_pattern: 'x' } };
     expect(understand(seen('serena'), call, '/cwd')).toMatchObject({ touches: [], unexplained: false });
   });

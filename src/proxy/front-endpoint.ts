@@ -14,8 +14,8 @@ export interface Endpoint {
 }
 
 /**
- * Adds the session name of `/mcp/NAME` to the choice of a session; a request that names its own
- * session keeps it.
+ * Adds the session name of `/mcp/NAME` to the gate's choice of a session. A request that names its own session keeps
+ * it.
  */
 export function namedGate(gate: InterceptOptions, req: IncomingMessage): InterceptOptions {
   const named = namedIn(req);

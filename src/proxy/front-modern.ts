@@ -117,7 +117,7 @@ function withIds(message: JsonRecord, ours: number): JsonRecord {
   return { ...message, id: ours, params: { ...params, _meta: { ...meta, progressToken: ours } } };
 }
 
-/** The one of our ids that a message from the server refers to. */
+/** The id, among those that we gave to requests, to which a message from the server refers. */
 function ownerOf(message: JsonRecord): number | undefined {
   const meta = rpcMeta(message)[SUBSCRIPTION];
   const about =

@@ -114,7 +114,7 @@ describe('a path becomes absolute', () => {
     expect(server('mine', './mine', tables).call('get', { path: 'a' })).toEqual({ path: '/ours/a' });
   });
 
-  it("after the client may have named the server's folders, in either era", () => {
+  it("after the client may have named the server's folders, in both forms of the protocol", () => {
     for (const line of [
       { method: 'initialize', params: { capabilities: { roots: {} } } },
       { params: { _meta: { 'io.modelcontextprotocol/clientCapabilities': { roots: {} } } } },

@@ -5,7 +5,7 @@ import { LineFrames, type LineSink } from '../wire/lines.ts';
 export const MAX_MESSAGE_BYTES: number = 256 * 1024 * 1024;
 
 const NEWLINE = Buffer.from('\n');
-/** Up to this size, copying a line and its newline into one buffer is cheaper than a gathered write of two. */
+/** Up to this size, copying a line and its newline into one buffer is cheaper than writing two buffers. */
 const COPY_BYTES = 16 * 1024;
 
 interface StreamSink extends LineSink {

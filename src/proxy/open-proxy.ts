@@ -88,7 +88,8 @@ function sessionChooser(
   sessions: Sessions,
 ): (meta: JsonRecord) => Promise<ForeignSession> {
   const open = new Map<string, Promise<ForeignSession>>();
-  // HTTP clients did not start this process, so its environment says nothing about them. Use only our own variable.
+  // HTTP clients did not start this process, so its environment says nothing about them, except for
+  // LOOKFIRST_SESSION.
   const env =
     options.http === undefined ? options.env : { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
   const nameless = options.http === undefined ? 'process' : 'call';

@@ -46,7 +46,7 @@ export function callIntents({ touches, place }: CallMeaning): ForeignIntent[] {
   });
 }
 
-/** The action of a call on a path, given as the upstream resolves it. */
+/** The action of a call on a path. `path` is the path as the upstream resolves it. */
 export function actionAt({ touches, place }: CallMeaning, path: string): Action {
   for (const touch of touches) {
     if (touch.does !== 'change' || !pathsOfTouch(touch).some((given) => place(given) === path)) continue;

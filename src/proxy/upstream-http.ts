@@ -52,9 +52,8 @@ const RETRIES = 5;
 const RETRY_MS = 1000;
 
 /**
- * A server behind a Streamable HTTP URL, of either era. Every message is posted as the bytes
- * received; answers arrive as JSON or as an event stream. The server must see the same files as we
- * do.
+ * A server behind a Streamable HTTP URL, with or without sessions. Every message is posted as the bytes received;
+ * answers arrive as JSON or as an event stream. The server must see the same files as we do.
  */
 export class HttpUpstream implements Upstream {
   readonly ended: Promise<UpstreamEnd>;
@@ -186,7 +185,7 @@ export class HttpUpstream implements Upstream {
     if (!answered && !this.#over) this.#failed(key, 'the stream ended without an answer');
   }
 
-  /** Opens the stream for the server's own messages; a server may not offer one. */
+  /** Opens the stream for the server's own messages. Not every server offers one. */
   #listen(): void {
     const stream = new ServerStream({
       maxBytes: this.#options.maxBytes,

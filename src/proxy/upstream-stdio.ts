@@ -11,7 +11,7 @@ export interface StdioUpstreamOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly maxLineBytes: number;
-  /** The destination of its standard error; `inherit` uses ours. */
+  /** The destination of the server's standard error; `inherit` uses ours. */
   readonly stderr: Writable | 'inherit';
   /** Time that the server may be silent after the end of its input, and after each signal; default 1 s. */
   readonly graceMs?: number;

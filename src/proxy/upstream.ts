@@ -23,14 +23,14 @@ export interface Upstream {
   /** True while the upstream does not keep up with its input. */
   readonly full: boolean;
   whenDrained(then: () => void): void;
-  /** Pauses reading from it; `resume` continues. */
+  /** Pauses reading the upstream's output; `resume` continues. */
   pause(): void;
   resume(): void;
-  /** Ends its input and lets it finish. `busy` returns whether it still owes an answer. */
+  /** Ends the upstream's input and lets it finish. `busy` returns true while an answer is missing. */
   close(busy: () => boolean): void;
   /** Forwards a signal, and ensures that the upstream ends. */
   stop(signal: NodeJS.Signals): void;
-  /** Resolves when it has ended and all of its output was delivered. */
+  /** Resolves when the upstream has ended and all of its output was delivered. */
   readonly ended: Promise<UpstreamEnd>;
 }
 
@@ -40,7 +40,7 @@ export interface UpstreamChoice {
   readonly args?: readonly string[];
   /** Instead of a command: the URL of a Streamable HTTP server that sees the same files as we do. */
   readonly url?: string;
-  /** Sent with every request to `url`, such as its authorization. */
+  /** Headers sent with every request to `url`, such as its authorization. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;

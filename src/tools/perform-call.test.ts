@@ -60,7 +60,7 @@ describe('a call that fails', () => {
   });
 });
 
-describe('notes', () => {
+describe('progress notes', () => {
   it('are passed on immediately, then at most every 100 ms', () => {
     const { notes, now, wait, progress } = notebook();
     const note = paced(progress, now);

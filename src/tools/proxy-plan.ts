@@ -1,7 +1,10 @@
 import type { ServerTable } from '../dialect/calls/table.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 
-/** The workspace, the server behind the proxy, and how clients connect. The command line makes it, and the proxy runs it. */
+/**
+ * The workspace, the server behind the proxy, and the way clients connect. The command line builds this plan, and
+ * the proxy runs it.
+ */
 export interface ProxyPlan {
   readonly workspace: WorkspaceOptions;
   /** Called with the open workspace before the server is started; an error it throws ends the proxy. */
@@ -9,7 +12,7 @@ export interface ProxyPlan {
   /** The server's command line; empty if `url` is given. */
   readonly command: readonly string[];
   readonly url?: string;
-  /** Sent with every request to `url`. */
+  /** Headers sent with every request to `url`. */
   readonly headers: Readonly<Record<string, string>>;
   /** Offer HTTP instead of stdio. */
   readonly http?: {

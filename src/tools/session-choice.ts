@@ -222,7 +222,7 @@ export class SessionPool {
 
   #take(key: string, choice: Kept, client?: string | undefined): Pooled {
     const known = this.#pooled.get(key);
-    // Most servers have one session, which has no order.
+    // A single session, which most servers have, needs no order of last use.
     if (known !== undefined && this.#pooled.size === 1) return known;
     const pooled = known ?? this.#opened(key, choice, client);
     this.#pooled.delete(key);

@@ -47,7 +47,7 @@ interface Audience {
 
 interface ResultRenderer<T> {
   readonly render: (result: T, context: RenderContext) => Rendered;
-  /** Default: `successOutcome`, which accepts any result. */
+  /** Makes the outcome for programs. Default: `successOutcome`, which accepts any result. */
   readonly summary?: (result: T) => SuccessOutcome;
 }
 

@@ -220,7 +220,9 @@ function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
   return { ...tool, inputSchema: toJsonSchema(tool.inputSchema), _meta: ALWAYS_LOADED };
 }
 
-/** Logs for the user how to approve a change; the agent is only told to ask the user. */
+/**
+ * Logs the command with which the user can approve a change. The agent's answer only says that it must ask the user.
+ */
 function logApproval(answer: ToolAnswer, log: (line: string) => void): void {
   if (answer.ok) return;
   const { detail, path }: Readonly<Record<string, unknown>> = { ...answer.outcome };
@@ -311,7 +313,7 @@ const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'mo
 
 /** Applies `map` to every path in a call's arguments. */
 export function withPaths(call: Call, map: (path: string) => string): Call {
-  // Written out, because mapping all members takes a tenth of a short read.
+  // Written out for reads, because mapping all members would take a tenth of the time of a short read.
   if (call.kind === 'read') {
     const { path, ...read } = call.operation;
     return { ...call, operation: { ...read, path: map(path) } };

@@ -330,9 +330,9 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
 };
 
 /**
- * Runs a tool for a framework. A refusal or a Fault becomes an answer with `ok: false`, which the
- * adapter flags as its framework flags errors. An abort is thrown, so that the framework sees its
- * own signal. A small read is answered without a promise: each one costs a tenth of the read.
+ * Runs a tool for a framework. A refusal or a Fault becomes an answer with `ok: false`, which the adapter flags as
+ * its framework flags errors. An abort is thrown, so that the framework sees its own signal. A small read is
+ * answered without a promise, because a promise would take a tenth of the time of the read.
  */
 export function answered(
   tool: AdapterTool,

@@ -73,7 +73,7 @@ export class ClientRoots {
       // `resolve` removes a final slash. A root with and without it is the same root, so the session goes on.
       if (!folder.includes('\0')) return [resolve(folder)];
     } catch {
-      // Reported below.
+      // The line below reports the invalid URL.
     }
     this.#options.log(`ignoring a root of the client that is not a local folder: ${JSON.stringify(uri)}`);
     return [];
@@ -99,8 +99,8 @@ const OWN_ID = 'lookfirst-';
 const ROOTS_INPUT = 'roots';
 
 /**
- * Asks the client of one connection for its roots: by a request, or in the modern era in the result
- * of its first call.
+ * Asks the client of one connection for its roots: a legacy client by a request, a modern one in the result of its
+ * first call.
  */
 export class RootsDialogue {
   readonly #roots: ClientRoots;

@@ -196,7 +196,7 @@ export class ClientConnection {
     return errorMessage(id, internalError());
   }
 
-  /** Determines the caller and its era; fixes the connection's era if it is still open. */
+  /** Determines the caller and its era. The first request that shows an era fixes it for the connection. */
   #caller(request: Request): Caller {
     if (this.#era === 'legacy')
       return { era: 'legacy', clientInfo: this.#clientInfo, canElicit: this.#canElicit };

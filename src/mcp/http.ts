@@ -47,8 +47,8 @@ export interface HttpOptions {
   /** Receives messages for the user. */
   readonly log: (line: string) => void;
   /**
-   * Serves every path except `/mcp` (the viewer) and does its own authentication. Host and Origin
-   * are already checked.
+   * The viewer. It serves every path except `/mcp` and does its own authentication. Host and Origin are already
+   * checked.
    */
   readonly other?: RequestListener;
   /** The largest request body; default 64 MiB. */

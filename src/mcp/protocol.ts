@@ -183,7 +183,7 @@ export function inputRequiredMessage(id: RequestId, input: JsonRecord, info: Imp
   return resultMessage(id, { ...result, resultType: 'input_required' });
 }
 
-/** The answer to `tools/call`. In the modern era it also contains the completion mark and the server info. */
+/** The answer to `tools/call`. For a modern client it also contains the completion mark and the server info. */
 export function toolMessage(
   id: RequestId,
   result: ToolResult,

@@ -57,7 +57,7 @@ interface ServeStdioOptions extends ServeOptions {
 
 interface LateOptions {
   readonly workspace: WorkspaceOptions;
-  /** Returns the roots if they differ from those of `workspace`. Called at every opening. */
+  /** Returns the roots to open instead of those of `workspace`. Called at every opening. */
   readonly roots?: (() => Promise<readonly string[]>) | undefined;
   readonly log: (line: string) => void;
   /** Called with the open workspace before any call uses it; an error it throws counts as a failure to open. */
@@ -145,7 +145,7 @@ interface Viewer {
 /** Serves a workspace over HTTP on 127.0.0.1 until a signal arrives; then closes it. */
 export async function serveHttp(options: ServeHttpOptions): Promise<EndSignal> {
   const { log, port } = options;
-  // Clients did not start this process, so its environment says nothing about them. Use only our own variable.
+  // Clients did not start this process, so its environment says nothing about them, except for LOOKFIRST_SESSION.
   const env = { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
   const workspace = new LateWorkspace(options);
   try {

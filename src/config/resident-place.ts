@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { makeFolder, prepareHome } from '../store/prepare-home.ts';
 
-/** The socket folder of one state folder, and the link to the resident process that gets new calls. */
+/** The location of the sockets of resident processes, which answer hook calls. */
 export interface ResidentPlace {
   /**
    * The folder of the sockets, accessible only to this user. Processes change into it and use relative names, because
@@ -10,8 +10,8 @@ export interface ResidentPlace {
    */
   readonly folder: string;
   /**
-   * A symbolic link to the socket of the resident process that gets new calls. Its name contains host and user,
-   * because a container may share the state folder with its host.
+   * A symbolic link to the socket of the newest resident process, which gets all new calls. Its name contains host
+   * and user, because a container may share the state folder with its host.
    */
   readonly pointer: string;
 }
@@ -20,7 +20,7 @@ export function residentPlace(home: string, uid: number): ResidentPlace {
   return { folder: join(home, 'run'), pointer: pointerName(hostname(), uid) };
 }
 
-/** The hook script computes the same name; see `hookScript`. */
+/** The name of the link to the resident process. The hook script computes the same name; see `hookScript`. */
 function pointerName(host: string, uid: number): string {
   return `hook-${host}-${uid}.sock`;
 }

@@ -59,7 +59,7 @@ export async function listenLocally(server: Server, port: number): Promise<numbe
       reason: errno,
     });
   }
-  // A TCP server's address is never a string.
+  // The cast is safe: the address of a TCP server is never a string.
   return (server.address() as AddressInfo).port;
 }
 

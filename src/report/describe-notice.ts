@@ -106,7 +106,7 @@ function writersIn({ writer, claims = [] }: Extract<Notice, { kind: 'changed-els
   return ` by ${writers.join(' and ')}`;
 }
 
-/** `Session agent-9 (codex)`. */
+/** The session and its program in words: `Session agent-9 (codex)`. */
 function sessionWords({ session, client }: Pick<ToldClaim, 'session' | 'client'>): string {
   const program = client === undefined ? '' : ` (${clip(phrase(client), 60)})`;
   return `Session ${clip(phrase(session), 100)}${program}`;

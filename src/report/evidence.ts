@@ -6,7 +6,7 @@ const MAX_PLACES = 10;
 const MAX_PLACE_CHARS = 200;
 
 /**
- * Sentences about what was seen, when, and what contradicts the change. Empty if the first sentence
+ * Sentences about what was seen, when, and what contradicts the change. Empty if the refusal's first sentence
  * already says everything.
  */
 export function evidence(refusal: Refusal, nowMs: number): string[] {
@@ -64,7 +64,8 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
       : seen(when),
   PROTECTED: ({ detail }) => {
     if (detail.reason === undefined || ['root', 'approval', 'declined'].includes(detail.reason)) return [];
-    // For a folder, name the entry in it that must stay.
+    // For a folder, the reason is a sentence about the entry in it that must stay. Otherwise it names what the
+    // policy protects.
     return [
       detail.kind === 'directory' ? sentence(detail.reason) : `The policy protects ${phrase(detail.reason)}.`,
     ];

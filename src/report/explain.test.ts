@@ -263,7 +263,7 @@ it.each([
   expect(text).toContain(`list_directory ${JSON.stringify({ path: folder })}`);
 });
 
-describe('seed sentences', () => {
+describe('the sentences of the systems that presets copy', () => {
   const say = (
     wording: (typeof PRESET_NAMES)[number],
     given: Partial<Refusal>,
@@ -281,7 +281,7 @@ describe('seed sentences', () => {
     }
   });
 
-  it('A: exactly its own', () => {
+  it('preset sandbox: exactly those of its system', () => {
     expect(say('sandbox', {})).toBe('refusing to overwrite a.txt: Read it first');
     expect(say('sandbox', { action: 'edit' })).toBe('refusing to edit a.txt: Read it first');
     expect(say('sandbox', { code: 'NOT_A_FILE', detail: { kind: 'directory' } })).toBe(
@@ -289,7 +289,7 @@ describe('seed sentences', () => {
     );
   });
 
-  it('B: with both times, as ISO 8601 in milliseconds; without lines whose value is unknown', () => {
+  it('preset file-time: with both times, as ISO 8601 in milliseconds; without lines whose value is unknown', () => {
     expect(say('file-time', {}, 'Read')).toBe(
       'File a.txt has not been read in this session. You MUST use the Read tool first before writing to existing files',
     );
@@ -305,7 +305,7 @@ describe('seed sentences', () => {
     ['insert', "hasn't", 'inserting'],
     ['edit', "hasn't", 'editing'],
     ['delete', "exists but hasn't", 'modifying'],
-  ])('C: %s', (action, has, doing) => {
+  ])('preset thread-history: %s', (action, has, doing) => {
     expect(say('thread-history', { action }, 'file_read')).toBe(
       `File a.txt ${has} been read in this conversation. Use file_read to examine the current contents before ${doing}.`,
     );

@@ -23,7 +23,7 @@ export interface SuccessOutcome {
   readonly complete?: boolean;
   readonly created?: boolean;
   readonly changed?: boolean;
-  /** Journal id. */
+  /** The id of the change in the journal. */
   readonly change?: string;
   /** The tier at which the text of an edit matched, if not exactly. */
   readonly tier?: MatchTier;

@@ -128,7 +128,7 @@ function hasLineNumbers(detail: RefusalDetail | undefined): boolean {
 const MAX_CALL_PATH_CHARS = 1000;
 /** The greatest depth that a listing accepts. It covers nearly every tree. */
 const ALL_LEVELS = 32;
-/** Short enough to fit into one read under any policy. */
+/** The first lines of a file; few enough to fit into one read under any policy. */
 const FIRST_PAGE = { from: 1, to: 500 } as const;
 
 /** The next step as a sentence that names a tool of the dialect, or says that these tools offer no way. */
@@ -283,7 +283,7 @@ function lookAround(refusal: Refusal, tools: ToolNames): string {
 /** The nearest folder above a missing path that exists, as far as the refusal tells. */
 function folderAbove(refusal: Refusal): string {
   let path = pathOf(refusal);
-  // A path that climbs has more names than the walk counted.
+  // In a path with `..`, the number of missing names that the refusal carries does not fit, so go up one level.
   const names = path.split(/[\\/]/).includes('..') ? 1 : (refusal.detail?.absentNames ?? 1);
   for (let name = 0; name < names; name += 1) path = parentOf(path);
   return path;

@@ -126,7 +126,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   maxSightings: setting(AMOUNT, 'the most files that a session remembers (0 = no limit)'),
   lockTimeoutMs: setting(
     AMOUNT,
-    'milliseconds to wait for another writer before BUSY; calls of the same process that finish meanwhile restart them',
+    'milliseconds to wait for another writer before BUSY; the wait begins again whenever another call of the same process finishes',
   ),
   sessionIdleMs: setting(POSITIVE, 'milliseconds after which an idle unnamed session is forgotten'),
   journal: objectOf({

@@ -49,14 +49,14 @@ function usageOf({ name, usage }: CommandEntry): string {
   return [own.trim(), '[options]', command === undefined ? '' : `-- ${command}`].join(' ').trim();
 }
 
-/** `--color`. Its value is read before the arguments are parsed, so that parse errors obey it. */
+/** The option `--color`. Its value is read before the arguments are parsed, so that parse errors obey it. */
 export function colourOption(): Option {
   return new Option('--color <when>', 'when to colour the answer')
     .choices(['auto', 'always', 'never'])
     .default('auto');
 }
 
-/** `--date`. Its value is read before the arguments are parsed, together with that of `--color`. */
+/** The option `--date`. Its value is read before the arguments are parsed, together with that of `--color`. */
 export function dateOption(): Option {
   return new Option('--date <form>', 'show times as an age or in full')
     .choices(['relative', 'iso'])

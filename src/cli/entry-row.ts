@@ -73,7 +73,7 @@ export function sessionTable(
   };
 }
 
-/** `agent-9 (codex), turn p1`: who made a change. */
+/** Names who made a change: `agent-9 (codex), turn p1`. */
 export function writerWords({ session, turn }: Entry, client: string | undefined): string {
   const program = client === undefined ? '' : ` (${client})`;
   return `${session}${program}${turn === undefined ? '' : `, turn ${turn}`}`;

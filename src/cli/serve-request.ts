@@ -26,7 +26,7 @@ export interface ServeRequest {
   readonly http?: { readonly port?: number };
   /** With HTTP: print what to paste into each client's configuration. */
   readonly showConfig: boolean;
-  /** `--color`: when faults are printed in colour. Default: on a terminal. */
+  /** The value of `--color`: when faults are printed in colour. Default: on a terminal. */
   readonly color?: (typeof COLOURS)[number];
 }
 

@@ -27,7 +27,7 @@ const MAX_BYTES = 32 << 20;
 export interface ConfigFile {
   /** The path of the real file, after following links. */
   readonly path: string;
-  /** Undefined if there is no file. A byte order mark is part of the text. */
+  /** The file's text, including a byte order mark; undefined if there is no file. */
   readonly text: string | undefined;
   /** True if the file's mode lets no user write it. */
   readonly isReadOnly: boolean;

@@ -6,7 +6,7 @@ import { missingFolders, readConfig, removeEmptyFolder, writeConfig } from './co
 /** The content of a configuration file before its first `init`, and the hash of what `init` wrote. */
 interface Former {
   readonly path: string;
-  /** Null: there was no file. */
+  /** The file's content before the first `init`; null if there was no file. */
   readonly former: string | null;
   /**
    * SHA-256 of what `init` wrote last. Empty if `former` already holds an entry of ours and so must not be restored.

@@ -18,11 +18,10 @@ export interface EntryPlace {
 const NEW_STYLE: JsonStyle = { eol: '\n', unit: '  ' };
 
 /**
- * Adds an entry, or updates the keys of our own entry and leaves its other keys alone. Another
- * server of that name is not touched. `removeJsonEntry` restores the former text exactly. For that,
- * the layout of the addition records the state before: in an empty object the member follows the
- * brace directly, a created object begins with a line break, and a blank file gets a space after
- * its first brace.
+ * Adds an entry, or updates the keys of our own entry and leaves its other keys alone. Another server of that name
+ * is not touched. `removeJsonEntry` restores the former text exactly, because the layout of the added text shows
+ * what was there before. In an empty object, the member follows the brace directly. A created object begins with a
+ * line break. A blank file gets a space after its first brace.
  */
 export function putJsonEntry(text: string | undefined, place: EntryPlace, entry: JsonEntry): EditedConfig {
   if (text === undefined) return edited(newJsonFile(place, entry));
@@ -73,7 +72,7 @@ export function newJsonFile(place: EntryPlace, entry: JsonEntry): string {
 }
 
 interface Document {
-  /** Undefined for a blank text. */
+  /** The object of the document; undefined for a blank text. */
   readonly root: ObjectNode | undefined;
   readonly servers: ObjectNode | undefined;
 }

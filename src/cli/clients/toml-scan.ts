@@ -11,7 +11,10 @@ interface TomlKey {
 
 const MAX_DEPTH = 200;
 
-/** `[a.b]` and the keys below it; the keys before the first header belong to a table without a path. */
+/**
+ * A table: its header, such as `[a.b]`, and the keys below it. Keys before the first header belong to a table
+ * without a path.
+ */
 export interface TomlTable {
   readonly path: readonly string[];
   readonly isArray: boolean;

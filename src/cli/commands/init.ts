@@ -147,8 +147,9 @@ async function configure(
 }
 
 /**
- * Decides how changes by the client's shell are recorded: on a layer (a copy-on-write view of the workspace) if the
- * policy allows it and this machine supports it, otherwise from images before and after.
+ * Decides how changes by the client's shell are recorded. `layer`: the shell runs on a copy-on-write view of the
+ * workspace, if the policy allows it and this machine supports it. `images`: copies of the files before and after a
+ * command are compared.
  */
 async function shellOf(cli: Cli): Promise<'layer' | 'images'> {
   if (policyOf(cli, {}).hooks.shell === 'images') return 'images';
@@ -181,8 +182,8 @@ async function print(
 }
 
 /**
- * The command that starts this program: npx, if npm installed the package; the full paths of Node and the program,
- * if it runs from a checkout, which npx does not find.
+ * The command that starts this program: npx for a package that npm installed. npx does not find a checkout, so there
+ * it is the full paths of Node and the program.
  */
 function starterOf({ self }: Cli, { command }: Flags): Starter {
   const [, program = ''] = self;

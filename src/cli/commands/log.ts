@@ -27,7 +27,7 @@ interface LogFlags extends FilterFlags, StateFlags {
 
 const DEFAULT_LIMIT = 50;
 
-/** `lookfirst log`: reads, changes and refusals, newest first. */
+/** `lookfirst log`: shows reads, changes and refusals, newest first. */
 export function defineLog(cli: Cli): Command {
   const command = new Command('lookfirst log').description(
     'Shows what was read, changed and refused in the workspaces around this folder, newest first.',

@@ -100,7 +100,7 @@ export interface ManyRead {
 
 export interface MediaResult {
   readonly path: string;
-  /** `file:` URL of the canonical path. */
+  /** The `file:` URL of the canonical path. */
   readonly uri: string;
   readonly base64: string;
 }

@@ -89,7 +89,7 @@ export type Rule = RuleScope &
         readonly does: 'insert';
         readonly path: ArgumentName;
         readonly content: ArgumentName;
-        /** Absent: at the end of the file. */
+        /** The line to insert after; absent: at the end of the file. */
         readonly after?: LineArgument;
       }
     | { readonly does: 'touch'; readonly path: ArgumentName; readonly lines?: LineArguments }

@@ -15,7 +15,7 @@ export const RAW_STYLE: ReadStyle = {
 /** The first lines of a file, which the official server joins without a final newline. */
 export const HEAD_STYLE: ReadStyle = { ...RAW_STYLE, lines: 'joined' };
 
-/** `1.50 KB`, as the official server writes sizes. */
+/** Formats a size as the official server does: `1.50 KB`. */
 export function formatSize(bytes: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
   if (bytes < 1024) return `${Math.max(bytes, 0)} B`;

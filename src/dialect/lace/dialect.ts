@@ -26,7 +26,7 @@ const MAX_RANGE_LINES = 2000;
 /** Maximum number of entries that file_list and file_find filter. */
 const MAX_ENTRIES = 200_000;
 
-/** Like `cat -n`, with right-aligned numbers; says so if the file has more lines. */
+/** Shows lines like `cat -n`, with right-aligned numbers, and says if the file has more lines. */
 export const READ_STYLE: ReadStyle = {
   lines: 'padded',
   foot: (result) => {

@@ -65,7 +65,7 @@ export function findAnswer(pattern: string, result: FindResult): string {
   return [...paths.map(pathText), `[${countOf(paths.length, 'file')}${more}]`].join('\n');
 }
 
-/** `path:line:text` for matches, `path-line-text` for lines around them, as grep writes it. */
+/** Formats a search result like grep: `path:line:text` for matches, `path-line-text` for lines around them. */
 export function searchAnswer(pattern: string, result: SearchResult): string {
   if (result.hits.length === 0) return `[nothing matches ${pathText(pattern)}${unfinished(result)}]`;
   const more = result.truncated ? moreText(result, 'narrow the pattern, or name a folder or glob') : '';

@@ -142,7 +142,10 @@ export const RECEIPT_STYLE: ReadStyle = {
   other: notText,
 };
 
-/** `[read PATH lines A-B of N revision R]`; the revision only once the session has seen the whole file. */
+/**
+ * The receipt line: `[read PATH lines A-B of N revision R]`. It has a revision only if the session has seen the
+ * whole file.
+ */
 function receipt(result: ReadResult): string {
   const { path, from, to, totalLines, revision, sizeBytes } = result;
   const total = totalLines === undefined ? `a ${byteSize(sizeBytes)} file` : String(totalLines);

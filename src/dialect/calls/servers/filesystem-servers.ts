@@ -15,7 +15,7 @@ export const SECTIONS: ShownForm = {
 };
 const LOOK: readonly Rule[] = [{ does: 'look', path: 'path' }];
 
-/** `@modelcontextprotocol/server-filesystem`. */
+/** The official server, `@modelcontextprotocol/server-filesystem`. */
 export const OFFICIAL_FILESYSTEM: ServerTable = {
   id: 'filesystem',
   serverNames: ['secure-filesystem-server'],
@@ -73,7 +73,7 @@ const LOOK_BELOW: readonly Rule[] = [{ does: 'look', path: 'root_path' }];
 const NUMBERED = { argument: 'with_line_numbers', is: [true] } as const;
 const { tools, words } = OFFICIAL_FILESYSTEM;
 
-/** `rust-mcp-filesystem`: the official tools, and additional ones. */
+/** The server `rust-mcp-filesystem`: the official tools, and additional ones. */
 export const RUST_FILESYSTEM: ServerTable = {
   id: 'rust-mcp-filesystem',
   serverNames: ['rust-mcp-filesystem'],
@@ -125,7 +125,10 @@ export const RUST_FILESYSTEM: ServerTable = {
 
 const REGEX = { argument: 'regex', is: [true] } as const;
 
-/** `mark3labs/mcp-filesystem-server`. It has the same name as the official server; its tools distinguish it. */
+/**
+ * The server `mark3labs/mcp-filesystem-server`. It reports the same name as the official server, but has other
+ * tools.
+ */
 export const MARK3LABS_FILESYSTEM: ServerTable = {
   id: 'mark3labs-filesystem',
   serverNames: ['secure-filesystem-server'],
@@ -191,7 +194,7 @@ const OLD_NEW = {
 } as const;
 const BATCH = (...names: string[]) => ({ argument: 'operation', inItem: true, is: names }) as const;
 
-/** `fast-filesystem-mcp`. Every result is JSON inside a text block. */
+/** The server `fast-filesystem-mcp`. Every result is JSON inside a text block. */
 export const FAST_FILESYSTEM: ServerTable = {
   id: 'fast-filesystem',
   serverNames: ['fast-filesystem', 'fast-filesystem-mcp'],
@@ -317,7 +320,7 @@ const EDITS: EditArguments = {
   loosely: [{ argument: 'ignoreWhitespace', is: [true] }],
 };
 
-/** `@j0hanz/filesystem-mcp`. */
+/** The server `@j0hanz/filesystem-mcp`. */
 export const J0HANZ_FILESYSTEM: ServerTable = {
   id: 'j0hanz-filesystem',
   serverNames: ['filesystem-mcp'],

@@ -200,7 +200,7 @@ const PATCH: readonly Rule[] = [
   { does: 'touch', path: 'file_path', lines: PATCHES },
 ];
 
-/** `tumf/mcp-text-editor`: line ranges with its own hashes, and no workspace. */
+/** The server `tumf/mcp-text-editor`. It edits ranges of lines, checks hashes of its own, and serves any folder. */
 const TEXT_EDITOR_SERVER: ServerTable = {
   id: 'mcp-text-editor',
   serverNames: ['mcp-text-editor'],

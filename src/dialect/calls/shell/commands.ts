@@ -12,7 +12,7 @@ import {
 
 /** A simple command of a shell line that certainly runs if all earlier commands succeed. */
 export interface SimpleCommand {
-  /** Undefined for a word that the shell expands: a variable, a glob, a substitution. */
+  /** The command's words; undefined for a word that the shell expands: a variable, a glob, a substitution. */
   readonly words: readonly (string | undefined)[];
   readonly redirects: readonly Redirection[];
   /**
@@ -301,8 +301,8 @@ export function inFolder(folder: string | undefined, path: string): string | und
 }
 
 /**
- * The text of a word that the shell does not expand, or expands to a known folder at its beginning: `~` and `$HOME` to
- * `home`, `$PWD` to the folder of the command. Undefined if it expands any other part.
+ * The text that a word means to the shell. Expands only a known folder at its beginning: `~` and `$HOME` to `home`,
+ * `$PWD` to the folder of the command. Undefined if the shell expands any other part.
  */
 export function literalOf(word: Word, home?: string): string | undefined {
   const [, begin = ''] = KNOWN_FOLDER.exec(word.text) ?? [];

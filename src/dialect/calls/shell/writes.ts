@@ -6,11 +6,11 @@ import { certainCommands, inFolder, literalOf, programOf, type SimpleCommand } f
 export type ShellWrite =
   /** `content`: the whole new text, if a here-document contains it. */
   | { readonly how: 'overwrite' | 'append'; readonly path: string; readonly content?: string }
-  /** `sed -i`, `perl -pi`: changed in place. */
+  /** A change in place by `sed -i` or `perl -pi`. */
   | { readonly how: 'edit'; readonly path: string }
-  /** The destination may be a folder; the file then keeps its name in it. */
+  /** The destination, `path`, may be a folder; the file then keeps its name in that folder. */
   | { readonly how: 'copy' | 'move'; readonly source: string; readonly path: string }
-  /** `apply_patch` with the patch in a here-document; its paths are relative to `folder`. */
+  /** A call of `apply_patch` with the patch in a here-document or argument. The patch's paths are relative to `folder`. */
   | { readonly how: 'patch'; readonly patch: string; readonly folder: string };
 
 /**

@@ -10,8 +10,8 @@ export interface ShownLines {
   /** The lines themselves, if the answer contains them verbatim; line endings and the final newline may differ. */
   readonly content?: string;
   /**
-   * Absent: the whole file. Empty: some lines, but unknown which. Negative numbers count from the end (-1 is the
-   * last line); a range may extend past the end.
+   * The shown lines. Absent: the whole file. Empty: some lines, but unknown which. Negative numbers count from the
+   * end (-1 is the last line); a range may extend past the end.
    */
   readonly ranges?: readonly LineRange[];
   /** The number of lines in the file; present only if it is certain. */
@@ -27,7 +27,10 @@ export interface ShownLines {
 }
 
 const MARKS = /(?:\.{3}|…) ?\[|\[REDACTED/;
-/** `... [truncated]`, `... [123 chars truncated]` */
+/**
+ * Matches the marks with which other tools cut a long line, such as `... [truncated]` and `... [123 chars
+ * truncated]`.
+ */
 const FOREIGN_CLAMP = /(?:\.{3}|…) ?\[(?:\d+ )?(?:(?:chars|characters|bytes) )?(?:truncated|clamped|cut)\]$/m;
 const OWN_CLAMP = new RegExp(CLAMP_MARK.source, 'm');
 const REDACTED = /\[REDACTED(?::[\w-]{1,64})?\]/;

@@ -2,7 +2,7 @@ import { type LineRange, mergeRanges } from '../../../model/coverage.ts';
 
 /** Only this many lines of an output or file are compared. */
 const MAX_LINES = 200_000;
-/** `12<TAB>text` of `cat -n`, `12:text` and `12-text` of `grep -n`, `12→text`. */
+/** Matches a numbered line: `12<TAB>text` of `cat -n`, `12:text` and `12-text` of `grep -n`, or `12→text`. */
 const NUMBERED = /^ {0,12}(\d{1,9})(\t|→|:|-)/;
 
 /**
@@ -132,11 +132,11 @@ function numberOf(line: string, file: readonly string[]): number | undefined {
 /** Maximum number of files per answer; further ones are ignored. */
 const MAX_FILES = 200;
 
-/** `path:12:text` for a match, `path-12-text` for a context line. */
+/** Matches a line of a search result: `path:12:text` for a match, `path-12-text` for a context line. */
 const HIT = /^(.+?)([:-])(\d{1,9})\2(.*)$/;
-/** Gemini CLI writes `File: path` above the lines of a file, opencode `path:`. */
+/** Matches the heading above the lines of a file: `File: path` of Gemini CLI, `path:` of opencode. */
 const HEADING = /^(?:File: (.+)|(\S.*):)$/;
-/** `L12: text` of Gemini CLI, `  Line 12: text` of opencode. */
+/** Matches a numbered line below the heading of a file: `L12: text` of Gemini CLI, `Line 12: text` of opencode. */
 const LINE = /^ *(?:L|Line )(\d{1,9}): (.*)$/;
 
 /**
@@ -166,7 +166,7 @@ export function searchedLines(output: string, searched: string | undefined): Rea
   return new Map([...files].map(([path, lines]) => [path, lines.join('\n')]));
 }
 
-/** `path:text`, as `grep -r` and `rg` print without numbers. */
+/** Matches `path:text`, as `grep -r` and `rg` print without numbers. */
 const UNNUMBERED_HIT = /^([^:]+):(.*)$/;
 
 /**
@@ -225,7 +225,10 @@ function newSideOf(rows: readonly string[]): readonly string[] {
   return lines;
 }
 
-/** `==> path <==` of `head`, and what loops print above each file: `== path`, `--- path ---`, `# path`, `path:`. */
+/**
+ * Matches a heading with the name of a file: `==> path <==` of `head`, or what loops in scripts print: `== path`,
+ * `--- path ---`, `# path`, `path:`.
+ */
 const TITLE = /^(?:[=#>*-]+ *(\S.*?) *[=#<*:-]*|(\S.*):)$/;
 const MAX_TITLES = 50;
 const MAX_TITLE_CHARS = 300;

@@ -179,7 +179,7 @@ function isRanged(touch: ReadTouch): boolean {
   return from !== 1 || to !== undefined;
 }
 
-/** `[lines 1-20 of 300; …]` below a page. */
+/** Matches the note `[lines 1-20 of 300; …]` below a page. */
 const PAGE_NOTE = /\n\n\[lines \d+-\d+(?: of \d+)?; [^\n\]]{1,100}\]$/;
 
 /** Removes a heading and the reminders that some hosts put around numbered lines. */

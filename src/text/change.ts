@@ -233,7 +233,9 @@ interface SpliceBytesOptions {
 
 const NEWLINE = 10;
 const RETURN = 13;
-/** Longer needles are searched by this prefix, because the native search is not linear (see match.ts). */
+/**
+ * Length of the prefix by which a longer needle is searched, because the native search is not linear (see match.ts).
+ */
 const PREFIX = 64;
 const MAX_FALSE_STARTS = 100;
 const MAX_RESULT_BYTES = 1 << 28;
@@ -307,7 +309,7 @@ function cutsInto(bytes: Buffer, at: number, encoding: Encoding): boolean {
   return (encoding === 'other' && before >= 0x80) || (before === RETURN && bytes[at] === NEWLINE);
 }
 
-/** Returns undefined if too many places match only the needle's prefix. */
+/** The offset of the needle, or -1 if it is not there. Undefined if too many places match only its prefix. */
 function find(bytes: Buffer, needle: Buffer, from: number): number | undefined {
   if (needle.length <= PREFIX) return bytes.indexOf(needle, from);
   const prefix = needle.subarray(0, PREFIX);

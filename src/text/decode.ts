@@ -30,7 +30,7 @@ export interface LegacyCodecs {
   readonly iconv: typeof iconv;
 }
 
-/** Module state, set once: a pure folder cannot load packages, and every folder calls `decodeText`. */
+/** Module state, set once, because this folder does no I/O and cannot load packages itself. */
 let codecs: (() => LegacyCodecs) | undefined;
 
 /**
@@ -165,7 +165,10 @@ export function bytesInFormOf(existing: Uint8Array, text: string): Uint8Array | 
   return encodeUnicode(form.crlf ? withEnding(body, '\r\n') : body, { encoding: form.encoding, bom });
 }
 
-/** Returns undefined for plain UTF-8 without CRLF, which needs no decoding to detect. */
+/**
+ * The form of a file that is not plain UTF-8 without CRLF. Most plain files are recognised without decoding; they
+ * return undefined.
+ */
 function specialForm(bytes: Uint8Array): FileForm | undefined {
   const marked = hasMark(bytes) || hasNul(bytes);
   if (!marked && !beginsWithCrlf(bytes)) return undefined;

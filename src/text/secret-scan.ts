@@ -69,9 +69,10 @@ function codeOf(bytes: readonly number[]): number {
 const SEPARATED = 0x80808080 | 0;
 
 /**
- * Returns false if UTF-8 bytes contain no secret. Takes a fortieth of the time of the regular expressions, because it
- * skips most text: a run of `MIN_RUN` bytes contains four aligned words of four bytes without a separator, and few groups
- * of four words have none. Each group is tested as a whole, because a branch per word would be mispredicted too often.
+ * Returns false if UTF-8 bytes contain no secret. Takes a fortieth of the time of the regular expressions, because
+ * it skips most text. Each token contains a run of `MIN_RUN` bytes, and so four aligned words of four bytes without
+ * a separator. Few groups of four words in other text have none. Each group is tested as a whole, because a branch
+ * per word would be mispredicted too often.
  */
 export function mayHoldSecret(bytes: Uint8Array): boolean {
   const skipped = -bytes.byteOffset & 3;
@@ -126,7 +127,10 @@ function mayHoldPhrase(bytes: Uint8Array): boolean {
   );
 }
 
-/** True if an address with a password may end at this `@`: before it are `:` and, without a quote or space, `/`. */
+/**
+ * True if an address with a password may end at this `@`. A `:` and, before it, a `/` must precede the `@`, without
+ * a quote or space in between.
+ */
 function mayHavePassword(buffer: Buffer, end: number): boolean {
   let hasColon = false;
   for (let at = end - 1; at > end - BYTES_BEFORE; at -= 1) {
@@ -164,8 +168,8 @@ function isWord(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * True if a run may contain a token. A token begins at the start of the run, after a `-` in it, or shortly before the
- * run, with a dot or, in a webhook, a slash in between.
+ * True if a run may contain a token. A token begins at the start of the run or after a `-` in it. Tokens with a dot
+ * and webhooks begin shortly before the run.
  */
 function mayBeToken(bytes: Uint8Array, start: number, end: number): boolean {
   if (bytes[start - 1] === DOT && BEFORE_DOT.has(codeAt(bytes, start - 4) & 0xffffff)) return true;

@@ -292,7 +292,10 @@ function restyler(anchor: string, replacement: string, tier: FoldTier): Restyle 
   };
 }
 
-/** Returns undefined if anchor and region fold to different texts and therefore cannot be aligned. */
+/**
+ * Builds the replacement from its parts. Undefined if anchor and region fold to different texts and therefore cannot
+ * be aligned.
+ */
 function assemble(parts: readonly Part[], place: Place): string | undefined {
   const tier = place.tier === 'exact' ? 'line-endings' : place.tier;
   const anchor = fold(place.anchor, tier);

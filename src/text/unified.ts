@@ -24,7 +24,10 @@ interface UnifiedOptions {
 }
 
 export interface UnifiedDiff {
-  /** Empty if nothing changed. Has no `---`/`+++` rows, because only the caller knows the names. */
+  /**
+   * The rows of the diff; empty if nothing changed. It has no `---`/`+++` rows, because only the caller knows the
+   * names.
+   */
   readonly text: string;
   readonly truncated: boolean;
   /** Lines of the new text that `text` shows completely, as context or as new lines. */

@@ -80,7 +80,7 @@ export function readParts(pattern: string, letters: 'exact case' | 'any case'): 
     .filter(({ matches }, index, all) => matches !== 'any depth' || all[index - 1]?.matches !== 'any depth');
 }
 
-/** `trailing`: whether `x/**` matches only the content of `x`, or also `x`. */
+/** Matches a path by the parts of a glob. `trailing` says if `x/**` matches only the content of `x`, or also `x`. */
 export function matchParts(parts: readonly GlobPart[], trailing: 'below' | 'folder and below'): PathMatch {
   const [first, last, more] = parts;
   // The most frequent kind, `**/name`, needs only the last name of the path.

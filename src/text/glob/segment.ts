@@ -23,7 +23,7 @@ type CharNode =
 
 type GlobNode = CharNode | { readonly kind: 'star' } | GlobGroup;
 
-/** `?(…)`, `*(…)`, `+(…)`, `@(…)` or `!(…)`. */
+/** A group of alternatives: `?(…)`, `*(…)`, `+(…)`, `@(…)` or `!(…)`. */
 interface GlobGroup {
   readonly kind: 'group';
   readonly mark: string;

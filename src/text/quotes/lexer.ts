@@ -317,7 +317,7 @@ function loneQuote(text: string, at: number): CurlyUse | undefined {
   return /[\w(]/.test(text.charAt(at + 1)) ? { quotes: [at], next: at + 1 } : undefined;
 }
 
-/** `“““text”””` in a language that has `"""`. */
+/** A literal in three quotes on each side, `“““text”””`, in a language that has `"""`. */
 function tripled(text: string, at: number, syntax: Syntax): CurlyUse | undefined {
   if (!syntax.strings.some((rule) => rule.open === '"""')) return undefined;
   const literal = /^[\u201c\u201d]{3}[^"]*?[\u201c\u201d]{3}/.exec(text.slice(at, at + MAX_LITERAL))?.[0];

@@ -152,7 +152,10 @@ function isAt(text: string, span: Span, line: number): boolean {
   return begins && lineAt(text, span.start) === line;
 }
 
-/** Returns undefined unless every line has a number and the numbers are consecutive. */
+/**
+ * The text without its line numbers, and the first number. Undefined unless every line has a number and the numbers
+ * are consecutive.
+ */
 function unnumbered(
   text: string,
   form: RegExp,

@@ -257,7 +257,10 @@ function reindentRule(pairs: readonly IndentPair[]): Reindent | undefined {
   return addedShift(pairs) ?? removedShift(pairs) ?? tabRule(pairs) ?? spaceRule(pairs);
 }
 
-/** Returns undefined if tabs and spaces would mix, because that is neither the file's style nor the model's. */
+/**
+ * Puts a shift before an indentation. Undefined if tabs and spaces would mix, because that is neither the file's
+ * style nor the model's.
+ */
 function joined(shift: string, indent: string): string | undefined {
   const mixed = (shift + indent).includes('\t') && (shift + indent).includes(' ');
   return mixed ? undefined : shift + indent;

@@ -285,7 +285,7 @@ export class EscapedAnswer {
     this.#start = start;
   }
 
-  /** Undefined if the answer does not begin with a single text; then it must be parsed. */
+  /** The text of an answer. Undefined if the answer does not begin with a single text; it must then be parsed. */
   static in(received: Received): EscapedAnswer | undefined {
     const opening = OPENING.exec(received.head);
     if (opening === null || opening[0].length > (received.parts[0]?.length ?? 0)) return undefined;

@@ -32,8 +32,8 @@ interface RelayOptions {
 const HEEDED = new Set(JUDGED_METHODS);
 
 /**
- * Relays HTTP requests to a server behind a URL. Methods, headers, status, streams and sessions
- * stay the server's own. Only posts that the gate must read go through a pump, one for each.
+ * Relays HTTP requests to a server behind a URL. Methods, headers, status, streams and sessions stay the server's
+ * own. Each post that the gate must read goes through its own `Pump`; all others pass as bytes.
  */
 export class RelayEndpoint implements Endpoint {
   readonly #options: RelayOptions;

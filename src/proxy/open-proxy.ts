@@ -193,10 +193,10 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
 }
 
 /**
- * Passes the server's messages on after the client's messages that arrived before them. A call in the client's pipe was
- * written without knowledge of the answers, so it must get an earlier time than they do. Of two pipes that have input at
- * the same time, Node may serve either first, so the answers wait until Node has polled its descriptors once more: the
- * second of two immediates runs after that.
+ * Passes the server's messages on after the client's messages that arrived before them. A call in the client's pipe
+ * was written without knowledge of the answers, so it must get an earlier time than they do. If both pipes have
+ * input, Node may serve either first. So the answers wait until Node has polled its descriptors once more, which it
+ * does before the second of two immediates runs.
  */
 class ArrivingAnswers {
   readonly #pump: Pick<Pump, 'listens'>;

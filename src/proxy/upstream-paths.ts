@@ -207,7 +207,7 @@ function fromFileUrl(url: string): string {
   try {
     return fileURLToPath(url);
   } catch {
-    // Not a URL of a local file: judge it as a relative name.
+    // This is not the URL of a local file, so judge it as a relative name.
     return url;
   }
 }

@@ -152,7 +152,7 @@ interface Offer {
 /** The parts of a call that stay the same for a session. */
 interface SessionCallContext {
   readonly context: RenderContext;
-  /** Absent if the caller uses the session's paths. */
+  /** The translation between the caller's paths and the session's; absent if both are the same. */
   readonly form: PathForm | undefined;
 }
 

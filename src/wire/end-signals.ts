@@ -10,7 +10,7 @@ export class EndSignals {
   readonly #emitter: EventEmitter;
   readonly #listener: (signal: EndSignal) => void;
 
-  /** `emitter` is `process`. Until `close`, these signals no longer end the process by themselves. */
+  /** `emitter` is normally `process`. Until `close`, these signals no longer end the process by themselves. */
   constructor(emitter: EventEmitter) {
     const { promise, resolve } = withResolver<EndSignal>();
     const hurry = new AbortController();

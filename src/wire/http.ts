@@ -87,7 +87,7 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Undefined if the request carries the token; otherwise the rejection. */
+/** The rejection of a request; undefined if the request carries the token. */
 export function checkToken(authorization: string | undefined, token: string): Rejection | undefined {
   if (carriesToken(authorization, token)) return undefined;
   const challenge = authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"';

@@ -96,7 +96,10 @@ function claimWords(claim: ToldClaim, path: string): string {
   return `${sessionWords(claim)} changed ${what}${where} ${when}${open}.`;
 }
 
-/** ` by session agent-9 (codex), whose turn is still open,`, or nothing if no session is known. */
+/**
+ * The writer of a change in words: ` by session agent-9 (codex), whose turn is still open,`. Empty if no session is
+ * known.
+ */
 function writersIn({ writer, claims = [] }: Extract<Notice, { kind: 'changed-elsewhere' }>): string {
   if (claims.length === 0) return writer === undefined ? '' : ` by session ${clip(phrase(writer), 100)}`;
   const writers = claims.map((claim) => {

@@ -18,7 +18,7 @@ export interface RefusalOutcome {
 export interface SuccessOutcome {
   readonly ok: true;
   readonly path?: string;
-  /** Present only if the session has seen the whole file as it is now. */
+  /** The file's revision; present only if the session has seen the whole file as it is now. */
   readonly revision?: string;
   readonly complete?: boolean;
   readonly created?: boolean;

@@ -13,7 +13,7 @@ export interface ToolNames {
   readonly insert?: string;
   readonly delete?: string;
   readonly list?: string;
-  /** Present if the other tools do not create parent folders. */
+  /** The tool that creates folders; present if the other tools do not create parent folders. */
   readonly mkdir?: string;
   readonly find?: string;
   readonly search?: string;
@@ -24,7 +24,7 @@ export interface ToolNames {
    * files with a shell.
    */
   readonly spelling?: 'shell';
-  /** Present if all tools above are commands of one tool, selected by this argument. */
+  /** Present if all tools above are commands of one tool: that tool, and the argument that selects a command. */
   readonly command?: { readonly tool: string; readonly argument: string };
   readonly arguments: {
     readonly path: string;

@@ -124,7 +124,7 @@ export function loadNative(): NativeFiles | undefined {
   }
 }
 
-/** A batch of fewer files syncs them one by one, which costs less than running the `sync` program twice. */
+/** A change of fewer files syncs them one by one, which costs less than running the `sync` program twice. */
 export const BATCH_FILES = 16;
 
 /**

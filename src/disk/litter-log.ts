@@ -145,7 +145,7 @@ const READY_FILES = 16;
  * are used keeps these starts rare, because each one slows that change down.
  */
 const FEW_FILES = READY_FILES / 2;
-/** Files that are made at the same time. Node has four threads for such work. */
+/** Number of files that are made at the same time. Node has four threads for file operations. */
 const AT_ONCE = 4;
 
 interface ReadyFile {

@@ -55,7 +55,7 @@ async function exchangeBack(
     native.swapSync(temp, at(place));
   } catch (error) {
     if (!isMissing(error)) throw error;
-    // Another process deleted the file; respect that.
+    // Another process deleted the file, so it stays deleted.
     retain(context, temp);
     return 'taken';
   }

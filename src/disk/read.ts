@@ -54,7 +54,7 @@ export interface Snapshot {
   readonly fingerprint: Fingerprint;
   readonly stamp: Stamp;
   readonly stats: BigIntStats;
-  /** An equal stamp does not prove equal bytes; see FileSystemClock. */
+  /** True if an equal stamp does not prove equal bytes; see FileSystemClock. */
   readonly racy: boolean;
 }
 

@@ -5,14 +5,17 @@ import { expandBraces, type GlobPart, matchParts, type PathMatch, readParts } fr
 
 const MAX_GLOB_CHARS = 4000;
 const MAX_ALTERNATIVES = 256;
-/** `[a-z]`; a `]` right after the opening bracket is a member. */
+/** A character class such as `[a-z]`. A `]` right after the opening bracket is a member of the class. */
 const CLASS = /\[[!^]?(\]?[^\]]*)\]/g;
 
 /** A glob that selects files below a folder. */
 export interface FileGlob {
   /** Ripgrep arguments that exclude most or all files that do not match. */
   readonly args: readonly string[];
-  /** Literal folder names that every match is inside, from the searched folder down. */
+  /**
+   * The leading folder names without wildcards, from the searched folder down. Every match is
+   * inside them.
+   */
   readonly base: readonly string[];
   /**
    * True if a file that ripgrep listed matches. `path` is relative to the searched folder. Runs in

@@ -132,9 +132,9 @@ const PAGE_BYTES = 4096;
 
 /** Callbacks for `watch`. */
 interface Watcher {
-  /** The process exceeds a limit. */
+  /** Called when the process exceeds a limit. */
   onOverrun(): void;
-  /** The process is still running; called a few times per second. */
+  /** Called a few times per second while the process runs. */
   onTick(): void;
 }
 

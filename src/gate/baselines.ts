@@ -25,7 +25,10 @@ export class Baselines {
   readonly #recent = new RecentBytes(MAX_BYTES_IN_MEMORY);
   #unshared = new Map<string, { readonly fingerprint: Fingerprint; readonly bytes: Uint8Array }>();
   #unsharedBytes = 0;
-  /** The number of bytes at the beginning of a file that hold no secret, or -1 if it may hold one. */
+  /**
+   * The number of bytes at the beginning of a file that hold no secret, or -1 if the file may hold
+   * a secret.
+   */
   readonly #plainBytes = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #sharing: Promise<unknown> = Promise.resolve();

@@ -338,8 +338,8 @@ export class Worktrees {
   }
 
   /**
-   * The corresponding file in the worktree of `folder`, if that is a linked worktree and the file is in another one of
-   * the same repository.
+   * The corresponding file in the worktree of `folder`, if that is a linked worktree and the file
+   * is in another worktree of the same repository.
    */
   counterpart(absolute: string, folder: string): Counterpart | undefined {
     const own = this.around(folder);

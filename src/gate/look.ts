@@ -182,7 +182,8 @@ function targetOf(found: Found): Target {
 }
 
 /**
- * Drops a sighting that licenses nothing, such as that of a deleted file. Bytes seen before a deletion may come back.
+ * Drops a sighting that licenses nothing. The record of a deletion counts only if it names bytes seen before the
+ * deletion, which may come back.
  */
 function countingSighting(sighting: Sighting | undefined): Sighting | undefined {
   if (sighting === undefined || isStub(sighting)) return undefined;

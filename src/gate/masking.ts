@@ -32,7 +32,10 @@ export function touchesMasked(
   return spans.length > 0 && intent.edits.some(({ oldString }) => touchesSecret(text, spans, oldString));
 }
 
-/** The refusal of reading a secret file, if the policy refuses such files. `relative`: the file, without links. */
+/**
+ * The refusal of reading a secret file, if the policy refuses such files. `relative`: the path
+ * without links.
+ */
 export function secretRefusal({ policy }: World, path: string, relative: string): Refusal | undefined {
   if (policy.secrets !== 'refuse' || !isSecretPath(relative)) return undefined;
   const detail = { reason: 'the policy refuses files that hold secrets' };

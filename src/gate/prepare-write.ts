@@ -274,7 +274,7 @@ interface CommitInput {
   readonly place: Place;
   readonly fingerprint: Fingerprint;
   readonly staged: Staged | undefined;
-  /** The change has no other step, so the name is synced together with the image. */
+  /** True if the change has no other step, so that the name is synced together with the image. */
   readonly isAlone: boolean;
 }
 

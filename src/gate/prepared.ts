@@ -31,8 +31,9 @@ import type { Step } from './step.ts';
 import type { World } from './world.ts';
 
 /**
- * Number of unchanged lines around each change. The session has seen them, so they only show the place: with three
- * lines, as git has, half of such a diff is context.
+ * Number of unchanged lines that a diff shows around each change. One line is enough to show the
+ * place, because the session has seen the file before. With git's three lines, half of a small diff
+ * is context.
  */
 const CONTEXT_LINES = 1;
 
@@ -176,7 +177,7 @@ export function creditFor(
 
 /** The changes in a file since a session saw it. */
 export interface OutsideChange {
-  /** At most the policy's number of lines. */
+  /** The diff, with at most the number of lines that the policy allows. */
   readonly diff: string;
   readonly truncated: boolean;
   readonly totalLines: number;

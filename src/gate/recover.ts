@@ -26,7 +26,7 @@ import type { World } from './world.ts';
  */
 const DYING_MS = 100;
 
-/** A change announced without a lock, whose files have changed, is settled by any process after this time. */
+/** Age at which any process settles a change that was announced without a lock, if its files have changed. */
 const ABANDONED_MS = 10 * 60_000;
 
 /**
@@ -139,7 +139,7 @@ async function findImages(world: World, effects: readonly Effect[]): Promise<voi
     if (found === undefined) continue;
     // Link, do not move: another process may have displaced a file with the same bytes a moment ago.
     await world.images.keepLink(retained.file, found).catch((error: unknown) => {
-      // The file is gone because that other process has just stored it as an image.
+      // The file is gone because another process has just stored it as an image.
       if (fingerprintOfRetained(retained) !== undefined) throw error;
     });
     wanted.delete(found.sha256);
@@ -296,7 +296,10 @@ function isGap({ key, before, after }: Effect, current: Side, effects: readonly 
   return before.kind !== after.kind || effects.some((other) => other.movedTo === key);
 }
 
-/** True for a folder created on the way. Other processes may use it by now, so it is not taken back. */
+/**
+ * True for a parent folder that the change created. Other processes may use it by now, so it is not
+ * taken back.
+ */
 function isMadeFolder({ before, after }: Effect): boolean {
   return before.kind === 'absent' && after.kind === 'directory';
 }

@@ -174,7 +174,7 @@ function stepOut(world: World, { root, inside }: WholeFolder): Step | undefined 
 }
 
 interface Name {
-  /** Relative to the folder. */
+  /** The entry's path relative to the folder. */
   readonly name: string;
   readonly readOnly: boolean;
 }

@@ -172,7 +172,10 @@ function validateChange(change: unknown, shape: Shape): Refusal | undefined {
 
 const PATH_FIELDS = ['path', 'source', 'destination', 'moveTo'] as const;
 
-/** The reason, if the change names the kept output of a command, which has the form of a path but is no file. */
+/**
+ * The reason to refuse a change that names the kept output of a command: it looks like a path, but
+ * is no file.
+ */
 function outputNamed(change: unknown): string | undefined {
   if (!isRecord(change)) return undefined;
   for (const field of PATH_FIELDS) {

@@ -94,7 +94,7 @@ interface GcStores {
   readonly images: Images;
 }
 
-/** An image that no entry uses may belong to a change that is just being announced, so recent ones are kept. */
+/** Images younger than this are kept even if no entry uses them: their change may not be announced yet. */
 const GRACE_MS = 10 * 60_000;
 
 /**
@@ -150,7 +150,7 @@ class NumberedImages {
   #size = 0;
   largest = 0;
 
-  /** 0 for an image without a number. */
+  /** The number of an image; 0 if it has none. */
   of(sha256: string): number {
     return this.#numbers[this.#slotOf(keyOf(sha256))] ?? 0;
   }
@@ -295,7 +295,7 @@ async function imagesSeen(store: Store): Promise<NumberedImages> {
 /** Queries under way at once: a fleet has thousands of sessions, and each query is a round trip. */
 const AT_ONCE = 64;
 
-/** Sessions with everything they have seen. */
+/** Sessions, each with all its sightings. */
 export async function* withSightings<T extends SessionRecord>(
   store: Store,
   records: readonly T[],

@@ -139,9 +139,9 @@ export function isPartial({ entry, effects }: Selected, history: UndoHistory): b
 }
 
 /**
- * Selects every effect since an entry, except those undone by an undo outside the selection: that
- * pair cancels out. An undo inside the selection is undone first, then the changes it had taken
- * back.
+ * Selects every effect since an entry. Leaves out an effect that was undone by an undo outside the
+ * selection, because the two cancel out. An undo inside the selection is undone first, then the
+ * changes that it undid.
  */
 function selectSince(history: UndoHistory, target: Since): Selected[] {
   const selected: Selected[] = [];

@@ -133,7 +133,10 @@ function collapse(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[
     else same.push(event);
   }
   const gaps: Gap[] = [];
-  /** Round n holds the nth run of each path, counted from the newest. */
+  /**
+   * The steps by round. Round n holds, for each path, the nth unbroken run of its changes, counted
+   * from the newest.
+   */
   const rounds: UndoStep[][] = [];
   for (const same of byKey.values()) {
     const runs = unbrokenRuns(same, gaps);

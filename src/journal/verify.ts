@@ -145,7 +145,7 @@ async function walk(store: Store, state: StoreState, options: VerifyOptions): Pr
   const total = head.seq - checkpoint.seq;
   let previous: ChainLink = checkpoint;
   while (previous.seq < head.seq) {
-    // A page ends at the entry that the witness names, so that their hashes can be compared.
+    // End a page at the witness, the newest entry according to a file outside the store, to compare the hashes.
     const isAhead = witness !== undefined && witness.seq > previous.seq;
     const page = await walkPage(store, previous, isAhead ? witness.seq : head.seq);
     if ('problem' in page) return page;

@@ -63,7 +63,7 @@ export class Ledger {
   readonly session: string;
   /** The session's current turn, if one has begun. */
   turn: string | undefined;
-  /** Views that the session's own changes have replaced, for an undo. */
+  /** Sightings that the session's own changes have replaced. An undo may bring their bytes back. */
   readonly earlier: EarlierSightings;
   readonly #store: Store;
   readonly #policy: LedgerOptions['policy'];
@@ -368,7 +368,7 @@ async function confirmed(sightings: readonly Sighting[], check: Check): Promise<
 export function isSampled(key: string): boolean {
   let sum = 0;
   for (let i = 0; i < key.length; i++) sum = (Math.imul(sum, 31) + key.charCodeAt(i)) | 0;
-  // The low bits of such a sum depend only on the last characters; fold in the high bits.
+  // The low bits of the sum depend only on the last characters, so fold in the high bits.
   return ((sum ^ (sum >>> 16)) & (SAMPLE - 1)) === 0;
 }
 

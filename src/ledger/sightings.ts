@@ -98,7 +98,7 @@ function joinedPages(old: Sighting, next: Sighting): readonly SeenPage[] | undef
 
 /**
  * Merges pages of a huge file even if the stamps differ, because each page's own hash is compared
- * before use. They never become a whole view: only a fingerprint proves that.
+ * before use. The result is never a whole view: only a fingerprint of all bytes proves one.
  */
 function pagesOfTwoStates(old: Sighting, next: Sighting, pages: readonly SeenPage[]): Sighting {
   const coverage = coverageOfPages(pages);

@@ -35,8 +35,8 @@ const MAX_KNOWN = 10_000;
  */
 export interface Locks {
   /**
-   * Waits for all keys; undefined if one of them stays locked by others for `timeoutMs`. Requests of this process that
-   * finish before this one restart that time. Keys are canonical paths.
+   * Waits for all keys; undefined if one of them stays locked by others for `timeoutMs`. That time starts again
+   * whenever an earlier request of this process finishes. Keys are canonical paths.
    */
   acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined>;
   /** Throws a Fault if another machine may hold the acquired keys by now. Absent if that cannot happen. */

@@ -39,9 +39,10 @@ export interface Images {
    */
   adopt(fromPath: string, fingerprint: Fingerprint, how?: Adoption): Promise<Kept>;
   /**
-   * Keeps the files of a folder that has left the workspace where they are: thousands of files cost one list instead of
-   * a rename each. They get the names of images later, in `pack` or `remove`. The caller has synced the folder and its
-   * files if they must be durable. Absent if images are not local files.
+   * Keeps the files of a displaced folder as images in that folder: thousands of files cost one
+   * list instead of a rename each. They get the names of images later, in `pack` or `remove`. The
+   * caller has synced the folder and its files if they must be durable. Absent if images are not
+   * local files.
    */
   keepTree?(tree: KeptTree): Promise<void>;
   /** True if files in this folder are kept by `keepTree`: no clean-up may remove them. */

@@ -174,7 +174,7 @@ export class LateNotes implements Store {
     return this.#store.lastChanges(keys);
   }
 
-  /** Leaves out waiting notes: they record reads, and reads determine no claim. */
+  /** Does not wait for unwritten notes: they record reads, and reads cause no claim. */
   recent(cursor: number): RecentEntries {
     return this.#store.recent(cursor);
   }

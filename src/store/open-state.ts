@@ -86,7 +86,7 @@ export interface RecordedState {
 
 export interface RecordedOptions {
   readonly home: string;
-  /** A missing local store counts as empty or is created. */
+  /** `empty`: a missing local store counts as empty. `make`: it is created. */
   readonly missing: 'empty' | 'make';
   /** The name of a workspace in a fleet, and its roots if this machine has never served it. */
   readonly workspace?: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { errnoOf, Fault, unlessMissing } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 
-/** Computes the revision of exact bytes: a token that needs the state's key. */
+/** Computes the revision of exact bytes: a token that can be computed only with the state's key. */
 export type RevisionOf = (fingerprint: Fingerprint) => string;
 
 const KEY_BYTES = 32;

@@ -8,7 +8,7 @@ import type { Store } from './store.ts';
 export interface State {
   readonly store: Store;
   readonly images: Images;
-  /** The store of bytes shown to sessions, if they are not kept among the images. */
+  /** Stores the bytes shown to sessions. Absent if they are stored among the images. */
   readonly baselines?: Pick<Images, 'has' | 'read' | 'keepBytes'>;
   readonly locks: Locks;
   readonly owner: Owner;

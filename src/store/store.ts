@@ -135,7 +135,10 @@ export interface StoreState {
  * then written. So "forget all, then note this" is one call.
  */
 export interface Writes {
-  /** Write nothing unless this change is still announced: two starting processes may find the same dead process. */
+  /**
+   * Write nothing unless this change is still announced: two starting processes may find a dead
+   * process's change.
+   */
   readonly ifPending?: string;
   /**
    * Write nothing and fail with the reason `outdated` unless this basis is still current and no announced change

@@ -71,7 +71,7 @@ function namesOf(path: string): string[] {
 /** The rules by which a file system compares names. */
 export interface NameComparison {
   readonly caseless: boolean;
-  /** Treats composed and decomposed forms of a character as one name (APFS, HFS+). */
+  /** True if composed and decomposed forms of a character are one name (APFS, HFS+). */
   readonly unicodeForm: boolean;
 }
 

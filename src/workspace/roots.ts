@@ -14,7 +14,7 @@ import {
 import { type Guarantee, HeldDirectory, NamedDirectory, whereIs } from './pinned.ts';
 import { type Root, rootOf } from './walk.ts';
 
-/** The roots of a workspace, pinned. */
+/** The roots of a workspace, each held open. */
 export interface OpenedRoots {
   readonly roots: readonly Root[];
   /** Canonical paths of the read-only folders, which are roots or are inside one. */
@@ -193,7 +193,10 @@ export class WorkspacePaths {
     return undefined;
   }
 
-  /** The number of levels below a folder at which protection depends on the folder's path. See `globReach`. */
+  /**
+   * The number of levels below a folder that must be searched before it moves: there, a move could
+   * change which paths are protected.
+   */
   reach({ relative, key }: ResolvedPath): number {
     return this.#roots.length > 1 ? Number.POSITIVE_INFINITY : this.#protection.reach(relative, key);
   }
@@ -254,7 +257,10 @@ export class Protection {
     return answer === NONE ? undefined : answer;
   }
 
-  /** The number of levels below a folder at which protection depends on the folder's path. See `globReach`. */
+  /**
+   * The number of levels below a folder that must be searched before it moves: there, a move could
+   * change which paths are protected.
+   */
   reach(relative: string, key: string): number {
     if (this.#folders.some(({ path }) => isBelow(path, key))) return Number.POSITIVE_INFINITY;
     return Math.max(0, ...this.globs.map((glob) => globReach(glob, relative)));
@@ -283,10 +289,11 @@ export class Protection {
 }
 
 /**
- * The number of levels below a folder at which a match of the glob depends on the folder's path. 0: the names in it
- * match everywhere or nowhere. Infinity: every level must be checked. The caller knows that the folder itself does not
- * match. A glob that begins with `**` matches its remaining parts anywhere. The folder's path matters only if the
- * first of these parts matches the folder or a folder above it. Any other glob names one path.
+ * The number of levels below a folder in which the folder's own path decides whether the glob
+ * matches. 0: names in the folder match everywhere or nowhere. Infinity: every level must be
+ * checked. The caller knows that the folder itself does not match. A glob that begins with `**`
+ * matches its remaining parts anywhere. The folder's path matters only if the first of these parts
+ * matches the folder or a folder above it. Any other glob names one path.
  */
 export function globReach(glob: string, folder: string): number {
   if (/[{}()!\\]/.test(glob)) return Number.POSITIVE_INFINITY;

@@ -36,7 +36,7 @@ export interface WorkspaceSettings {
   readonly use?: Guarantee;
 }
 
-/** The path exists. */
+/** A located path that exists. */
 export interface Found {
   readonly exists: true;
   readonly place: Place;
@@ -44,8 +44,8 @@ export interface Found {
 }
 
 /**
- * The path does not exist. `missing`: the names below `place.dir` that do not exist; the last is
- * the file's own name.
+ * A located path that does not exist. `missing`: the names below `place.dir` that do not exist; the last is the file's
+ * own name.
  */
 export interface Absent {
   readonly exists: false;
@@ -292,7 +292,10 @@ export class Workspace {
     return this.#released.protects(path.relative, path.key) === undefined ? glob : undefined;
   }
 
-  /** The number of levels below a folder at which protection depends on the folder's path. See `globReach`. */
+  /**
+   * The number of levels below a folder that must be searched before it moves: there, a move could change which paths
+   * are protected.
+   */
   protectionReach(path: ResolvedPath): number {
     return this.#paths.reach(path);
   }

@@ -91,7 +91,7 @@ async function knownBytes(
   return left?.kind === 'file' ? { fingerprint: left.fingerprint } : { fingerprint, atMs };
 }
 
-/** The session's last change of a file since it saw it. Others may have changed the file after it. */
+/** The session's last change of a file since it saw the file. Others may have changed the file afterwards. */
 async function lastOwnChange(
   { store }: World,
   { session }: Ledger,

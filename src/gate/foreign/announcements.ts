@@ -322,7 +322,7 @@ export class Announcements {
       for (const { expected } of to.judged.writes) {
         if (expected === undefined) continue;
         world.baselines.remember(expected.fingerprint, expected.bytes);
-        // Another process will compare the file with these bytes.
+        // Store the bytes, because another process will compare the file with them.
         if (foreign?.hold === 'none')
           await world.images.keepBytes(expected.bytes, expected.fingerprint, 'none');
       }
@@ -333,7 +333,7 @@ export class Announcements {
     } catch (error) {
       if (world.policy.auditFailure === 'allow' && error instanceof Fault)
         return { pending, ...shown, announced: false };
-      // The files will not change. If this record fails too, the next start finds them unchanged.
+      // The announced change will not be made. If this record fails too, the next start finds the files unchanged.
       await world.store.record({ settle: [change] }).catch(() => undefined);
       throw error;
     }

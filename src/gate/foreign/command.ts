@@ -242,8 +242,9 @@ async function snapshotTurnouts(
 }
 
 /**
- * The state of a candidate before the command. The bytes of a tracked file are known only if git stores them as they are in
- * the work tree. They are stored here; the caller syncs them.
+ * The state, before the command, of a file that the command may have changed. The bytes of a
+ * tracked file are known only if git stores them as they are in the work tree. Stores these bytes
+ * as an image; the caller syncs it.
  */
 async function sideBefore(
   world: World,

@@ -186,9 +186,9 @@ function reshaping(before: Buffer, after: Buffer): string | undefined {
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Text of the journal notice about a command that was expected to run on a layer. */
+/** Text of the journal notice about a command that was expected to run on a layer, but did not. */
 const WITHOUT_LAYER = 'a shell command ran without its layer';
-/** Number of a session's notices that are searched for that text. */
+/** Number of a session's newest notices that `ranWithoutLayer` searches. */
 const MAX_SEARCHED = 50;
 
 function withoutLayer({ now }: World, { session, turn, root }: NewEntry): NewEntry {
@@ -203,7 +203,7 @@ export async function ranWithoutLayer({ world, ledger }: ShownScene): Promise<bo
   return notices.some(({ text }) => text === WITHOUT_LAYER);
 }
 
-/** The entry's field that says why files unseen by the session were not covered. */
+/** The entry's field with the reason why the bytes of files that the session has not seen were not kept. */
 function uncoveredBy({ foreign }: PendingChange): { readonly uncovered?: string } {
   const reason = foreign?.command?.uncovered;
   return reason === undefined ? {} : { uncovered: reason };

@@ -37,9 +37,9 @@ interface State {
 }
 
 /**
- * Simulates the steps in order without touching the disk. Each step must find the state that the plan expects, on the
- * disk or left by an earlier step, or be merged with it. Steps on one path are joined. All bytes to restore must be
- * available.
+ * Simulates the steps in order without touching the disk. Each step must find the state that the
+ * plan expects, on the disk or left by an earlier step. If it finds another state, it is merged or
+ * refused. Steps on one path are joined. All bytes to restore must be available.
  */
 export async function checkSteps(
   world: World,
@@ -51,7 +51,7 @@ export async function checkSteps(
   try {
     for (const step of steps) {
       const checking = check(rehearsal, step, selection);
-      // Most files are read at once. Waiting for each of thousands would take longer than reading them.
+      // Most files are read synchronously. Awaiting each of thousands would take longer than reading them.
       const outcome = checking instanceof Promise ? await checking : checking;
       if (!outcome.ok) return outcome;
       rehearsal.done(outcome);

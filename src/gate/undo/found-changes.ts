@@ -114,7 +114,7 @@ export function moveLargeFiles(found: readonly FoundChange[], maxBytes: number):
 /** Diffs of at most this many files are shown, the rest is counted: an answer with more would not be read. */
 const MAX_DIFFS = 100;
 
-/** Matches what git stores as compressed objects. A commit makes many, and none of them can be read. */
+/** Matches the compressed objects of git. A commit makes many, and a diff cannot show them as text. */
 const GIT_OBJECT = /(^|\/)\.git\/objects(\/|$)/;
 
 /** A bounded diff of an undo, under each file's name. A file that only moves back gets one line. */

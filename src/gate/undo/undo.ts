@@ -36,7 +36,7 @@ interface RewindTarget {
   readonly turn: string;
   /** Sequence number of the turn's entry in the journal. */
   readonly afterSeq: number;
-  /** Only the changes of these sessions. */
+  /** Undo only the changes of these sessions. */
   readonly sessions?: readonly string[] | undefined;
 }
 

@@ -209,8 +209,8 @@ export class ImageFolder {
 }
 
 /**
- * The subfolder of an image. There are few, because making a folder takes as long as many changes, and a folder can
- * hold many names.
+ * The subfolder of an image. There are few subfolders: making one takes as long as many changes,
+ * and each can hold many names.
  */
 export function shardOf(sha256: string): string {
   return sha256.slice(0, 1);

@@ -157,7 +157,7 @@ export class KeptTrees {
       // Compared again, because a process that was stopped before the rename may have missed a write.
       if (kept === 'linked' && !(await isStill(image, found))) setAside(image, this.#images.late(sha256));
     } catch (error) {
-      // Another process has given the file its name.
+      // Ignore the error if another process has already given the file the name of an image.
       if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw error;
     }
   }

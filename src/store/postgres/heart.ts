@@ -215,7 +215,10 @@ export class LeasedLocks implements Locks {
   }
 }
 
-/** The server's side: heartbeats and leases. Their times are the server's, because clocks of machines differ. */
+/**
+ * SQL functions for heartbeats and leases. They use the server's clock, because clocks of machines
+ * differ.
+ */
 export function leaseFunctions(s: string): string {
   return `
 create or replace function ${s}.lf_beat(w jsonb) returns bigint language plpgsql

@@ -20,7 +20,7 @@ export interface MachinePlace {
  * `machine:ID/path`. Names without a path on this machine are returned unchanged.
  */
 export class Names {
-  /** Undefined if paths are stored unchanged. */
+  /** The name of this machine in stored paths. Undefined if paths are stored unchanged. */
   readonly machine: string | undefined;
   /** Longest root first, because roots may be nested. */
   #places: readonly MachinePlace[] = [];

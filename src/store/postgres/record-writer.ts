@@ -20,7 +20,7 @@ export const CHAIN_IDLE_MS: number = 7 * 86_400_000;
 /** An owner's entry is valid for 20 seconds in the store. The heart renews it every 5 seconds during changes. */
 const OWNER_MS = 5000;
 
-/** The data about the process that a store needs. */
+/** The data that a store needs about its process. */
 export interface StoreContext {
   readonly names: Names;
   /** Identifies the process in announced changes. */

@@ -29,8 +29,9 @@ interface FetchedSession {
 }
 
 /**
- * All sightings of the sessions that this process works for, so that a read needs no round trip. Each session row names
- * its last writer, and a version that changes with the writer. While both are as known, the cache is complete.
+ * All sightings of the sessions that this process works for, so that a read needs no round trip.
+ * Each session row names its last writer, and a version that changes with the writer. While both
+ * are unchanged, the cache is complete.
  */
 export class SeenCache {
   readonly #sessions = new Map<string, CachedSession>();

@@ -28,7 +28,10 @@ function isShutdown(code: string): boolean {
   return code.startsWith('57P');
 }
 
-/** A table, function or the whole schema does not exist. A start creates them, as the owner of the schema. */
+/**
+ * The fault for a missing table, function or schema. The next start by the owner of the schema
+ * creates them.
+ */
 const MISSING = {
   reason: 'missing',
   text: 'tables of the fleet store do not exist: start Lookfirst again, as the owner of the schema',

@@ -287,7 +287,10 @@ class HeadFile {
     this.path = `${database}.head`;
   }
 
-  /** Undefined if the file is missing, or if a writer was killed in the middle of the line. */
+  /**
+   * The entry that the file names. Undefined if the file is missing, or if a writer was killed in
+   * the middle of the line.
+   */
   read(): ChainLink | undefined {
     const text = unlessMissing(() => readFileSync(this.path, 'latin1'));
     const [, seq, hash] = LINE.exec(text ?? '') ?? [];

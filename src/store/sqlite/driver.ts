@@ -307,7 +307,7 @@ export function rollBack(db: SqliteDatabase): void {
   try {
     db.exec('rollback');
   } catch {
-    // Already rolled back.
+    // SQLite has already rolled back.
   }
 }
 

@@ -46,7 +46,10 @@ export interface DiskContext {
    * moves there instead of into `retained`.
    */
   readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
-  /** Undefined if names cannot be exchanged atomically. Commits then use `publishByClaim`. */
+  /**
+   * The native helper. Undefined if names cannot be exchanged atomically: commits then use
+   * `publishByClaim`.
+   */
   readonly native: NativeFiles | undefined;
   /** Called before each step of a commit. */
   readonly trace?: (step: CommitStep) => void;

@@ -89,8 +89,8 @@ export function readOpened<T>(place: Pick<Place, 'dir' | 'name'>, read: (fd: num
 const COUNTING: ReadonlySet<number> = new Set([0xef53, 0x58465342, 0x01021994]);
 
 /**
- * Returns a function that tells whether a folder below `root` may have subfolders. The function saves reading the
- * names in a large folder that contains only files, which would take longer than most commands.
+ * Returns a function that tells whether a folder below `root` may have subfolders, without listing
+ * its names. Listing a large folder that contains only files would take longer than most commands.
  */
 export function subfolderTest(root: PinnedDirectory): (dir: PinnedDirectory, name: string) => boolean {
   const device = COUNTING.has(statfsSync(`${root.prefix}/.`).type) ? inspect(root, '.')?.dev : undefined;

@@ -14,7 +14,7 @@ type Moved = { readonly ok: true } | Conflict;
 /**
  * Renames a file, link or folder to a name that must be free. A file briefly has both names rather
  * than none, and keeps both after a crash at that moment. If another process takes the new name
- * first, it keeps it. Across file systems the move fails with EXDEV.
+ * first, that process keeps the name. Across file systems the move fails with EXDEV.
  */
 export async function move(context: DiskContext, from: Place, to: Place): Promise<Moved> {
   try {

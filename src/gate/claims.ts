@@ -298,7 +298,7 @@ const FRESH_MS = 5000;
 
 /** The file in the agent's own worktree that corresponds to a file in another worktree. */
 export interface Counterpart {
-  /** Canonical folder of the worktree. */
+  /** Canonical folder of the agent's own worktree. */
   readonly own: string;
   readonly meant: string;
 }

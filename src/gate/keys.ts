@@ -102,7 +102,10 @@ function roleOf(change: FileIntent, index: number): Role {
   return index === 0 ? 'leaves' : 'comes';
 }
 
-/** A file may arrive at a path that another file leaves. */
+/**
+ * True if a change may concern a path together with the known ones: a file may arrive where another
+ * one leaves.
+ */
 function maySharePlace(known: readonly Role[], role: Role): boolean {
   if (known.length === 0) return true;
   return known.length === 1 && role !== 'changes' && !known.includes('changes') && !known.includes(role);
@@ -300,7 +303,10 @@ interface Looked<T> {
   release(): void;
 }
 
-/** Looks at locked keys. While a host is about to write there, releases them for a moment and looks again. */
+/**
+ * Runs `look` for locked keys. While a host is about to write there, releases the locks for a
+ * moment and runs it again.
+ */
 async function lookAfterHosts<T>(
   world: World,
   keys: readonly string[],

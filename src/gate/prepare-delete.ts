@@ -216,7 +216,10 @@ async function listingFacts(
 /** At most this many changes are compared with a listing; after more, the folder has to be listed again. */
 const MAX_OWN_CHANGES = 1000;
 
-/** True of a change that names its files in the call. The session does not know all files that a command changes. */
+/**
+ * True for a change that names its files in the call. The session does not know all files that a
+ * command changes.
+ */
 function isOwnCall({ action, text, recovered }: Entry): boolean {
   return action !== 'run' && text === undefined && recovered !== true;
 }

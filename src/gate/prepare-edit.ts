@@ -36,7 +36,7 @@ import type { World } from './world.ts';
 
 /** Line numbers as printed by reads; see `landNumbered` in text/tiers/land.ts. */
 const LINE_NUMBERS = /^ *\d{1,7}(?:\t|→|: ?)/gm;
-/** Number of context lines; the official filesystem server shows as many. */
+/** Number of context lines in a diff: as many as in the official filesystem server. */
 const DIFF_CONTEXT = 4;
 
 type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
@@ -65,8 +65,8 @@ function isAppend(intent: TextIntent): boolean {
 }
 
 async function judged(world: World, intent: TextIntent, view: LookedFile): Promise<Prepared> {
-  // If the file is unchanged since it was seen, one judgement is enough: the second checks everything that the first
-  // would.
+  // If the file is unchanged since it was seen, only the second judgement is needed: it checks all
+  // that the first does.
   const asSeen = view.facts.freshness === 'same' && view.snapshot !== undefined;
   const first = asSeen ? undefined : judge(view.facts, world.policy);
   if (first?.outcome === 'refuse') return refusedAs(world, view, first.refusal);

@@ -244,7 +244,7 @@ function moveStep(world: World, change: Move): Step {
   }
 }
 
-/** Moves the overwritten file out of the workspace, where it is kept. */
+/** Moves the overwritten file out of the workspace and keeps it. */
 async function clear(
   world: World,
   place: Place,

@@ -162,7 +162,10 @@ export interface NewBytes {
   readonly fingerprint?: Fingerprint;
   /** Mode of a created file. Default: from the umask. */
   readonly mode?: number;
-  /** Undefined after an append to an unseen file: the append shows nothing of the old text. */
+  /**
+   * The session's sighting of `bytes`. Undefined after an append to an unseen file: the append
+   * shows nothing of the old text.
+   */
   readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
   /** The session's sighting of the file before the change, if this change itself showed it. */
   readonly credit?: Sighting | undefined;

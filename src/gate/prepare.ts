@@ -222,7 +222,10 @@ async function judgeTwice<T extends { readonly ok: true }>(
   return judge({ ...world, policy: { ...world.policy, staleness: 'warn' } });
 }
 
-/** The warning for the first try, and the record of it. Undefined if there is no sighting to store the record in. */
+/**
+ * The warning for the first try of a stale change. `confirmed`: the same change was tried before.
+ * Undefined if there is no sighting in which to record the try.
+ */
 async function holdBack(
   world: World,
   ledger: Ledger,

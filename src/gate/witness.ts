@@ -285,7 +285,7 @@ export async function noteOutsideChanges(world: World, ledger: Ledger): Promise<
   if (entries.length > 0) await world.store.record({ entries });
 }
 
-/** The session whose change, the last one in the journal, left the file as it is now. */
+/** The session that left the file as it is now, if its change is the last one in the journal. */
 function authorOf({ key, sha256 }: ChangedFile, last: Entry | undefined): string | undefined {
   const left = last?.effects?.findLast((effect) => effect.key === key)?.after;
   if (left === undefined) return undefined;

@@ -104,7 +104,7 @@ const GRACE_MS = 10 * 60_000;
 export async function planGc({ store, images }: GcStores, limits: GcLimits, nowMs: number): Promise<GcPlan> {
   const { head, checkpoint, mayPrune } = await store.state();
   // Query pending changes first. In a fleet, entry numbers become visible out of order. So a change
-  // that settles between the two queries may get a number that is already counted as read.
+  // that settles between the two queries may get a number that this process takes for already read.
   const pending = imagesOfPending(await store.pending());
   const uses = await lastUses(store, pending);
   const sorted = await sortImages(images, { uses, seen: await imagesSeen(store), nowMs });

@@ -185,7 +185,7 @@ const SHOWN: ReadonlySet<Sighting['how']> = new Set(['read', 'search', 'listing'
 interface RecentView {
   /** The call whose answer shows the file. */
   readonly by: Pick<CallTimes, 'answeredAt'>;
-  /** The sighting before that call. */
+  /** The sighting before the call `by`. */
   readonly before: Sighting | undefined;
 }
 

@@ -342,7 +342,7 @@ function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) =
       (name) => name.startsWith(`${slot.toString(36)}~`) && isHeld(join(folder, name)),
     );
 
-  // Each kind of lock creates its file before it checks for the other kind, so one of two concurrent attempts notices.
+  // Each kind of lock creates its file before it checks for the other kind: of two attempts at once, one sees the other.
   const takeAlone = (slot: number): boolean => {
     if (!linked(own, fileOf(slot))) {
       isHeld(fileOf(slot));

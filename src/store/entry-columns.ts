@@ -214,7 +214,7 @@ const REDACTED = 2;
 const NOT_TEXT = 4;
 const UNVERIFIED = 8;
 
-/** Serialises a sighting without its key. A store whose column cannot hold the key adds it here. */
+/** Serialises a sighting without its key. A store whose column cannot hold the key adds it to the text. */
 export function sightingText(sighting: Sighting, added?: { readonly key: string }): string {
   const { key: _, fingerprint, stamp, racy, coverage, totalLines, flags, how, atMs, ...others } = sighting;
   const row: Row = [

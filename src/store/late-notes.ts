@@ -109,7 +109,7 @@ export class LateNotes implements Store {
     return this.#add(notes);
   }
 
-  /** True if unwritten notes have waited too long, or are too many, to stay silent. */
+  /** True if notes could not be written for so long, or are so many, that reads must report the failure. */
   #isPastPatience(): boolean {
     if (this.#failedMs === undefined) return false;
     return this.#waiting.size >= AT_MOST || performance.now() - this.#failedMs >= this.#patienceMs;

@@ -15,7 +15,7 @@ import { canonicalName, type OpenedRoots, openRoots, Protection, WorkspacePaths 
 import { type Root, type Walked, walk } from './walk.ts';
 
 export interface WorkspaceSettings {
-  /** Globs that no session may touch; see Policy.protected. */
+  /** Globs of paths that no session may touch; see Policy.protected. */
   readonly protect?: readonly string[];
   /** Canonical folders that are protected, such as our own state folder. */
   readonly protectFolders?: readonly string[];

@@ -36,7 +36,7 @@ export function pendingOf(
   const [first] = effects;
   const [intent] = intents;
   const entry: NewEntry = {
-    // The caller holds the locks of the files.
+    // The effects are current at this time, because the caller holds the locks of the files.
     ...changeEntry(scene, { change, effects, call, atMs: world.now() }),
     ...(intent === undefined ? {} : { action: actionOf(intent, first) }),
     ...(first === undefined ? {} : { path: first.relative }),
@@ -112,7 +112,10 @@ function changeEntry(
     readonly change: string;
     readonly effects: readonly Effect[];
     readonly call: string | undefined;
-    /** Time before the effects were looked at. Changes of others that are recorded later may be missing in them. */
+    /**
+     * A time before the effects were read. Changes of others that are recorded later may be missing
+     * in the effects.
+     */
     readonly atMs: number;
   },
 ): NewEntry {

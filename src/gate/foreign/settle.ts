@@ -53,9 +53,9 @@ export async function settleForeign(
 }
 
 /**
- * Settles a change that its caller did not settle, by comparing bytes: as announced is `done`, unchanged is `failed`,
- * anything else is `unknown`. The change stays pending if the files cannot be read now, or if they are unchanged and
- * `untouched` is `leave`.
+ * Settles a change that its caller did not settle, by comparing bytes. Files as announced mean
+ * `done`, unchanged files `failed`, anything else `unknown`. The change stays pending if the files
+ * cannot be read now, or if they are unchanged and `untouched` is `leave`.
  */
 export async function settleByBytes(
   scene: ShownScene,

@@ -136,7 +136,7 @@ export async function previewDiff(world: World, found: readonly FoundChange[]): 
   return [...diffs, ...objectsOf(found), ...(more === 0 ? [] : [`(and ${more} more files)`])].join('\n');
 }
 
-/** The line for all objects of git together. */
+/** The line of a preview that counts all changed git objects. */
 function objectsOf(found: readonly FoundChange[]): string[] {
   const objects = found.filter(
     ({ step: { relative, expect, restore } }) =>

@@ -139,7 +139,7 @@ export class ImageFolder {
     if (durability === 'file') return;
     const shard = dirname(image);
     sync(shard);
-    // Sync the shard's own name once, because the shard may be new.
+    // Sync the subfolder's own name once, because the subfolder may be new.
     if (this.#synced.has(shard)) return;
     sync(this.path);
     this.#synced.add(shard);
@@ -183,7 +183,7 @@ export class ImageFolder {
     }
   }
 
-  /** All names of each image, optionally only in the given shards. */
+  /** All names of each image, optionally only in the given subfolders. */
   *names(shards?: ReadonlySet<string>): Generator<ImageNames> {
     for (const shard of namesIn(this.path)) {
       if (!/^[0-9a-f]$/.test(shard) || shards?.has(shard) === false) continue;

@@ -90,7 +90,7 @@ export function checkWorkspaceName(name: string): void {
 const MAX_INDEXED_BYTES = 1000;
 const HASHED = '\u0001#';
 
-/** A column's text for an index: a long one is represented by its hash. */
+/** A column's text for an index: a long text is represented by its hash. */
 export function indexKey(text: string): string {
   // A UTF-16 unit has at most three bytes.
   if (text.length * 3 <= MAX_INDEXED_BYTES || Buffer.byteLength(text) <= MAX_INDEXED_BYTES) return text;

@@ -94,7 +94,10 @@ export class PostgresImages implements Images {
     return kept;
   }
 
-  /** The bytes were sent with the announcement, unless another program changed the file in between. */
+  /**
+   * Sends the bytes to the database only if the announcement did not: another program may have
+   * changed the file in between.
+   */
   async adopt(fromPath: string, fingerprint: Fingerprint, how: Adoption = {}): Promise<Kept> {
     const { sha256 } = fingerprint;
     const isSent =

@@ -5,7 +5,7 @@ import { entryFrom } from '../entry-columns.ts';
 import { CLAIM_KINDS, type RecentEntries, RecentList, type Writes } from '../store.ts';
 import type { PgValue, Row } from './driver.ts';
 
-/** Other processes' writes are seen at most this much later, and only by reads: changes always query the server. */
+/** The longest delay until reads see what other processes have written. Changes always query the server. */
 const TRUSTED_MS = 1000;
 /** Sessions that were not used for this long are dropped and no longer checked. */
 const UNUSED_MS = 30_000;

@@ -5,9 +5,9 @@ import { leaseFunctions } from './heart.ts';
 /** An arbitrary lock number. Two processes that start simultaneously must not both migrate. */
 export const MIGRATION_LOCK = 7_710_231;
 export const DAY_MS = 86_400_000;
-/** Two clean-ups must not remove the same entries: the second waits for the first. */
+/** A lock number. Two clean-ups must not remove the same entries: the second waits for the first. */
 const CLEAN_UP_LOCK = 7_710_233;
-/** A chain that begins names other chains; those must not be removed at that moment. */
+/** A lock number. A new chain names the other chains, which must not be removed at that moment. */
 const CHAINS_LOCK = 7_710_234;
 
 /**

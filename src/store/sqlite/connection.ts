@@ -297,7 +297,10 @@ class HeadFile {
     return seq === undefined || hash === undefined ? undefined : { seq: Number(seq), hash };
   }
 
-  /** Failures are ignored: the entry is committed, and an older line is still valid. */
+  /**
+   * Writes the newest entry to the file. Ignores failures: the entry is committed, and an older
+   * line is still valid.
+   */
   write({ seq, hash }: ChainLink): void {
     unlessErrno(() => {
       this.#fd ??= openSync(this.path, constants.O_WRONLY | constants.O_CREAT, 0o600);

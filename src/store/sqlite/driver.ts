@@ -67,7 +67,7 @@ function installedDriver(): SqliteDriver {
 }
 
 interface Cause {
-  /** Machine-readable; also the `reason` of the Fault. */
+  /** A machine-readable word, also the `reason` of the Fault. */
   readonly reason: string;
   /** SQLite's result code. Some drivers omit it from some errors, but the message is always there. */
   readonly code: number;

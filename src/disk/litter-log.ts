@@ -32,7 +32,10 @@ export type LitterLine =
 interface ClaimRecord {
   readonly claim: string;
   readonly name: string;
-  /** `none` inside a batch: after a power cut, recovery of the announced batch restores the file. */
+  /**
+   * Durability of the log line. `none` inside a batch: after a power cut, recovery of the announced
+   * batch restores the file.
+   */
   readonly durability: Durability;
 }
 

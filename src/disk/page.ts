@@ -53,9 +53,9 @@ export interface Page {
   readonly lines: readonly Buffer[];
   readonly from: number;
   readonly cut: readonly CutLine[];
-  /** The deadline passed before all requested lines were read. */
+  /** True if the deadline passed before all requested lines were read. */
   readonly gaveUp: boolean;
-  /** Undefined unless the end of the file was reached. */
+  /** The number of lines in the file. Known only if the end of the file was reached. */
   readonly totalLines: number | undefined;
   readonly next: LineStart;
   readonly sizeBytes: number;

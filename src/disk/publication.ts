@@ -128,7 +128,7 @@ export interface Committed {
   readonly ok: true;
   readonly fingerprint: Fingerprint;
   readonly stamp: Stamp;
-  /** The stamp may belong to bytes that another process wrote. */
+  /** True if the stamp may belong to bytes that another process wrote. */
   readonly racy: boolean;
   readonly mode: number;
   /** The current path of the file that was replaced or removed, outside the workspace. */

@@ -70,7 +70,10 @@ export type Unreadable =
   | { readonly problem: 'denied'; readonly errno: string };
 
 export interface ReadLimits {
-  /** Undefined if no caller relies on the stamp alone; the snapshot is then marked racy without a check. */
+  /**
+   * Checks whether the stamp can be trusted. Undefined if no caller relies on the stamp alone; the
+   * snapshot is then marked racy without a check.
+   */
   readonly clock: FileSystemClock | undefined;
   /** Default: the most bytes that one read call accepts. */
   readonly maxBytes?: number;

@@ -80,13 +80,17 @@ type Replacement = NewContent & {
   readonly expected: Expected;
   /** Permission bits of the new file; default: those of the old one. */
   readonly mode?: number;
-  /** The caller has just read the file, so its kind needs no check before opening. */
+  /** Set if the caller has just read the file, so that its kind needs no check before opening. */
   readonly looked?: true;
-  /** The replaced bytes are ours, written just now: they are deleted if there is no room to keep them. */
+  /**
+   * Set if the replaced bytes are ours, written just now: they are deleted if there is no room to
+   * keep them.
+   */
   readonly ours?: true;
   /**
-   * The caller syncs the folder, at the same time as the image. The old file then leaves the folder before that sync.
-   * If the sync fails, the caller must put the old bytes back. Only the atomic exchange leaves the sync to the caller.
+   * Set if the caller syncs the folder, at the same time as the image. The old file then leaves the
+   * folder before that sync. If the sync fails, the caller must put the old bytes back. Only the
+   * atomic exchange leaves the sync to the caller.
    */
   readonly folderSync?: 'by caller';
 };

@@ -160,7 +160,7 @@ function whyBlocked(
 interface RelocationParts {
   readonly change: Relocation;
   readonly content: Content;
-  /** Undefined if the file stays at its path and only its permissions change. */
+  /** The destination. Undefined if the file stays at its path and only its permissions change. */
   readonly arrival: (Arrival & { readonly stays: boolean }) | undefined;
 }
 

@@ -342,7 +342,7 @@ function done(
   const seen = change.sighting;
   const whole = seen?.coverage.kind === 'whole' && !seen.flags.clamped && !seen.flags.redacted;
   const changed = outcome.fingerprint.sha256 !== change.before?.fingerprint.sha256;
-  // Field by field: object spreads would dominate the cost here, and every change runs this.
+  // Copy field by field: object spreads would dominate the cost here, and every change runs this.
   const sighting: Sighting | undefined = seen && {
     coverage: seen.coverage,
     totalLines: seen.totalLines,

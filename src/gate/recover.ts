@@ -30,8 +30,8 @@ const DYING_MS = 100;
 const ABANDONED_MS = 10 * 60_000;
 
 /**
- * While the files are unchanged, the announcing program may still wait for the user's permission. After this time it is
- * taken for dead.
+ * Age at which a change whose files are unchanged is given up. Until then, the announcing program
+ * may still wait for the user's permission.
  */
 const FORGOTTEN_MS = 24 * 60 * 60_000;
 

@@ -323,8 +323,8 @@ function goneResult(path: ResolvedPath, doomed: readonly Doomed[]): Omit<Done, '
 }
 
 /**
- * True if a folder holds exactly the expected entries, by relative path. '' is the folder itself. Adds to `stats` those
- * of the files.
+ * True if a folder holds exactly the expected entries, by relative path. '' is the folder itself. Adds the stats of the
+ * files to `stats`.
  */
 function isTree(
   dir: PinnedDirectory,

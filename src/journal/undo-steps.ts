@@ -170,8 +170,8 @@ function unbrokenRuns(events: readonly UndoEvent[], gaps: Gap[]): Run[] {
 }
 
 /**
- * True if two effects connect. Folder effects always do: a folder has no content, and an undo may
- * have found it in its target state.
+ * True if the later effect starts from the state that the earlier one left. Folder effects always
+ * connect: a folder has no content, and an undo may have found it in its target state.
  */
 function continues(earlier: Effect, later: Effect): boolean {
   return sameContent(earlier.after, later.before) || (isOfFolder(earlier) && isOfFolder(later));

@@ -72,7 +72,7 @@ export class Ledger {
   /** New sightings recorded while `#live` was undefined. */
   #uncounted = 0;
   #turn: Promise<unknown> = Promise.resolve();
-  /** Changes that are running or queued. */
+  /** Number of changes that are running or queued. */
   #turns = 0;
   readonly fetched: FetchedSightings;
   /** Recent views, with the times at which their answers were sent. */

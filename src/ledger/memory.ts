@@ -170,11 +170,11 @@ function nameOf(key: string, { sha256 }: Fingerprint): string {
 }
 
 /**
- * Maximum files with answered views that are remembered. A call older than all of them is judged by the current
- * sightings.
+ * Maximum number of remembered files whose views were all answered. A call older than all of them
+ * is judged by the current sightings.
  */
 const MAX_FILES = 256;
-/** Maximum files that are remembered, including those whose views were never answered. */
+/** Maximum number of remembered files, including those whose views were never answered. */
 const MAX_UNANSWERED = 10_000;
 /** Maximum views per file that are remembered. */
 const MAX_VIEWS = 8;

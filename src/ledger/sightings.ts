@@ -112,9 +112,9 @@ function isEverything({ coverage, how, fingerprint, stamp, totalLines, flags }: 
 }
 
 /**
- * The sighting after an own edit. The caller has already carried the coverage over; clamped and
- * redacted flags persist. If the old view was partial and the new one claims to be whole, nothing
- * counts as covered until the next read.
+ * The sighting after the session's own edit. The caller has already carried the coverage over;
+ * clamped and redacted flags persist. If the old view was partial and the new one claims to be
+ * whole, nothing counts as covered until the next read.
  */
 function afterEdit(old: Sighting, next: Sighting): Sighting {
   const upgraded = next.coverage.kind === 'whole' && old.coverage.kind !== 'whole';

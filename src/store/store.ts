@@ -168,7 +168,7 @@ export interface Remembered {
 /** The state of a session in the store, as a process remembers it. */
 export interface Basis {
   readonly session: string;
-  /** Changes when another process begins to write for the session. */
+  /** A number that changes when another process begins to write for the session. */
   readonly version: number;
   readonly keys: readonly string[];
 }

@@ -275,7 +275,7 @@ async function showWrites(
   return { files, cut: named.length - files.length, sightings };
 }
 
-/** The writes to name: a folder is named only if nothing in it is. */
+/** The writes that an answer names. A folder is named only if nothing in it is named. */
 function namedWrites(written: readonly Written[]): readonly Written[] {
   const folders = new Set(written.map(({ path }) => path.key.slice(0, path.key.lastIndexOf('/'))));
   return written.filter(({ path, before, after }) => {

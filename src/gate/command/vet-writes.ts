@@ -261,8 +261,9 @@ async function textBefore(
 }
 
 /**
- * The texts that the file may have had when the command began, after the last change before it. A change that was
- * announced shortly before may have been made while the command ran.
+ * The texts that the file may have had when the command began, according to the last change
+ * recorded before that. If that change was announced shortly before, it may have been made while
+ * the command ran. The text before the change is then possible as well.
  */
 async function textsAround(
   world: World,

@@ -253,7 +253,7 @@ export class Announcements {
     return this.#open.size > 0;
   }
 
-  /** Settles the changes that this process still holds as `unknown`, because their results are not known. */
+  /** Settles as `unknown` the changes that this process still holds, because their results are not known. */
   async close(): Promise<void> {
     for (const change of [...this.#open.keys()]) await this.settle(change, 'unknown');
   }

@@ -153,7 +153,10 @@ function fileOf(side: Effect['after']): Fingerprint | undefined {
   return side.kind === 'file' ? side.fingerprint : undefined;
 }
 
-/** Sightings of a path that is gone. They move with a moved file; otherwise a tombstone remains. */
+/**
+ * The session's sightings of a path that is gone. They move with a moved file. Otherwise a
+ * tombstone remains: the session knows that the file is deleted.
+ */
 async function goneFrom(
   { ledger }: ShownScene,
   effect: Effect,

@@ -191,7 +191,7 @@ function leavingOf({ key, restore, from }: UndoStep): readonly string[] {
   return from === undefined ? [] : [from.key];
 }
 
-/** Empty if the folder may not be listed: its removal then fails if it is in use. */
+/** The names in a folder. Empty if it may not be listed: its removal then fails if it is in use. */
 function namesAt(world: World, key: string): readonly string[] {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
   if (!outcome.ok) return [];

@@ -76,7 +76,10 @@ export async function packImages(
 interface PackOptions {
   readonly nowMs: number;
   readonly durability: Durability;
-  /** Undefined if the open files are unknown; displaced files then stay uncompressed. */
+  /**
+   * The inodes that processes have open. Undefined if they are unknown; displaced files then stay
+   * uncompressed.
+   */
   readonly open: ReadonlySet<string> | undefined;
 }
 

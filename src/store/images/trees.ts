@@ -23,7 +23,7 @@ const TAKEN_AT_ONCE = 32;
 
 /** A listed folder, as this process has read its list. */
 interface ListedTree extends KeptTree {
-  /** Several files may hold the same bytes. */
+  /** The files by hash. Several files may hold the same bytes. */
   readonly byHash: ReadonlyMap<string, readonly TreeFile[]>;
   readonly sinceMs: number;
 }
@@ -255,7 +255,10 @@ async function isStill(image: string, { file, stats }: TreeImage): Promise<boole
   return Number(now.size) === file.fingerprint.size && (await beginsWith(image, file.fingerprint));
 }
 
-/** Runs `work`, and again with permission to change the file's folder if that was denied: the folder is ours by now. */
+/**
+ * Runs `work`. If permission is denied, makes the file's folder writable and runs it again: the
+ * folder is ours by now.
+ */
 async function inOurFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -151,7 +151,7 @@ function resultCode(error: unknown): number | undefined {
 }
 
 const BUSY_TIMEOUT_MS = 5000;
-/** 16 MB: a record dirties few pages, often the same ones, so that rarer checkpoints copy much less. */
+/** 16 MB. Records often change the same few pages, so rarer checkpoints copy much less. */
 const CHECKPOINT_PAGES = 4000;
 
 /** The value of `pragma auto_vacuum` for incremental mode. */

@@ -125,7 +125,7 @@ const KEYS_AT_ONCE = 64;
 
 /** Entries that a connection appended in one transaction. */
 export interface Appended {
-  /** Number of the entry before them. */
+  /** Number of the entry before the appended ones. */
   readonly after: number;
   readonly head: ChainLink;
   /** The appended entries whose kind is one of {@link CLAIM_KINDS}. */

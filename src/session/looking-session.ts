@@ -89,9 +89,9 @@ export class LookingSession extends SessionLife {
   }
 
   /**
-   * Reads a file for a tool: synchronously if the file is small, and from memory if it is unchanged. The result
-   * shares this process's own bytes, so callers must not modify them. `maxAnswerBytes`: bytes of lines at most, for
-   * callers that would cut a longer answer.
+   * Reads a file for a tool: synchronously if the file is small, and from memory if it is unchanged. The result shares
+   * this process's own bytes, so callers must not modify them. `maxAnswerBytes` limits the bytes of lines, for callers
+   * that would cut a longer answer.
    */
   readNow(
     path: string,

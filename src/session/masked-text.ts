@@ -36,7 +36,7 @@ const EVERYTHING: LineRange = { from: 1, to: Number.MAX_SAFE_INTEGER };
 /** A file whose text is to be shown. */
 interface Showable {
   readonly file: FileText;
-  /** Relative to its root. */
+  /** The file's path, relative to its root. */
   readonly path: string;
   readonly fingerprint: Fingerprint;
   /** The lines that are to be shown. Default: all. */
@@ -192,7 +192,7 @@ export interface FileText {
   readonly whole: Buffer;
   /** The file's text in UTF-8 without a byte order mark. Undefined for other encodings. */
   readonly body: Buffer | undefined;
-  /** Lines with their endings. */
+  /** The lines of a range, with their endings. */
   slice(range: LineRange): string;
 }
 

@@ -87,7 +87,7 @@ function belowVirtual({ root, cwd = '.' }: Placement, virtualRoot: string): Path
   };
 }
 
-/** Also accepts a drive or a share on Windows. */
+/** True for an absolute path, including a drive or a share on Windows. */
 function isAbsolute(path: string): boolean {
   return posix.isAbsolute(path) || /^(?:[A-Za-z]:[\\/]|\\\\)/.test(path);
 }

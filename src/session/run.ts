@@ -247,7 +247,7 @@ async function noLayer({ store }: World, change: string): Promise<Refusal> {
   return { code: 'NOT_FOUND', action: 'run', path: '', next: 'none', detail: { reason } };
 }
 
-/** Deep enough for the packages of a monorepo, yet bounded in large trees. */
+/** Limits of the search for scratch folders: deep enough for the packages of a monorepo, yet bounded in large trees. */
 const MAX_DEPTH = 4;
 const MAX_FOLDERS = 3000;
 
@@ -298,7 +298,7 @@ function candidatesIn(world: World, root: string, matches: PathMatch): ResolvedP
   return found;
 }
 
-/** Runs `work` in a subfolder. If it is gone or became a link meanwhile, it holds no scratch folder and is skipped. */
+/** Runs `work` in a subfolder. Skips a folder that is gone or became a link meanwhile: it holds no scratch folder. */
 function within(dir: PinnedDirectory, name: string, work: (inner: PinnedDirectory) => void): void {
   let inner: PinnedDirectory;
   try {

@@ -106,7 +106,7 @@ export class SessionLife {
     return this.during((world) => othersAtWork(world, this.ledger));
   }
 
-  /** Ends all claims in a folder of the workspace that is gone. */
+  /** Ends all claims in a folder of the workspace that no longer exists. */
   releaseWithin(folder: string): Promise<void> {
     return this.during((world) => releaseWithin(world, folder));
   }
@@ -235,7 +235,10 @@ export class SessionLife {
     }
   }
 
-  /** Counts and journals refusals of operations that do not go through the gate, like all others. */
+  /**
+   * Counts and journals the refusal of an operation that does not go through the gate. The gate does so for all other
+   * operations.
+   */
   protected async noted<T>(outcome: Outcome<T>): Promise<Outcome<T>> {
     if (outcome.ok) return outcome;
     return { ok: false, ...(await this.gate.refusals.record(outcome)) };
@@ -310,7 +313,7 @@ async function endTurn(world: World, { session }: Ledger): Promise<void> {
   await world.store.record({ entries: [{ ...entry, claim: { released: true, turnEnded: true } }] });
 }
 
-/** Ends all sessions' claims on files in a folder that is gone, for example a removed worktree. */
+/** Ends all sessions' claims on files in a folder that no longer exists, for example a removed worktree. */
 async function releaseWithin(world: World, folder: string): Promise<void> {
   if (folder === '') return;
   const inside = world.claims.board.all().filter(({ key }) => isWithin(key ?? '', folder));
@@ -329,7 +332,7 @@ async function othersAtWork(world: World, ledger: Ledger): Promise<Notice | unde
   return found.notice;
 }
 
-/** The store writes that end all claims of a session. Empty if it has none. */
+/** The writes to the store that end all claims of a session. Empty if it has none. */
 function releaseWrites(world: World, session: string): { readonly entries?: readonly NewEntry[] } {
   if (!world.claims.board.all().some((each) => each.session === session)) return {};
   const root = world.workspace.roots[0] ?? '';

@@ -47,7 +47,7 @@ const OPTIONS: Readonly<Record<keyof WorkspaceOptions, Shape>> = {
   require: ANY,
   now: { type: 'tested', is: (value) => typeof value === 'function', must: 'a function' },
 };
-/** The options of `openWorkspace`. The code that uses a value checks those that may be anything here. */
+/** The options of `openWorkspace`. Values of shape `ANY` are checked by the code that uses them. */
 const WORKSPACE_OPTIONS: ObjectShape = objectOf(OPTIONS);
 /** The options of `openSession`. */
 const SESSION_OPTIONS: ObjectShape = objectOf({ ...OPTIONS, session: ANY, client: ANY });
@@ -206,7 +206,7 @@ export class Sessions implements SessionHost {
 
   /**
    * Adds this process to a session's record again if it is missing: two processes that open a session simultaneously
-   * may overwrite each other's owner in it.
+   * may overwrite each other's owner in the record.
    */
   async #joinOthers(id: string): Promise<void> {
     const { owner, store } = this.world;

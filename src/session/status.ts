@@ -34,7 +34,7 @@ export async function status(
   return { ok: true, files: await statusOf(world, views) };
 }
 
-/** A file as it is now and as the session saw it, under the path to show. */
+/** A file as it is now and as the session saw it, with the path to show. */
 type StatusView = Pick<LookedFile, 'path' | 'sighting' | 'facts'> & { readonly shown: string };
 
 async function viewAt(

@@ -18,7 +18,7 @@ import type { RecordedResult } from './tool-result.ts';
 export interface RecordedCall {
   readonly id: string;
   readonly name: string;
-  /** An object, or the JSON text of one. */
+  /** The arguments as an object, or as the JSON text of an object. */
   readonly args: unknown;
   /** Working directory at the time of the call. */
   readonly cwd?: string | undefined;
@@ -245,8 +245,8 @@ function revisionOf(access: WriteAccess | EditAccess, result: RecordedResult): {
 }
 
 /**
- * The matching lines that a search showed, by file, in the form `path:line:text`. Other forms do not certainly show
- * lines.
+ * The matching lines that a search showed, by file, in the form `path:line:text`. Other forms are ignored, because they
+ * may not show whole lines.
  */
 function searchViews(access: SearchAccess, result: RecordedResult, locate: Locate): readonly View[] {
   const files = new Map<string, Hit[]>();

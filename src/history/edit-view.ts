@@ -5,7 +5,7 @@ import { bareView, shownText, shownView, type View } from './history-sighting.ts
 import { type Edited, textAfter } from './tool-result.ts';
 import { ComparedText } from './verify.ts';
 
-/** Changes in order, and how far each one moves later lines: `shifts[n]` is the sum of the first `n`. */
+/** Changes in order, and how far they move later lines: `shifts[n]` is the sum for the first `n` changes. */
 interface Shifted {
   readonly changes: readonly ChangedLines[];
   readonly shifts: readonly number[];
@@ -156,7 +156,7 @@ function* made(seen: readonly LineRange[], { changes, shifts }: Shifted): Iterab
   }
 }
 
-/** Sorts the ranges and drops those inside another one. */
+/** Sorts the ranges and drops ranges that lie inside another one. */
 function widest(ranges: readonly LineRange[]): readonly LineRange[] {
   const kept: LineRange[] = [];
   for (const range of [...ranges].sort((a, b) => a.from - b.from || b.to - a.to))

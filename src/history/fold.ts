@@ -280,11 +280,11 @@ function differs(twin: WaitingCall, call: WaitingCall): boolean {
  * removed entries.
  */
 class SeenList {
-  /** Oldest first. */
+  /** All entries, oldest first, including the removed ones in `#gone`. */
   #all: SeenEntry[] = [];
   /** Removed entries of `#all`. Appending to a list is faster than to a set, and removals are rare. */
   readonly #gone = new Set<SeenEntry>();
-  /** Built on first use. */
+  /** Ids of the calls that have an entry. Built on first use. */
   #calls: Set<string> | undefined;
   /** True as long as no entry was ever removed. */
   #isWhole = true;

@@ -13,7 +13,7 @@ export interface ShownText {
   /** First and last line, 1-based. Negative numbers count from the end; -1 is the last line. */
   readonly from: number;
   readonly to: number;
-  /** Lower-case hex, of the text as UTF-8 with the line endings it was shown with. */
+  /** Lower-case hex hash of the shown text: UTF-8, with the line endings as shown. */
   readonly sha256: string;
   readonly size: number;
 }
@@ -99,7 +99,7 @@ export function shownView(path: string, lines: ShownLines): View {
   return { ...view, shown: [shown], ...(isWhole ? { fingerprint: { sha256, size } } : {}) };
 }
 
-/** A view of which only the fact is known, or the line numbers without their text. */
+/** A view without text: it is only known that the file was seen, or also which lines. */
 export function bareView(path: string, extra: Partial<View>): View {
   return { path, coverage: NOTHING, how: 'read', clamped: false, redacted: false, ...extra };
 }

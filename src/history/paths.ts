@@ -2,7 +2,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 import type { HistoryOptions } from './history-sighting.ts';
 
 /**
- * Matches absolute paths that need no resolution. Most do not, and resolving takes ten times as long as this
+ * Matches absolute paths that need no resolution. Most paths need none, and resolving takes ten times as long as this
  * test.
  */
 const TIDY = sep === '/' ? /^(?:\/(?!\.{0,2}(?:\/|$))[^/]+)+$/ : /(?!)/;

@@ -17,7 +17,7 @@ export interface RecordedResult {
   readonly text?: string | undefined;
   /** True if the host numbers the empty line after a final newline. */
   readonly countsEmptyEnd?: boolean;
-  /** Only the standard output, if the host wraps it; otherwise use `text`. */
+  /** The command's standard output alone, if `text` contains more than that. If absent, use `text`. */
   readonly stdout?: string | undefined;
   /** The page of a read, if the host recorded it in addition to the text. */
   readonly page?: RecordedPage | undefined;
@@ -27,7 +27,7 @@ export interface RecordedResult {
   readonly before?: string | null | undefined;
   /** The views that the host recorded; they replace those derived from the call's arguments. */
   readonly views?: readonly View[] | undefined;
-  /** From the outcome data of Lookfirst's own tools. */
+  /** From the outcome that Lookfirst's own tools report in a result. */
   readonly outcome?: { readonly revision?: string; readonly complete: boolean } | undefined;
   readonly atMs?: number | undefined;
   /** Id of the message that contains the result, if messages have ids. */
@@ -49,13 +49,13 @@ export function outcomeIn(result: JsonRecord): Pick<RecordedResult, 'outcome'> &
 /** An edit of a file: the text before it, and the replaced spans. */
 export interface Edited {
   readonly before: string;
-  /** Ascending and disjoint. */
+  /** The replaced spans, ascending and disjoint. */
   readonly spans: readonly Span[];
   /** The text that replaces each span. */
   readonly put: string;
 }
 
-/** The text to replace and the occurrences to replace. */
+/** A replacement: the old text, the new text, and the occurrences to replace. */
 export interface EditedSpan {
   readonly from: string;
   readonly to: string;

@@ -34,7 +34,7 @@ export class ComparedText {
     });
   }
 
-  /** Lines with their endings. */
+  /** The lines of a range, with their endings. */
   slice({ from, to }: LineRange): string {
     if (from === 1 && to === this.totalLines) return this.text;
     this.#lines ??= splitLines(this.text);

@@ -1,6 +1,6 @@
 import { keyAt, type LinkKind, type NameKey } from './record-chain.ts';
 
-/** A line that may be skipped: a record without a uuid, or one of which only the position matters. */
+/** A line that may be skipped: a record without a uuid, or a record of which only the position in the tree matters. */
 type SkippedLine = 'nameless' | LinkedLine;
 
 interface LinkedLine {
@@ -45,7 +45,7 @@ const NAMED_END = new RegExp(
   `^,"uuid":"${UUID}"(?:,"\\w+":(?:"(?:[^"\\\\]|\\\\.)*"|-?[\\d.]+|true|false|null))*\\}\\s*$`,
 );
 const END_BYTES = 768;
-/** The most common end: the uuid, and a time of fixed length. */
+/** The most common end of a line: the uuid, and a time of fixed length. */
 const NAME_KEY = Buffer.from(NAME);
 const TIME_KEY = Buffer.from('","timestamp":"');
 const TIME_LENGTH = '2026-01-02T03:04:05.678Z"}'.length;

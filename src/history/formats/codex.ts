@@ -24,7 +24,7 @@ const TYPES = new Set([
 /** Maximum number of turns that a rollback can remove; a larger rollback forgets everything. */
 const MAX_TURNS = 256;
 
-/** Rollouts of Codex. It has no read tool: reads are shell commands, and count only if they are certain. */
+/** Rollouts of Codex. It has no read tool: reads are shell commands, and count only if they certainly show a file. */
 export const CODEX: Format = {
   name: 'codex',
   claim: (record) =>

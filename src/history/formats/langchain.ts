@@ -40,7 +40,7 @@ function messageOf(record: JsonRecord): Message | undefined {
   }
   const type = stringIn(record, 'type') ?? '';
   if (![...TYPES.values()].includes(type)) return undefined;
-  // A removal needs no content.
+  // A record that removes a message has its id and no content.
   const field = type === 'remove' ? 'id' : 'content';
   const data = objectIn(record, 'data');
   if (data !== undefined && field in data) return { type, fields: data };

@@ -16,7 +16,7 @@ export class RecordChain {
   isAdrift = false;
   readonly #log = new BranchLog();
   readonly #places = new NameTable();
-  /** The key of the record at the tip. Most records follow it and need no search. */
+  /** The key of the last record. Most new records follow that record, so no search is needed. */
   #tipKey: NameKey | undefined;
   /** Start of the run of results at the end. Parallel results name different parents and belong together. */
   #runStart = 0;
@@ -103,7 +103,7 @@ export class RecordChain {
   }
 }
 
-/** A run of consecutive records. A new one begins wherever the conversation goes back. Plain JSON. */
+/** A run of consecutive records. A new run begins wherever the conversation goes back. Plain JSON. */
 interface Branch {
   /** First position of the run. */
   readonly start: number;
@@ -169,7 +169,10 @@ class BranchLog {
     this.#ranges = undefined;
   }
 
-  /** The ranges of positions from the beginning to the end; `from` holds the last position of each. */
+  /**
+   * The ranges of positions that form the conversation, from its beginning to its end. Here, `from` is the last
+   * position of a range.
+   */
   #wayBack(): readonly Branch[] {
     const ranges: Branch[] = [];
     let last = Number.POSITIVE_INFINITY;

@@ -224,7 +224,7 @@ function originOf({ session, turn, change, atMs }: Entry): LineOrigin {
 /** The version of the Agent Trace format that {@link agentTrace} writes. */
 const FORMAT_VERSION = '0.1.0';
 
-/** A record in the Agent Trace format (agent-trace.dev): which lines of files which conversation wrote. */
+/** A record in the Agent Trace format (agent-trace.dev): which conversation wrote which lines of which file. */
 export interface AgentTrace {
   readonly version: string;
   readonly id: string;
@@ -245,7 +245,7 @@ interface TracedConversation {
   readonly related?: readonly { readonly type: string; readonly url: string }[];
 }
 
-/** Builds the attribution of files. Paths are relative to the repository, or to `cwd` outside of one. */
+/** Builds the attribution of files. Paths are relative to the repository, or to `cwd` if there is no repository. */
 export async function agentTrace(
   files: readonly Blame[],
   { cwd, version, nowMs }: { readonly cwd: string; readonly version: string; readonly nowMs: number },

@@ -65,7 +65,7 @@ function isContinued({ session, text }: Entry): boolean {
   return text === SESSION_CONTINUED || (session === COMMAND_LINE && text === 'resumed');
 }
 
-/** Refusals of paths outside all roots keep the path as the caller wrote it, which may be a full one. */
+/** Refusals of paths outside all roots keep the path as the caller wrote it, which may be absolute. */
 function* pathsOf(entry: Entry): Generator<string> {
   if (entry.path !== undefined && isAbsolute(entry.path)) yield entry.path;
   else yield* entryKeys(entry);

@@ -66,14 +66,20 @@ function clockIn(workspace: Workspace): FolderHealth['clock'] {
   }
 }
 
-/** Exchanges two files in one step, as a change does. False if this platform has no such call; throws its error. */
+/**
+ * Exchanges two files in one step, as a change does. False if this platform cannot exchange files. Throws the error of
+ * the system call.
+ */
 export function exchangeFiles(one: string, other: string): boolean {
   const native = loadNative();
   native?.swapSync(one, other);
   return native !== undefined;
 }
 
-/** Takes and releases a lock in a file. `files`: locks are files, because the kernel's are not available. */
+/**
+ * Takes and releases a lock in a file. `files`: locks are files, because kernel locks are not available. `refused`: the
+ * kernel does not grant the lock.
+ */
 export function lockHealth(file: string): 'kernel' | 'files' | 'refused' {
   const lock = openRangeLock(file);
   if (lock === undefined) return 'files';

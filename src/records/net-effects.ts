@@ -20,7 +20,7 @@ export interface NetEffect {
   readonly relative: string;
   readonly before: Side;
   readonly after: Side;
-  /** Ids, oldest first. */
+  /** Ids of the changes, oldest first. */
   readonly changes: readonly string[];
 }
 
@@ -183,7 +183,7 @@ export async function findBytes(
   }
 }
 
-/** A file as it is on disk. A path that leads out of its root is missing. */
+/** A file as it is on disk. A path that leads out of its root counts as missing. */
 export async function readLive(
   { root, key }: { readonly root: string; readonly key: string },
   maxBytes: number,

@@ -75,7 +75,7 @@ export async function openJournal(options: JournalOptions = {}): Promise<Journal
 
 const OPTIONS: ObjectShape = objectOf({ home: TEXT, store: TEXT });
 
-/** A number; Infinity is allowed. */
+/** A limit in a filter: any number, also Infinity. */
 const BOUND: Shape = {
   type: 'tested',
   is: (value) => typeof value === 'number' && !Number.isNaN(value),

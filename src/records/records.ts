@@ -16,7 +16,7 @@ export interface RecordsPlace {
   readonly store: string;
   /** The name of a workspace in a fleet. */
   readonly workspace?: string;
-  /** Absolute paths of the roots of that workspace, for a machine that has never served it. */
+  /** Absolute paths of the roots of the workspace, for a machine that has never served it. */
   readonly folders?: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export class Records {
     return new Records(await openRecordedState(place.store, { ...recordedAt(place), missing: 'empty' }));
   }
 
-  /** Reads the state of an open workspace. Do not close it: the workspace does. */
+  /** Reads the state of an open workspace. Do not close the result: the workspace closes its own state. */
   static over(state: RecordedState): Records {
     return new Records(state);
   }

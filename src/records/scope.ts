@@ -47,7 +47,7 @@ function otherWorktrees(folder: string): readonly string[] {
   return worktreesAround(folder).filter((top) => top !== own);
 }
 
-/** True for the folder itself and everything below; both canonical. */
+/** True for the folder itself and everything below it. Both paths are canonical. */
 export function isInScope(path: string, folder: string): boolean {
   if (path === folder) return true;
   const prefix = /[\\/]$/.test(folder) ? folder : `${folder}/`;

@@ -11,7 +11,7 @@ import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 import { canonicalPath } from './scope.ts';
 
-/** A session with its newest turn, and on a fleet store where it works. */
+/** A session with its newest turn and, on a fleet store, the machine and workspace where it works. */
 export interface PlacedSession extends SessionRecord {
   /**
    * The label or id of the session's newest turn. Absent if the turn is older than the last `MAX_TURNS` turns in scope.
@@ -52,7 +52,7 @@ export async function placedSessions(
 export interface SessionView extends PlacedSession {
   /** A session whose process was killed stays open until it is forgotten or expires. */
   readonly state: 'open' | 'closed';
-  /** Number of files it has seen and still remembers. */
+  /** Number of files that the session has seen and still remembers. */
   readonly seen: number;
 }
 
@@ -151,7 +151,10 @@ export async function claimViews(
   return views;
 }
 
-/** Ends claims for the user: those on exactly this path or glob, or with this id; without one, all that match the request. */
+/**
+ * Ends claims for the user: those on exactly this path or glob, or the claim with this id. Without path, glob and id:
+ * all claims that match the request.
+ */
 export async function releaseClaims(
   records: Records,
   { cwd, target, ...request }: ClaimRequest & { readonly cwd: string; readonly target?: string | undefined },

@@ -14,7 +14,7 @@ import { lastUsedMs, type PlacedSession, placedSessions } from './session-views.
 
 /** The sessions in a scope, and the workspaces that they or the journal name. */
 export interface StatusPlaces {
-  /** Most recently used first. Only the first `MAX_PLACED` have a turn, a machine and a workspace. */
+  /** The sessions, most recently used first. Only the first `MAX_PLACED` have a turn, a machine and a workspace. */
   readonly sessions: readonly PlacedSession[];
   readonly roots: readonly string[];
 }
@@ -61,7 +61,7 @@ interface SeenFile {
   readonly file: FileStatus;
 }
 
-/** Reports who has seen a file, whether it is unchanged since, and who changed it last. */
+/** Reports which sessions have seen a file, whether it is unchanged since, and which session changed it last. */
 export async function fileView(
   sessions: Sessions,
   request: {
@@ -179,7 +179,7 @@ export interface UnjudgedCalls {
   readonly newest: Entry | undefined;
 }
 
-/** Older calls do not show whether the hooks work now. */
+/** Period for which unjudged calls are counted. Older calls do not show whether the hooks work now. */
 const UNJUDGED_MS = 7 * 24 * 60 * 60_000;
 const MAX_COUNTED = 1000;
 

@@ -12,11 +12,11 @@ export interface TurnView extends TurnMark {
   readonly session: string;
   readonly root: string;
   readonly atMs: number;
-  /** Number of its entry in the journal. */
+  /** Number of the turn's entry in the journal. */
   readonly seq: number;
-  /** Paths relative to their roots. */
+  /** Paths of the changed files, relative to their roots. */
   readonly files: readonly string[];
-  /** Ids, oldest first. */
+  /** Ids of the turn's changes, oldest first. */
   readonly changes: readonly string[];
   /** False if there was no change, or if every change was undone since. */
   readonly stands: boolean;

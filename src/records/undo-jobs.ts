@@ -105,7 +105,7 @@ export interface TakenBack {
   readonly result: UndoResult;
   /** The paths of the result are relative to this root. */
   readonly root: string;
-  /** The changes, newest first. */
+  /** The undone changes, newest first. */
   readonly changes: readonly Entry[];
 }
 

@@ -41,7 +41,7 @@ export interface ViewSources {
 /** The number of files of one change that are shown with their diff. */
 const MAX_FILES = 50;
 const MAX_TEXT_BYTES = 4 << 20;
-/** The number of entries before and after an entry in which a related one of its session is searched for. */
+/** Number of entries before and after an entry that are searched for a related entry of the same session. */
 const MAX_DISTANCE = 20_000;
 const MAX_SEARCHED = 500;
 

@@ -79,7 +79,7 @@ function isPlain({ path, code, turn }: FeedFilter): boolean {
   return (path === undefined || path === '') && code === undefined && turn === undefined;
 }
 
-/** The files among changes and refusals, those touched last first. Entries come newest first. */
+/** The files of changes and refusals, the most recently touched first. Entries come newest first. */
 export function fileRows(entries: readonly Entry[]): FileRow[] {
   const files = new Map<string, { -readonly [K in keyof FileRow]: FileRow[K] }>();
   for (const entry of entries) {

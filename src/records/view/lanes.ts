@@ -1,6 +1,6 @@
 /** Pauses up to this length are drawn to scale. */
 const MAX_PAUSE_MS = 60_000;
-/** The width of a cut pause, as a length of time. */
+/** A longer pause is cut and drawn as if it took this time. */
 const CUT_MS = 8_000;
 /** Entries of the same moment are drawn beside each other. */
 const MIN_STEP_MS = 150;
@@ -37,7 +37,9 @@ export function laneAxis(times: ArrayLike<number>): LaneAxis {
   };
 }
 
-/** The longest pause that is drawn to scale: a part of the whole work, so that short scenes have cuts too. */
+/**
+ * The longest pause that is drawn to scale. It is a part of the total working time, so that short scenes have cuts too.
+ */
 function pauseFor(times: ArrayLike<number>): number {
   const total = (times[times.length - 1] ?? 0) - (times[0] ?? 0);
   return Math.max(CUT_MS / 4, Math.min(MAX_PAUSE_MS, total / 12));

@@ -23,7 +23,7 @@ export interface FeedRow {
 }
 
 export interface FeedPage {
-  /** Newest first. */
+  /** The rows, newest first. */
   readonly rows: readonly FeedRow[];
   /** Pass this as `before` to get older rows. Absent if there are none. */
   readonly next?: number;
@@ -45,7 +45,7 @@ export interface FileRow {
   readonly changes: number;
   readonly refusals: number;
   readonly lastMs: number;
-  /** The sessions that changed it, most recent first. */
+  /** The sessions that changed the file, most recent first. */
   readonly writers: readonly string[];
 }
 
@@ -114,7 +114,7 @@ export interface ChangeView {
   readonly standing: 'stands' | 'partly' | 'taken back';
   /** The changes that undid this change, or parts of it. */
   readonly undoneBy: readonly FeedRow[];
-  /** The change that this one undid. */
+  /** The change that this change undid. */
   readonly undoes?: FeedRow;
   readonly command?: string;
 }
@@ -217,7 +217,7 @@ export interface StartView {
 /** New data since the page's last request. */
 export interface LiveView {
   readonly cursor: string;
-  /** Newest first. */
+  /** The new rows, newest first. */
   readonly rows: readonly FeedRow[];
 }
 

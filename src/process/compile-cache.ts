@@ -69,7 +69,10 @@ function isMade(folder: string): boolean {
   }
 }
 
-/** True for a folder of this user that no other user can write to. Windows has no such bits and no user numbers. */
+/**
+ * True for a folder of this user that no other user can write to. On Windows, which has no such permission bits, true
+ * for every folder.
+ */
 function isPrivate(folder: string): boolean {
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   return stats?.isDirectory() === true && isOurs(stats);
@@ -95,7 +98,7 @@ interface Part {
   readonly data: Buffer;
 }
 
-/** A part as the head of the cache file lists it. */
+/** The entry of one source file in the head of the cache file. */
 interface Listed extends Omit<Part, 'data'> {
   readonly name: string;
   readonly at: number;

@@ -11,7 +11,7 @@ export interface Candidate {
   readonly blob?: string;
   /** Permission bits at the time of the snapshot, if `blob` is given. */
   readonly mode?: number;
-  /** The blob is the target of a symbolic link. */
+  /** Present if the path was a symbolic link; the blob then holds the link's target. */
   readonly link?: true;
 }
 
@@ -98,7 +98,7 @@ async function emptyIndex(
   return repository === undefined ? { index: 'empty' } : { index: 'empty', repository };
 }
 
-/** The name of the empty repository for folders that are in none. */
+/** The name of the empty repository for folders outside every repository. */
 const NO_REPOSITORY = 'none.git';
 
 /**
@@ -140,7 +140,7 @@ function bornAfter(path: string, ms: number): boolean {
   return stats !== undefined && stats.birthtimeMs >= ms;
 }
 
-/** The bytes of blobs, in order; undefined for one that git does not have. */
+/** The bytes of blobs, in order; undefined for a blob that git does not have. */
 export async function readBlobs(
   { root }: Pick<TreeSnapshot, 'root'>,
   blobs: readonly string[],
@@ -211,7 +211,7 @@ export function expiredSnapshots(home: string, nowMs: number): readonly string[]
     });
 }
 
-/** The id of a change and the number of the root. */
+/** Matches the file name of a snapshot: the id of a change and the number of the root. */
 const SNAPSHOT = /^c[0-9a-f]+-\d+$/;
 
 async function looseFiles(
@@ -250,7 +250,7 @@ async function changedTracked(
   const submodules: string[] = [];
   const fields = result.stdout.toString('utf8').split('\0');
   for (let at = 0; at + 1 < fields.length; at += 2) {
-    // ":100644 100644 BLOB 0000… M", then the path.
+    // Git prints `:100644 100644 BLOB 0000… M` for each file, then the path.
     const [modeBefore = '', , blob = ''] = (fields[at] ?? '').slice(1).split(' ');
     const path = fields[at + 1] ?? '';
     if (modeBefore === SUBMODULE) submodules.push(path);
@@ -284,7 +284,7 @@ type GitResult =
 interface GitOptions {
   readonly signal: AbortSignal;
   readonly index?: string;
-  /** Used instead of the repository around the folder. */
+  /** A repository to use instead of the one around the folder. */
   readonly repository?: string | undefined;
   readonly input?: string;
 }

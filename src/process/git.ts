@@ -84,7 +84,7 @@ function linkedWorktree(own: string): string | undefined {
   return unlessErrno(() => realpathSync.native(dirname(readFileSync(join(own, 'gitdir'), 'utf8').trim())));
 }
 
-/** The commit that is checked out in a worktree; undefined if there is none, or no git. */
+/** The commit that is checked out in a worktree; undefined without a commit or without git. */
 export function headRevision(folder: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const args = [...QUIET, 'rev-parse', '--verify', 'HEAD'];

@@ -20,19 +20,25 @@ export interface AttributeReader {
   removeAttrSync(fd: number, name: string): void;
 }
 
-/** An access list (`setfacl`). The group's bits in a mode are then the most that the listed users and groups may do. */
+/**
+ * An access control list, as `setfacl` sets it. With such a list, the group bits of the mode limit what all listed
+ * users and groups may do.
+ */
 export interface AccessList {
   /** The permissions of the file's own group. */
   readonly group: number;
-  /** The entries that a change of the mode does not change. */
+  /** The entries of the list that stay the same when the file's mode changes. */
   readonly entries: string;
 }
 
 const ACCESS_LIST = 'system.posix_acl_access';
-/** The list that new files of a folder inherit. */
+/** The access list that new files of a folder inherit. */
 const INHERITED_LIST = 'system.posix_acl_default';
 
-/** The access list of an open file or folder, or the one that new files of a folder get; undefined if there is none. */
+/**
+ * The access list of an open file or folder, or the list that new files of a folder inherit; undefined if there is
+ * none.
+ */
 export function accessList(
   attributes: Pick<AttributeReader, 'listAttrsSync' | 'getAttrSync'>,
   fd: number,
@@ -69,9 +75,11 @@ export type LayerEntry =
       readonly mode: number;
       readonly list: AccessList | undefined;
       readonly copied: boolean;
-      /** The overlay hides the workspace's folder: only the layer's own members remain. */
+      /**
+       * True if the overlay hides the contents of the workspace's folder, so that only the layer's own entries remain.
+       */
       readonly opaque: boolean;
-      /** The members of the layer's folder. */
+      /** The names in the layer's folder. */
       readonly names: readonly string[];
     }
   | {
@@ -81,16 +89,16 @@ export type LayerEntry =
       readonly list: AccessList | undefined;
       readonly size: number;
       readonly copied: boolean;
-      /** True if the command gave it a second name by a hard link. */
+      /** True if the command gave the file a second name by a hard link. */
       readonly hasOtherNames: boolean;
-      /** True if it has extended attributes or access lists, apart from those of the overlay. */
+      /** True if the file has extended attributes or access lists, apart from those of the overlay. */
       readonly hasAttributes: boolean;
-      /** The path of its bytes in the layer. */
+      /** The path of the file's bytes in the layer. */
       readonly path: string;
     }
   | { readonly kind: 'link'; readonly relative: string; readonly target: string }
   | { readonly kind: 'special'; readonly relative: string; readonly special: FileKind }
-  /** Its name is not valid UTF-8 or its path is too long for the system, so no path leads to it. */
+  /** An entry whose name is not valid UTF-8 or whose path is too long for the system, so that no path leads to it. */
   | { readonly kind: 'unnameable'; readonly relative: string; readonly reason: string };
 
 /** The longest path that Linux accepts, with the byte that ends it. */
@@ -118,7 +126,10 @@ interface UpperLayer {
   readonly attributes: AttributeReader;
 }
 
-/** A folder inside an opaque one is opaque as well: the overlay marks only the outermost. */
+/**
+ * Reads the entries below a folder. A folder inside an opaque folder is opaque too, although the overlay marks only the
+ * outermost one.
+ */
 function* entriesIn(
   reading: UpperLayer,
   folder: { readonly relative: string; readonly names: readonly string[]; readonly opaque: boolean },

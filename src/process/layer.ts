@@ -27,7 +27,7 @@ const ABANDONED_MS = 24 * 60 * 60 * 1000;
 export interface LayerRecord {
   readonly session: string;
   readonly command: string;
-  /** Folders under the layer, in the order of their numbers. */
+  /** The folders that the layer covers, in the order of their numbers. */
   readonly layered: readonly string[];
   /**
    * Entries of the workspace that changed after this time changed while the command ran; see
@@ -76,7 +76,10 @@ export function makeLayer(home: string, id: string, layered: readonly string[], 
   return { id, folder, layered, beganNs: touched(folder), spent: join(home, SPENT, id) };
 }
 
-/** Replaces the link to the Nth layered folder by a folder, to which its file system is bound; see `SandboxPlan.mounted`. */
+/**
+ * Replaces the link to the Nth layered folder by an empty folder, on which that folder's file system is then mounted;
+ * see `SandboxPlan.mounted`.
+ */
 export function makeLower(layer: Layer, index: number): void {
   const path = join(layer.folder, `low-${index}`);
   unlinkSync(path);
@@ -166,7 +169,10 @@ export function openLayer(home: string, id: string): (Layer & LayerRecord) | und
   };
 }
 
-/** Removing a file may wait for the disk, and this process must not wait long. */
+/**
+ * Number of files that this process removes itself. Removing a file may wait for the disk, and this process must not
+ * wait long.
+ */
 const REMOVED_AT_ONCE = 500;
 
 /** Changes the mode of folders only, because a file may also be in the workspace. */

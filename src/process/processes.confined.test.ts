@@ -88,7 +88,10 @@ describe.skipIf(here === undefined)('a confined command', () => {
 });
 
 describe.skipIf(here === undefined)('a confined command does not escape', () => {
-  /** Each tries to write `escaped` into a file outside, or to print what it must not read. `O` is the folder outside. */
+  /**
+   * Each script tries to write `escaped` into a file outside, or to print what it must not read. `O` is the folder
+   * outside.
+   */
   it.each<[string, string]>([
     ['by a path', 'echo escaped > "$O/f"'],
     ['by `..`', 'echo escaped > "../outside/f"'],

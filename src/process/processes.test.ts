@@ -9,7 +9,7 @@ import type { Profile, SandboxTools } from './sandbox.ts';
 const at = await commandBench();
 const { here } = at;
 
-/** Kinds of sandboxes. Tests that run as root also use a user namespace, as ordinary users need it. */
+/** Kinds of sandboxes. Tests that run as root also use a user namespace, because ordinary users need one. */
 const KINDS: readonly (readonly [string, { profile: Profile; tools?: Partial<SandboxTools> }])[] = [
   ['undo', { profile: UNDO }],
   ['undo in a user namespace', { profile: UNDO, tools: { namespace: 'user' } }],

@@ -44,7 +44,7 @@ interface ProcessesOptions {
 
 /** One command to run on a new layer. */
 export interface CommandRequest {
-  /** Names the layer and the kept output; letters and digits. */
+  /** The id of the layer and of the kept output: letters and digits only. */
   readonly id: string;
   readonly session: string;
   readonly profile: Profile;
@@ -94,8 +94,8 @@ export interface ExpiredWork {
 }
 
 /**
- * Runs commands on layers over the workspace. One per workspace. It keeps only the watched work
- * trees open.
+ * Runs commands on layers over the workspace. There is one instance per workspace. It keeps only the watched work trees
+ * open.
  */
 export class Processes {
   readonly #options: ProcessesOptions;

@@ -140,7 +140,7 @@ function spawnSandbox(
   });
 }
 
-/** Lets the sandbox mount the layer and start the command. If there is no layer, the sandbox ends. */
+/** Lets the sandbox mount the layer and start the command. If the layer cannot be made, the sandbox ends. */
 function begin(start: Duplex, make: SandboxRun['layer']['make'], perl: PerlTools | undefined): void {
   try {
     const layer = make();

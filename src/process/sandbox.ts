@@ -54,11 +54,11 @@ export interface SandboxPlan {
   /** Folders with a copy-on-write layer over them; the Nth uses `low-N`. A folder inside another comes after it. */
   readonly layered: readonly string[];
   /**
-   * Numbers of the layered folders with a file system of their own. Each is bound to its `low-N` first: a layer over an
-   * outer folder hides it.
+   * Numbers of the layered folders that are the root of another file system. Each is bound to its `low-N` first,
+   * because a layer over an outer folder would hide it.
    */
   readonly mounted: readonly number[];
-  /** Folders inside a layered one that the command uses directly. The Nth is bind-mounted by way of `through-N`. */
+  /** Folders inside a layered folder that the command uses directly. The Nth is bind-mounted by way of `through-N`. */
   readonly boundThrough: readonly string[];
   readonly hidden: readonly HiddenPath[];
   readonly cwd: string;
@@ -120,8 +120,8 @@ export function bubblewrapArgv(tools: SandboxTools, plan: SandboxPlan): readonly
 }
 
 /**
- * Programs inherit a keyring of the kernel, which may hold passwords and tickets. A confined command gets an empty one, if
- * there is Perl: no other usual program can make it.
+ * Programs inherit a keyring of the kernel, which may hold passwords and tickets. A confined command gets an empty
+ * keyring if Perl is installed, because no other usual program can make one.
  */
 function withoutKeys({ perl }: SandboxTools, profile: Profile): readonly string[] {
   if (profile.kind === 'undo' || perl === undefined) return [];

@@ -190,7 +190,8 @@ export class WarmTree {
       watcher.on('error', () => this.#forget(key));
       this.#watchers.set(key, watcher);
     } catch (error) {
-      // A folder of the index that no longer exists needs no watch: its parent reports a new one.
+      // A folder of the index that no longer exists needs no watch: the watch on its parent reports if it is created
+      // again.
       if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') this.#isBroken = true;
     }
   }

@@ -62,7 +62,7 @@ export interface Effect {
   readonly sinceUs?: number;
 }
 
-/** A ctime as `Effect.sinceUs`. */
+/** Converts a ctime to microseconds, for `Effect.sinceUs`. */
 export function microseconds(ctimeNs: bigint): number {
   return Number(ctimeNs / 1000n);
 }
@@ -242,7 +242,7 @@ export interface TreeSnapshot {
   readonly root: string;
   /** A private copy of the index, which names the blob of every tracked file. */
   readonly index: string;
-  /** An empty repository of ours, for a folder that is in none. */
+  /** An empty repository in the state folder, for a folder that is in no repository. */
   readonly repository?: string;
   /** Untracked files, and tracked files that differ from their blob. The effects hold their bytes. */
   readonly loose: readonly string[];
@@ -261,14 +261,14 @@ export interface ForeignWrite {
   readonly text: 'whole' | 'parts' | 'unknown' | 'command';
 }
 
-/** Same kind and same content. Ignores permissions and whether the bytes are kept. */
+/** True if both sides have the same kind and the same content. Ignores permissions and whether the bytes are kept. */
 export function sameContent(a: Side, b: Side): boolean {
   if (a.kind === 'file' && b.kind === 'file') return sameFingerprint(a.fingerprint, b.fingerprint);
   if (a.kind === 'link' && b.kind === 'link') return a.target === b.target;
   return a.kind === b.kind;
 }
 
-/** Same content and same permissions. */
+/** True if both sides have the same content and the same permissions. */
 export function sameSide(a: Side, b: Side): boolean {
   return sameContent(a, b) && modeOf(a) === modeOf(b);
 }

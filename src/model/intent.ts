@@ -62,7 +62,7 @@ export type FileIntent =
   | {
       readonly kind: 'insert';
       readonly path: string;
-      /** 0 = top; absent = append. */
+      /** The line after which the text is inserted. 0 = at the top; absent = append. */
       readonly afterLine?: number | undefined;
       readonly content: string;
       readonly expectedRevision?: string | undefined;

@@ -33,7 +33,10 @@ function isPartOf(part: string, word: string): boolean {
   return part.length > 2 && word.split(/[_-]/).includes(part);
 }
 
-/** Insertions, deletions, substitutions and swaps of two neighbours from one word to the other. */
+/**
+ * The number of insertions, deletions, substitutions and swaps of neighbouring letters that turn one word into the
+ * other.
+ */
 function distance(from: string, to: string): number {
   let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);

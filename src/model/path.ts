@@ -2,7 +2,7 @@ declare const resolved: unique symbol;
 
 /**
  * A path with all links resolved, inside the workspace at the moment of resolution. Only `workspace/` makes one. It
- * names a file in ledgers, locks and messages. I/O never uses it, but a {@link Place}.
+ * names a file in ledgers, locks and messages. I/O uses a {@link Place} instead.
  */
 export interface ResolvedPath {
   /** Canonical root that contains the path. */
@@ -13,7 +13,7 @@ export interface ResolvedPath {
   readonly absolute: string;
   /** Identifies the file: `absolute`, folded where the file system ignores case or Unicode form. */
   readonly key: string;
-  /** As the caller wrote it; for messages. */
+  /** The path as the caller wrote it, for messages. */
   readonly given: string;
   readonly [resolved]: true;
 }
@@ -57,7 +57,7 @@ export function isBelow(path: string, folder: string): boolean {
 
 export type FileKind = 'file' | 'directory' | 'link' | 'fifo' | 'socket' | 'device';
 
-/** Paths that begin with this name the kept output of a command, which can only be read. */
+/** A path with this prefix names the kept output of a command, which can only be read. */
 export const OUTPUT_SCHEME = 'lookfirst-output:';
 
 export function isOutputPath(path: unknown): path is string {

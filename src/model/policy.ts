@@ -1,5 +1,5 @@
 /**
- * Settings as data. A preset is a complete Policy; a policy file overrides single fields of one. Rules read these
+ * Settings as data. A preset is a complete Policy; a policy file overrides single fields of a preset. Rules read these
  * fields and never check which preset they belong to.
  */
 export interface Policy {
@@ -56,7 +56,7 @@ export interface Policy {
   readonly placeholders: 'refuse' | 'allow';
   /** Globs that no session may read or write, matched case-insensitively against the path inside the root. */
   readonly protected: readonly string[];
-  /** Globs whose changes need the user's approval, each one; matched like `protected`. */
+  /** Globs of paths for which every change needs the user's approval; matched like `protected`. */
   readonly approve: readonly string[];
   readonly readOnly: boolean;
   /** Writing a file that has several hard links: break the link and report it, or refuse. */
@@ -65,7 +65,7 @@ export interface Policy {
   /** If the journal cannot be written: refuse the change, or continue without a record. */
   readonly auditFailure: 'refuse' | 'allow';
   /**
-   * Exemptions by the operator from the rules seen, covered and fresh; a string is a glob of paths. Every use is
+   * Exemptions by the operator from the rules `seen`, `covered` and `fresh`; a string is a glob of paths. Every use is
    * journalled.
    */
   readonly bypass: readonly (string | BypassRule)[];

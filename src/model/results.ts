@@ -278,7 +278,7 @@ export interface StalenessResult {
   readonly now?: FileState;
 }
 
-/** The target of a path. */
+/** The file or folder that a path leads to. */
 export interface ResolveResult {
   /** Canonical path: absolute and without links. */
   readonly absolute: string;

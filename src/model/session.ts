@@ -152,7 +152,7 @@ export interface AnnounceOptions extends CallOptions {
   /**
    * Default `lock`: sessions that share the state wait for the files until the change is settled. `none`: they wait at
    * most two seconds, and the announcement outlives its process. If it stays unsettled, the next writer of one of its
-   * files settles it by comparing bytes. After ten minutes any process does.
+   * files settles it by comparing bytes. After ten minutes, any process settles it.
    */
   readonly hold?: 'lock' | 'none' | undefined;
   /** Name of the tool that makes the change, for bypass rules that name tools. */
@@ -275,7 +275,7 @@ export interface MoveOptions extends CallOptions {
 }
 
 export interface InsertOptions extends CallOptions {
-  /** 0 = top; absent = append. */
+  /** The line after which the text is inserted. 0 = at the top; absent = append. */
   readonly afterLine?: number | undefined;
   readonly expectedRevision?: string | undefined;
 }

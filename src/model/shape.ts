@@ -310,11 +310,11 @@ function namesIn(names: readonly string[]): string {
   return names.length === 0 || names.length > MAX_NAMES ? 'an object' : `an object with ${names.join(', ')}`;
 }
 
-/** The words for a mismatch: the kind of thing that a path names, and the checked value as a whole. */
+/** The words for a mismatch. */
 export interface MismatchWords {
-  /** `argument`, `key`, `option`, `field`. */
+  /** The kind of thing that a path names: `argument`, `key`, `option` or `field`. */
   readonly noun: string;
-  /** `the arguments`, `a change`. */
+  /** The checked value as a whole, for example `the arguments` or `a change`. */
   readonly whole: string;
 }
 

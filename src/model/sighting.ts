@@ -31,7 +31,7 @@ export interface SeenPage extends LineRange {
   readonly sha256: string;
 }
 
-/** The coverage of these pages. Never `whole`: only a fingerprint proves that. */
+/** The coverage of these pages. Never `whole`, because only a fingerprint proves that a file was seen whole. */
 export function coverageOfPages(pages: readonly SeenPage[]): Coverage {
   return { kind: 'lines', ranges: mergeRanges(pages.map(({ from, to }) => ({ from, to }))) };
 }

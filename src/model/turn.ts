@@ -1,7 +1,7 @@
 import { Fault } from './fault.ts';
 import { isSessionId, MAX_SESSION_ID_CHARS } from './session-record.ts';
 
-/** The beginning of a turn: the time between two user prompts, or since an explicit checkpoint. */
+/** The beginning of a turn. A turn lasts from one user prompt, or an explicit checkpoint, to the next. */
 export interface TurnMark {
   /** Unique within its session. */
   readonly turn: string;
@@ -9,7 +9,7 @@ export interface TurnMark {
   readonly label?: string | undefined;
   /** The first words of the user's prompt. */
   readonly prompt?: string | undefined;
-  /** 1 for the first prompt of a session. */
+  /** Number of the prompt: 1 for the first prompt of a session. */
   readonly promptNumber?: number | undefined;
 }
 

@@ -136,7 +136,10 @@ function outputOf(scene: Scene, event: Extract<HookEvent, { kind: 'after' | 'fai
 
 const MAX_OUTPUT_CHARS = 4 << 20;
 
-/** Records the output lines of every file that the command or its output names as seen. */
+/**
+ * Compares the output with every file that the command or its output names. Output lines that are in such a file count
+ * as seen.
+ */
 async function noteOutput(scene: Scene, run: RunTouch, output: string): Promise<void> {
   if (output === '' || output.length > MAX_OUTPUT_CHARS) return;
   const foreign = scene.session.foreign();

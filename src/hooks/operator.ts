@@ -6,7 +6,7 @@ import { CLIENT_FILES } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { pathOf, type Scene } from './scene.ts';
 
-/** Commands of Lookfirst that only the user may run: the words after its name. */
+/** Commands of Lookfirst that only the user may run, as the words after the program's name. */
 const OPERATOR_COMMANDS: readonly (readonly string[])[] = [
   ['allow'],
   ['init'],
@@ -43,8 +43,8 @@ export function operatorRefusal(command: string): Refusal | undefined {
 }
 
 /**
- * The words after each name of Lookfirst in a command. After `run --` follow the words of another command, which may call
- * Lookfirst again.
+ * For each call of Lookfirst in a command: the words after the program's name. After `run --` follow the words of
+ * another command, which may call Lookfirst again.
  */
 function ownCalls(command: string): readonly (readonly (string | undefined)[])[] {
   // `allCommands` does not look into `sh -c` and `eval`; `certainCommands` does.

@@ -349,7 +349,7 @@ async function sorted(scene: Scene, intents: readonly ForeignIntent[]): Promise<
   return outside === undefined ? { inside } : { inside, outside };
 }
 
-/** The action that a refusal of a change outside the workspace names. */
+/** The action to name in the refusal of a change outside the workspace. */
 function actionOf({ kind }: ForeignIntent): Refusal['action'] {
   if (kind === 'touch') return 'edit';
   return kind === 'write' ? 'overwrite' : kind;

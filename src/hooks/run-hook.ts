@@ -115,7 +115,7 @@ function parse(
   }
 }
 
-/** The host, or the problem with its name. */
+/** The host with this name, or a sentence that says what is wrong with the name. */
 function hostNamed(name: string | undefined): Host | string {
   const known = HOST_NAMES.find((host) => host === name);
   if (known !== undefined) return HOOK_HOSTS[known];

@@ -24,7 +24,7 @@ export interface Scene {
   readonly cwd: string;
   /** The state folder. */
   readonly home: string;
-  /** The policy file, if a flag names another one than that in the state folder. */
+  /** The policy file that a flag names; undefined if the one in the state folder applies. */
   readonly policyFile?: string | undefined;
   /** The folder that `~` means in the host's shell. */
   readonly userHome: string | undefined;
@@ -122,7 +122,7 @@ export function locatedIntent(at: (path: string) => string, intent: ForeignInten
  * lead into the workspace from outside, and so does this function; the session itself does not.
  */
 export function pathOf({ cwd, roots, session }: Scene, path: string): string {
-  // The session refuses a relative path that leaves the root, even if it returns.
+  // The session refuses a relative path that leaves the root, even if the path leads back into it.
   const climbs = !isAbsolute(path) && normalize(path).startsWith('..');
   const named = cwd === roots[0] && !climbs ? path : resolve(cwd, path);
   return session.nameInside(isAbsolute(path) ? path : `${cwd}/${path}`) ?? named;

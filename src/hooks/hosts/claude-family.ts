@@ -108,7 +108,7 @@ const WITH_CONTEXT = new Set([
   'SessionStart',
 ]);
 
-/** The wrapped form: Codex and VS Code ignore a decision outside `hookSpecificOutput`. */
+/** Wraps the decision, because Codex and VS Code ignore a decision outside `hookSpecificOutput`. */
 function answer(reply: HookReply, event: { readonly eventName: string; readonly kind: string }): HookAnswer {
   const { eventName } = event;
   if (reply.verdict === 'deny') {

@@ -68,7 +68,7 @@ function sessionEvent(
   return before === undefined ? { kind: 'other' } : { kind: 'rewound', before };
 }
 
-/** `event` carries the session among the properties. */
+/** The function `event` carries the session id among the properties of its event. */
 function sessionOfEvent(input: JsonRecord): string | undefined {
   const properties = input['properties'];
   return isRecord(properties) ? payloadText(properties['sessionID']) : undefined;

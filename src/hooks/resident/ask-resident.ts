@@ -95,7 +95,7 @@ function isRunning(pid: string): boolean {
   }
 }
 
-/** Ends the start in the residents' folder: a resident answers now, or the start has failed. */
+/** Removes the mark that a resident is starting: a resident answers now, or the start has failed. */
 export function endStart(): void {
   rmSync(STARTING, { force: true });
 }

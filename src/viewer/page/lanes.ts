@@ -81,7 +81,7 @@ function nearest(marks: readonly Mark[], x: number, y: number): Mark | undefined
 }
 
 interface Scene {
-  /** Oldest first. */
+  /** The drawn entries, oldest first. */
   readonly shown: readonly FeedRow[];
   readonly lanes: readonly string[];
   readonly width: number;

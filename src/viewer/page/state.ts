@@ -32,7 +32,7 @@ interface NumbersView {
   readonly state: StateView;
 }
 
-/** The content of the right side. */
+/** The content of the page's right side. */
 export type Detail =
   | { readonly kind: 'entry'; readonly view: EntryView }
   | { readonly kind: 'turn'; readonly view: TurnDetail }
@@ -222,7 +222,7 @@ function queryOf({ kinds, ...rest }: FeedFilter, before: number | undefined): st
   return query.toString();
 }
 
-/** Opens something on the right side. The address names it, so that the browser's back button works. */
+/** Opens an item on the page's right side. The address names the item, so that the browser's back button works. */
 export function open(what: ViewerSelection): void {
   location.hash = pageAddress(what);
 }
@@ -236,7 +236,7 @@ export function pageAddress(what: ViewerSelection): string {
   return `#/${what.kind}/${what.seq}`;
 }
 
-/** Shows what the address names. */
+/** Shows the item that the address names. */
 export async function followAddress(): Promise<void> {
   selected.value = selectedIn(location.hash);
   detail.value = undefined;
@@ -250,7 +250,7 @@ function selectedIn(hash: string): ViewerSelection | undefined {
   return undefined;
 }
 
-/** Fetches the selected item, again if it is shown already. */
+/** Fetches the selected item, even if it is shown already. */
 export async function show(): Promise<void> {
   const what = selected.value;
   if (what === undefined) return;

@@ -13,7 +13,7 @@ import { errnoOf } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { readAllSync } from './read.ts';
 
-/** Grace period: an editor that had the file open before we displaced it has saved by then. */
+/** Grace period: by then, an editor that opened the file before we displaced it has saved. */
 const GRACE_MS = 60_000;
 const MAX_HELD = 64;
 const CHUNK_BYTES = 1 << 18;

@@ -78,9 +78,10 @@ export function withdraw(context: DiskContext, publication: New): void {
 }
 
 /**
- * Sets our own file aside after it had the target's name. Deletes it only if there is no room to keep it, because a
- * process that opened it under that name may still write into it. Returns its path if such a process has already
- * written to it, so that the caller reports the path; otherwise returns nothing.
+ * Sets our own file aside after it was published under the target's name. Deletes it only if there
+ * is no room to keep it, because a process that opened it under that name may still write into it.
+ * Returns its path if a process has already written into it, so that the caller reports the path;
+ * otherwise returns nothing.
  */
 export function keepOurs(context: DiskContext, publication: New): string[] {
   const { temp, intended } = publication;

@@ -119,7 +119,7 @@ interface Touched {
   readonly change: FileIntent;
 }
 
-/** The refusal if a path is below one that another change removes or replaces by a file. */
+/** The refusal if another change moves or removes a folder above the path, or replaces it by a file. */
 function insideAnother(touched: readonly Touched[]): Refusal | undefined {
   const byKey = new Map(touched.map((each) => [each.key, each.change]));
   for (const { key, path, change } of touched) {

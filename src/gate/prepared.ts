@@ -77,7 +77,7 @@ export async function closedUnlessOk(
   }
 }
 
-/** The present bytes, the bytes the session had seen, and the content it wanted to write, as hashes. */
+/** Hashes of the present bytes, of the bytes the session saw, and of the content it wanted to write. */
 export async function evidenceOf(view: LookedFile, intent?: FileIntent): Promise<Evidence> {
   const live = view.snapshot?.fingerprint ?? (await hashUnread(view));
   const seen = seenOf(view.sighting);
@@ -231,8 +231,8 @@ export async function outsideChange(
 }
 
 /**
- * A diff that fits into a refusal, or the beginning of one that does not: then the session must read the file anyway.
- * Text cut from the quotation must not count as shown.
+ * A diff that fits into a refusal. Of a larger diff, only the beginning: the session must read the
+ * file anyway. Text cut from the quotation must not count as shown.
  */
 function boundedDiff(before: string, now: string, bounds: MaskedDiffOptions): UnifiedDiff {
   // Lines are not shortened: a line cut here would not count as seen, and the next overwrite would be refused.

@@ -120,8 +120,8 @@ function goneWith({ key, restore: after }: UndoStep, { moving = [] }: RestoreCon
 }
 
 /**
- * The session's sightings after a restore. If it had not seen the bytes, it only knows that they exist: it may edit,
- * but not overwrite.
+ * The session's sightings after a restore. A session that has not seen the restored bytes only
+ * knows that they exist: it may edit, but not overwrite.
  */
 export function sightingsOf(
   world: World,

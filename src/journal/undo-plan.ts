@@ -48,8 +48,8 @@ export interface UndoPlans {
 }
 
 /**
- * Plans an undo from the journal's entries: all sessions' changes since the oldest one that may be
- * selected. Refuses with NOT_FOUND if there is nothing to undo or the bytes were not kept, with
+ * Plans an undo from the journal's entries: all sessions' changes since the oldest change that may
+ * be selected. Refuses with NOT_FOUND if there is nothing to undo or the bytes were not kept, with
  * STALE if another change is in between. Does not read the disk: the executor checks that files
  * match the plan.
  */

@@ -47,7 +47,7 @@ interface Checked {
 /** Two views less than this far apart count as simultaneous. */
 export const SAME_MOMENT_MS = 1000;
 
-/** If at least this many files are deleted at once, only those that the session had seen get a tombstone. */
+/** If at least this many files are deleted at once, only files that the session has seen get a tombstone. */
 const MANY_GONE = 1000;
 
 /** One in this many keys belongs to the sample. */

@@ -233,7 +233,7 @@ export class RecentViews {
   }
 }
 
-/** True if the session had already seen every line of these bytes. */
+/** True if the earlier sighting already covers every line of these bytes. */
 export function sawAll(earlier: Sighting | undefined, now: Sighting): boolean {
   return earlier?.coverage.kind === 'whole' && isOfSameBytes(earlier, now);
 }

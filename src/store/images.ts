@@ -51,8 +51,8 @@ export interface Images {
   dropTree?(folder: string): void;
   /**
    * The free name to which a file with these bytes can be renamed to become an image, or a second
-   * file beside an existing image. Undefined if the file has another name, through which it could
-   * be changed. `adopt` must follow. Absent if images are not local files.
+   * file beside an existing image. Undefined if no name is free, or if the file has another name
+   * through which it could be changed. `adopt` must follow. Absent if images are not local files.
    */
   freeName?(fingerprint: Fingerprint, stats: BigIntStats): string | undefined;
   /**

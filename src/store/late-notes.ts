@@ -109,7 +109,7 @@ export class LateNotes implements Store {
     return this.#add(notes);
   }
 
-  /** True if notes could not be written for so long, or are so many, that reads must report the failure. */
+  /** True if writing notes has failed for too long, or too many are waiting: reads must then report the failure. */
   #isPastPatience(): boolean {
     if (this.#failedMs === undefined) return false;
     return this.#waiting.size >= AT_MOST || performance.now() - this.#failedMs >= this.#patienceMs;

@@ -319,8 +319,9 @@ function countsOf({ diff }: UnifiedDiff): { readonly added: number; readonly rem
 }
 
 /**
- * The session's sighting of the new bytes: the lines it had seen before, and the lines in the diff. A session that saw
- * different earlier bytes keeps those as its baseline, so that the change in between is not lost.
+ * The session's sighting of the new bytes: lines seen before, and lines in the diff. A session that
+ * saw different earlier bytes keeps those as its baseline, so that the change in between is not
+ * lost.
  */
 async function creditOf(
   world: World,

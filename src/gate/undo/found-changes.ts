@@ -18,7 +18,10 @@ export interface FoundChange {
   readonly mode?: number | undefined;
   /** The stamp of the present file, if an equal stamp proves equal bytes. */
   readonly stamp?: Stamp | undefined;
-  /** The bytes to restore, if they are the result of a merge and thus neither present nor earlier bytes. */
+  /**
+   * The bytes to restore, if they are the result of a merge: then neither the disk nor the images
+   * have them.
+   */
   readonly merged?: Uint8Array | undefined;
 }
 

@@ -190,8 +190,8 @@ function partial(facts: Facts, sighting: Sighting): Ruling {
   const unread = totalLines === undefined ? undefined : missingLines(sighting.coverage, totalLines);
   const detail = {
     reason: cut ? 'clamped' : undefined,
-    // After an edit of a partly seen file, the session has seen each line, but never the whole file. Only a read of all
-    // lines helps.
+    // An edit of a partly seen file never makes it whole, even if the session has now seen each
+    // line. Only a read of all lines helps.
     missing:
       sighting.coverage.kind === 'whole' ? undefined : unread?.length === 0 ? allLines(totalLines) : unread,
     totalLines,

@@ -126,7 +126,7 @@ async function notKept(world: World, step: UndoStep): Promise<Refusal> {
   const path = world.workspace.shownAt(step);
   const keeper = restore.kind === 'file' && (await world.images.keeper?.(restore.fingerprint.sha256));
   const reason = keeper
-    ? `its earlier bytes are only on the machine ${keeper}, as secret or over 1 MB: undo the change there`
+    ? `its earlier bytes are only on the machine ${keeper}, because they are secret or over 1 MB: undo the change there`
     : 'its earlier bytes are no longer kept';
   return { code: 'NOT_FOUND', action: 'undo', path, next: 'use_edit', detail: { reason } };
 }

@@ -9,7 +9,10 @@ import type { Located } from '../workspace/workspace.ts';
 import { settleLeft } from './recover.ts';
 import type { World } from './world.ts';
 
-/** Longest time between a host's announcement of a change and its write, unless it asks its user first. */
+/**
+ * Longest time between the announcement and the write of a change by a host, the program that runs
+ * the agent. A host that asks its user first takes longer.
+ */
 const HOST_WRITES_MS = 2000;
 const HOST_POLL_MS = 20;
 
@@ -192,7 +195,10 @@ export async function lockKeys(
   return release && lookUnder(world, keys, { release, ledger, session: ledger?.session });
 }
 
-/** Like `lockKeys`, for a change that the host of a session will make. Fetches no sightings. */
+/**
+ * Like `lockKeys`, for a change that the session's host (the program that runs the agent) will
+ * make. Fetches no sightings.
+ */
 export async function lockForHost(
   world: World,
   keys: readonly string[],

@@ -11,7 +11,10 @@ import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
 import type { Claims } from './claims.ts';
 
-/** Everything a gate works with. Shared by all sessions of one workspace in this process. */
+/**
+ * Everything a gate works with: store, disk, policy and more. Shared by all sessions of one
+ * workspace in this process.
+ */
 export interface World {
   readonly workspace: Workspace;
   readonly disk: DiskContext;

@@ -37,7 +37,10 @@ const MAX_REMEMBERED_BYTES = 64 << 10;
 /** A commit of at least this many files links the layer's files into the workspace instead of writing copies. */
 const LINKED_FILES = 200;
 
-/** A layer whose command has ended, and how to commit it. */
+/**
+ * A layer (the private copy-on-write view on which a command ran) whose command has ended, and how
+ * to commit it.
+ */
 export interface LayerCommit {
   readonly layer: Layer;
   readonly attributes: AttributeReader;

@@ -43,7 +43,7 @@ export interface WriteSet {
   readonly droppedBits: readonly string[];
 }
 
-/** The content of a layer, per layered folder. Read only once, because reading makes unreadable files readable. */
+/** A command's writes on its layer, per folder. Read only once, because reading makes unreadable files readable. */
 export interface LayerContent {
   readonly beganNs: bigint;
   readonly folders: readonly { readonly root: string; readonly entries: readonly LayerEntry[] }[];

@@ -28,7 +28,7 @@ const MAX_LOOSE = 2000;
 const MAX_LOOSE_BYTES = 64 << 20;
 const SNAPSHOT_MS = { auto: 3_000, git: 60_000 };
 
-/** The kept state of the files before a command that runs without a layer. */
+/** The kept state of the files before a command that runs directly in the workspace, not on a layer. */
 export interface BytesBefore {
   /** The files as they are before the command. In each effect, `after` equals `before` until the command has ended. */
   readonly effects: readonly Effect[];

@@ -72,7 +72,7 @@ function actionOf(intent: ForeignIntent, first: Effect | undefined): Action {
   return intent.kind;
 }
 
-/** The announcement of a shell command that runs without a layer. */
+/** The announcement of a shell command that runs directly in the workspace, not on a layer. */
 export function pendingCommand(
   scene: ShownScene,
   {

@@ -84,7 +84,10 @@ function isOnLayer({ foreign }: PendingChange): boolean {
   return foreign?.command?.onLayer === true;
 }
 
-/** Settles a command that ran on a layer. The layer's commit records its changes, so nothing is compared here. */
+/**
+ * Settles a command that ran on a layer, a private view of the workspace. The layer's commit
+ * records its changes, so nothing is compared here.
+ */
 async function settleOnLayer({ world }: ShownScene, pending: PendingChange): Promise<readonly Notice[]> {
   await world.store.record({ settle: [pending.change] });
   dropSnapshots(pending);

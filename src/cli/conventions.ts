@@ -35,7 +35,7 @@ export function conventional(command: Command, entry: CommandEntry, terminal: Te
     .showHelpAfterError(`(${command.name()} --help lists the options)`);
 }
 
-/** Names the extra argument in the message, instead of counting the arguments. */
+/** Rewrites the error about too many arguments, so that it names the first extra argument. */
 function withExtra(text: string, { args, registeredArguments }: Command): string {
   return text.replace(
     /^error: too many arguments.*$/m,

@@ -37,7 +37,7 @@ export function entryColumns(colours: Colours, { fleet }: Pick<Records, 'fleet'>
     : [...columns, { title: 'MACHINE', cut: 'end' }, { title: 'WORKSPACE', cut: 'front' }];
 }
 
-/** The cells of one entry. */
+/** The table cells of one journal entry. */
 export function entryRow(entry: FleetEntry, from: Viewpoint): string[] {
   const row = [
     from.times.shortAge(entry.atMs, from.nowMs),

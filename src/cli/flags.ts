@@ -33,7 +33,7 @@ export function addCommonFlags(command: Command): Command {
 }
 
 /**
- * For commands that concern no session. They accept the flag all the same, so that scripts can pass it to every
+ * The option `--session` for commands that use no session. They accept it, so that scripts can pass it to every
  * command.
  */
 export function unusedSessionOption(): Option {

@@ -36,7 +36,7 @@ export async function tellMissing(
   return EXIT.refused;
 }
 
-/** A refusal that concerns no file shows only its reason. */
+/** The text of a refusal. If the refusal concerns no file, only its reason is shown. */
 function sentence(refusal: Refusal): string {
   const { code, path, action, detail } = refusal;
   if (action === 'undo' || path !== '' || detail?.reason === undefined) return firstSentence(refusal);

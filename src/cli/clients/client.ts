@@ -34,13 +34,16 @@ export interface Remote {
   readonly token: string;
 }
 
-/** One client: the location of its configuration and the form of an entry. Pure data, no I/O. */
+/**
+ * One MCP client, such as Cursor: where its configuration is, and how an entry for our server looks. Pure data, no
+ * I/O.
+ */
 export interface Client {
   readonly name: ClientName;
   /** The client's name as its vendor writes it. */
   readonly title: string;
   readonly format: 'json' | 'toml';
-  /** The key that holds the entries. */
+  /** The key of the configuration file under which the entries of servers are. */
   readonly servers: string;
   /** The scope that `init` uses by default. */
   readonly defaultScope: ConfigScope;
@@ -49,9 +52,9 @@ export interface Client {
    * the client has no file of this scope.
    */
   files(scope: ConfigScope, places: ClientPlaces): readonly string[];
-  /** The spelling of the project's folder in a project file; undefined if only a full path is reliable. */
+  /** The way to write the project's folder in a project file; undefined if only a full path is reliable. */
   readonly projectDir: string | undefined;
-  /** The spelling of the current project in the user-wide file; absent means its full path. */
+  /** The way to write the current project's folder in the user's file; absent: its full path. */
   readonly userDir?: string;
   /** The environment variables that the client's servers inherit. If absent, they inherit all of them. */
   readonly inherits?: readonly string[];
@@ -93,7 +96,7 @@ export function withheldBy(client: Client, places: ClientPlaces): Pick<Launch, '
   };
 }
 
-/** Joins with the platform's own separator. */
+/** Joins the parts of a path with the platform's separator. */
 export function joined(places: Pick<ClientPlaces, 'platform'>, ...parts: readonly string[]): string {
   return (places.platform === 'win32' ? win32 : posix).join(...parts);
 }

@@ -129,7 +129,7 @@ function replace(file: ConfigFile, text: string, access: 'as-usual' | 'private')
   return kept;
 }
 
-/** Not recursive: in /proc, Node's recursive `mkdir` never returns. */
+/** Creates one folder. Not recursive, because Node's recursive `mkdir` never returns in /proc. */
 function makeFolder(path: string, mode: number): void {
   try {
     mkdirSync(path, { mode });

@@ -53,13 +53,13 @@ export function ownCommand(client: Client, text: string): readonly string[] | un
   return wordsOf(client.format === 'json' ? jsonCommand(text, place) : tomlCommand(text, place));
 }
 
-/** A server of the client whose command starts our proxy. */
+/** A server in a client's configuration whose command starts our proxy. */
 export interface ProxiedServer {
   readonly name: string;
   readonly words: readonly string[];
 }
 
-/** The servers behind our proxy. */
+/** The servers in a client's configuration whose commands start our proxy. */
 export function proxiedServers(client: Client, text: string): readonly ProxiedServer[] {
   const { servers } = client;
   const names = client.format === 'json' ? jsonNames(text, servers) : tomlNames(text, servers);
@@ -289,7 +289,7 @@ function changedText(text: string, node: ConfigNode, value: TomlValue): string {
   return `{ ${[...kept, ...pairsOf(value)].join(', ')} }`;
 }
 
-/** The command of the entry, if it is there and has one. */
+/** The command of an entry; undefined if the entry is missing or has no command. */
 function tomlCommand(text: string, { servers, name }: TomlPlace): CommandNodes | undefined {
   const table = tableOf(scanToml(text), [servers, name]);
   return table === undefined ? undefined : commandOf(text, table);

@@ -155,7 +155,7 @@ function piecesOf(settings: ClientHooks, { files, gate, only, shell }: HookReque
   return [...gates, ...(only ? (settings.only ?? []) : [])];
 }
 
-/** A file in which nothing else is left was created by `init`, so it is removed. */
+/** Removes our hooks from a text. If nothing else is left, `init` created the file, so the file is removed. */
 function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): EditedConfig {
   const rest = removePieces(text, pieces);
   if (!rest.ok || rest.text === undefined || rest.text === text) return rest;

@@ -24,7 +24,7 @@ interface Bench {
   run(action: 'init' | 'remove', more?: Partial<ConfigureRequest>): void;
 }
 
-/** A project file of Claude Code, with formatting that removing our entries alone would not restore. */
+/** A project in which Claude Code's file has this text; undefined: there is no file. */
 function bench(text: string | undefined): Bench {
   const { root, home } = scratch();
   const file = join(root, '.mcp.json');

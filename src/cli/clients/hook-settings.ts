@@ -13,7 +13,7 @@ export interface HookFiles {
 
 /** A piece that `init --hooks` adds to a client's settings. */
 export interface HookPiece {
-  /** The keys that lead to the list or the member. */
+  /** The keys in the settings that lead to the piece's list or member. */
   readonly at: readonly string[];
   /** `item` (default): an item of a list. `member`: the value of a key; a value that the user has set is kept. */
   readonly kind?: 'item' | 'member';
@@ -29,7 +29,7 @@ export interface ClientHooks {
   /** Members that a new file must begin with. */
   readonly header?: Readonly<Record<string, JsonValue>>;
   pieces(files: HookFiles): readonly HookPiece[];
-  /** The piece that runs the client's shell on a layer. */
+  /** The piece that makes the client's shell run on a layer (a copy-on-write view of the workspace). */
   shell?(files: HookFiles): HookPiece;
   /** Pieces that also deny the client's own edit tools (`--only`). */
   readonly only?: readonly HookPiece[];
@@ -101,8 +101,8 @@ const CLAUDE_CODE: ClientHooks = {
 };
 
 /**
- * Codex and Gemini let a call run if its hook ends with any code but 0 and 2, for example because
- * the script is missing.
+ * A shell line that runs a hook and denies the call on every failure. Codex and Gemini would let the call run if the
+ * hook ends with any code but 0 and 2, for example because the script is missing.
  */
 function failClosed(script: string, client: ClientName, event: string): string {
   const reason = `Lookfirst did not answer. Ask the user to run: lookfirst remove ${client}`;

@@ -149,7 +149,7 @@ function updated(text: string, place: EntryPlace, entry: JsonEntry): string {
   }, text);
 }
 
-/** An object keeps the members that the user has added to it. */
+/** The new text of a value. An object keeps the members that the user has added to it. */
 function mergedWith(text: string, node: ConfigNode, value: JsonValue): JsonValue {
   if (node.kind !== 'object' || !isObject(value)) return value;
   return Object.assign({}, plain(text, node), value);
@@ -191,7 +191,7 @@ function newServers(place: EntryPlace, entry: JsonEntry, style: JsonStyle): stri
   return `${JSON.stringify(place.servers)}: ${object}`;
 }
 
-/** An entry one level inside the object of servers, which is indented by `indent`. */
+/** The text of an entry inside the object of servers, which is itself indented by `indent`. */
 function entryText(entry: JsonEntry, style: JsonStyle, indent: string): string {
   return pretty(entry, style, indent + style.unit);
 }

@@ -22,7 +22,7 @@ const RUN = ['npx', '-y', PACKAGE];
  */
 export type Starter = 'npx' | readonly string[];
 
-/** Starts our server on a folder. */
+/** The command line that starts our server on a folder. */
 export function serveLaunch(dir: string, platform: NodeJS.Platform, starter: Starter = 'npx'): Launch {
   return launch(['serve', dir], platform, starter);
 }
@@ -32,7 +32,10 @@ export function proxyLaunch(dir: string, platform: NodeJS.Platform, starter: Sta
   return launch(['proxy', '--root', dir, '--'], platform, starter);
 }
 
-/** The number of words up to `--` that start our proxy; 0 if the command line does not begin with it. */
+/**
+ * The number of words at the beginning of a command line that start our proxy, up to `--`; 0 if they start something
+ * else.
+ */
 export function proxyWords(words: readonly string[]): number {
   const own = withoutShell(words);
   const end = own[starterWords(own)] === 'proxy' ? words.indexOf('--') : -1;
@@ -73,7 +76,10 @@ export function proxiedOn(words: readonly string[], folder: string, cwd: string)
   });
 }
 
-/** The number of words that start this program, as `init` writes them; -1 if another program is started. */
+/**
+ * The number of words at the beginning of a command line that start this program, as `init` writes them; -1 if they
+ * start another program.
+ */
 function starterWords(own: readonly string[]): number {
   if (beginsWith(own, RUN)) return RUN.length;
   const [node = '', program = ''] = own;

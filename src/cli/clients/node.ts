@@ -44,7 +44,7 @@ export function stringsOf(node: ArrayNode): readonly StringNode[] | undefined {
   return strings.length === node.items.length ? strings : undefined;
 }
 
-/** Thrown inside a scanner; `at` is an offset. */
+/** A syntax error that a scanner throws; `at` is its offset in the text. */
 export class ScanProblem extends Error {
   readonly at: number;
 

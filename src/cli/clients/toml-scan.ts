@@ -1,6 +1,6 @@
 import { type ConfigNode, type MemberNode, ScanProblem, type StringNode } from './node.ts';
 
-/** A key and its value; `a.b = 1` has two parts. */
+/** A key and its value. The path of the key in `a.b = 1` has two parts. */
 interface TomlKey {
   readonly path: readonly string[];
   readonly from: number;

@@ -83,7 +83,7 @@ async function printLines(
   }
 }
 
-/** The cells of a line's origin: session and program, turn, time. */
+/** The table cells that show the origin of a line: session and program, turn, time. */
 function originCells({ session, client, turn, atMs, outside }: BlamedLine, times: Times): string[] {
   const when = atMs === undefined ? '' : times.shortAge(atMs);
   if (session === undefined) return [outside === true ? 'outside' : '-', '', when];

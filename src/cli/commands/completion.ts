@@ -8,9 +8,9 @@ type Shell = 'bash' | 'zsh' | 'fish' | 'pwsh';
 interface Completed {
   readonly name: string;
   readonly summary: string;
-  /** The choices of its first argument, then its long flags. */
+  /** The choices of the command's first argument, then the command's long flags. */
   readonly words: readonly string[];
-  /** The choices of its flags. */
+  /** The command's flags that have choices, with these choices. */
   readonly values: readonly (readonly [flag: string, choices: readonly string[]])[];
 }
 

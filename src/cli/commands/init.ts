@@ -98,7 +98,7 @@ function clientCommand(name: string): Command {
     .option('--json', 'answer in JSON, one object per line');
 }
 
-/** An agent may only preview the change. */
+/** Configures a client. An agent may only preview the change with a dry run. */
 async function configureAsOperator(
   cli: Cli,
   action: ConfigureRequest['action'],

@@ -18,7 +18,7 @@ interface ProxyFlags extends StateFlags {
   readonly readOnlyRoot?: readonly string[];
   readonly url?: string;
   readonly header?: Readonly<Record<string, string>>;
-  /** True means any free port. */
+  /** The port; true means any free port. */
   readonly http?: true | number;
   readonly session?: string;
   readonly unknownTools?: ProxyPlan['unknownTools'];

@@ -208,7 +208,7 @@ function checkSameState(
   ];
 }
 
-/** The store, without a password; or the state folder. */
+/** The place of a server's state, for messages: the store without its password, or the state folder. */
 function stateOf({ platform, home }: ClientPlaces, env: ClientPlaces['env']): string {
   const store = env['LOOKFIRST_STORE'];
   if (store !== undefined && store !== '') return store.replace(/:[^:/@]*@/, ':***@');

@@ -91,7 +91,7 @@ export async function checkStore(cli: Cli, flags: StateFlags): Promise<DoctorChe
 
 /** If the clocks of machines differ by more than this, their entries are hard to order. */
 const MAX_CLOCK_MS = 2000;
-/** Each edit waits for two round trips. */
+/** A longer round trip to a fleet store is reported as slow, because each edit waits for two round trips. */
 const MAX_LATENCY_MS = 20;
 
 /** Checks a fleet store: connection, latency, schema, rights, clock and size. */
@@ -167,7 +167,7 @@ const SYNCED: readonly (readonly [RegExp, string])[] = [
   [/(^|[\\/])Google ?Drive([\\/]|$)/i, 'Google Drive'],
 ];
 
-/** The guarantees that the file system of this folder allows. */
+/** Checks which guarantees the file system of this folder allows. */
 export function checkFolder(cli: Cli): DoctorCheck[] {
   try {
     const health = folderHealth(cli.cwd);

@@ -36,12 +36,12 @@ export function plainWrite(path: string): RenderChange {
   return withNotices(path, ({ sizeBytes }) => `wrote ${sizeBytes} bytes to ${pathText(path)}`);
 }
 
-/** The answer to an edit, like {@link plainWrite}. */
+/** The answer to an edit, in dialects that show neither receipts nor revisions. */
 export function plainEdit(path: string): RenderChange {
   return withNotices(path, ({ replaced = 0 }) => `replaced ${replaced} occurrence(s) in ${pathText(path)}`);
 }
 
-/** The answer to an insertion, like {@link plainWrite}. */
+/** The answer to an insertion, in dialects that show neither receipts nor revisions. */
 export function plainInsert(path: string): RenderChange {
   return withNotices(path, ({ inserted }) => {
     const lines = inserted === undefined ? 'nothing' : lineWords([inserted]);

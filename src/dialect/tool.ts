@@ -83,7 +83,7 @@ export function tool<const S extends ObjectShape>(
 /** The tools and wording of one host. */
 export interface Dialect {
   readonly name: DialectName;
-  /** In the order of the tool list. */
+  /** The tools, in the order in which they are listed to clients. */
   readonly tools: readonly Tool[];
   /** The tool names that refusals use. */
   readonly names: ToolNames;

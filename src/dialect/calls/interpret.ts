@@ -40,7 +40,7 @@ export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined)
   return { touches, guessed: false, unexplained };
 }
 
-/** The effects of a call by some rules. Empty if no rule found its arguments. */
+/** The effects of a call by these rules. Empty if the call has the arguments of none of them. */
 export function touchesOf(rules: readonly Rule[], args: Arguments): Touch[] {
   const touches: Touch[] = [];
   for (const rule of rules)
@@ -255,7 +255,9 @@ function fromFirstLine(names: LineArguments, scope: Arguments): AskedLines | und
   return { from, to: last ?? (count === undefined ? undefined : from + count - 1) };
 }
 
-/** The tools with this argument treat a count below 1 as "no limit". */
+/**
+ * The number of lines that a call requests. A number below 1 counts as absent, as in the tools with this argument.
+ */
 function countIn(names: LineArguments, scope: Arguments): number | undefined {
   const count = numberAt(scope, names.count);
   return count === undefined || count < 1 ? names.defaultCount : count;

@@ -6,7 +6,10 @@ export type Arguments = JsonRecord;
 
 /** The arguments for one application of a rule. */
 interface RuleScope {
-  /** All arguments. The fields of an item take precedence over the arguments of the call. */
+  /**
+   * All arguments for the rule. If it applies to each item of an array, the item's fields take precedence over the
+   * arguments of the call.
+   */
   readonly values: Arguments;
   /** The item, if the rule applies to each element of an array. */
   readonly item?: { readonly each: string; readonly index: number; readonly value: unknown };

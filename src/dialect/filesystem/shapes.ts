@@ -151,7 +151,7 @@ function general(call: string, refusal: Refusal, context: RenderContext): string
   }
 }
 
-/** Like `forewordFor`, for a move, whose errors name both paths. */
+/** The official server's message for a refused move, which names both paths; see `forewordFor`. */
 export function moveForeword(source: string, destination: string): Foreword {
   return (refusal, context) => {
     const from = absolutePath(source, context.roots);

@@ -12,7 +12,7 @@ interface FindQuery {
   readonly maxResults: number;
 }
 
-/** Sizes such as `5 bytes`, `1.5 KB`, in the original system's format. */
+/** Formats a size as the original system does: `5 bytes`, `1.5 KB`. */
 export function sizeText(bytes: number): string {
   if (bytes < 1024) return countOf(bytes, 'byte');
   const units = ['KB', 'MB', 'GB'] as const;

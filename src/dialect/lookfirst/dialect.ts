@@ -294,14 +294,14 @@ export function insertText(result: ChangeResult, context: RenderContext): string
   return changeText(`inserted ${what} into ${pathText(path)}`, result, context);
 }
 
-/** One row per file of a patch in the V4A format. */
+/** The answer to a patch in the V4A format: one row per file. */
 export function patchText(patch: string, result: ApplyResult, context: RenderContext): string {
   const parsed = parsePatch({ format: 'v4a', text: patch });
   const results = result.results.map(({ replaced: _, ...one }) => one);
   return applyText(parsed.ok ? parsed.changes : [], { ...result, results }, context);
 }
 
-/** One row per file, in the requested order. */
+/** The answer to a change of several files: one row per file, in the requested order. */
 export function applyText(
   changes: readonly FileIntent[],
   result: ApplyResult,

@@ -57,7 +57,7 @@ function moreText({ unreadable }: Pick<FindResult, 'unreadable'>, cure: string):
   return unreadable === true ? `; ${UNREADABLE}` : `; there are more: ${cure}`;
 }
 
-/** Paths, newest first. */
+/** The answer to a search for file names: paths, newest first. */
 export function findAnswer(pattern: string, result: FindResult): string {
   const { paths, truncated } = result;
   if (paths.length === 0) return `[no file matches ${pathText(pattern)}${unfinished(result)}]`;
@@ -72,7 +72,7 @@ export function searchAnswer(pattern: string, result: SearchResult): string {
   return [...hitRows(result), `[${hitCount(result)}${more}]`].join('\n');
 }
 
-/** One row per hit. */
+/** The rows of a search result, one per hit. */
 export function hitRows({ hits, mode }: SearchResult): string[] {
   return hits.map((hit) => {
     const path = pathText(hit.path);

@@ -46,7 +46,7 @@ export const WRITE: readonly Rule[] = [
   { does: 'insert', path: PATH, content: CONTENT, when: APPEND },
   { does: 'write', path: PATH, content: CONTENT, unless: APPEND },
 ];
-/** One replacement, or a list of several. */
+/** Rules of edit tools, with one replacement or a list of several. */
 export const EDIT: readonly Rule[] = editRules(OLD_NEW);
 /** Like `EDIT`, for tools that create a file if the old text is empty. */
 export const EDIT_OR_CREATE: readonly Rule[] = editRules({ ...OLD_NEW, emptyCreates: true });

@@ -284,7 +284,7 @@ function entered(folder: string | undefined, args: readonly (string | undefined)
   if (target === undefined || operands.length > 1 || target === '' || target.startsWith('-'))
     return undefined;
   const isReal = options.some((option) => option?.includes('P'));
-  // The parent of a folder that was entered by its real path is unknown.
+  // After `cd -P`, which follows links, the parent of the new folder is unknown.
   if ((isReal || `${folder ?? ''}/`.includes(`${REAL}/`)) && target.split('/').includes('..'))
     return undefined;
   return inFolder(folder, isReal ? `${target}${REAL}` : target);
@@ -323,7 +323,7 @@ const LITERAL: ReadonlySet<string> = new Set(['Literal', 'SingleQuoted', 'AnsiCQ
 
 /** Maximum number of names per command; further ones are ignored. */
 const MAX_NAMES = 200;
-/** Longer words are no names of files. */
+/** Longer words do not count as names of files. */
 const MAX_NAME = 1024;
 /** Matches possible paths in a script or quoted text: with a slash or an extension. */
 const PATH_LIKE = /[\w@+~.-]*(?:\/[\w@+.-]+)+|[\w@+-]+\.[A-Za-z0-9]{1,8}\b/g;

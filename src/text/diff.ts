@@ -96,7 +96,10 @@ export function equalRuns(
   return runs;
 }
 
-/** Items as numbers, without the items that the other side lacks. Those cannot match and would cost most. */
+/**
+ * One sequence as numbers, without the items that the other sequence lacks. Those cannot match, and comparing them
+ * would cost most.
+ */
 interface Kept {
   readonly ids: Int32Array;
   /** Original index of each item. */

@@ -5,9 +5,9 @@ import type { Span } from './lines.ts';
 export type TolerantTier = Extract<MatchTier, 'line-endings' | 'trailing-space' | 'punctuation'>;
 
 /**
- * A text without the characters that a tier ignores, and a mapping back to the source. Characters from `folded[i]` on
- * correspond one to one to those from `source[i]` on, up to the next entry. An entry in `wide` is one source character
- * that became several.
+ * A text without the characters that a tier ignores, and a mapping back to the source text. `folded` and `source`
+ * hold offsets: the characters from `folded[i]` on correspond one to one to those from `source[i]` on, up to the
+ * next entry. An entry in `wide` is one source character that became several.
  */
 interface Folded {
   readonly text: string;

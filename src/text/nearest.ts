@@ -169,7 +169,7 @@ interface Candidate {
   /** Offset and number of the line. */
   readonly start: number;
   readonly line: number;
-  /** Index of the anchor line that it is similar to. */
+  /** Index of the anchor line to which this line is similar. */
   readonly index: number;
 }
 

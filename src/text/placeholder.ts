@@ -193,14 +193,14 @@ const SAME =
   'as (?:before|is|it was|above)|unmodified|untouched|omitted|not shown|intact|elided|truncated)(?: for brevity)?';
 const REST = `(?:the )?(?:rest|remainder)(?: of (?:the |this |your )?(?:\\w+ )?${THING})?`;
 
-/** Wordings that say that text is omitted. Counts only together with a comment mark, dots or square brackets. */
+/** Wordings that say that text is omitted. They count only together with a comment mark, dots or square brackets. */
 const STRONG = whole([
   `${REST} ${SAME}`,
   `(?:(?:all|the|your) )*(?:existing|remaining|previous|original|other) ${CODE} ${SAME}`,
   '(?:[\\w ]+ )?(?:omitted|truncated|elided|shortened|abbreviated) for brevity',
   `keep (?:the |all |your )*(?:existing|remaining|rest of (?:the |your )?)\\s*${CODE}(?: ${SAME})?`,
 ]);
-/** Wordings that could be honest remarks. Counts only together with dots. */
+/** Wordings that could be honest remarks. They count only together with dots. */
 const WEAK = whole([
   `(?:(?:all|the|your) )*(?:existing|remaining|previous|original|other) ${THING} ${SAME}`,
   `(?:the |your )?(?:existing|previous|remaining|original|other|more|additional) ${THING}(?: (?:goes )?here| above| below)?`,

@@ -73,7 +73,10 @@ const KEY_BODY =
 /** The beginning of a private key on one line, as in the JSON file of a service account. The line may be cut. */
 const KEY_LINE = /(-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\\r)?\\n)([A-Za-z0-9+/=\\]{32,})/g;
 
-/** A Slack webhook. Its last part is a run of at least `MIN_RUN` characters, so that it needs no search of its own. */
+/**
+ * Matches a Slack webhook. Its last part is a run of at least `MIN_RUN` characters, so the search for tokens finds
+ * it too.
+ */
 const WEBHOOK = /(hooks\.slack\.com\/services\/)(T[A-Z0-9]+\/B[A-Z0-9]+\/[A-Za-z0-9]{20,})/g;
 /** A line of encoded bytes, as in the body of a private key. */
 const ENCODED_LINE = /^([ \t]*)((?=\S*[0-9])(?=\S*[A-Z])(?=\S*[a-z])[A-Za-z0-9+/]{40,}={0,2})[ \t]*\r?$/gm;

@@ -107,14 +107,17 @@ function plainName(parts: readonly GlobPart[]): string | undefined {
 }
 
 /**
- * False if no name in the path equals `plain`, ignoring case. True for every path with non-ASCII characters, because
- * lower-casing does not cover all their case forms.
+ * False if `plain` does not occur in the path, ignoring case, so that no name can equal it. True for every path with
+ * non-ASCII characters, because lower-casing does not cover all their case forms.
  */
 function mayContain(path: string, plain: string): boolean {
   return path.toLowerCase().includes(plain) || /[^\0-\x7f]/.test(path);
 }
 
-/** Tracks all reachable positions in parallel. `least`: the minimum number of names that a trailing `**` must match. */
+/**
+ * True if the parts match all names. Tracks all reachable positions in parallel. `least`: the minimum number of
+ * names that a trailing `**` must match.
+ */
 function reaches(parts: readonly GlobPart[], names: readonly string[], least: number): boolean {
   let places: readonly number[] = [0];
   for (const [index, { matches }] of parts.entries()) {

@@ -43,7 +43,7 @@ export interface Syntax {
 export type Language =
   | { readonly kind: 'code'; readonly syntax: Syntax }
   | { readonly kind: 'markup' }
-  /** Keys and values: a quote is code only if it encloses a whole value. */
+  /** A file of keys and values, such as YAML: a quote is code only if it encloses a whole value. */
   | { readonly kind: 'values' };
 
 /**

@@ -20,7 +20,7 @@ import { Pump } from './pump.ts';
 
 interface RelayOptions {
   readonly url: string;
-  /** Sent to the server in addition to the client's own headers. */
+  /** Headers sent to the server in addition to the client's own. */
   readonly headers: Headers;
   readonly maxBytes: number;
   readonly gate: InterceptOptions;

@@ -23,7 +23,9 @@ interface ReplyOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** True for MCP revision 2026-07-28, in which errors have their own HTTP status. */
   readonly modern: boolean;
-  /** Begin with an event stream, as servers of earlier revisions do for clients that accept one. */
+  /**
+   * True if the answer begins with an event stream, as servers of earlier revisions send to clients that accept one.
+   */
   readonly streams: boolean;
 }
 

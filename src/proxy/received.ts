@@ -65,7 +65,7 @@ export interface AnswerWaiter {
   take(received: Received): void;
 }
 
-/** The connections to the client and to the upstream that an interception uses. */
+/** The connections to the client and to the upstream, for the code that judges calls. */
 export interface Wire {
   toUpstream(line: Buffer): void;
   toClient(line: Buffer): void;

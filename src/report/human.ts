@@ -23,7 +23,10 @@ export interface Column {
    */
   readonly cut?: 'end' | 'front';
   readonly paint?: (cell: string) => string;
-  /** Without a limit on the width: cells are padded to at most this, so one long cell does not widen every row. */
+  /**
+   * If the table has no maximum width, cells are padded to at most this, so that one long cell does not widen every
+   * row.
+   */
   readonly padAtMost?: number;
   /** Leaves the column out if no row has a cell in it. */
   readonly isOptional?: true;

@@ -231,7 +231,7 @@ const STATE_EXCEPTIONS: Readonly<Record<string, string>> = {
 };
 /** Functions whose signature a framework prescribes. */
 const BOOLEAN_EXCEPTIONS = new Set(['adapters/langchain.ts: replaceAll']);
-/** Names that several entry points export: one function per framework, or its public form. */
+/** Names that several modules export: one function per framework, or the public form of an internal one. */
 const NAMES_OF_ENTRY_POINTS = ['ServerOptions', 'lookfirstTools', 'seenFrom', 'serveHttp', 'serveStdio'];
 
 interface ModuleFacts {

@@ -9,7 +9,7 @@ export interface Job extends Pick<DiskOptions, 'home' | 'durability' | 'commit'>
   readonly name: ChangeName;
 }
 
-/** `refused`: the fault's reason and message. */
+/** `done`: true if the change was made. A fault has a reason and a message instead. */
 export type Ended = { readonly done: boolean } | { readonly reason: string; readonly message: string };
 
 async function perform(job: Job): Promise<Ended> {

@@ -36,7 +36,7 @@ writeFileSync(join(root, 'f'), old);
 const workspace = Workspace.open([root]);
 const context = openDisk({ home, owner: 'full', durability: 'full', commit: settings.commit });
 const expected = { fingerprint: fingerprintOf(old) };
-// Opened while there is room, so that only the change itself runs out of space.
+// Opens the log of temporary files while there is room, so that only the change itself runs out of space.
 context.litter.tempName(root);
 fill();
 

@@ -1,4 +1,5 @@
-// Makes one change and is killed with SIGKILL just before one of its steps. Without a step it only lists them.
+// Makes one change and is killed with SIGKILL just before one of its steps. If no step is given, it only lists the
+// steps.
 import { openDisk } from '../../src/disk/context.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { type ChangeName, change } from '../support/changes.ts';

@@ -1,5 +1,5 @@
-// Writes a litter log until its tiny disk is full, makes room and continues. Sends the folders that were reported as
-// logged.
+// Writes the log of temporary files until its tiny disk is full, makes room and continues. Sends the folders that were
+// reported as logged.
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LitterLog, logFolder, readLitter } from '../../src/disk/litter-log.ts';
@@ -12,7 +12,7 @@ let failures = 0;
 
 note('/first');
 fill();
-// Does not divide the page size, so that the last line that begins on a page does not fit.
+// The length of a line does not divide the page size, so that the last line that begins on a page does not fit.
 for (let count = 0; failures === 0; count += 1) note(`/${'x'.repeat(90)}/${count}`);
 rmSync(filler);
 note('/afterwards');

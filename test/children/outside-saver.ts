@@ -1,5 +1,5 @@
-// A program that does not use Lookfirst: it reads its files, increments its own line in each, and saves them, until it
-// is told to stop. If its count is gone at the next read, that save has left the live file. Sends those saves at the
+// A program that does not use Lookfirst. It reads its files, increments its own line in each, and saves them, until its
+// parent stops it. If its count is gone at the next read, that save has left the live file. Sends those saves at the
 // end.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';

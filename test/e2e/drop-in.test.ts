@@ -93,14 +93,14 @@ interface Told {
   readonly _meta?: unknown;
 }
 
-/** The two trees were not created at the same moment. */
+/** Removes times, because the two trees were not created at the same moment. */
 function withoutTimes(told: Told): Told {
   return JSON.parse(JSON.stringify(told).replace(/(created|accessed): [A-Z][^\\]*/g, '$1: then'));
 }
 
 const textOf = (told: Told): string => told.content?.map(({ text }) => text).join('\n') ?? '';
 
-/** Equal answers. A refusal contains the official words, followed by our own. */
+/** True for equal answers. Our refusal must contain the official words, and may add its own. */
 function isSame(official: Told, ours: Told): boolean {
   if (official.isError !== true) return JSON.stringify(ours) === JSON.stringify(official);
   return ours.isError === true && textOf(ours).includes(textOf(official)) && !('structuredContent' in ours);
@@ -160,7 +160,7 @@ function plain({ $schema: _, ...schema }: { readonly $schema?: string }): object
   return schema;
 }
 
-/** Our tools refuse unknown arguments, and have their own descriptions of arguments. */
+/** Removes the parts of a schema that differ: our tools refuse unknown arguments, and have their own descriptions. */
 function withoutDescriptions(schema: object | undefined): unknown {
   return JSON.parse(JSON.stringify(schema ?? {}), (key, value: unknown) =>
     key === 'description' || key === '$schema' || key === 'additionalProperties' ? undefined : value,

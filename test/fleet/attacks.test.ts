@@ -205,7 +205,7 @@ await describePostgres('attacks on a fleet', (server) => {
     const session = sessionRecord('s');
     const seen = (key: string) => ({ session: 's', sighting: { ...BARE_SIGHTING, key } });
     await one.record({ session, sightings: [seen('/a')], announce: pendingChange('held') });
-    // The record that forgets the sighting has written this, and now waits for a lock.
+    // This lock stops the record below after it has removed the sighting.
     await blocker.query('begin');
     await blocker.query(`select from ${blocker.schema}.pending for update`);
     const losing = one.record({ forget: [{ session: 's', key: '/a' }], settle: ['held'] });

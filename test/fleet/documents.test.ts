@@ -101,7 +101,7 @@ await describePostgres('docs/fleet.md', (server) => {
     };
     const texts = [...DOCUMENT.matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text);
     const named = texts.flatMap((text) => text.match(/^(?:lookfirst )?([a-z]+)\b/)?.[1] ?? []);
-    // `doctor` and `serve` are run by the test above, and `serve --http` by those of the server.
+    // `doctor` and `serve` are run by the test above, and `serve --http` by the tests of the server.
     const run = Object.keys(shown);
     expect(named).toEqual(expect.arrayContaining(run));
     const commands = texts.filter((text) => text.startsWith('lookfirst ')).map((text) => text.split(' ')[1]);

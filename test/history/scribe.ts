@@ -17,7 +17,7 @@ export interface Scribe {
 
 export interface ScribeKind {
   readonly format: FormatName;
-  /** The fixture's name, for formats that have several. */
+  /** The fixture's name, for formats that have several fixtures. */
   readonly name: string;
   open(): Scribe;
 }

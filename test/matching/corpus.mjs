@@ -15,7 +15,7 @@ export function corpus() {
   };
 }
 
-/** Three rounds, so that kinds that fit few hunks also reach a useful number. */
+/** Makes three rounds, so that mistakes that fit few hunks also reach a useful number. */
 function casesOf(hunks, make) {
   const random = seeded(SEED);
   const cases = [0, 1, 2].flatMap(() =>

@@ -70,8 +70,8 @@ export class ReferenceSession {
   }
 
   /**
-   * True if the session may change this line. Undefined if that depends on how much of a diff was shown; then nothing
-   * is claimed.
+   * True if the session may change this line: the file is unchanged since it was seen, or the line was seen and is
+   * still there.
    */
   mayEdit(file: string, current: readonly string[], line: string): boolean {
     const known = this.known.get(file);

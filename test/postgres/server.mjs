@@ -139,7 +139,7 @@ class Server {
     });
   }
 
-  /** Makes a certificate that nobody has signed, and requires encryption and a password from the network. */
+  /** Makes a certificate that no authority has signed, and requires encryption and a password from the network. */
   #certify() {
     const [key, certificate] = ['server.key', 'server.crt'].map((name) => join(this.folder, name));
     const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];

@@ -79,7 +79,7 @@ describe.skipIf(here === undefined)('a command', () => {
       expect(outcome).toMatchObject({ ok: false, refusal: { path: expect.stringContaining(t.outside) } });
     }
     const layers = join(t.home, 'layers');
-    // A user without root's rights could not remove them with the other files of the test.
+    // The end of the test could not remove these layers without root's rights.
     for (const name of readdirSync(layers)) removeLayer({ folder: join(layers, name) });
     await expect.poll(() => readdirSync(layers), { timeout: 20_000 }).toEqual([]);
   });
@@ -216,7 +216,8 @@ describe.skipIf(here === undefined)('a command', () => {
     for (const path of ['changed', 'listed']) put(path, 'one\n');
     mkdirSync(join(root, 'folder'), { mode: 0o700 });
     for (const path of ['changed', 'listed']) chmodSync(join(root, path), 0o600);
-    // The owner and one user may do everything, the group and others nothing. An ordinary user's layer knows only that user.
+    // The owner and one user may do everything, the group and others nothing. That user is the present one, because the
+    // layer of an ordinary user cannot name any other.
     const user = Buffer.alloc(4);
     user.writeUInt32LE(process.getuid?.() || 1000);
     const list = `0200000001000700ffffffff02000700${user.toString('hex')}04000000ffffffff10000700ffffffff20000000ffffffff`;

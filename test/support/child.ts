@@ -36,7 +36,7 @@ export async function startChild(
   return started;
 }
 
-/** One running child; messages are what it sends with `process.send`. */
+/** One running child. Its messages are what it sends with `process.send`. */
 export class Child {
   readonly process: ChildProcess;
   readonly #messages: unknown[] = [];

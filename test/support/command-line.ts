@@ -141,7 +141,7 @@ function runProgram(places: Scratch, args: readonly string[], options: RunOption
   });
 }
 
-/** Only what the program needs, and a home folder of its own. */
+/** The environment of a program under test: only what it needs, and its own home folder. */
 export function environment(places: Scratch, more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const { PATH, LOOKFIRST_COMPILE_CACHE } = process.env;
   return { PATH, LOOKFIRST_COMPILE_CACHE, HOME: places.base, LOOKFIRST_HOME: places.home, ...more };

@@ -69,7 +69,7 @@ export async function failMany(count: number): Promise<{ before: number; after: 
   return { before, after: openDescriptors(), failed };
 }
 
-/** Operations that fail. Each returns true if it did. */
+/** Operations that fail. Each returns true if it failed. */
 function operationsOf(
   disk: Bench,
   workspace: Workspace,

@@ -17,7 +17,7 @@ export interface FolderKills {
   readonly untouched: number;
   readonly undone: number;
   readonly torn: number;
-  /** Rounds that killed a process while it gave the files of the folder the names of images. */
+  /** Rounds that killed a process while it stored the files of the folder as images. */
   readonly takenIn: number;
 }
 

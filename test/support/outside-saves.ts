@@ -36,7 +36,10 @@ interface Lost {
 }
 
 const AGENTS = 3;
-/** Maximum time between a notice and the moment when a program misses its save. A busy program notices that seconds later. */
+/**
+ * Maximum time between a notice about a save and the moment when the program finds that its save is gone. A busy
+ * program finds this seconds later.
+ */
 const NOTED_MS = 10_000;
 
 /**

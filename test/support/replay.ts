@@ -60,7 +60,7 @@ export interface Replay {
 /** The agent makes commits with at most this many files. Larger ones, such as renamings, are left to other programs. */
 const MAX_FILES = 30;
 const RECEIPT_BYTES = 60;
-/** At most this many hunks of a file are made as edits; more are one whole write. */
+/** Up to this number of hunks of a file are made as edits; more hunks are made as one whole write. */
 const MAX_HUNKS = 12;
 
 /**
@@ -141,7 +141,7 @@ class Run {
       const [, mode = '', , blob = '', status = ''] = (raw[at] ?? '').split(' ');
       changes.push({ status, path: raw[at + 1] ?? '', mode, blob });
     }
-    // A folder may become a file.
+    // Deletions first, because a folder may become a file.
     changes.sort((a, b) => Number(b.status === 'D') - Number(a.status === 'D'));
     const blobs = this.#blobs(changes.filter(({ status }) => status !== 'D').map(({ blob }) => blob));
     for (const [index, change] of changes.entries()) {
@@ -205,7 +205,7 @@ class Run {
       await this.#read(path);
       await this.#judged(path, { truth: 'must', at: 'whole' }, () => this.#replay.session.delete(path));
     }
-    // A file that appears there later counts as unseen, unless it has the deleted bytes.
+    // A file that appears at this path later counts as unseen, unless it has the deleted bytes.
     this.#saw(path);
   }
 

@@ -146,7 +146,7 @@ export class ScriptedAgent {
   }
 }
 
-/** One turn of an agent: the text of its file as it knows it. */
+/** One turn of an agent, with the text of its file as the agent knows it. */
 interface Desk {
   text: string;
   /** True if the agent received a notice in this turn. */

@@ -82,7 +82,7 @@ export class ScriptedModel {
 }
 
 interface Api {
-  /** Found in the address of a request. */
+  /** Matches the address of a request. */
   readonly path: RegExp;
   /** The results of tools that a request reports. */
   results(body: Request): readonly unknown[];

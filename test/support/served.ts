@@ -151,7 +151,7 @@ export function servingHere(
   const { platform } = process;
   const surroundings = { ...streams, env: environment(places, env), platform, cwd: () => places.base };
   const around = Object.assign(new EventEmitter(), surroundings);
-  // The end of its input ends a server over stdio, a signal one over HTTP.
+  // A server over stdio ends with its input, a server over HTTP by a signal.
   const kill = (): void => {
     streams.stdin.end();
     around.emit('SIGTERM');

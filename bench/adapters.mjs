@@ -16,7 +16,7 @@ import { median, roundsOf } from './measure.mjs';
 
 const READS = 2000;
 const EDITS = 600;
-/** Reads before the measured ones. On a busy machine the compiler needs this number to optimise both sides. */
+/** Number of warm-up reads. On a busy machine the compiler needs this many to optimise both sides. */
 const WARMUP = 3000;
 const TEXT = `${'some text of a line\n'.repeat(400)}count 0\n`;
 
@@ -72,7 +72,7 @@ async function groupRows(doorsOf) {
   }
 }
 
-/** A package beside the frameworks, where the adapters find them. */
+/** Imports a package from the folder of the frameworks, where the adapters find them too. */
 function framework(name) {
   const require = createRequire(new URL('../test/adapters/package.json', import.meta.url));
   return import(pathToFileURL(require.resolve(name)));

@@ -198,7 +198,7 @@ async function listRows({ root, workspace }) {
 async function pageRows({ base, root }) {
   const lines = 16 << 20;
   makeLines(join(root, 'huge.txt'), lines);
-  // Runs in a new process: the memory that this one has already claimed would hide the growth.
+  // Runs in a new process: the memory that this process has already claimed would hide the growth.
   const settings = JSON.stringify({ root, home: join(base, 'home-page'), from: lines - 200 });
   const grownBytes = Number(execFileSync(process.execPath, [SELF, '--page', settings], { encoding: 'utf8' }));
   const value = Number((grownBytes / (1 << 20)).toFixed(1));

@@ -63,9 +63,10 @@ function table(rows) {
     row.ratio === undefined ? String(row.value ?? '') : row.ratio.toFixed(2),
     row.bar === undefined ? '' : `${barOf(row).sign} ${barOf(row).limit}`,
     { true: 'met', false: 'MISSED' }[String(isMet(row))] ?? '',
-    // Processor time of our server ÷ that of the other: steadier than elapsed time on a busy machine.
+    // Processor time of our server ÷ that of the other server: steadier than elapsed time on a busy machine.
     row.cpu === undefined ? '' : row.cpu.ratio.toFixed(2),
-    // The lower limit on this machine: a server that makes only the system calls ÷ the other.
+    // The lower limit on this machine: the time of a server that makes only the system calls ÷ that of the other
+    // server.
     row.least === undefined ? '' : row.least.toFixed(2),
   ]);
   const lines = [['module', 'measure', 'ratio', 'bar', '', 'CPU', 'least'], ...cells];

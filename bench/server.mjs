@@ -292,7 +292,7 @@ class Bench {
     return samples;
   }
 
-  /** The shared servers, ours with this durability. */
+  /** Runs `work` with the shared servers; ours has this durability. */
   async #withOurs(durability, work) {
     const shared = await this.#open();
     if (durability === 'none') return work(shared);

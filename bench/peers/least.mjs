@@ -1,5 +1,5 @@
-// The least server that Node can be: answers the calls of bench/server.mjs with plain system calls. It checks, records,
-// hashes and undoes nothing. A server that has files ready for its writes can still be faster there.
+// The smallest server possible in Node: answers the calls of bench/server.mjs with plain system calls. It checks,
+// records, hashes and undoes nothing. Another server can still write faster if it has prepared files for its writes.
 import { closeSync, openSync, readdirSync, readFileSync, readSync, renameSync, writeFileSync } from 'node:fs';
 
 const TOOLS = {

@@ -112,7 +112,7 @@ async function bundleChunks() {
           test: oneOf(loadedBy('session/sessions.js', 'session/configured.js', 'report/explain.js')),
           priority: 3,
         },
-        // A call that the resident answers loads only this.
+        // A call that the resident answers loads only this chunk.
         {
           name: 'hook-call',
           test: oneOf(loadedBy('hooks/run-hook.js', 'hooks/resident/ask-resident.js')),
@@ -137,8 +137,8 @@ async function bundleChunks() {
 }
 
 /**
- * Gives everything that a chunk uses of other chunks and of HOT a constant of its own. A write makes hundreds of these
- * calls. As a property each needs a lookup, and for another chunk also a call of a getter.
+ * Assigns everything that a chunk uses from other chunks and from HOT to a local constant. A write makes hundreds of
+ * these calls. Without the constants, each call would need a property lookup, and for another chunk also a getter.
  */
 function withLocalNames(code) {
   const header =
@@ -181,7 +181,10 @@ function mustNotBeCyclic(made) {
   for (const file of needs.keys()) visit(file, []);
 }
 
-/** Removes the lines that name the file of the code below: a function's name finds it too, and the package is smaller. */
+/**
+ * Removes the lines that name the source file of the code below them. The package gets smaller, and the file can also
+ * be found by a function's name.
+ */
 function withoutPaths(code) {
   return code.replace(/^\/\/ build\/.*\n/gm, '');
 }

@@ -13,7 +13,7 @@ if (!heading.test(changelog)) fail(`error: CHANGELOG.md has no section "## ${ver
 if (!isDryRun && output('git', 'status', '--porcelain') !== '')
   fail('error: the working tree has changes; commit or stash them first');
 
-/** Every file that names the version, and how. */
+/** Every file that names the version, and the function that sets it there. */
 const VERSIONED = {
   'package.json': (manifest) => ({ ...manifest, version }),
   'package-lock.json': (lock) => ({

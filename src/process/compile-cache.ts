@@ -142,8 +142,8 @@ class CompiledCode {
   }
 
   /**
-   * Writes the code if a file was compiled that is not in it. A process that ran for long has compiled more functions:
-   * it writes if there is notably more code. A failure costs only time at the next start.
+   * Writes the code if it lacks a file that was compiled. A process that ran for long has compiled more functions, and
+   * writes if there is notably more code. A failure costs only time at the next start.
    */
   save(): void {
     if (this.#isComplete && process.uptime() < LONG_S) return;

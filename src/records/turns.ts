@@ -62,7 +62,7 @@ function unlessRepeated(entries: readonly Entry[]): (entry: Entry) => boolean {
   return (entry) => entry.kind !== 'turn' || first.get(keyOf(entry)) === entry.seq;
 }
 
-/** False for the mark of a sub-agent's turn that has the id of its parent's turn: it is the same turn. */
+/** False for a mark of a sub-agent that has the id of its parent's turn, because both are the same turn. */
 function unlessInherited(entries: readonly Entry[], families: Families): (entry: Entry) => boolean {
   const marks = entries.filter(({ kind }) => kind === 'turn');
   return ({ kind, turn, session }) =>

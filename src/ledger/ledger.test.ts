@@ -159,7 +159,7 @@ describe('forgetting', () => {
   });
 });
 
-it('of very many deleted files leaves tombstones only for seen ones', async () => {
+it('a deletion of very many files leaves tombstones only for seen ones', async () => {
   const { ledger, store } = open();
   await ledger.record([seen('f1')]);
   const keys = Array.from({ length: 1000 }, (_, index) => `f${index}`);

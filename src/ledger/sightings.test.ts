@@ -253,7 +253,7 @@ it('the time and the stamp are those of the latest view', () => {
   });
 });
 
-it('after compaction, an own edit does not restore coverage', () => {
+it("after compaction, the session's own edit does not restore coverage", () => {
   const old = view(NOTHING, { lost: 'compacted' });
   expect(mergeSighting(old, view(NOTHING, { how: 'edit', fingerprint: OTHER }))).toMatchObject({
     coverage: NOTHING,

@@ -51,7 +51,7 @@ describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
     locks.close();
   });
 
-  it('is not late for a request while those before it finish', async () => {
+  it('lets a request wait past its timeout while earlier requests keep finishing', async () => {
     const locks = openLocks(scratch().home, use);
     const requests = Array.from({ length: 16 }, async () => {
       const release = await locks.acquire(['/w/a'], 1000);
@@ -63,7 +63,7 @@ describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
     locks.close();
   });
 
-  it('gives up all requests in time if the holder does not finish', async () => {
+  it('gives up every waiting request in time if the holder never releases the lock', async () => {
     const locks = openLocks(scratch().home, use);
     const release = await locks.acquire(['/w/a'], 0);
     const begun = performance.now();

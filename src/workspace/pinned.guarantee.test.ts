@@ -4,7 +4,7 @@ import { atLeast, strongestGuarantee } from './pinned.ts';
 import { Workspace } from './workspace.ts';
 
 describe('guarantee', () => {
-  it('is the walk on Linux unless the weaker one is forced, and best effort elsewhere', () => {
+  it('is `walk` on Linux unless the weaker one is forced, and `best-effort` elsewhere', () => {
     vi.stubEnv('LOOKFIRST_GUARANTEE', '');
     onTestFinished(() => void vi.unstubAllEnvs());
     expect(strongestGuarantee()).toBe(process.platform === 'linux' ? 'walk' : 'best-effort');

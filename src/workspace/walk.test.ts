@@ -142,7 +142,7 @@ describe('several roots', () => {
     expect(workspace.resolve('x')).toMatchObject({ ok: false, refusal: { code: 'OUTSIDE_WORKSPACE' } });
   });
 
-  it('that nest are one space: a link may climb from the inner into the outer', () => {
+  it('that are nested count as one: a link may climb from the inner into the outer root', () => {
     const places = scratch();
     makeTree(places, ['in/l => ../f', 'in/out => ../../outside/f', 'f', 'OUTSIDE/f']);
     const workspace = opened([join(places.root, 'in'), places.root]);

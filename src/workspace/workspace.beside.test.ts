@@ -34,7 +34,7 @@ function setting(options: WorkspaceSettings = {}): Setting {
 
 describe('a name beside a located one', () => {
   describe.skipIf(strongestGuarantee() !== 'walk')('in a folder that is held open', () => {
-    it.each(['a', 'b', 'in', 'link'])('is located as by itself: %s', (name) => {
+    it.each(['a', 'b', 'in', 'link'])('is located like any other path: %s', (name) => {
       const { root, beside, located } = setting();
       const [found, alone] = [beside(name), located(join(root, 'd', name))];
       expect(found?.place.path).toEqual(alone?.place.path);

@@ -132,7 +132,7 @@ describe('files that are kept in their folder', () => {
     expect(await lateOf(images)).toEqual([]);
   });
 
-  it('lose none if a clean-up is interrupted after any number of them', async () => {
+  it('are all kept if a clean-up is interrupted after any number of them', async () => {
     for (let done = 0; done <= NAMES.length; done += 1) {
       const { images, home, folder, lists } = await setting();
       const ending = new AbortController();
@@ -155,7 +155,7 @@ describe('files that are kept in their folder', () => {
     }
   });
 
-  it('are taken in by two processes at the same time', async () => {
+  it('can get the names of images from two processes at the same time', async () => {
     const { images, home } = await setting();
     const other = new FileImages(home, { durability: 'none' });
     await Promise.all([images, other].map((each) => each.pack({ nowMs: Date.now() })));

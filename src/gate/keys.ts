@@ -106,8 +106,8 @@ function roleOf(change: FileIntent, index: number): Role {
 }
 
 /**
- * True if a change may concern a path together with the known ones: a file may arrive where another
- * one leaves.
+ * True if a further change of a batch may concern this path. It may if one file leaves the path and
+ * another file arrives there.
  */
 function maySharePlace(known: readonly Role[], role: Role): boolean {
   if (known.length === 0) return true;

@@ -137,7 +137,7 @@ await describePostgres('attacks on a fleet', (server) => {
         openPostgresState(url, {
           home: folder,
           durability: 'none',
-          fleet: { roots: [places.root], imageSecrets: 'here', sharedWorkspace: true },
+          fleet: { roots: [places.root], workspace: 'w', imageSecrets: 'here', sharedWorkspace: true },
           connection: { deadlineMs },
         });
       const first = await open(places.home, 1000);

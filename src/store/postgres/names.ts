@@ -12,6 +12,8 @@ const PATH_FIELDS: ReadonlySet<string> = new Set(['root', 'key', 'keys', 'movedT
 export interface MachinePlace {
   readonly root: string;
   readonly workspace: string;
+  /** True if several machines write to the folder. */
+  readonly isShared: boolean;
 }
 
 /**

@@ -2,6 +2,7 @@ import { createSecretKey } from 'node:crypto';
 import { basename } from 'node:path';
 import { LocalLocks } from '../../lock/locks.ts';
 import { Fault } from '../../model/fault.ts';
+import { isWithin } from '../../model/path.ts';
 import type { Durability } from '../../model/policy.ts';
 import { FileImages } from '../images/file-images.ts';
 import type { Images } from '../images.ts';
@@ -69,14 +70,14 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
     const names = new Names(machine);
     // Queries that are sent together take one round trip.
     const [places, { key, aheadMs }] = await Promise.all([
-      savePlaces(db, machine, placesOf(fleet)).then(() => readPlaces(db, machine)),
+      servedPlaces(db, machine, fleet),
       readKeyAndClock(db),
       prepareDays(db),
     ]);
     names.places = places;
     const owner = fleetOwner(db, machine);
     const heart = new Heart(db, { owner: owner.id, machine });
-    const sharedRoots = fleet.sharedWorkspace === true ? fleet.roots : [];
+    const sharedRoots = sharedRootsOf(places, fleet.roots);
     const raw = new PostgresStore(db, {
       names,
       owner: owner.id,
@@ -147,12 +148,17 @@ export async function openPostgresRecords(
  * The first root gets the workspace's name. Every other root gets that name and its own folder
  * name. All machines must get the same result.
  */
-function placesOf({ roots, workspace }: Pick<FleetOptions, 'roots' | 'workspace'>): readonly MachinePlace[] {
+function placesOf({
+  roots,
+  workspace,
+  sharedWorkspace,
+}: Pick<FleetOptions, 'roots' | 'workspace' | 'sharedWorkspace'>): readonly MachinePlace[] {
   if (workspace === undefined) return [];
   checkWorkspaceName(workspace);
   return roots.map((root, index) => ({
     root,
     workspace: index === 0 ? workspace : `${workspace}+${basename(root).replace(/[^\w.@+-]/g, '_')}`,
+    isShared: sharedWorkspace === true,
   }));
 }
 
@@ -161,21 +167,73 @@ function withPlaces(saved: readonly MachinePlace[], given: readonly MachinePlace
   return [...saved.filter(({ root }) => !given.some((place) => place.root === root)), ...given];
 }
 
+/**
+ * Saves the names and the sharing that the options give, and returns all places of this machine. Sharing needs a name:
+ * a lease of a folder that belongs to one machine would keep no other machine out.
+ */
+async function servedPlaces(
+  db: PostgresConnection,
+  machine: string,
+  fleet: FleetOptions,
+): Promise<readonly MachinePlace[]> {
+  await savePlaces(db, machine, placesOf(fleet));
+  const places = await readPlaces(db, machine);
+  if (fleet.sharedWorkspace !== true) return places;
+  const around = fleet.roots.map((root) => placeAround(places, root));
+  const unshared = around.filter(({ isShared }) => !isShared);
+  if (unshared.length === 0) return places;
+  await savePlaces(
+    db,
+    machine,
+    unshared.map((place) => ({ ...place, isShared: true })),
+  );
+  return readPlaces(db, machine);
+}
+
+/** The named place that contains a root. */
+function placeAround(places: readonly MachinePlace[], root: string): MachinePlace {
+  const [nearest] = places
+    .filter((place) => isWithin(root, place.root))
+    .sort((a, b) => b.root.length - a.root.length);
+  if (nearest !== undefined) return nearest;
+  throw new Fault(
+    'CONFIG_INVALID',
+    `a shared workspace needs a name that every machine gives: use --workspace NAME for ${root}`,
+    { path: root },
+  );
+}
+
+/** The folders of this machine that need leases, and the given roots inside them, under which changes are announced. */
+function sharedRootsOf(places: readonly MachinePlace[], roots: readonly string[]): readonly string[] {
+  const shared = places.filter(({ isShared }) => isShared).map(({ root }) => root);
+  const inside = roots.filter((root) => shared.some((folder) => isWithin(root, folder)));
+  return [...new Set([...shared, ...inside])];
+}
+
 async function savePlaces(
   db: PostgresConnection,
   machine: string,
   places: readonly MachinePlace[],
 ): Promise<void> {
   if (places.length === 0) return;
-  const body = { machine, places: places.map(({ root, workspace }) => ({ r: root, n: workspace })) };
-  await db.query(`select ${db.schema}.lf_place($1::text::jsonb)`, [JSON.stringify(body)]);
+  const rows = places.map(({ root, workspace, isShared }) => ({ r: root, n: workspace, s: isShared }));
+  await db.query(`select ${db.schema}.lf_place($1::text::jsonb)`, [
+    JSON.stringify({ machine, places: rows }),
+  ]);
 }
 
+/** The places of this machine. A workspace that any machine has served as shared is shared on all of them. */
 async function readPlaces(db: PostgresConnection, machine: string): Promise<readonly MachinePlace[]> {
-  const rows = await db.query(`select root, workspace from ${db.schema}.places where machine = $1`, [
-    machine,
-  ]);
-  return rows.map((row) => ({ root: String(row['root']), workspace: String(row['workspace']) }));
+  const rows = await db.query(
+    `select root, workspace, workspace in (select workspace from ${db.schema}.places where shared) as shared
+      from ${db.schema}.places where machine = $1`,
+    [machine],
+  );
+  return rows.map((row) => ({
+    root: String(row['root']),
+    workspace: String(row['workspace']),
+    isShared: row['shared'] === true,
+  }));
 }
 
 /** A smaller difference of clocks is not worth a warning. */

@@ -59,13 +59,14 @@ await describePostgres('the schema', (server) => {
     await before.close();
     await db.query(`alter table ${db.schema}.chains drop column hour`);
     await db.query(`alter table ${db.schema}.pending drop column withdrawn_ms`);
+    await db.query(`alter table ${db.schema}.places drop column shared`);
     await db.query(`create index on ${db.schema}.chains (seq)`);
     await db.query(`drop function ${db.schema}.lf_record`);
     await db.query(`update ${db.schema}.meta set version = 2`);
     const [one, other] = await Promise.all([openPostgresStore(url), openPostgresStore(url)]);
     for (const store of [one, other]) await store.record({ entries: [readEntry()] });
     expect(await verifyChain(one)).toMatchObject({ ok: true, entries: 3 });
-    expect(await schemaVersions(db)).toEqual({ version: 8, newest: 8 });
+    expect(await schemaVersions(db)).toEqual({ version: 9, newest: 9 });
     await Promise.all([one, other].map((store) => store.close()));
   });
 

@@ -27,6 +27,7 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
   onlyFunctions,
   onlyFunctions,
   withdrawnChanges,
+  sharedWorkspaces,
 ];
 
 function tables(s: string): string {
@@ -112,6 +113,11 @@ drop function if exists ${s}.lf_append(${s}.chains, jsonb, jsonb), ${s}.lf_chain
 /** The row of a withdrawn change stays for a while: the server may receive its announcement later. */
 function withdrawnChanges(s: string): string {
   return `alter table ${s}.pending add column withdrawn_ms bigint;`;
+}
+
+/** The store remembers which workspaces are shared: a process without the flag must take leases too. */
+function sharedWorkspaces(s: string): string {
+  return `alter table ${s}.places add column shared boolean not null default false;`;
 }
 
 /**

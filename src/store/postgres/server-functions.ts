@@ -180,8 +180,12 @@ $f$;
 create or replace function ${s}.lf_place(w jsonb) returns void language plpgsql
   security definer set search_path = ${s}, pg_temp as $f$
 begin
-  insert into places select w->>'machine', x.r, x.n from jsonb_to_recordset(w->'places') as x(r text, n text) order by 2
-    on conflict (machine, root) do update set workspace = excluded.workspace;
+  -- Every row of a shared workspace says so, because a machine may give its folder another name.
+  insert into places
+    select w->>'machine', x.r, x.n, x.s or exists (select from places p where p.workspace = x.n and p.shared)
+    from jsonb_to_recordset(w->'places') as x(r text, n text, s boolean) order by 2
+    on conflict (machine, root) do update set workspace = excluded.workspace,
+      shared = excluded.shared or (places.shared and places.workspace = excluded.workspace);
 end $f$;
 
 ${leaseFunctions(s)}

@@ -1,0 +1,132 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+import { Sessions } from '../../src/session/sessions.ts';
+import { openPostgresState } from '../../src/store/postgres/open.ts';
+import type { FleetOptions, State } from '../../src/store/state.ts';
+import { ok } from '../support/desk.ts';
+import { describePostgres } from '../support/postgres.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
+
+/** Runs the command line on a machine of the fleet and returns all it prints. */
+async function lookfirst({ root, home }: Scratch, store: string, ...args: string[]): Promise<string> {
+  const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
+  const ended = promisify(execFile)(process.execPath, [COMMAND, ...args], { cwd: root, env });
+  const { stdout, stderr } = await ended.catch((error: { stdout: string; stderr: string }) => error);
+  return stdout + stderr;
+}
+
+async function open(store: string, home: string, fleet: Omit<FleetOptions, 'imageSecrets'>): Promise<State> {
+  const state = await openPostgresState(store, {
+    home,
+    durability: 'none',
+    fleet: { imageSecrets: 'here', ...fleet },
+  });
+  onTestFinished(() => state.close().catch(() => undefined));
+  return state;
+}
+
+/** True if a lock of the file on the first machine keeps the second one out. */
+async function excludes(one: State, key: string, other: State, otherKey: string): Promise<boolean> {
+  const release = await one.locks.acquire([key], 1000);
+  expect(release).toBeDefined();
+  const second = await other.locks.acquire([otherKey], 100);
+  second?.();
+  release?.();
+  return second === undefined;
+}
+
+await describePostgres('a workspace that was served as shared', (server) => {
+  const SERVED = { roots: ['/w'], workspace: 'w' };
+  it.each([
+    ['given', true, SERVED, { roots: ['/mnt'], workspace: 'w' }, '/mnt/a'],
+    ['remembered', true, SERVED, { roots: ['/mnt'] }, '/mnt/a'],
+    ['that of the folder around it', true, SERVED, { roots: ['/mnt/sub'] }, '/mnt/sub/a'],
+    ['that of a folder in it', true, SERVED, { roots: ['/'] }, '/mnt/a'],
+    [
+      'that of a second root',
+      true,
+      { roots: ['/v', '/w/mnt2'], workspace: 'w' },
+      { roots: ['/mnt2'] },
+      '/mnt2/a',
+    ],
+    ['another one', false, SERVED, { roots: ['/mnt'], workspace: 'other' }, '/mnt/a'],
+  ] as const)(
+    'keeps processes of other machines out without the flag, if its name is %s: %s',
+    async (_, isExcluded, shared, plain, key) => {
+      const store = server.url();
+      const home = scratch().home;
+      // Served before the workspace was shared: the other machine remembers the name.
+      await (await open(store, home, { roots: ['/mnt', '/mnt2'], workspace: 'w' })).close();
+      const one = await open(store, scratch().home, { ...shared, sharedWorkspace: true });
+      const other = await open(store, home, plain);
+      const firstKey = key.replace(/^\/mnt2/, '/w/mnt2').replace(/^\/mnt\b/, '/w');
+      expect(await excludes(one, firstKey, other, key)).toBe(isExcluded);
+    },
+  );
+
+  it('stays shared after the process that gave the flag has ended, also for its own machine', async () => {
+    const store = server.url();
+    const home = scratch().home;
+    await (await open(store, home, { roots: ['/w'], workspace: 'w', sharedWorkspace: true })).close();
+    const one = await open(store, home, { roots: ['/w'], workspace: 'w' });
+    const other = await open(store, scratch().home, { roots: ['/w'], workspace: 'w' });
+    expect(await excludes(one, '/w/a', other, '/w/a')).toBe(true);
+  });
+
+  it('is made shared by the flag alone, once its name is known', async () => {
+    const store = server.url();
+    const home = scratch().home;
+    await (await open(store, home, { roots: ['/w'], workspace: 'w' })).close();
+    const one = await open(store, home, { roots: ['/w'], sharedWorkspace: true });
+    const other = await open(store, scratch().home, { roots: ['/mnt'], workspace: 'w' });
+    expect(await excludes(one, '/w/a', other, '/mnt/a')).toBe(true);
+  });
+
+  it('needs a name, because a lease of one machine keeps no other machine out', async () => {
+    const opening = open(server.url(), scratch().home, { roots: ['/w'], sharedWorkspace: true });
+    await expect(opening).rejects.toMatchObject({ code: 'CONFIG_INVALID', path: '/w' });
+  });
+
+  it('stays shared if the machine that shared it gives its folder another name', async () => {
+    const store = server.url();
+    const [home, other] = [scratch().home, scratch().home];
+    await (await open(store, home, { roots: ['/w'], workspace: 'w', sharedWorkspace: true })).close();
+    await (await open(store, other, { roots: ['/w'], workspace: 'w' })).close();
+    await (await open(store, home, { roots: ['/w'], workspace: 'new' })).close();
+    const one = await open(store, scratch().home, { roots: ['/w'], workspace: 'w' });
+    expect(await excludes(one, '/w/a', await open(store, other, { roots: ['/w'] }), '/w/a')).toBe(true);
+  });
+
+  it('is waited for by undo and run without the flag', async () => {
+    const store = server.url();
+    const [here, there] = [scratch(), scratch()];
+    // Both machines reach one folder.
+    const fleet = { roots: [here.root], store, workspace: 'w' };
+    const sessions = await Sessions.open({ ...fleet, home: here.home, sharedWorkspace: true });
+    onTestFinished(() => sessions.close());
+    const file = join(here.root, 'a.txt');
+    writeFileSync(file, 'one\n');
+    const session = await sessions.session('agent');
+    await ok(session.read('a.txt'));
+    await ok(session.edit('a.txt', [{ oldString: 'one', newString: 'two' }]));
+    const other = { ...there, root: here.root };
+    await (await Sessions.open({ ...fleet, home: there.home })).close();
+    mkdirSync(there.home, { recursive: true });
+    writeFileSync(join(there.home, 'lookfirst.json'), '{"lockTimeoutMs": 300}');
+
+    const release = await sessions.world.locks.acquire([file], 1000);
+    expect(await lookfirst(other, store, 'undo')).toContain('[BUSY]');
+    expect(
+      await lookfirst(other, store, 'run', '--confine', '--', 'sh', '-c', 'echo three > a.txt'),
+    ).toContain('BUSY');
+    expect(readFileSync(file, 'utf8')).toBe('two\n');
+    release?.();
+    expect(await lookfirst(other, store, 'undo')).not.toContain('[BUSY]');
+    expect(readFileSync(file, 'utf8')).toBe('one\n');
+  });
+});

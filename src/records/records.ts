@@ -167,13 +167,10 @@ export class Records {
   }
 }
 
-function recordedAt({
-  home,
-  workspace,
-  folders = [],
-}: RecordsPlace): Pick<RecordedOptions, 'home' | 'workspace' | 'roots'> {
+function recordedAt({ home, workspace, folders = [] }: RecordsPlace): Pick<RecordedOptions, 'home' | 'name'> {
   if (workspace === undefined) return { home };
-  return { home, workspace, roots: folders.map((folder) => canonicalPath('/', folder).absolute) };
+  const roots = folders.map((folder) => canonicalPath('/', folder).absolute);
+  return { home, name: { workspace, roots } };
 }
 
 /** Store calls that take milliseconds each. Long lists make many of them. */

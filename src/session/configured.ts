@@ -7,7 +7,7 @@ import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import { readPolicyText } from '../store/prepare-home.ts';
-import { withoutPassword } from '../store/state.ts';
+import { type WorkspaceName, withoutPassword } from '../store/state.ts';
 import type { Sessions } from './sessions.ts';
 
 /** Flags that determine the state's location and the policy. */
@@ -134,21 +134,36 @@ export async function openForCommand(
   return openAt(around, flags, { roots, ...places, ...(isMeant ? defined({ workspace }) : {}) });
 }
 
+/** Like `openForCommand`, for a command that only reads: the name of the workspace is not saved. */
+export async function openForReading(
+  around: ConfigSources,
+  flags: StateFlags,
+  { roots, folders }: { readonly roots: readonly string[]; readonly folders: readonly string[] },
+): Promise<Sessions> {
+  const { home, store, workspace } = placesOf(around, flags);
+  const readAs = workspace === undefined ? undefined : { workspace, roots: folders };
+  return openAt(around, flags, { roots, home, store, readAs });
+}
+
 async function openAt(
   around: ConfigSources,
   flags: StateFlags,
-  places: Places & { readonly roots: readonly string[] },
+  {
+    readAs,
+    ...places
+  }: Places & { readonly roots: readonly string[]; readonly readAs?: WorkspaceName | undefined },
 ): Promise<Sessions> {
   // Parse the policy first, so that an error in a policy file names the file.
   policyOf(around, flags);
   const policyFile = policyTextOf(around, flags);
   // Loaded only here: a server reads its configuration before it answers, and opens a workspace later.
   const { Sessions } = await import('./sessions.ts');
-  return Sessions.open({
+  const options = {
     ...places,
     ...defined({ preset: flags.preset, policyFile }),
     ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
-  });
+  };
+  return Sessions.open(options, { readAs });
 }
 
 /** A workspace without the roots that could not be opened. */

@@ -17,6 +17,7 @@ import { Processes } from '../process/processes.ts';
 import type { Images } from '../store/images.ts';
 import { openState } from '../store/open-state.ts';
 import { prepareHome } from '../store/prepare-home.ts';
+import type { WorkspaceName } from '../store/state.ts';
 import type { Guarantee } from '../workspace/pinned.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import { keepPolicyOutOfReach, keepStateOutOfReach } from './out-of-reach.ts';
@@ -32,6 +33,8 @@ export interface WorldOptions {
   readonly store?: string | undefined;
   /** With PostgreSQL: the name of this workspace on every machine. */
   readonly workspace?: string | undefined;
+  /** With PostgreSQL: the name of a workspace for a process that only reads. */
+  readonly readAs?: WorkspaceName | undefined;
   /** With PostgreSQL: true if several machines write to the roots, on a network file system. */
   readonly sharedWorkspace?: boolean | undefined;
   /** The state folder. Default: `LOOKFIRST_HOME`, else the platform's state location. */
@@ -101,6 +104,7 @@ async function assemble(
     fleet: {
       roots: workspace.roots,
       workspace: options.workspace,
+      readAs: options.readAs,
       sharedWorkspace: options.sharedWorkspace,
       imageSecrets: policy.images.secrets,
       reads: policy.journal.reads,

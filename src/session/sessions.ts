@@ -17,13 +17,14 @@ import {
   type Shape,
   TEXT,
 } from '../model/shape.ts';
+import type { WorkspaceName } from '../store/state.ts';
 import { openSessions, runInSession } from './ambient.ts';
 import { GatedSession } from './gated-session.ts';
 import { type OpenWorld, openWorld, type WorldOptions } from './open-world.ts';
 import type { Kinship, SessionHost } from './session-life.ts';
 
 /** Options for opening a workspace. */
-export interface WorkspaceOptions extends Omit<WorldOptions, 'policy'> {
+export interface WorkspaceOptions extends Omit<WorldOptions, 'policy' | 'readAs'> {
   /** The folder inside a root where the sessions' relative paths start. Default: the first root. */
   readonly cwd?: string | undefined;
   readonly preset?: PresetName | undefined;
@@ -52,9 +53,11 @@ const WORKSPACE_OPTIONS: ObjectShape = objectOf(OPTIONS);
 /** The options of `openSession`. */
 const SESSION_OPTIONS: ObjectShape = objectOf({ ...OPTIONS, session: ANY, client: ANY });
 
-interface CloseRule {
+interface Usage {
   /** True if the workspace closes with its last session. */
-  readonly withLast: boolean;
+  readonly closesWithLast?: boolean;
+  /** The name of a workspace for a command that only reads. */
+  readonly readAs?: WorkspaceName | undefined;
 }
 
 /** A workspace open for any number of sessions in this process. */
@@ -65,7 +68,7 @@ export class Sessions implements SessionHost {
    * Set when closing begins. Closing happens once, because the closed resources may belong to other owners afterwards.
    */
   #ended: Promise<void> | undefined;
-  readonly #ending: CloseRule;
+  readonly #closesWithLast: boolean;
   #suspended = false;
   readonly #cwd: string | undefined;
   readonly #open = new Map<string, GatedSession>();
@@ -74,25 +77,30 @@ export class Sessions implements SessionHost {
   /** Set by the expiry of old sessions, which runs once, before the first session opens. */
   #expired: Promise<void> | undefined;
 
-  private constructor(world: OpenWorld, ending: CloseRule, cwd: string | undefined) {
+  private constructor(world: OpenWorld, { closesWithLast = false }: Usage, cwd: string | undefined) {
     this.world = world;
     this.#cwd = cwd;
     this.#close = world.close;
-    this.#ending = ending;
+    this.#closesWithLast = closesWithLast;
   }
 
-  static async open(options: WorkspaceOptions, ending: CloseRule = { withLast: false }): Promise<Sessions> {
+  static async open(options: WorkspaceOptions, usage: Usage = {}): Promise<Sessions> {
     checkOpening(WORKSPACE_OPTIONS, options);
     const { preset, policy, policyFile, cwd, ...rest } = options;
     const file = policyFile === undefined ? undefined : parsePolicyFile(policyFile);
-    const world = await openWorld({ ...rest, policy: resolvePolicy({ preset, file, flags: policy }) });
+    const { readAs } = usage;
+    const world = await openWorld({
+      ...rest,
+      policy: resolvePolicy({ preset, file, flags: policy }),
+      readAs,
+    });
     try {
       checkFolder(world, cwd);
     } catch (error) {
       await world.close();
       throw error;
     }
-    return new Sessions(world, ending, cwd);
+    return new Sessions(world, usage, cwd);
   }
 
   /**
@@ -146,7 +154,7 @@ export class Sessions implements SessionHost {
     } finally {
       this.#leaving -= 1;
       openSessions.remove(session);
-      if (this.#ending.withLast && this.#open.size + this.#leaving === 0) await this.#end();
+      if (this.#closesWithLast && this.#open.size + this.#leaving === 0) await this.#end();
     }
   }
 
@@ -275,7 +283,7 @@ export interface SessionOptions extends WorkspaceOptions {
 export async function openSession(options: SessionOptions): Promise<GatedSession> {
   checkOpening(SESSION_OPTIONS, options);
   const { session: id, client, ...rest } = options;
-  const sessions = await Sessions.open(rest, { withLast: true });
+  const sessions = await Sessions.open(rest, { closesWithLast: true });
   try {
     return await sessions.session(id, client);
   } catch (error) {

@@ -9,7 +9,13 @@ import { MemoryImages, MemoryStore } from './memory/memory-store.ts';
 import { localOwner } from './owner.ts';
 import { openRevisions } from './revisions.ts';
 import type { OpenOptions } from './sqlite/connection.ts';
-import { type FleetOptions, type FleetView, type State, withoutPassword } from './state.ts';
+import {
+  type FleetOptions,
+  type FleetView,
+  type State,
+  type WorkspaceName,
+  withoutPassword,
+} from './state.ts';
 import type { Store } from './store.ts';
 
 interface StateOptions {
@@ -89,16 +95,15 @@ export interface RecordedOptions {
   /** `empty`: a missing local store counts as empty. `make`: it is created. */
   readonly missing: 'empty' | 'make';
   /** The name of a workspace in a fleet, and its roots if this machine has never served it. */
-  readonly workspace?: string;
-  readonly roots?: readonly string[];
+  readonly name?: WorkspaceName | undefined;
 }
 
 /** Opens the recorded data. */
 export async function openRecordedState(url: string, options: RecordedOptions): Promise<RecordedState> {
-  const { home, missing, ...named } = options;
+  const { home, missing, name } = options;
   if (isFleetUrl(url)) {
     const { openPostgresRecords } = await import('./postgres/open.ts');
-    return openPostgresRecords(url, home, named);
+    return openPostgresRecords(url, home, name);
   }
   const store = await (missing === 'empty' ? openExistingStore(url) : openStore(url));
   return { store, images: new FileImages(home, { durability: 'none' }) };

@@ -30,12 +30,21 @@ export interface FleetView {
   workspaceOf(root: string): string;
 }
 
+/** The name that the user gives to folders of this machine, unless it has served others under the name. */
+export interface WorkspaceName {
+  readonly workspace: string;
+  /** Canonical paths. */
+  readonly roots: readonly string[];
+}
+
 /** The data that a process gives to a store shared by several machines. */
 export interface FleetOptions {
   /** Canonical paths. */
   readonly roots: readonly string[];
   /** The workspace name of the roots. Default: the name last given for them, else a workspace of this machine alone. */
   readonly workspace?: string | undefined;
+  /** The name of a workspace and its roots for a process that only reads. It is not saved. */
+  readonly readAs?: WorkspaceName | undefined;
   /** True if several machines write to these roots. */
   readonly sharedWorkspace?: boolean | undefined;
   readonly imageSecrets: 'here' | 'shared';

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -35,15 +35,17 @@ async function edited({
   home,
   store,
   workspace,
+  id = 'agent',
 }: {
   root: string;
   home: string;
   store: string;
   workspace?: string;
+  id?: string;
 }): Promise<string> {
   writeFileSync(join(root, 'a.txt'), 'one\ntwo\n');
   const sessions = await Sessions.open({ roots: [root], home, store, workspace });
-  const session = await sessions.session('agent');
+  const session = await sessions.session(id);
   await ok(session.read('a.txt'));
   const { change = '' } = await ok(session.edit('a.txt', [{ oldString: 'two', newString: 'zwei' }]));
   await sessions.close();
@@ -136,6 +138,27 @@ await describePostgres('the command line on a fleet', (server) => {
     ]);
   });
 
+  it('status saves no name, and finds the sessions of folders inside and of other worktrees', async () => {
+    const store = server.url();
+    const [one, two, other] = [scratch(), scratch(), scratch()];
+    const change = await edited({ ...one, store, workspace: 'project' });
+    mkdirSync(join(one.root, 'sub'));
+    await edited({ root: join(one.root, 'sub'), home: one.home, store, id: 'other' });
+    mkdirSync(join(two.root, 'sub'));
+    const git = (...args: string[]) =>
+      run('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: two.root });
+    await git('init', '-q');
+    await git('commit', '-q', '--allow-empty', '-m', 'first');
+    await git('worktree', 'add', '-q', join(other.root, 'tree'));
+    const at = { root: two.root, home: two.home, store };
+    const shown = await lookfirst(at, 'status', 'a.txt', '--workspace', 'project');
+    expect(shown).toContain(`last change ${change}`);
+    expect(await lookfirst(at, 'status', '--workspace', 'project')).toMatch(/last change\s+edit sub\/a\.txt/);
+    const db = await PostgresConnection.open(store);
+    onTestFinished(() => db.close());
+    expect(await db.query(`select root from ${db.schema}.places`)).toEqual([{ root: one.root }]);
+  });
+
   it('the writer role can record changes and cannot alter recorded entries', async () => {
     const url = server.url();
     const owner = await opened(url, scratch());
@@ -195,7 +218,9 @@ await describePostgres('the command line on a fleet', (server) => {
     const unserved = { root: elsewhere.root, home: elsewhere.home, store: asReader };
     const named = ['--workspace', 'project'];
     await edited({ ...scratch(), store: url, workspace: 'project' });
-    expect(await lookfirst(unserved, 'status', ...named)).toMatch(/agent\s+project/);
+    expect(await lookfirst(unserved, 'status', ...named)).toMatch(
+      /last change\s+edit a\.txt[\s\S]*agent\s+project/,
+    );
     expect(await lookfirst(unserved, 'undo', ...named)).toContain('give it the rights of a writer');
     expect(await lookfirst(at, 'doctor')).toMatch(/warn\s+fleet\s+this user can read the journal/);
     const standby = `${url}&options=${encodeURIComponent('-c default_transaction_read_only=on')}`;

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import type { Entry } from '../../model/entry.ts';
-import { Fault } from '../../model/fault.ts';
 import type { FileStatus, Freshness } from '../../model/results.ts';
 import { type StateSize, stateSize } from '../../records/clean-up.ts';
 import { nothingHere, whatOf } from '../../records/entry-words.ts';
@@ -22,7 +21,7 @@ import {
 import { byteSize, countOf, lineWords } from '../../report/amounts.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
 import type { Colours, Column } from '../../report/human.ts';
-import { openForCommand, placesOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
+import { openForReading, placesOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath, sessionTable, writerWords } from '../entry-row.ts';
@@ -90,12 +89,10 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
     return EXIT.done;
   }
   const existing = roots.filter((root) => canonicalPath(cli.cwd, root).kind === 'folder');
-  const folders = existing.length === 0 ? [] : (scope.folders ?? []);
-  const opened = { roots: existing.length === 0 ? [cli.cwd] : existing, folders };
-  const sessions = await openForCommand(cli, flags, opened).catch((error: unknown) => {
-    // A user who may only read a fleet's store cannot save the name of a workspace in it, so open it without one.
-    if (!(error instanceof Fault && error.reason === 'read-only')) throw error;
-    return openForCommand(cli, flags, { ...opened, folders: [] });
+  const { folders = [] } = new Scope({ cwd: cli.cwd, root: flags.root });
+  const sessions = await openForReading(cli, flags, {
+    roots: existing.length === 0 ? [cli.cwd] : existing,
+    folders,
   });
   const json = flags.json === true;
   const session = flags.session ?? cli.env['LOOKFIRST_SESSION'];

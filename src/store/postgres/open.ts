@@ -9,7 +9,7 @@ import type { Images } from '../images.ts';
 import { LateNotes } from '../late-notes.ts';
 import { localOwner, type Owner } from '../owner.ts';
 import { revisionsUnder } from '../revisions.ts';
-import type { FleetOptions, FleetView, State } from '../state.ts';
+import type { FleetOptions, FleetView, State, WorkspaceName } from '../state.ts';
 import type { Store } from '../store.ts';
 import { type ConnectionOptions, explained, PostgresConnection } from './connection.ts';
 import { SERVER_CLOCK } from './driver.ts';
@@ -74,7 +74,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
       readKeyAndClock(db),
       prepareDays(db),
     ]);
-    names.places = places;
+    names.places = namedPlaces(places, fleet.readAs);
     const owner = fleetOwner(db, machine);
     const heart = new Heart(db, { owner: owner.id, machine });
     const sharedRoots = sharedRootsOf(places, fleet.roots);
@@ -119,16 +119,14 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
 export async function openPostgresRecords(
   url: string,
   home: string,
-  { workspace, roots = [] }: Partial<Pick<FleetOptions, 'workspace' | 'roots'>> = {},
+  name?: WorkspaceName,
 ): Promise<{ readonly store: Store; readonly images: Images; readonly fleet: FleetView }> {
   const machine = existingMachineOf(home);
   const db = await PostgresConnection.open(url);
   try {
     await migratePostgres(db);
     const names = new Names(machine);
-    const saved = await readPlaces(db, machine);
-    const isServed = saved.some((place) => place.workspace === workspace);
-    names.places = isServed ? saved : withPlaces(saved, placesOf({ roots, workspace }));
+    names.places = namedPlaces(await readPlaces(db, machine), name);
     const owner = `records@${machine}`;
     const store = new PostgresStore(db, { names, owner, sharedRoots: [] });
     const local = new FileImages(home, { durability: 'none' });
@@ -162,8 +160,13 @@ function placesOf({
   }));
 }
 
-/** The saved places, where the given ones replace those of the same roots. */
-function withPlaces(saved: readonly MachinePlace[], given: readonly MachinePlace[]): readonly MachinePlace[] {
+/** The saved places, and those of a name that this machine has not served, which replace others of the same roots. */
+function namedPlaces(
+  saved: readonly MachinePlace[],
+  name: WorkspaceName | undefined,
+): readonly MachinePlace[] {
+  if (name === undefined || saved.some(({ workspace }) => workspace === name.workspace)) return saved;
+  const given = placesOf(name);
   return [...saved.filter(({ root }) => !given.some((place) => place.root === root)), ...given];
 }
 

@@ -17,6 +17,22 @@ async function workspace(): Promise<Sessions> {
   return sessions;
 }
 
+describe('a session whose opening failed', () => {
+  it.each(['sessions', 'record'] as const)(
+    'because of the store (%s) can be opened again',
+    async (method) => {
+      const sessions = await workspace();
+      const { store } = sessions.world;
+      const works = store[method];
+      Object.assign(store, { [method]: () => Promise.reject(new Error('no answer')) });
+      await expect(sessions.session('a')).rejects.toThrow('no answer');
+      await expect(sessions.session('a')).rejects.toThrow('no answer');
+      Object.assign(store, { [method]: works });
+      expect(await (await sessions.session('a')).write('a.txt', 'one\n')).toMatchObject({ ok: true });
+    },
+  );
+});
+
 describe('opening', () => {
   it.each<[object | null | undefined, unknown]>([
     [undefined, MISUSE],

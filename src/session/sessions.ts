@@ -137,7 +137,13 @@ export class Sessions implements SessionHost {
       cwd: this.#cwd,
     });
     this.#open.set(session.id, session);
-    await this.#begin(session, like);
+    try {
+      await this.#begin(session, like);
+    } catch (error) {
+      // The store has no record of it: the next call must begin it again, and closing must not write one.
+      this.#open.delete(session.id);
+      throw error;
+    }
     openSessions.add(session);
     return session;
   }
@@ -181,7 +187,11 @@ export class Sessions implements SessionHost {
   }
 
   async #begin(session: GatedSession, { parent, forked, client: given }: Partial<Kinship>): Promise<void> {
-    this.#expired ??= expireSessions(this.world);
+    this.#expired ??= expireSessions(this.world).catch((error: unknown) => {
+      // The store may answer again later.
+      this.#expired = undefined;
+      throw error;
+    });
     await this.#expired;
     const kept = session.named ? await this.#resumed(session.id, parent) : undefined;
     const now = this.world.now();

@@ -222,6 +222,10 @@ await describePostgres('the command line on a fleet', (server) => {
       /last change\s+edit a\.txt[\s\S]*agent\s+project/,
     );
     expect(await lookfirst(unserved, 'undo', ...named)).toContain('give it the rights of a writer');
+    const reading = await Sessions.open({ roots: [at.root], home: at.home, store: at.store });
+    await expect(reading.session('agent')).rejects.toMatchObject({ reason: 'read-only' });
+    await expect(reading.session('agent')).rejects.toMatchObject({ reason: 'read-only' });
+    await reading.close();
     expect(await lookfirst(at, 'doctor')).toMatch(/warn\s+fleet\s+this user can read the journal/);
     const standby = `${url}&options=${encodeURIComponent('-c default_transaction_read_only=on')}`;
     expect(await lookfirst({ ...at, store: standby }, 'doctor')).toMatch(

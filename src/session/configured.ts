@@ -7,7 +7,8 @@ import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import { readPolicyText } from '../store/prepare-home.ts';
-import { type WorkspaceName, withoutPassword } from '../store/state.ts';
+import { withoutPassword } from '../store/state.ts';
+import type { WorldOptions } from './open-world.ts';
 import type { Sessions } from './sessions.ts';
 
 /** Flags that determine the state's location and the policy. */
@@ -120,25 +121,32 @@ export async function openWorkspace(
   return openAt(around, flags, { roots, ...placesOf(around, flags) });
 }
 
+/** The roots that a command opens, and the folders that its user gave. */
+interface CommandFolders {
+  readonly roots: readonly string[];
+  readonly folders: readonly string[];
+}
+
 /**
- * Like `openWorkspace`, for a command of the user. `folders` are the folders that the user named. A workspace name
- * given by flag or environment applies only if they are exactly the roots; other roots keep their recorded names.
+ * Like `openWorkspace`, for a command of the user. The name of a workspace is for the user's folders, the first of which
+ * gets it without an addition, whichever of them the command opens. Other roots keep the names they were served with.
  */
 export async function openForCommand(
   around: ConfigSources,
   flags: StateFlags,
-  { roots, folders }: { readonly roots: readonly string[]; readonly folders: readonly string[] },
+  { roots, folders }: CommandFolders,
 ): Promise<Sessions> {
   const { workspace, ...places } = placesOf(around, flags);
-  const isMeant = roots.length === folders.length && roots.every((root, index) => root === folders[index]);
-  return openAt(around, flags, { roots, ...places, ...(isMeant ? defined({ workspace }) : {}) });
+  const isMeant = roots.every((root) => folders.includes(root));
+  const saveAs = workspace === undefined || !isMeant ? undefined : { workspace, roots: folders };
+  return openAt(around, flags, { roots, ...places, saveAs });
 }
 
 /** Like `openForCommand`, for a command that only reads: the name of the workspace is not saved. */
 export async function openForReading(
   around: ConfigSources,
   flags: StateFlags,
-  { roots, folders }: { readonly roots: readonly string[]; readonly folders: readonly string[] },
+  { roots, folders }: CommandFolders,
 ): Promise<Sessions> {
   const { home, store, workspace } = placesOf(around, flags);
   const readAs = workspace === undefined ? undefined : { workspace, roots: folders };
@@ -148,10 +156,7 @@ export async function openForReading(
 async function openAt(
   around: ConfigSources,
   flags: StateFlags,
-  {
-    readAs,
-    ...places
-  }: Places & { readonly roots: readonly string[]; readonly readAs?: WorkspaceName | undefined },
+  { saveAs, readAs, ...places }: Places & Pick<WorldOptions, 'roots' | 'saveAs' | 'readAs'>,
 ): Promise<Sessions> {
   // Parse the policy first, so that an error in a policy file names the file.
   policyOf(around, flags);
@@ -163,7 +168,7 @@ async function openAt(
     ...defined({ preset: flags.preset, policyFile }),
     ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
   };
-  return Sessions.open(options, { readAs });
+  return Sessions.open(options, { saveAs, readAs });
 }
 
 /** A workspace without the roots that could not be opened. */

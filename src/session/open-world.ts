@@ -33,7 +33,9 @@ export interface WorldOptions {
   readonly store?: string | undefined;
   /** With PostgreSQL: the name of this workspace on every machine. */
   readonly workspace?: string | undefined;
-  /** With PostgreSQL: the name of a workspace for a process that only reads. */
+  /** With PostgreSQL: the name of a workspace for folders that a user gives to a command. */
+  readonly saveAs?: WorkspaceName | undefined;
+  /** Like `saveAs`, for a command that only reads. */
   readonly readAs?: WorkspaceName | undefined;
   /** With PostgreSQL: true if several machines write to the roots, on a network file system. */
   readonly sharedWorkspace?: boolean | undefined;
@@ -104,6 +106,7 @@ async function assemble(
     fleet: {
       roots: workspace.roots,
       workspace: options.workspace,
+      saveAs: options.saveAs,
       readAs: options.readAs,
       sharedWorkspace: options.sharedWorkspace,
       imageSecrets: policy.images.secrets,

@@ -17,14 +17,13 @@ import {
   type Shape,
   TEXT,
 } from '../model/shape.ts';
-import type { WorkspaceName } from '../store/state.ts';
 import { openSessions, runInSession } from './ambient.ts';
 import { GatedSession } from './gated-session.ts';
 import { type OpenWorld, openWorld, type WorldOptions } from './open-world.ts';
 import type { Kinship, SessionHost } from './session-life.ts';
 
 /** Options for opening a workspace. */
-export interface WorkspaceOptions extends Omit<WorldOptions, 'policy' | 'readAs'> {
+export interface WorkspaceOptions extends Omit<WorldOptions, 'policy' | keyof CommandNames> {
   /** The folder inside a root where the sessions' relative paths start. Default: the first root. */
   readonly cwd?: string | undefined;
   readonly preset?: PresetName | undefined;
@@ -53,11 +52,11 @@ const WORKSPACE_OPTIONS: ObjectShape = objectOf(OPTIONS);
 /** The options of `openSession`. */
 const SESSION_OPTIONS: ObjectShape = objectOf({ ...OPTIONS, session: ANY, client: ANY });
 
-interface Usage {
+type CommandNames = Pick<WorldOptions, 'saveAs' | 'readAs'>;
+
+interface Usage extends CommandNames {
   /** True if the workspace closes with its last session. */
   readonly closesWithLast?: boolean;
-  /** The name of a workspace for a command that only reads. */
-  readonly readAs?: WorkspaceName | undefined;
 }
 
 /** A workspace open for any number of sessions in this process. */
@@ -88,10 +87,11 @@ export class Sessions implements SessionHost {
     checkOpening(WORKSPACE_OPTIONS, options);
     const { preset, policy, policyFile, cwd, ...rest } = options;
     const file = policyFile === undefined ? undefined : parsePolicyFile(policyFile);
-    const { readAs } = usage;
+    const { saveAs, readAs } = usage;
     const world = await openWorld({
       ...rest,
       policy: resolvePolicy({ preset, file, flags: policy }),
+      saveAs,
       readAs,
     });
     try {

@@ -37,7 +37,7 @@ export async function openState(url: string, options: StateOptions): Promise<Sta
 }
 
 async function openLocalState(url: string, { home, durability, fleet }: StateOptions): Promise<State> {
-  if (fleet?.workspace !== undefined || fleet?.sharedWorkspace === true)
+  if ((fleet?.workspace ?? fleet?.saveAs) !== undefined || fleet?.sharedWorkspace === true)
     throw new Fault(
       'CONFIG_INVALID',
       'a workspace name and a shared workspace need a store that machines share: use --store postgres://…',

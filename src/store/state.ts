@@ -43,7 +43,9 @@ export interface FleetOptions {
   readonly roots: readonly string[];
   /** The workspace name of the roots. Default: the name last given for them, else a workspace of this machine alone. */
   readonly workspace?: string | undefined;
-  /** The name of a workspace and its roots for a process that only reads. It is not saved. */
+  /** The name of a workspace for other folders than the roots, or for them in another order. */
+  readonly saveAs?: WorkspaceName | undefined;
+  /** Like `saveAs`, for a process that only reads. The name is not saved. */
   readonly readAs?: WorkspaceName | undefined;
   /** True if several machines write to these roots. */
   readonly sharedWorkspace?: boolean | undefined;

@@ -138,6 +138,49 @@ await describePostgres('the command line on a fleet', (server) => {
     ]);
   });
 
+  it.each([
+    ['both', ['a.txt', 'b.txt']],
+    ['both, the second one first', ['b.txt', 'a.txt']],
+    ['the second one', ['b.txt']],
+  ])(
+    'undo of a change in %s of two roots names them in the order in which the user gives them',
+    async (_, names) => {
+      const store = server.url();
+      const [one, two] = [scratch(), scratch()];
+      const pair = ({ root }: { root: string }) => ({
+        'a.txt': join(root, 'first'),
+        'b.txt': join(root, 'second'),
+      });
+      for (const roots of [pair(one), pair(two)])
+        for (const [name, root] of Object.entries(roots)) {
+          mkdirSync(root);
+          writeFileSync(join(root, name), 'one\n');
+        }
+      const served = { roots: Object.values(pair(one)), home: one.home, store, workspace: 'project' };
+      const sessions = await Sessions.open(served);
+      const session = await sessions.session('agent');
+      const paths = names.map((name) =>
+        join(name === 'a.txt' ? pair(one)['a.txt'] : pair(one)['b.txt'], name),
+      );
+      for (const path of paths) await ok(session.read(path));
+      await ok(session.apply(paths.map((path) => ({ kind: 'write', path, content: 'two\n' }))));
+      await sessions.close();
+      for (const path of paths) writeFileSync(path.replace(one.root, two.root), 'two\n');
+      const at = { root: two.root, home: two.home, store };
+      const folders = Object.values(pair(two)).flatMap((root) => ['--root', root]);
+      const undone = await lookfirst(at, 'undo', '--workspace', 'project', ...folders);
+      expect(undone).toContain('took back 1 change');
+      for (const path of paths) expect(readFileSync(path.replace(one.root, two.root), 'utf8')).toBe('one\n');
+      const db = await PostgresConnection.open(store);
+      onTestFinished(() => db.close());
+      const rows = await db.query(
+        `select workspace from ${db.schema}.places where root like $1 order by root`,
+        [`${two.root}%`],
+      );
+      expect(rows).toEqual([{ workspace: 'project' }, { workspace: 'project+second' }]);
+    },
+  );
+
   it('status saves no name, and finds the sessions of folders inside and of other worktrees', async () => {
     const store = server.url();
     const [one, two, other] = [scratch(), scratch(), scratch()];

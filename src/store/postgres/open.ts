@@ -179,7 +179,7 @@ async function servedPlaces(
   machine: string,
   fleet: FleetOptions,
 ): Promise<readonly MachinePlace[]> {
-  await savePlaces(db, machine, placesOf(fleet));
+  await savePlaces(db, machine, placesOf({ ...fleet, ...fleet.saveAs }));
   const places = await readPlaces(db, machine);
   if (fleet.sharedWorkspace !== true) return places;
   const around = fleet.roots.map((root) => placeAround(places, root));

@@ -56,7 +56,7 @@ export interface Shown {
 export function rangeOf(reading: OpenRead, totalLines: number | undefined): LineRange | Refusal {
   const { last } = reading.options;
   if (last !== undefined && (reading.options.offset !== undefined || reading.options.limit !== undefined))
-    return invalidArgument('read', reading.path, 'the last lines are asked for without offset and limit');
+    return invalidArgument('read', reading.path, 'the last lines cannot be combined with offset and limit');
   if (last !== undefined && totalLines !== undefined) return lastLines(reading, last, totalLines);
   const { offset = 1, limit = reading.world.policy.maxReadLines } = reading.options;
   if (!Number.isInteger(offset) || offset < 1)
@@ -220,7 +220,7 @@ function deadlineOf({ world }: OpenRead): number {
 
 function outOfTime({ path, world }: OpenRead): Refusal {
   const detail = {
-    reason: `none of the lines asked for ended within ${world.policy.maxReadMs} ms (maxReadMs)`,
+    reason: `none of the requested lines ended within ${world.policy.maxReadMs} ms (maxReadMs)`,
   };
   return { code: 'UNVERIFIABLE', action: 'read', path, next: 'ask_human', detail };
 }

@@ -80,7 +80,7 @@ export interface CommandRun {
 const TIDY_MS = 1000;
 /** The longest time for the first snapshot of a watched work tree. */
 const WARM_UP_MS = 120_000;
-const LATE: Unavailable = { unavailable: 'the first comparison of the work tree takes longer' };
+const LATE: Unavailable = { unavailable: 'the first comparison of the work tree is not finished yet' };
 
 /** Matches the variables that a confined command gets. All others may hold a token. */
 const PASSED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLORTERM|NO_COLOR|TZ|CI)$/;

@@ -173,8 +173,11 @@ function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): See
   const count = ranges.seen.reduce((sum, { from, to }) => sum + to - from + 1, 0);
   if (coverage.kind === 'none') return { ...ranges, words: 'its context was summarised' };
   if (ranges.stale.length > 0)
-    return { ...ranges, words: `the file changed since it read it · knows ${count} of ${total} lines` };
-  return { ...ranges, words: count >= total ? 'knows it as it is' : `knows ${count} of ${total} lines` };
+    return { ...ranges, words: `the file changed since its last read · knows ${count} of ${total} lines` };
+  return {
+    ...ranges,
+    words: count >= total ? 'knows the current version' : `knows ${count} of ${total} lines`,
+  };
 }
 
 /** The lines shown by the latest recorded reads of a session without sightings, such as a closed one. */
@@ -192,7 +195,7 @@ async function readBefore(
     .flatMap(({ lines = '' }) => parseLines(lines, total));
   const isCurrent = newest.sha256 === now.sha256;
   return isCurrent
-    ? { seen: ranges, stale: [], words: 'read it as it is, and is closed' }
+    ? { seen: ranges, stale: [], words: 'read the current version, and is closed' }
     : { seen: [], stale: ranges, words: 'read an earlier version, and is closed' };
 }
 

@@ -22,7 +22,7 @@ export const WHY: Readonly<Record<RefusalCode, string>> = {
   PLACEHOLDER_CONTENT:
     'The new text held a placeholder ("rest unchanged") or line numbers instead of the real lines.',
   REDACTED_READ: 'The session had seen the file only with secrets masked.',
-  UNVERIFIABLE: 'It could not be checked what was there.',
+  UNVERIFIABLE: 'Lookfirst could not check what was there.',
   BUSY: 'Another process held the file.',
   INVALID_ARGUMENT: 'The call was not valid.',
   NO_SANDBOX: 'There was no sandbox to run the command in.',

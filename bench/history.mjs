@@ -107,7 +107,7 @@ async function growing(HistoryIndex, lines, folder) {
     // All saved views are read from the disk and parsed, about 400 bytes for each.
     { name: `${what}, from a saved snapshot / parsing them`, ratio: restored / parsed },
     {
-      name: `${what}, from a saved snapshot / reading the transcript anew`,
+      name: `${what}, from a saved snapshot / reading the transcript again`,
       ratio: restored / anew,
       bar: 0.5,
     },
@@ -143,7 +143,7 @@ async function scanned(HistoryIndex) {
   const what = `one question over ${(2 * count).toLocaleString('en')} events, results last`;
   return [
     { name: `${what}, index built for it / the document's scan`, ratio: built / scanning, bar: 1 },
-    { name: `${what}, index there / the document's scan`, ratio: asked / scanning },
+    { name: `${what}, existing index / the document's scan`, ratio: asked / scanning },
   ];
 }
 

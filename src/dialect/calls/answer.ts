@@ -11,7 +11,7 @@ export interface Answer {
   readonly flagged: boolean;
   /** The text blocks that the model was given; undefined if the record does not keep them. */
   readonly texts?: readonly string[] | undefined;
-  /** The content includes an image or another blob. */
+  /** True if the content includes an image or another blob. */
   readonly media?: true;
   /** The standard output of a command, if the host wraps it in other text. */
   readonly output?: string | undefined;

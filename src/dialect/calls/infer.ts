@@ -17,7 +17,7 @@ export interface ToolTraits {
 /** A guess about a tool that no table describes. */
 interface Inference {
   readonly rules: readonly Rule[];
-  /** The tool may change something, so the policy for unknown tools applies. */
+  /** True if the tool may change something, so that the policy for unknown tools applies. */
   readonly mayChange: boolean;
 }
 
@@ -35,9 +35,9 @@ const EDITS = names('edits replacements changes');
 const COMMAND = names('command cmd script shellcommand');
 
 /**
- * Guesses the effect of a call from its arguments, the tool's name and its annotations. Only clear cases are checked
- * as changes: a path with content, an old and a new text, a source and a destination. Any other path must only be
- * inside the workspace.
+ * Guesses the effect of a call from its arguments, the tool's name and its annotations. Only clear cases count as
+ * changes: a path with content, an old and a new text, a source and a destination. Any other path is only required
+ * to be inside the workspace.
  */
 export function inferRules(tool: ToolTraits, args: JsonRecord): Inference {
   const tendency = tendencyOf(tool.name);

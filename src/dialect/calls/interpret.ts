@@ -13,8 +13,8 @@ export interface Interpretation {
   /** True if no table describes the tool, so that `touches` is a guess. */
   readonly guessed: boolean;
   /**
-   * The call may change something that no touch names: a command, an unknown tool, or a changing call without its
-   * path.
+   * True if the call may change something that `touches` does not name: a command, an unknown tool, or a changing
+   * call without its path.
    */
   readonly unexplained: boolean;
 }
@@ -157,7 +157,10 @@ function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** A copy may create or replace its destination. Its new bytes are unknown, except that they come from the source. */
+/**
+ * The effects of a copy or move. A copy may create or replace its destination. Its new bytes are unknown, except
+ * that they come from the source.
+ */
 function transfer(
   rule: Extract<Rule, { readonly does: 'move' | 'copy' }>,
   source: string | undefined,

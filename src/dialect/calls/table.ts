@@ -27,15 +27,17 @@ export interface ServerTable {
   readonly relativeTo: 'root' | 'cwd';
   /** The part of the command line that names the base folder; absent if that folder cannot be determined. */
   readonly folder?: FolderOnCommandLine;
-  /** Folders that a client names as MCP roots replace those of the command line. */
+  /** True if the folders that a client names as MCP roots replace those of the command line. */
   readonly followsRoots?: true;
   /** Tools that change the base of relative paths. */
   readonly elsewhere?: readonly string[];
-  /** The server accepts no absolute paths: relative ones are passed on unchanged. */
+  /** True if the server accepts no absolute paths. Relative ones are passed on unchanged. */
   readonly onlyRelative?: true;
-  /** If a name does not exist, the server uses an existing name that differs only in its Unicode form. */
+  /**
+   * True if the server replaces a name that does not exist by an existing one that differs only in its Unicode form.
+   */
   readonly equalNames?: true;
-  /** The server expands `~/x` to the home folder. */
+  /** True if the server expands `~/x` to the home folder. */
   readonly expandsHome: boolean;
   /** Names of the server's own tools, for the next step of a refusal. */
   readonly words: ToolNames;
@@ -72,7 +74,7 @@ export type Rule = RuleScope &
     | {
         readonly does: 'look';
         readonly path: ArgumentName;
-        /** The value may be a name that only the server knows; it is passed on unchanged. */
+        /** True if the value may be a name that only the server knows. It is passed on unchanged. */
         readonly orName?: true;
       }
     | {
@@ -98,10 +100,7 @@ export type Rule = RuleScope &
         readonly does: 'move';
         readonly source: ArgumentName;
         readonly destination: ArgumentName;
-        /**
-         * The tool never replaces an existing destination, and answers with this text; PATH in it means the
-         * destination.
-         */
+        /** The answer of a tool that never replaces an existing destination. PATH in it means the destination. */
         readonly taken?: string;
       }
     | { readonly does: 'copy'; readonly source: ArgumentName; readonly destination: ArgumentName }
@@ -112,9 +111,9 @@ export type Rule = RuleScope &
         readonly command: ArgumentName;
         /** The start folder of the command; if absent from the call, the working directory. */
         readonly folder?: ArgumentName;
-        /** A flag: the call returns before the command has ended. */
+        /** A flag argument. If it is set, the call returns before the command has ended. */
         readonly background?: ArgumentName;
-        /** A call without a command runs nothing. */
+        /** True if a call may lack a command. It then runs nothing. */
         readonly optional?: true;
       }
     | { readonly does: 'unknown' | 'nothing' }
@@ -132,7 +131,7 @@ interface RuleScope {
 export interface ArgumentIs {
   /** An argument of the call. */
   readonly argument: ArgumentName;
-  /** The argument is a field of the item of `each`. The server ignores the argument in any other place. */
+  /** True if the argument is a field of the item of `each`. The server ignores the argument in any other place. */
   readonly inItem?: true;
   /** The exact values that match; absent means that any value matches. */
   readonly is?: readonly (string | number | boolean)[];
@@ -154,7 +153,7 @@ export interface LineArguments {
   readonly from?: ArgumentName;
   readonly to?: ArgumentName;
   readonly count?: ArgumentName;
-  /** The number of the first line; default 1. */
+  /** The number that the first line of a file has in these arguments; default 1. */
   readonly firstLine?: 0 | 1;
   /** Number of lines the server returns if the call requests none; default: all. */
   readonly defaultCount?: number;
@@ -171,7 +170,7 @@ export interface EditArguments {
   readonly each?: string;
   readonly old: ArgumentName;
   readonly new: ArgumentName;
-  /** An empty old text means that the new text becomes the whole file. */
+  /** True if an empty old text means that the new text becomes the whole file. */
   readonly emptyCreates?: true;
   /** A flag that means every occurrence, and its default (false unless given). */
   readonly all?: ArgumentName;
@@ -221,7 +220,7 @@ export interface SectionMarks {
   readonly failed: string;
   readonly close: string;
   readonly between: string;
-  /** A single file has no marks. */
+  /** True if a single file has no marks. */
   readonly aloneVerbatim?: true;
 }
 

@@ -29,7 +29,7 @@ export interface RunTouch {
   readonly words?: readonly string[];
   /** The start folder, if the call names one. */
   readonly folder?: string;
-  /** The answer arrives before the command has ended. */
+  /** True if the answer arrives before the command has ended. */
   readonly background?: true;
   /** True if the call's arguments have no known form, so that its command is unknown. */
   readonly unclear?: true;

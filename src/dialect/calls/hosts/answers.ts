@@ -67,8 +67,8 @@ function claudeAnswer(response: JsonRecord): Answer {
 const CONTEXT = /^<untrusted_context>\n([\s\S]*?)\n<\/untrusted_context>$/;
 
 /**
- * Reads an answer of Gemini CLI: `{llmContent, returnDisplay, error}`. The output of other programs is inside a
- * frame.
+ * Reads an answer of Gemini CLI: `{llmContent, returnDisplay, error}`. Output of other programs is between lines
+ * that Gemini CLI adds.
  */
 function geminiAnswer(response: JsonRecord): Answer {
   if ((response['error'] ?? null) !== null) return FAILED;
@@ -98,7 +98,7 @@ function opencodeAnswer(response: JsonRecord): Answer {
   };
 }
 
-/** Cursor and VS Code, according to their documentation: the text is in one of the usual fields. */
+/** Reads an answer of Cursor or VS Code, according to their documentation: the text is in one of the usual fields. */
 function plainAnswer(response: JsonRecord): Answer {
   for (const name of ['output', 'text', 'stdout', 'content', 'result']) {
     const text = stringIn(response, name);
@@ -144,7 +144,10 @@ function fromJson(text: string): HostCommandOutput | undefined {
 const FRAME = /^(?:<untrusted_context>\n)?Output: /;
 const GROUP = /\nProcess Group PGID: \d+(?:\n<\/untrusted_context>)?$/;
 
-/** Removes Gemini CLI's frame. The frame names an exit code, error or signal only if there is one. */
+/**
+ * Removes the text that Gemini CLI puts around the output of a command. It names an exit code, error or signal only
+ * if there is one.
+ */
 export function geminiOutput(text: string): HostCommandOutput | undefined {
   const frame = FRAME.exec(text)?.[0];
   if (frame === undefined) return undefined;

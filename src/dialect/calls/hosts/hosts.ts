@@ -21,7 +21,7 @@ import {
 const TOUCH_NOTEBOOK: readonly Rule[] = [{ does: 'touch', path: ['notebook_path', 'filePath', 'path'] }];
 const SHOW_IMAGE: readonly Rule[] = [{ does: 'look', path: ['path', 'file_path', 'filePath'] }];
 
-/** Claude Code. `Read` numbers its lines, and the host records the page in addition to the text. */
+/** The tools of Claude Code. `Read` numbers its lines, and the host records the page in addition to the text. */
 const CLAUDE_CODE: HostTable = {
   id: 'claude-code',
   words: {
@@ -50,7 +50,7 @@ const CLAUDE_CODE: HostTable = {
   },
 };
 
-/** Codex. It has no read tool: reads are shell commands. */
+/** The tools of Codex. It has no read tool: it reads files with shell commands. */
 const CODEX: HostTable = {
   id: 'codex',
   words: {
@@ -67,14 +67,14 @@ const CODEX: HostTable = {
     local_shell: SHELL,
     shell_command: SHELL,
     exec_command: SHELL,
-    // Input for a running process, which may do anything with it.
+    // Sends input to a running process, which may do anything with it.
     write_stdin: [{ does: 'run', command: 'chars', optional: true }],
     view_image: SHOW_IMAGE,
     update_plan: NO_RULE,
   },
 };
 
-/** Gemini CLI. */
+/** The tools of Gemini CLI. */
 const GEMINI: HostTable = {
   id: 'gemini',
   words: {
@@ -106,7 +106,7 @@ const GEMINI: HostTable = {
   },
 };
 
-/** opencode. */
+/** The tools of opencode. */
 const OPENCODE: HostTable = {
   id: 'opencode',
   words: {
@@ -138,7 +138,7 @@ const OPENCODE: HostTable = {
   },
 };
 
-/** Cursor, according to its documentation. */
+/** The tools of Cursor, according to its documentation. */
 const CURSOR: HostTable = {
   id: 'cursor',
   words: {
@@ -166,7 +166,7 @@ const CURSOR: HostTable = {
   },
 };
 
-/** VS Code's agent mode, according to its documentation. */
+/** The tools of VS Code's agent mode, according to its documentation. */
 const VSCODE: HostTable = {
   id: 'vscode',
   words: {
@@ -224,7 +224,7 @@ const ANTHROPIC: HostTable = {
   },
 };
 
-/** For programs without a table of their own, whose tools are simply named after actions. */
+/** The tools of programs without a table of their own. They are simply named after actions. */
 const GENERIC: HostTable = {
   id: 'generic',
   words: {

@@ -31,7 +31,7 @@ const APPEND = { argument: 'append', is: [true] } as const;
 const EDITS = { argument: 'edits' } as const;
 const COMMAND = (...is: string[]) => ({ argument: 'command', is }) as const;
 
-/** Reads with line numbers. A text without line numbers is a message, not a view of the file. */
+/** Rules for reads with line numbers. A text without line numbers is a message, not a view of the file. */
 export const READ_NUMBERED: readonly Rule[] = [
   { does: 'read', path: PATH, lines: LINES, shown: { as: 'lines', numbers: 'always' } },
 ];
@@ -75,7 +75,7 @@ export const LIST_RULE: readonly Rule[] = [
   { does: 'look', path: ['path', 'dir_path', 'directory', 'target_directory'] },
 ];
 export const NO_RULE: readonly Rule[] = [{ does: 'nothing' }];
-/** Lookfirst's own tool for several changes in one step. */
+/** Rules of Lookfirst's own tool for several changes in one step. */
 const BATCH: readonly Rule[] = [
   {
     does: 'write',
@@ -109,7 +109,7 @@ const BATCH: readonly Rule[] = [
     unless: DRY_RUN,
   },
 ];
-/** The text editor tool of the Anthropic API, and its memory tool, which has the same commands. */
+/** Rules of the text editor tool of the Anthropic API, and of its memory tool, which has the same commands. */
 export const TEXT_EDITOR_RULES: readonly Rule[] = [
   {
     does: 'read',
@@ -183,7 +183,10 @@ function rulesOf(name: string): readonly Rule[] | undefined {
   return name === 'Read' ? READ_NUMBERED : RULES.get(name);
 }
 
-/** After an unknown prefix only names of two or more words are recognised: `my_read` is not known to read files. */
+/**
+ * The rules of a tool whose name begins with an unknown prefix. The rest must have two or more words: `my_read` is
+ * not known to read files.
+ */
 function behindPrefix(name: string): readonly Rule[] | undefined {
   const words = name.split('_');
   for (let first = 1; first < words.length - 1; first += 1) {

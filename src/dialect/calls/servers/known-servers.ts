@@ -11,16 +11,14 @@ const NOTHING: readonly Rule[] = [{ does: 'nothing' }];
 const UNKNOWN: readonly Rule[] = [{ does: 'unknown' }];
 const REMOTE = { argument: 'isUrl', is: [true] } as const;
 const APPEND = { argument: 'mode', is: ['append'] } as const;
-/** Documents that the server composes: the file changes, but its new text is unknown. */
+/** Rules of tools that compose documents: the file changes, but its new text is unknown. */
 const COMPOSE: readonly Rule[] = [
   { does: 'look', path: 'path', when: { argument: 'outputPath' } },
   { does: 'touch', path: 'outputPath' },
   { does: 'touch', path: 'path', unless: { argument: 'outputPath' } },
 ];
 
-/**
- * Desktop Commander. Its shell tools are not confined, so the rule for unknown tools applies to them.
- */
+/** The server Desktop Commander. Its shell tools are not confined, so the rule for unknown tools applies to them. */
 const DESKTOP_COMMANDER: ServerTable = {
   id: 'desktop-commander',
   serverNames: ['desktop-commander'],
@@ -93,11 +91,11 @@ const DESKTOP_COMMANDER: ServerTable = {
 
 const LOOK: readonly Rule[] = [{ does: 'look', path: 'relative_path' }];
 const TOUCH: readonly Rule[] = [{ does: 'touch', path: 'relative_path' }];
-/** Tools that change more than the named file, or files that they do not name. */
+/** Rules of tools that change more than the named file, or files that they do not name. */
 const UNKNOWN_BESIDE: readonly Rule[] = [{ does: 'look', path: 'relative_path' }, { does: 'unknown' }];
 /**
- * Tools that change the base of relative paths. A new base outside the workspace is refused if it is given as a
- * path.
+ * Rules of tools that change the base of relative paths. A new base outside the workspace is refused if it is given
+ * as a path.
  */
 const ELSEWHERE: readonly Rule[] = [
   { does: 'look', path: 'project', orName: true },
@@ -107,7 +105,10 @@ const ELSEWHERE: readonly Rule[] = [
 const LITERAL = { argument: 'mode', is: ['literal'] } as const;
 const LINES = { from: 'start_line', to: 'end_line', firstLine: 0 } as const;
 
-/** Serena: symbols and lines of one project. Only its language server knows what the symbol tools replace. */
+/**
+ * The server Serena, which edits symbols and lines of one project. Only its language server knows what the symbol
+ * tools replace.
+ */
 export const SERENA: ServerTable = {
   id: 'serena',
   serverNames: ['serena', 'fastmcp-serena'],

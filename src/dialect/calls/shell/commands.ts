@@ -31,7 +31,7 @@ const SHELL = /^(?:ba|z|da)?sh$/;
 
 /** A program that runs the command in its own arguments. */
 interface Wrapper {
-  /** Matches options without a value. After any option that is not known here, the words are left as they are. */
+  /** Matches options without a value. If an option is unknown, the command inside is not searched for. */
   readonly flag?: RegExp;
   /** Matches options whose value is the next word. */
   readonly valued?: RegExp;
@@ -176,7 +176,9 @@ function walkBody(statements: readonly Statement[], start: string | undefined, s
 /** Commands that may change the folder, or after which the rest of the line may not run. */
 const LEAVING = new Set(['cd', 'pushd', 'popd', 'eval', 'source', '.', 'exit', 'return', 'exec']);
 
-/** Nodes whose commands run later or in a shell of their own. Substitutions are parts of words. */
+/**
+ * Nodes whose commands run later or in a shell of their own. `Word` covers substitutions, which are parts of words.
+ */
 const OWN_SHELL: ReadonlySet<string> = new Set(['Function', 'Subshell', 'Word']);
 
 /** True if a condition or loop may contain a `cd`, or may end the line. */

@@ -225,7 +225,7 @@ interface PrintedLines {
   readonly from: number;
   /** Last line, if the file has that many; absent means to the end. */
   readonly to?: number;
-  /** The lines are numbered (`cat -n`). */
+  /** True if the lines are numbered (`cat -n`). */
   readonly numbered: boolean;
 }
 

@@ -16,13 +16,13 @@ export interface ShownLines {
   readonly ranges?: readonly LineRange[];
   /** The number of lines in the file; present only if it is certain. */
   readonly totalLines?: number;
-  /** The content equals the file byte for byte, so its hash is the file's hash. */
+  /** True if the content equals the file byte for byte, so that its hash is the file's hash. */
   readonly exact?: true;
   /** The revision in a Lookfirst receipt. */
   readonly revision?: string;
-  /** The lines were shown only in part: long lines were cut, or the file was shown as an image. */
+  /** True if the lines were shown only in part: long lines were cut, or the file was shown as an image. */
   readonly clamped?: true;
-  /** Parts of the lines were masked. */
+  /** True if parts of the lines were masked. */
   readonly redacted?: true;
 }
 

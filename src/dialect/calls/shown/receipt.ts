@@ -17,7 +17,7 @@ export interface Receipt {
 interface Receipted {
   readonly body: string;
   readonly receipts: readonly Receipt[];
-  /** A note above the receipt says that lines were cut. */
+  /** True if a note above the receipt says that lines were cut. */
   readonly clamped: boolean;
 }
 

@@ -90,8 +90,8 @@ function itemOf(shape: JsonShape, path: string, parsed: unknown): unknown {
 }
 
 /**
- * Splits a text with one section per file. A file's own text can forge the marks between sections. If the next mark
- * occurs more often than requested, that file and all later ones are skipped.
+ * Splits a text with one section per file. A file's own text can forge the mark that begins a section. If the next
+ * file's mark occurs more often than that file was requested, the current file and all later ones are skipped.
  */
 function sectionsShown(
   marks: SectionMarks & Decoration,
@@ -115,7 +115,7 @@ function sectionsShown(
   return found;
 }
 
-/** The end of a section: before the mark of the next path's section, if no later mark is forged. */
+/** The end of a section, where the mark of the next path begins; undefined if a mark may be forged. */
 function endOf(
   marks: SectionMarks,
   text: string,

@@ -117,8 +117,8 @@ function endingAround(text: string, at: number): LineEnding | undefined {
 }
 
 /**
- * True if an edit deletes text that does not end with a newline. If the text is whole lines, the caller deletes their
- * last ending too.
+ * True if an edit deletes text that does not end with a newline. If that text consists of whole lines, the caller
+ * deletes their last ending too.
  */
 export function deletesLines(edit: Pick<Edit, 'oldString' | 'newString'>): boolean {
   return edit.newString === '' && !edit.oldString.endsWith('\n');
@@ -169,7 +169,10 @@ function unchanged(hunks: readonly Hunk[]): { start: number; end: number; shift:
 
 /** Replaced lines: `removed` lines starting at `from` became `added` lines. */
 export interface LineChange {
-  /** 1-based, in the old numbering. For an insert: the line it is inserted before. */
+  /**
+   * The first replaced line, counted from 1 in the old text. For an insertion: the line before which the new lines
+   * are inserted.
+   */
   readonly from: number;
   readonly removed: number;
   readonly added: number;
@@ -180,7 +183,7 @@ interface Carry {
   readonly changes: readonly LineChange[];
   /** `seen` if the session wrote the new lines or was shown them. */
   readonly addedAre: 'seen' | 'unseen';
-  /** The number of lines before the changes. */
+  /** The number of lines that the text had before the changes. */
   readonly totalLines: number;
 }
 
@@ -241,9 +244,9 @@ const MAX_FALSE_STARTS = 100;
 const MAX_RESULT_BYTES = 1 << 28;
 
 /**
- * Applies the edits of splice.ts directly to bytes, if every anchor matches exactly. Returns undefined if it
- * cannot do so with certainty; the caller must then decode the text. It never reports failures, because those need
- * the text. Works in every encoding that extends ASCII, because an ASCII anchor after an ASCII byte begins and
+ * Applies the edits of splice.ts directly to bytes, if every anchor matches exactly. Returns undefined if it cannot
+ * do so with certainty; the caller must then decode the text. It reports no failures, because a report needs the
+ * decoded text. Works in every encoding that extends ASCII, because an ASCII anchor after an ASCII byte begins and
  * ends at character boundaries.
  */
 export function spliceBytes(

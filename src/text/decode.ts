@@ -30,7 +30,10 @@ export interface LegacyCodecs {
   readonly iconv: typeof iconv;
 }
 
-/** Module state, set once, because this folder does no I/O and cannot load packages itself. */
+/**
+ * The loader of the packages for older encodings. Module state, set once, because this folder does no I/O and cannot
+ * load packages itself.
+ */
 let codecs: (() => LegacyCodecs) | undefined;
 
 /**
@@ -84,7 +87,7 @@ function decodeLegacy(bytes: Uint8Array): DecodedText | undefined {
   return undefined;
 }
 
-/** Encodes in a legacy encoding. Undefined if it lacks a character, or if its name is unknown. */
+/** Encodes in a legacy encoding. Undefined if the encoding lacks a character, or if its name is unknown. */
 function encodeLegacy(text: string, encoding: string): Uint8Array | undefined {
   const { iconv } = loaded();
   if (!iconv.encodingExists(encoding)) return undefined;
@@ -92,7 +95,7 @@ function encodeLegacy(text: string, encoding: string): Uint8Array | undefined {
   return iconv.decode(bytes, encoding, { stripBOM: false }) === text ? bytes : undefined;
 }
 
-/** Encodings to try, most likely first. Short texts are too little for the detector, and most of them are Western. */
+/** Encodings to try, most likely first. The detector cannot judge short texts, and most of them are Western. */
 function candidates(sample: Buffer): string[] {
   const { analyse, iconv } = loaded();
   const high = sample.filter((byte) => byte >= 0x80).byteLength;
@@ -166,8 +169,8 @@ export function bytesInFormOf(existing: Uint8Array, text: string): Uint8Array | 
 }
 
 /**
- * The form of a file that is not plain UTF-8 without CRLF. Most plain files are recognised without decoding; they
- * return undefined.
+ * The form of a file with a byte order mark, in UTF-16 or with CRLF; undefined for all other files. Most of those
+ * are recognised without decoding.
  */
 function specialForm(bytes: Uint8Array): FileForm | undefined {
   const marked = hasMark(bytes) || hasNul(bytes);
@@ -247,8 +250,8 @@ function isUnicode(encoding: string): boolean {
 }
 
 /**
- * True if the beginning proves that this is not text: a NUL, and not UTF-16. False proves nothing; only a full decode
- * does.
+ * True if the beginning proves that this is not text: it has a NUL and is not UTF-16. False does not prove that it
+ * is text; only a full decode does.
  */
 export function looksBinary(bytes: Uint8Array): boolean {
   return hasNul(bytes) && !hasUtf16Mark(bytes) && guessUtf16(bytes) === undefined;
@@ -288,7 +291,7 @@ export function hasNul(bytes: Uint8Array): boolean {
   return viewOf(start).indexOf(0) !== -1;
 }
 
-/** True if the text has no control characters that text does not use, and no replacement characters. */
+/** True if the text contains neither replacement characters nor control characters that text does not use. */
 function isPlainText(text: string): boolean {
   return !/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]/.test(text);
 }

@@ -86,7 +86,7 @@ export function foldedOffset(fold: Folded, offset: number): number {
   return Math.min((fold.folded[entry] ?? 0) + past, next);
 }
 
-/** Collects the kept pieces in ascending order and merges adjacent ones. */
+/** Builds a folded text from the pieces of the source that are kept, in ascending order. Merges adjacent pieces. */
 class FoldBuilder {
   readonly #text: string;
   readonly #pattern: RegExp | undefined;

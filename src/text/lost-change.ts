@@ -23,8 +23,9 @@ interface Texts<T> {
 }
 
 /**
- * True if `later` overlaps or touches `change` in the live text: `change` led to that text, `later` starts from it. If
- * `change` only removed lines, its range there is empty, and a hunk that ends or begins at that point touches it.
+ * True if two hunks overlap or touch in the live text. `change` led to the live text, and `later` starts from it. If
+ * `change` only removed lines, its range in the live text is empty; a hunk that ends or begins at that point touches
+ * it.
  */
 function touches(change: Hunk, later: Hunk): boolean {
   if (change.afterStart === change.afterEnd)

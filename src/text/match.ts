@@ -23,7 +23,7 @@ interface MatchOptions {
   readonly all?: boolean;
 }
 
-/** One more than messages show, so that they can say "and more". */
+/** Maximum number of spans: one more than messages show, so that they can say "and more". */
 const MAX_SPANS = 11;
 /** Maximum characters spent on rejected hits in a folded text. Only texts made to slow down the search reach it. */
 const REJECTION_LIMIT = 16_000_000;
@@ -66,7 +66,7 @@ export function findAnchor(
   return undefined;
 }
 
-/** Moves a start between `\r` and `\n` before the `\r`, so that a line ending is never replaced in part. */
+/** Moves the start of a span out of a `\r\n`, so that a line ending is never replaced in part. */
 function wholeEnding(text: string, span: Span): Span {
   const splits = text[span.start] === '\n' && span.start > 0 && text[span.start - 1] === '\r';
   return splits ? { start: span.start - 1, end: span.end } : span;
@@ -139,7 +139,10 @@ export function indexOfLinear(text: string, pattern: string, from = 0): number {
   return -1;
 }
 
-/** Never moves back in the text. Slower than the native search on ordinary input, but linear on every input. */
+/**
+ * Finds a pattern without ever moving back in the text. Slower than the native search on ordinary input, but linear
+ * on every input.
+ */
 function knuthMorrisPratt(text: string, pattern: string, from: number): number {
   const borders = bordersOf(pattern);
   let matched = 0;

@@ -108,7 +108,7 @@ interface FoundNearest {
   /** The most similar window, and those that are equally similar. */
   readonly windows: readonly [Window, ...Window[]];
   readonly wanted: readonly string[];
-  /** Sum over the anchor's lines, each from 0 to 1. */
+  /** The similarity to the anchor: a sum over its lines, each from 0 to 1. */
   readonly likeness: number;
 }
 
@@ -136,8 +136,8 @@ function findNearest(text: string, anchor: string): FoundNearest | undefined {
 }
 
 /**
- * Number of characters at the beginnings and ends of lines that are equal to those of the anchor. Decides between
- * windows with equally many common trigrams; unlike those it depends on white space and order.
+ * The number of characters at the beginnings and ends of lines that equal those of the anchor's lines. It decides
+ * between windows with equally many common trigrams. Unlike trigrams, it depends on white space and order.
  */
 function edgesOf(lines: readonly string[], wanted: readonly string[]): number {
   let edges = 0;
@@ -158,8 +158,8 @@ interface Probe {
   readonly index: number;
   readonly pieces: number;
   /**
-   * Indexed by the hash of a trigram. 0: the anchor line does not contain it. Otherwise the last line of the file in
-   * which it was found, or -1 if there was none so far.
+   * One entry per hash of a trigram. 0: the anchor line does not contain the trigram. Otherwise the last line of the
+   * file in which it was found, or -1 if there was none so far.
    */
   readonly table: Int32Array;
 }
@@ -221,7 +221,7 @@ function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
   return best;
 }
 
-/** A 1 for each trigram that at least one probe has. */
+/** A table with a 1 for each trigram that at least one probe has. */
 function knownPieces(probes: readonly Probe[]): Uint8Array {
   const isKnown = new Uint8Array(65536);
   for (const { table } of probes)

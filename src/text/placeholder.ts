@@ -158,7 +158,7 @@ function firstNumbered(
 interface NumberedRun {
   /** Index of the first line of the run. */
   readonly index: number;
-  /** Number of the first line. */
+  /** The line number at the beginning of the first line. */
   readonly first: number;
   readonly texts: string[];
 }
@@ -211,7 +211,10 @@ const WEAK = whole([
   'omitted|truncated|elided|snip(?:ped)?|not shown',
   '\\d+ (?:more |other |unchanged |remaining )*(?:lines?|characters|chars|bytes)(?: of this diff)?(?: (?:unchanged|omitted|truncated|not shown|hidden))?',
 ]);
-/** Placeholders even without dots, if they fill a whole comment. A comment with `#` does not count: it may be a heading. */
+/**
+ * Wordings that are placeholders even without dots, if they fill a whole comment. A comment with `#` does not count:
+ * it may be a heading.
+ */
 const COMMENT = whole([
   `(?:the |your )?existing code(?: (?:goes |remains )?here| remains)?`,
   `(?:the )?rest of (?:the |your )?(?:file|code|implementation)(?: (?:goes )?here)?`,
@@ -266,7 +269,7 @@ function peel(line: string, signs: { comment: string; dots: boolean; brackets: b
     .replace(/[.:;!,]+$/, '');
 }
 
-/** Dots that touch a single word are a spread operator and are kept. */
+/** Removes dots around a text. Dots that touch a single word are a spread operator and are kept. */
 function withoutDots(core: string, signs: { comment: string; dots: boolean }): string {
   if (signs.comment === '' && /^\.{3}[\w$]+[,;]?$/.test(core)) return core;
   const bare = core.replace(LEADING_DOTS, '').replace(TRAILING_DOTS, '');

@@ -1,6 +1,9 @@
 import { viewOf } from './lines.ts';
 
-/** Real keys mix cases and digits. Class and file names with the same beginning do not. */
+/**
+ * Matches the beginning of a text with digits and both cases, like real keys. Class and file names with the same
+ * prefix have no such mix.
+ */
 export const MIXED = '(?=[\\w-]{0,200}[0-9])(?=[\\w-]{0,200}[A-Z])(?=[\\w-]{0,200}[a-z])';
 
 /** Matches the text before the last part of a Slack webhook's address. */
@@ -118,7 +121,7 @@ function mayHoldPhrase(bytes: Uint8Array): boolean {
     hints.some((hint) => {
       for (let at = buffer.indexOf(hint); at !== -1; at = buffer.indexOf(hint, at + hint.length)) {
         if (hint === ADDRESS && !mayHavePassword(buffer, at)) continue;
-        // Not decoded as `latin1`, in which a byte of the letter à is a space.
+        // Decode as UTF-8, because in `latin1` a byte of the letter à is a space.
         const around = buffer.subarray(Math.max(0, at - BYTES_BEFORE), at + BYTES_AFTER);
         if (around.toString('utf8').search(pattern) !== -1) return true;
       }

@@ -121,8 +121,9 @@ const NEWLINE = 0x0a;
 const MAX_PLACES = 20;
 
 /**
- * True if this text occurs in the bytes, and only in lines without a token, and the file contains no private key. False
- * means: search the whole file. It spares that search for an edit of a large file; a token never spans two lines.
+ * True if this text occurs in the bytes, only in lines without a token, and the file contains no private key. An
+ * edit of a large file then needs no search of the whole file, because a token never spans two lines. False means
+ * that the whole file must be searched.
  */
 export function isPlainAround(bytes: Uint8Array, text: string): boolean {
   const buffer = viewOf(bytes);

@@ -1,24 +1,24 @@
 import type { Span } from './lines.ts';
 
-/** Lines without a value: a bracket, a heading, the first or last line of a key, a comment. */
+/** Matches a line without a value: a bracket, a heading, the first or last line of a key, a comment. */
 const HARMLESS =
   /^\s*(?:[{}[\](),:][\s{}[\](),:]*|---|\.\.\.|-----(?:BEGIN|END) [A-Z0-9 ]+-----|\[[\w .:/@-]+\]|(?:[#;]|\/\/[ \t]).*)?$/;
-/** A setting that was made a comment. */
+/** Matches a setting that was commented out. */
 const COMMENTED = /^(\s*[#;]+[ \t]*(?:export[ \t]+)?[\w.-]+=)(\S.*)$/;
-/** A line of a .netrc file, and its secret parts. */
+/** Matches a line of a .netrc file, and its secret parts. */
 const NETRC = /^\s*(?:machine|default|login|password|account)(?:\s+[^\s:=]|\s*$)/;
 const NETRC_VALUE = /\b((?:password|account)[ \t]+)("[^"]*"|\S+)/g;
-/** The texts and attributes of an XML line. */
+/** Matches the texts and attributes of an XML line. */
 const XML_VALUE = /(>|=")([^<>"]+)/g;
 
 const PREFIX = /\s*(?:-\s+)*(?:(?:export|set|setx|declare|readonly|typeset|env)\s+(?:-\w+\s+)*)?/iy;
 const BETWEEN = /(?:[\s,{}[\]]|[|>][+-]?\d?\s*$)*/y;
-/** A name and the sign after it. A name of .npmrc may begin with an address. */
+/** Matches a name and the sign after it. A name of .npmrc may begin with an address. */
 const NAME = /(?:"(?:[^"\\]|\\.)*"|'[^']*'|(?:\/\/[^\s="']*:)?:?[\w.$*@-]+)[ \t]*(?:[:?+]?=|:)[ \t]*/y;
 const QUOTED = /"((?:[^"\\]|\\.)*)"(?=\s*(?:[,}\]#]|\/\/|$))|'([^']*)'(?=\s*(?:[,}\]#]|\/\/|$))/y;
-/** A bracket, or the sign of a YAML value that begins in the next line. */
+/** Matches a bracket, or the sign of a YAML value that begins in the next line. */
 const OPENING = /[{[]|[|>][+-]?\d?\s*$/y;
-/** Values in a list that are not secret. */
+/** Matches values in a list that are not secret. */
 const LITERAL = /^(?:-?\d{1,3}|true|false|null)$/;
 /**
  * Matches a name in upper case or in lower case only. The last line of encoded bytes may also end with `=`, but it

@@ -5,7 +5,7 @@ interface Magic {
   readonly mimeType: string;
   readonly at?: number;
   readonly bytes: string;
-  /** A text could begin with these bytes too; they count only if the file contains a NUL. */
+  /** True if a text could begin with these bytes too. They count only if the file contains a NUL. */
   readonly plain?: true;
 }
 
@@ -29,7 +29,7 @@ const MAGIC: readonly Magic[] = [
   { mimeType: 'video/mp4', at: 4, bytes: 'ftyp', plain: true },
   { mimeType: 'application/pdf', bytes: '%PDF-' },
   { mimeType: 'audio/mpeg', bytes: 'ID3', plain: true },
-  // Only these four second bytes, because FF FE is the byte order mark of UTF-16.
+  // Only four values of the second byte, because FF FE is the byte order mark of UTF-16.
   { mimeType: 'audio/mpeg', bytes: '\xff\xfb' },
   { mimeType: 'audio/mpeg', bytes: '\xff\xfa' },
   { mimeType: 'audio/mpeg', bytes: '\xff\xf3' },

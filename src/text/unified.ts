@@ -196,7 +196,7 @@ interface RowStyle {
 
 interface Rendered {
   readonly text: string;
-  /** The line is shown unmodified. */
+  /** True if the line is shown unmodified. */
   readonly whole: boolean;
   readonly clamped: boolean;
 }

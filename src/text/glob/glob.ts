@@ -100,7 +100,10 @@ export function matchParts(parts: readonly GlobPart[], trailing: 'below' | 'fold
   };
 }
 
-/** The longest part without wildcards, in lower case: every path that matches has a name like it. */
+/**
+ * The longest part without wildcards, in lower case. Every path that matches has a name that equals it, ignoring
+ * case.
+ */
 function plainName(parts: readonly GlobPart[]): string | undefined {
   const plain = parts.filter(({ text }) => /^[\w. -]+$/.test(text)).map(({ text }) => text.toLowerCase());
   return plain.sort((one, other) => other.length - one.length)[0];
@@ -207,7 +210,7 @@ function splitChoices(inner: string): string[] {
 
 const NUMBERS = /^(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?$/;
 const LETTERS = /^([a-zA-Z])\.\.([a-zA-Z])(?:\.\.(-?\d{1,9}))?$/;
-/** Limit of the length of a range. */
+/** Maximum length of a range such as `{1..9}`. */
 const MAX_RANGE = 100_000;
 
 function rangeOf(inner: string): string[] | undefined {

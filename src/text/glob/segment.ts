@@ -30,9 +30,11 @@ interface GlobGroup {
   readonly choices: readonly (readonly GlobNode[])[];
 }
 
-/** A pattern with at most this many stars becomes a regular expression, which cannot become slow then. */
+/** A pattern with at most this many stars becomes a regular expression. With more stars, that could be slow. */
 const MAX_QUICK_STARS = 2;
-/** A much longer regular expression would overflow the stack when it is compiled. */
+/**
+ * A pattern with many more elements would become a regular expression that overflows the stack when it is compiled.
+ */
 const MAX_QUICK_NODES = 1000;
 
 /**

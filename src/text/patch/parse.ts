@@ -174,7 +174,7 @@ function takeLine(hunks: Hunk[], line: string): string | undefined {
   return undefined;
 }
 
-/** An empty line counts as a kept empty line. */
+/** Parses a line of a hunk. An empty line counts as a kept empty line. */
 function hunkLine(line: string): HunkLine | undefined {
   const sign = line === '' ? ' ' : line[0];
   if (sign !== ' ' && sign !== '-' && sign !== '+') return undefined;
@@ -257,7 +257,7 @@ function takeRow(files: PatchedFile[], line: string): string | undefined {
   return undefined;
 }
 
-/** A `---` row begins a file, unless a `diff --git` row already did. */
+/** Begins a file at its `---` row, unless a `diff --git` row already did. */
 function beginFile(files: PatchedFile[], before: string): void {
   const last = files.at(-1);
   if (last !== undefined && last.before === undefined && last.hunks.length === 0) last.before = before;

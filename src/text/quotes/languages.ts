@@ -26,12 +26,12 @@ export interface Syntax {
   readonly prefixes?: RegExp;
   /** A character that escapes the next one outside strings. */
   readonly charEscape?: string;
-  /** `'` begins a character literal, a lifetime (Rust) or a quote operator (Lisp), not a string. */
+  /** True if `'` begins a character literal, a lifetime (Rust) or a quote operator (Lisp), not a string. */
   readonly loneQuote?: true;
   readonly regexLiterals?: true;
   /** Matches the start of a here-document, which ends at a line with its mark; group 2 is the mark. */
   readonly heredoc?: RegExp;
-  /** Elements such as `<p>text</p>` are allowed as expressions. */
+  /** True if elements such as `<p>text</p>` are allowed as expressions. */
   readonly elements?: true;
   /** Words that a string may follow. A quote after any other word is prose. */
   readonly wordsBefore?: ReadonlySet<string>;

@@ -5,7 +5,7 @@ import type { StringRule, Syntax } from './languages.ts';
 export type QuoteGroup = readonly number[];
 
 interface Tag {
-  /** Lower case; empty for `<>`. */
+  /** The tag's name in lower case; empty for `<>`. */
   readonly name: string;
   readonly kind: 'opening' | 'closing' | 'empty';
   readonly next: number;
@@ -271,7 +271,7 @@ const MAX_LOOK_BACK = 80;
 interface Kind {
   readonly typed: '"' | "'";
   readonly curly: string;
-  /** A quote before a letter is an apostrophe and does not close a literal. */
+  /** True if a quote before a letter is an apostrophe, which does not close a literal. */
   readonly apostrophes: boolean;
 }
 
@@ -301,7 +301,10 @@ function curlyUse(text: string, at: number, syntax: Syntax): CurlyUse {
   return literalUse(text, at, SINGLE, syntax);
 }
 
-/** A string cannot begin after a word, unless the word is a literal's prefix or a keyword that strings may follow. */
+/**
+ * True if a quote follows a word after which no string can begin. Prefixes of literals and some keywords may precede
+ * a string.
+ */
 function isAfterPlainWord(text: string, at: number, syntax: Syntax): boolean {
   const touching = touchingWord(text, at);
   if (touching !== '' && syntax.prefixes?.test(touching)) return false;

@@ -70,9 +70,10 @@ const WAYS: readonly Escapes[] = [
 ];
 
 /**
- * Matches an anchor that was escaped once too often: reverting one way of escaping must give text that occurs exactly
- * once. The new text is unescaped the same way, but only by escapes that the anchor contains too. If the new text
- * contains others, of any way, their meaning is unknown and the edit is refused. HTML escapes every character or none.
+ * Matches an anchor that was escaped once too often: reverting one way of escaping must give text that occurs
+ * exactly once. The new text is unescaped the same way. If it contains a backslash escape that the anchor lacks, the
+ * meaning is unknown and the edit is refused. HTML entities need no such check, because a text uses them for every
+ * special character or for none.
  */
 function landEscaped(text: string, { oldString, newString }: Texts): PlacedEdit | Rivals | undefined {
   for (const way of WAYS) {

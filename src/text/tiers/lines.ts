@@ -32,7 +32,7 @@ export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdi
   };
 }
 
-/** If both texts end with a line break, or with a line of white space after it, removes that white space. */
+/** If both texts end with a line break or with a line of only white space, removes that white space. */
 function withoutBlankEnds(texts: Texts): Texts {
   const { oldString, newString } = texts;
   if (!BLANK_END.test(oldString) || !BLANK_END.test(newString)) return texts;
@@ -56,7 +56,7 @@ function linesOf(text: string): Lines {
 interface Mistake {
   readonly tier: MatchTier;
   readonly reindent?: Reindent;
-  /** The model added white space at line ends where the file has none. */
+  /** True if the model added white space at line ends where the file has none. */
   readonly trailing: boolean;
 }
 
@@ -283,8 +283,8 @@ function removedShift(pairs: readonly IndentPair[]): Reindent | undefined {
 }
 
 /**
- * Tabs for a fixed number of spaces each, or the reverse. One extra space aligns the stars of a block comment and is
- * kept.
+ * The rule that replaces each tab by a fixed number of spaces, or the reverse. One extra space aligns the stars of a
+ * block comment and is kept.
  */
 function tabRule(pairs: readonly IndentPair[]): Reindent | undefined {
   for (let width = 1; width <= MAX_TAB_WIDTH; width += 1) {
@@ -313,7 +313,10 @@ function isMultiple(indent: string, width: number): boolean {
   return /^ *$/.test(indent) && indent.length % width === 0;
 }
 
-/** A different number of spaces per level, for example two instead of four. At least two levels must show it. */
+/**
+ * The rule for a different number of spaces per level, for example two instead of four. At least two levels must
+ * show it.
+ */
 function spaceRule(pairs: readonly IndentPair[]): Reindent | undefined {
   if (!pairs.every(({ written, there }) => /^ *$/.test(written + there))) return undefined;
   const levels = new Map(pairs.map(({ written, there }) => [written.length, there.length]));

@@ -13,7 +13,7 @@ import { type CallMeaning, changes, commandOf, reads } from './understand.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Maps the character after a backslash in JSON to its byte; 0: none. */
+/** Maps the character after a backslash in JSON to the byte that the escape means; 0 if it means none. */
 const ESCAPES: Uint8Array = escapes();
 /** Matches the beginning of an answer with a single text, in the key orders that servers use. */
 const OPENING =
@@ -30,7 +30,8 @@ type AftermathOptions = Pick<
 /**
  * Handles a call after its answer has arrived. An answer that shows the lines of a file goes to the client
  * immediately and unchanged, and is recorded a moment later. Until then the call keeps its turn at the file, so that
- * no change can be made before the record. Any other answer is recorded first, by the state on disk.
+ * no change can be made before the record. Any other answer is forwarded after its effect was recorded from the
+ * state on disk.
  */
 export class Aftermath {
   readonly #options: AftermathOptions;
@@ -138,7 +139,7 @@ export class Aftermath {
     call.times.answeredAt = performance.now();
   }
 
-  /** Uses the fast path for a single whole file, otherwise parses the answer. */
+  /** Records what an answer showed. Uses the fast path for a single whole file, otherwise parses the answer. */
   async #notedShown(call: ProxyCall, received: Received): Promise<void> {
     const path = wholeFileOf(call);
     const text = path === undefined ? undefined : EscapedAnswer.in(received);
@@ -255,9 +256,8 @@ function linesOf(range: { readonly from: number; readonly to: number }, total: n
 }
 
 /**
- * Adds receipts after the text of a result. Structured content that only repeats the text gets them
- * too, because some clients show nothing else. Other structured content has its own schema and
- * stays unchanged.
+ * Adds receipts after the text of a result. Structured content that only repeats the text gets them too, because
+ * some clients show nothing else. Other structured content has its own schema and stays unchanged.
  */
 function withReceipts(id: string, result: JsonRecord, receipts: string): Buffer {
   const content = Array.isArray(result['content']) ? result['content'] : [];
@@ -292,10 +292,7 @@ export class EscapedAnswer {
     return new EscapedAnswer(received, opening[0].length);
   }
 
-  /**
-   * True only if the answer is a success with one text and no other content, and the text is
-   * exactly these bytes.
-   */
+  /** True only if the answer is a success whose only content is one text of exactly these bytes. */
   equals(bytes: Uint8Array): boolean {
     let done = 0;
     let from = this.#start;

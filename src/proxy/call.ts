@@ -22,7 +22,7 @@ export interface ProxyCall extends Answerable {
    * meaning since. Undefined if the call's paths do not depend on it.
    */
   readonly pathsVersion: number | undefined;
-  /** The number of typographic quotes that were straightened in its texts. */
+  /** The number of typographic quotes that were straightened in the call's texts. */
   readonly straightened: number;
   /** The cached locations of the call's paths. */
   readonly located: Map<string, ForeignPlace | Promise<ForeignPlace>>;

@@ -24,8 +24,8 @@ export function namedGate(gate: InterceptOptions, req: IncomingMessage): Interce
 }
 
 /**
- * The key that passes an HTTP client's session header to the choice of a session, beside the
- * request's `_meta`.
+ * The key under which the session header of an HTTP client is added to the request's `_meta`, for the choice of a
+ * session.
  */
 export const HTTP_SESSION = 'dev.lookfirst/http-session';
 

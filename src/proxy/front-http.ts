@@ -247,8 +247,8 @@ interface Post {
 }
 
 /**
- * Adds the session name of `/mcp/NAME` to a message, because all such clients share one connection
- * to the server.
+ * Adds the session name of `/mcp/NAME` to a message, because clients without a session share one connection to the
+ * server.
  */
 function inSessionOf(req: IncomingMessage, post: Post): Post {
   const named = namedIn(req);

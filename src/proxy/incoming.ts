@@ -100,8 +100,8 @@ export function readIncoming(
 }
 
 /**
- * The typographic quotes that the policy straightens in the texts of a call. For a part of a file
- * it is unknown whether the text is code, so only the mode `all`, which ignores that, applies.
+ * The replacements that straighten typographic quotes in the texts of a call, as the policy says, and their number.
+ * For a part of a file it is unknown whether the text is code, so only the mode `all` changes it.
  */
 function straightened(
   { catalogue, quotes }: Pick<InterceptOptions, 'catalogue' | 'quotes'>,

@@ -35,7 +35,7 @@ export interface InterceptOptions {
   /** The typographic quotes that are straightened in forwarded texts. */
   readonly quotes: Policy['quotes'];
   readonly where: UpstreamLocation;
-  /** Adds a receipt to read results. */
+  /** True if read results get a receipt. */
   readonly receipts: boolean;
   readonly shared: Shared;
   log(text: string): void;
@@ -153,7 +153,7 @@ export interface GateOptions {
   readonly quotes?: Policy['quotes'];
   /** Treatment of tools that may change something and that no table describes; default `allow`. */
   readonly unknownTools?: UnknownTools;
-  /** Adds a receipt with the revision to read results; default false. */
+  /** True if read results get a receipt with the revision; default false. */
   readonly receipts?: boolean;
   /** The canonical first root of the session's workspace, where its relative paths start. */
   readonly root: string;

@@ -41,7 +41,7 @@ export class Intercept {
   readonly #calls = new Map<string, ProxyCall>();
   readonly #aftermath: Aftermath;
   readonly #upstreamPaths: UpstreamPaths;
-  /** Calls queue in the order they arrive, however long it takes to locate their files. */
+  /** Makes calls queue in the order they arrive, however long it takes to locate their files. */
   #arrivals: Promise<unknown> = Promise.resolve();
   #arriving = 0;
   readonly #underWay = new Set<Promise<void>>();

@@ -10,7 +10,7 @@ const WINDOW = 256;
  */
 export class Received {
   readonly parts: readonly Buffer[];
-  /** The client already has the message. */
+  /** True if the client already has the message. */
   readonly forwarded: boolean;
   #line: Buffer | undefined;
 

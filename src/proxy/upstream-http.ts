@@ -44,7 +44,7 @@ interface ServerStreamOptions {
    */
   readonly awaits: string | undefined;
   onLine(line: Buffer): void;
-  /** Reconnects after an event; undefined if the server refuses. */
+  /** Reconnects to continue after the event with this id; undefined if the server refuses. */
   again(lastEventId: string | undefined): Promise<IncomingMessage | undefined>;
 }
 

@@ -17,7 +17,7 @@ export interface StdioUpstreamOptions {
   readonly graceMs?: number;
 }
 
-/** Options to start the command of a choice. Throws a Fault if the choice has no command and no URL. */
+/** The options to start the server's command. Throws a Fault if neither a command nor a URL was chosen. */
 export function stdioOptions(
   { command, args = [], cwd, env, graceMs }: UpstreamChoice,
   { stderr, maxLineBytes }: { readonly stderr: Writable; readonly maxLineBytes: number },

@@ -280,7 +280,7 @@ function statusOutcome({ files }: { readonly files: readonly FileStatus[] }): Su
   });
 }
 
-/** Passes the first note on immediately and later ones at most every 100 ms; drops the rest. */
+/** Passes the first progress note on immediately and later ones at most every 100 ms; drops the rest. */
 export function paced(progress: Progress, now: () => number = () => performance.now()): Progress {
   let nextMs = Number.NEGATIVE_INFINITY;
   return (done, total, message) => {

@@ -157,7 +157,7 @@ const MAX_OPEN = 256;
 type Kept = Exclude<Chosen, { kind: 'call' }>;
 
 interface Pooled {
-  /** A promise at first, replaced by the session itself when it is open. */
+  /** The session: a promise at first, replaced by the session itself when it is open. */
   session: Awaitable<GatedSession>;
   calls: number;
   ended: boolean;

@@ -55,7 +55,10 @@ export interface HttpOptions {
   readonly maxBodyBytes?: number;
   /** Time limit for a client to send one request before its connection is closed; default 60 s. */
   readonly requestMs?: number;
-  /** Default: sessions expire after half an hour idle; at most 256 sessions. */
+  /**
+   * Limits of legacy sessions. Default: a session expires after half an hour without a request; at most 256
+   * sessions.
+   */
   readonly sessions?: Partial<SessionLimits>;
 }
 
@@ -84,7 +87,7 @@ interface SessionLimits {
 
 interface Session {
   readonly transport: NodeStreamableHTTPServerTransport;
-  /** Requests being answered, including an open event stream. */
+  /** The number of requests being answered, including an open event stream. */
   open: number;
   usedMs: number;
 }

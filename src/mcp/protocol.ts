@@ -43,9 +43,8 @@ const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo';
 export const SUBSCRIPTION_ID_KEY = 'io.modelcontextprotocol/subscriptionId';
 
 /**
- * Tools only: their list never changes while the server runs, and there are no resources or
- * prompts. `logging` is declared because some legacy clients set a log level unconditionally;
- * nothing is logged over the protocol.
+ * The capabilities of this server: only tools, whose list never changes while the server runs. `logging` is declared
+ * because some legacy clients set a log level unconditionally; nothing is logged over the protocol.
  */
 export const CAPABILITIES = {
   legacy: { tools: {}, logging: {} },
@@ -249,7 +248,7 @@ export interface TextResult {
   readonly escaped: Escaped;
   readonly meta?: JsonRecord;
   readonly isError?: boolean;
-  /** Also sends the text as this member of `structuredContent`, for dialects that declare it. */
+  /** The member of `structuredContent` under which the text is sent as well, for dialects that declare it. */
   readonly structuredAs?: string;
 }
 
@@ -266,7 +265,7 @@ export function formOf(tool: { readonly outputSchema?: unknown }): Form {
  * the model can act on it.
  */
 export function toolResult(answer: ToolAnswer, form: Form): ToolResult {
-  // Assigned, because a computed name in a literal takes ten times as long on Node 20.
+  // The key is assigned, because a computed name in a literal takes ten times as long on Node 20.
   const meta: Record<string, unknown> = {};
   meta[OUTCOME_KEY] = answer.outcome;
   if (!answer.ok) {
@@ -302,7 +301,7 @@ export type Envelope =
   | {
       readonly kind: 'modern';
       readonly clientInfo: Implementation | undefined;
-      /** The client can show a form to its user. */
+      /** True if the client can show a form to its user. */
       readonly canElicit: boolean;
     }
   | { readonly kind: 'invalid'; readonly error: RpcError };

@@ -18,7 +18,7 @@ export interface ServeOptions {
   /** `client`: over stdio, use the roots that the client names, or those of `workspace` if it names none. */
   readonly rootsFrom?: 'workspace' | 'client' | undefined;
   readonly dialect: DialectName;
-  /** Names the session of every call that does not name its own. */
+  /** The session of every call that does not name its own. */
   readonly session?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The version of this package. */
@@ -83,7 +83,7 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
     host.renew?.();
   };
   const tools = (): ReturnType<ToolHost['tools']> => {
-    // Begin after the answer was sent.
+    // Begin to open the workspace after the answer was sent.
     setImmediate(() => workspace.begin());
     return host.tools();
   };

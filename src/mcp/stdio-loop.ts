@@ -24,7 +24,10 @@ interface StdioOptions {
   readonly signals: EventEmitter;
   /** Receives messages for the user; never writes to the protocol's stream. */
   readonly log: (line: string) => void;
-  /** Longer messages are answered with an error. Default 256 MiB, half of the longest JavaScript string. */
+  /**
+   * The longest message that is read; longer ones are answered with an error. Default 256 MiB, half of the longest
+   * JavaScript string.
+   */
   readonly maxMessageBytes?: number;
   /** Time that running calls may continue after the end of input before they are cancelled. Default 10 s. */
   readonly finishMs?: number;
@@ -40,10 +43,7 @@ const MAX_WAITING_BYTES = 16 << 20;
 
 /** Initial buffer size for the answers of one turn; larger buffers are allocated on demand. */
 const ROOM_BYTES = 16 << 10;
-/**
- * Messages per write. Beyond it they are written early, so that the client can read while we answer
- * the rest.
- */
+/** After this many messages a write begins early, so that the client can read while we answer the rest. */
 const MAX_TOGETHER = 8;
 /** Larger buffers are released after use. */
 const MAX_KEPT_BYTES = 2 << 20;
@@ -109,7 +109,7 @@ export function inputRead(): Promise<void> {
 function streamsEnd(input: Readable, output: Writable): Promise<StdioEnd> {
   return new Promise((resolve) => {
     for (const event of ['end', 'close', 'error']) input.once(event, () => resolve('end-of-input'));
-    // Never removed: a late write to a closed pipe must not become an uncaught exception.
+    // This listener is never removed: a late write to a closed pipe must not become an uncaught exception.
     output.on('error', () => resolve('broken-output'));
   });
 }

@@ -128,7 +128,10 @@ export async function readJson(
   return { value };
 }
 
-/** Deeper than any tool needs. Validation and printing are recursive and would overflow the stack. */
+/**
+ * Maximum depth of nesting, more than any tool needs. Validation and printing are recursive, and deeper values would
+ * overflow the stack.
+ */
 const MAX_DEPTH = 200;
 
 function isDeep(value: unknown): boolean {

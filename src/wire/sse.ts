@@ -17,7 +17,7 @@ export interface ServerEvent {
 interface EventSink {
   readonly maxBytes: number;
   onEvent(event: ServerEvent): void;
-  /** The server requests this delay before a reconnect. */
+  /** Called when the server requests this delay before a reconnect. */
   onRetry(ms: number): void;
   onTooLong(): void;
 }

@@ -2,7 +2,7 @@ import { Fault } from '../model/fault.ts';
 
 /** Facts about the platform and its user. Callers pass them in; this module reads nothing itself. */
 export interface Surroundings {
-  /** `process.platform`. */
+  /** The value of `process.platform`. */
   readonly platform: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The user's home folder, if the platform knows it. */

@@ -9,7 +9,7 @@ export type Origin = 'flag' | 'environment' | 'file' | 'preset' | 'default';
 
 /** A setting with the value that is in force. */
 export interface Setting {
-  /** Settings of a group have dotted names, as in `journal.quotaBytes`. */
+  /** The setting's name. Settings of a group have dotted names, as in `journal.quotaBytes`. */
   readonly key: string;
   readonly value: unknown;
   readonly origin: Origin;

@@ -32,12 +32,12 @@ function timeWords(ms: number, nowMs: number, unit: (count: number, word: string
 
 const UNITS = ['KB', 'MB', 'GB', 'TB'] as const;
 
-/** Formats a size as `512 B`, `1.5 KB`, `12 MB`: powers of 1024, two significant digits. */
+/** Formats a size as `512 B`, `1.5 KB`, `12 MB`: powers of 1024, with one decimal below 10. */
 export function byteSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   let amount = bytes / 1024;
   let unit = 0;
-  // 1023.95 KB would round to 1024 KB.
+  // Use the next unit before the rounded number gets four digits.
   while (amount >= 999.5 && unit < UNITS.length - 1) {
     amount /= 1024;
     unit++;

@@ -50,15 +50,15 @@ export function harmless(text: string): string {
 }
 
 /**
- * Control characters except tab, newline and the carriage return at a line end, and characters that change the text
- * direction.
+ * Matches control characters, except tab, newline and the carriage return at a line end, and characters that change
+ * the text direction.
  */
 const STEERING =
   /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069]|\r(?!\n|$)/g;
 
-/** Control, format and unassigned characters, lone surrogates, line and paragraph separators. */
+/** Matches control, format and unassigned characters, lone surrogates, line and paragraph separators. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
-/** Visible ASCII without quotes: nearly all paths, tested in a fraction of the time of Unicode classes. */
+/** Matches visible ASCII without quotes: nearly all paths. It takes a fraction of the time of Unicode classes. */
 const PLAIN_PATH = /^[!#-~]+$/;
 const ALL_UNPRINTABLE = new RegExp(UNPRINTABLE, 'gu');
 

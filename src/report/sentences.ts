@@ -23,7 +23,7 @@ function what({ action, path, code, detail }: Refusal): string {
   return action === 'undo' && path === '' ? 'undo' : `${VERBS[action]} ${pathText(path)}`.trimEnd();
 }
 
-/** An action as words before a path. */
+/** The words for each action; a path follows them. */
 export const VERBS: Readonly<Record<Action, string>> = {
   read: 'read',
   list: 'list',
@@ -110,7 +110,7 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   INVALID_ARGUMENT: ({ detail }) => phrase(detail?.reason ?? '') || 'an argument is not valid',
 };
 
-/** Names the edit if it is not the first of several. */
+/** The words for the text that an edit replaces. They name the edit if it is not the first of several. */
 function toReplace(index = 0): string {
   return index === 0 ? 'the text to replace' : `the text that edit ${index + 1} is to replace`;
 }
@@ -280,7 +280,7 @@ function lookAround(refusal: Refusal, tools: ToolNames): string {
     : `Next: look for the right path with ${tools.find}.`;
 }
 
-/** The nearest folder above a missing path that exists, as far as the refusal tells. */
+/** The nearest existing folder above a missing path, as far as the refusal tells. */
 function folderAbove(refusal: Refusal): string {
   let path = pathOf(refusal);
   // In a path with `..`, the number of missing names that the refusal carries does not fit, so go up one level.

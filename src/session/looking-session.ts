@@ -341,7 +341,7 @@ function stateOf(sighting: Sighting | undefined): StalenessResult['seen'] {
     : { ...fingerprint, mtimeMs: Number(stamp.mtimeNs / NS_PER_MS), at };
 }
 
-/** True if the session has been shown any part of a file that is still in its context. */
+/** True if the session was shown a part of the file and still has it in its context. */
 async function hasBeenRead(world: World, ledger: Ledger, path: string): Promise<boolean> {
   const outcome = world.workspace.locate(path, 'status');
   if (!outcome.ok) return false;

@@ -282,7 +282,10 @@ function differs(twin: WaitingCall, call: WaitingCall): boolean {
 class SeenList {
   /** All entries, oldest first, including the removed ones in `#gone`. */
   #all: SeenEntry[] = [];
-  /** Removed entries of `#all`. Appending to a list is faster than to a set, and removals are rare. */
+  /**
+   * Entries that were removed but are still in `#all`: removals are rare, and appending to a list is faster than to a
+   * set.
+   */
   readonly #gone = new Set<SeenEntry>();
   /** Ids of the calls that have an entry. Built on first use. */
   #calls: Set<string> | undefined;

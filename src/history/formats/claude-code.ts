@@ -84,7 +84,7 @@ class ClaudeReader implements Reader {
     const place = { atMs, message: uuid };
     if (record['type'] === 'attachment') this.#attached(record, place);
     for (const block of blocks) {
-      // Results carry the ids that compactions keep; calls do not need them.
+      // Only results need the message id, by which a compaction names what it keeps.
       if (isCall(block)) callBlock(this.#fold, block, { atMs, cwd: stringIn(record, 'cwd') });
       else if (isResult(block)) this.#result(block, record, place);
     }

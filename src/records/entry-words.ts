@@ -4,7 +4,7 @@ import { clip, phrase } from '../report/bounded.ts';
 import { isFleetUrl } from '../store/open-state.ts';
 import type { RecordsPlace } from './records.ts';
 
-/** The maximum length of a command in a row. */
+/** The maximum length of a command in one row of a table. */
 const MAX_COMMAND = 40;
 
 /** An entry for programs: the journal's fields, with its time as ISO 8601. */

@@ -145,7 +145,7 @@ export function numbersOf(entries: readonly Entry[]): Numbers {
   };
 }
 
-/** Entries come oldest first; the result newest first. */
+/** Takes entries oldest first, and returns the false alarms newest first. */
 function alarmsIn(entries: readonly Entry[]): Entry[] {
   const nextChange = new Map<string, Entry>();
   const found: Entry[] = [];

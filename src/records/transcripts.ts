@@ -32,7 +32,7 @@ interface ReadTranscriptOptions {
   readonly format?: FormatName | undefined;
   /** Default: the project folder that the client has recorded, otherwise `base`. */
   readonly cwd?: string | undefined;
-  /** Only files in this folder. */
+  /** Leave out files outside this folder. */
   readonly root?: string | undefined;
   /** Called after each part of the file with the bytes read and the size of the file. */
   readonly onProgress: (bytes: number, size: number) => void;

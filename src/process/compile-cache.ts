@@ -91,7 +91,7 @@ const NOTABLY = 1.1;
 /** V8 copies code that does not begin at a multiple of this. */
 const ALIGNMENT = 8;
 
-/** The compiled code of one source file. V8 runs damaged code, so it has a digest. */
+/** The compiled code of one source file. It has a digest, because V8 would also run damaged code. */
 interface Part {
   readonly mtimeMs: number;
   readonly sha256: string;

@@ -52,7 +52,7 @@ export type Side =
 export interface Effect {
   /** Canonical absolute path. */
   readonly key: string;
-  /** Relative to the root. */
+  /** The path, relative to the root. */
   readonly relative: string;
   readonly before: Side;
   readonly after: Side;
@@ -77,7 +77,7 @@ export interface NewEntry extends Partial<TurnMark> {
   /** Canonical root of the workspace. */
   readonly root: string;
   readonly action?: Action;
-  /** Relative to the root. */
+  /** The path, relative to the root. */
   readonly path?: string;
   /** Key of `path`, if it differs from root and path joined (on file systems that ignore case). */
   readonly key?: string;

@@ -135,7 +135,7 @@ export interface ListResult {
   /** Canonical path of the folder. */
   readonly absolute?: string;
   readonly entries: readonly ListedEntry[];
-  /** Number of existing entries not shown, without those before `after`; undefined if they were not counted. */
+  /** Number of existing entries not shown, not counting those before `after`; undefined if they were not counted. */
   readonly cut: number | undefined;
   /** True if this page and earlier ones showed every entry. */
   readonly complete: boolean;
@@ -219,7 +219,7 @@ export interface UndoResult {
 
 /** The effect of a command on one path. */
 export interface CommandFile {
-  /** Relative to the root. */
+  /** The path, relative to the root. */
   readonly path: string;
   readonly did: 'created' | 'changed' | 'deleted' | 'permissions';
   readonly kind: 'file' | 'directory' | 'link';

@@ -59,7 +59,7 @@ export interface Session {
   info(path: string, options?: CallOptions): Promise<Outcome<InfoResult>>;
   /** Resolves a path, even if the file does not exist yet. Records nothing. */
   resolve(path: string, options?: CallOptions): Promise<Outcome<ResolveResult>>;
-  /** True if this session was shown any part of a file that is still in its context. */
+  /** True if this session was shown a part of the file and still has it in its context. */
   hasBeenRead(path: string, options?: CallOptions): Promise<boolean>;
   /** Records that another program showed the model the whole file as it is now. */
   markRead(path: string, options?: CallOptions): Promise<Outcome<{ notices: readonly Notice[] }>>;

@@ -66,7 +66,7 @@ function layerExpectation({ shell }: Scene, { background }: RunTouch): LayerExpe
   return shell === 'layered' ? 'expected' : 'possible';
 }
 
-/** A write of the shell as changes that the gate can judge. */
+/** Converts a write of a shell command to changes that the gate can judge. */
 async function intentsOf(scene: Scene, run: RunTouch, write: ShellWrite): Promise<readonly ForeignIntent[]> {
   const at = (path: string): string => commandPath(scene, run, path);
   switch (write.how) {

@@ -69,7 +69,7 @@ export class TurnNotes {
 /** The effects of a host's call on files, with paths that the session understands. */
 interface Meaning {
   readonly touches: readonly Touch[];
-  /** True if the call may change something that no touch names. */
+  /** True if the call may change something that `touches` does not name. */
   readonly unexplained: boolean;
 }
 

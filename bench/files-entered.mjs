@@ -23,7 +23,7 @@ export async function rows() {
   }));
 }
 
-/** The files by tool, relative to src/. */
+/** For each tool, the files that its call enters, relative to src/. */
 export async function filesEntered() {
   const base = mkdtempSync(join(tmpdir(), 'lookfirst-entered-'));
   const root = join(base, 'root');

@@ -128,8 +128,9 @@ interface CommandFolders {
 }
 
 /**
- * Like `openWorkspace`, for a command of the user. The name of a workspace is for the user's folders, the first of which
- * gets it without an addition, whichever of them the command opens. Other roots keep the names they were served with.
+ * Like `openWorkspace`, for a command of the user. A workspace name from a flag or the environment is for the user's
+ * folders. The first folder gets exactly this name, even if the command opens only another one. Other roots keep the
+ * names that they were served with.
  */
 export async function openForCommand(
   around: ConfigSources,

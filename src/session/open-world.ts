@@ -35,7 +35,7 @@ export interface WorldOptions {
   readonly workspace?: string | undefined;
   /** With PostgreSQL: the name of a workspace for folders that a user gives to a command. */
   readonly saveAs?: WorkspaceName | undefined;
-  /** Like `saveAs`, for a command that only reads. */
+  /** Like `saveAs`, for a command that only reads: the name is not saved. */
   readonly readAs?: WorkspaceName | undefined;
   /** With PostgreSQL: true if several machines write to the roots, on a network file system. */
   readonly sharedWorkspace?: boolean | undefined;

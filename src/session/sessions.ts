@@ -188,7 +188,7 @@ export class Sessions implements SessionHost {
 
   async #begin(session: GatedSession, { parent, forked, client: given }: Partial<Kinship>): Promise<void> {
     this.#expired ??= expireSessions(this.world).catch((error: unknown) => {
-      // The store may answer again later.
+      // Expire again with the next session, because the store may answer by then.
       this.#expired = undefined;
       throw error;
     });

@@ -125,7 +125,7 @@ async function endOwnCall({ session }: Scene, event: AfterEvent): Promise<HookRe
 
 type Touches = NonNullable<ReturnType<typeof meaningOf>>['touches'];
 
-/** Records the lines that a search shows as seen, if they are in the files. */
+/** The lines that a search shows count as seen, if they are in the files. */
 async function noteHits(
   scene: Scene,
   event: Extract<AfterEvent, { kind: 'after' }>,

@@ -170,12 +170,12 @@ function confineArguments(tools: SandboxTools, network: 'on' | 'off'): string[] 
     '/dev',
     '--proc',
     '/proc',
-    // Root's user id may write here without any capability: a new `core_pattern` would run a program outside. Bubblewrap
-    // protects only folders that are writable themselves.
+    // Root's user id may write to /proc/sys without any capability: a new `core_pattern` would run a program outside.
+    // Bubblewrap protects only folders that are writable themselves.
     '--ro-bind',
     '/proc/sys',
     '/proc/sys',
-    // Sockets of the machine's services live here; a read-only mount does not keep a program from connecting to one.
+    // Sockets of the machine's services are in /run; a read-only mount does not keep a program from connecting to one.
     '--tmpfs',
     '/run',
     '--tmpfs',

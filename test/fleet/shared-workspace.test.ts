@@ -30,7 +30,7 @@ async function open(store: string, home: string, fleet: Omit<FleetOptions, 'imag
   return state;
 }
 
-/** True if a lock of the file on the first machine keeps the second one out. */
+/** True if a lock of the file on the first machine keeps the second machine from locking it. */
 async function excludes(one: State, key: string, other: State, otherKey: string): Promise<boolean> {
   const release = await one.locks.acquire([key], 1000);
   expect(release).toBeDefined();

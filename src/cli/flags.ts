@@ -16,8 +16,8 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 };
 
 /**
- * The flags of every command: the location of the state and the form of the answer. A command's help hides the flags
- * it does not use.
+ * Adds the flags of every command: the location of the state and the form of the answer. A command's help hides the
+ * flags it does not use.
  */
 export function addCommonFlags(command: Command): Command {
   return command
@@ -63,14 +63,14 @@ export function entryRequest(cli: Cli, flags: FilterFlags): EntryRequest {
   return { cwd: cli.cwd, root, all, path, session, sinceMs, untilMs, kinds, limit };
 }
 
-/** The flags that select workspaces. */
+/** Adds the flags that select workspaces. */
 export function addScopeFlags(command: Command): Command {
   return command
     .option('--root <dir>', 'use this folder instead of the current one (repeatable)', gather)
     .option('--all', 'every workspace on this machine');
 }
 
-/** The flags that select entries. */
+/** Adds the flags that select entries. */
 export function addFilterFlags(command: Command, cli: Cli): Command {
   return addScopeFlags(command)
     .option('--path <path>', 'only this file, or everything in this folder')

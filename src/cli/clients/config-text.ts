@@ -232,7 +232,10 @@ function tableOf(tables: readonly TomlTable[], path: readonly string[]): TomlTab
   );
 }
 
-/** The position of an array of tables or an inline entry, to which no table can be added. */
+/**
+ * The position of servers in an array of tables or an inline table, to which no table can be added; undefined if
+ * there are none.
+ */
 function elsewhereIn(tables: readonly TomlTable[], { servers, name }: TomlPlace): number | undefined {
   const array = tables.find(({ path, isArray }) => isArray && path[0] === servers);
   if (array !== undefined) return array.from;

@@ -15,13 +15,13 @@ export interface ConfigureRequest {
   /** The folder to serve or watch: a full path. */
   readonly dir: string;
   /**
-   * Default: the client's default scope for `init`; for `remove` and `proxy`, the scope in which
-   * the entry is found.
+   * The file to edit: the user's or the project's. Default: the client's default scope for `init`; for `remove` and
+   * `proxy`, the scope in which the entry is found.
    */
   readonly scope?: ConfigScope;
-  /** Put our proxy before this server of the client instead of adding our own server. */
+  /** A server of the client. If given, our proxy is put before it, instead of adding our own server. */
   readonly proxy?: string;
-  /** Also gate the client's own tools by hooks; for `remove`, remove the hooks too. */
+  /** If given, hooks are added to the client's settings; for `remove`, they are removed. */
   readonly hooks?: HookRequest;
   readonly dryRun: boolean;
   /** The command with which the client starts our server; default: npx. */
@@ -33,9 +33,9 @@ export interface ConfigureRequest {
 /** The hooks to add to the client's settings besides our server. */
 interface HookRequest {
   readonly files: HookFiles;
-  /** Gate the client's own tools. */
+  /** True to gate the client's own tools. */
   readonly gate: boolean;
-  /** Also deny the client's own edit tools. */
+  /** True to also deny the client's own edit tools. */
   readonly only: boolean;
   /**
    * `layer`: run the client's shell on a layer (a copy-on-write view of the workspace), if the client has a setting

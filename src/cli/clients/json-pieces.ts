@@ -62,7 +62,7 @@ function expectedAt({ needed, item }: HookPiece): string {
   return needed === true ? JSON.stringify(item) : 'a list';
 }
 
-/** The document without its layout, comments and order of keys. */
+/** The content of a document, for comparisons that ignore layout, comments and the order of keys. */
 function meaningOf(text: string): string {
   const meaning = (node: ConfigNode | undefined): unknown => {
     if (node?.kind === 'object')

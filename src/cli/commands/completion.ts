@@ -60,7 +60,7 @@ async function completed(cli: Cli, commands: readonly CommandEntry[]): Promise<C
   return found;
 }
 
-/** A flag with choices has the same choices in every command. */
+/** All flags that have choices. A flag has the same choices in every command. */
 function sharedValues(commands: readonly Completed[]): (readonly [string, readonly string[]])[] {
   return [...new Map(commands.flatMap(({ values }) => values))];
 }

@@ -56,7 +56,7 @@ async function history(cli: Cli, file: string, flags: HistoryFlags): Promise<Exi
   return EXIT.done;
 }
 
-/** A smaller file is read before a progress bar would be visible. */
+/** Only a file of at least this size gets a progress bar; a smaller one is read before the bar would be visible. */
 const PROGRESS_FROM_BYTES = 32 << 20;
 
 async function printJson(

@@ -163,7 +163,9 @@ async function verify(cli: Cli, records: Records, flags: LogFlags): Promise<Exit
   return report.ok ? EXIT.done : EXIT.fault;
 }
 
-/** The lines of a larger change are not counted, because a list of entries must not read all of its files. */
+/**
+ * Maximum number of files in a change whose lines are counted, because a list of entries must not read many files.
+ */
 const MAX_FILES = 20;
 
 const MAX_BYTES = 256 << 10;

@@ -281,7 +281,9 @@ function claudePending({ home, project, env }: ClientPlaces): string | undefined
   return 'Claude Code does not trust this folder, so the approval in it does not count: start Claude Code here and trust it';
 }
 
-/** Codex ignores the configuration of a project that it does not trust. */
+/**
+ * The reason why Codex ignores the configuration of a project: it does not trust the project. Undefined if it does.
+ */
 function codexUntrusted({ home, project, env }: ClientPlaces): string | undefined {
   const file = join(env['CODEX_HOME'] || join(home, '.codex'), 'config.toml');
   const trusted = tomlTables(file)
@@ -296,7 +298,10 @@ function codexUntrusted({ home, project, env }: ClientPlaces): string | undefine
   return `Codex does not trust this folder and ignores its configuration: start Codex here and trust it, or add [projects.${JSON.stringify(project)}] with trust_level = "trusted" to ${file}`;
 }
 
-/** Gemini CLI ignores the settings of a folder that it does not trust, unless folder trust is switched off. */
+/**
+ * The reason why Gemini CLI ignores the settings of a folder: it does not trust the folder. Undefined if it does, or
+ * if folder trust is switched off.
+ */
 function geminiUntrusted(places: ClientPlaces): string | undefined {
   const { project, env } = places;
   const trust = env['GEMINI_RESTRICTED_MODE'] === 'true' ? 'false' : env['GEMINI_CLI_TRUST_WORKSPACE'];

@@ -110,7 +110,7 @@ export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Doctor
   }
 }
 
-/** The settings file of a client that has our hooks; undefined if none has. */
+/** The settings file of a client in which our hooks are; undefined if there is none. */
 export function hooksFile(name: ClientName, places: ClientPlaces): string | undefined {
   const scopes: readonly ConfigScope[] = ['project', 'user'];
   return scopes.flatMap((scope) => HOOK_SETTINGS[name]?.file(scope, places) ?? []).find(hasOurHooks);

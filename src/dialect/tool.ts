@@ -14,7 +14,7 @@ interface Annotations {
   readonly openWorldHint: false;
 }
 
-/** Changes nothing. */
+/** Hints of a tool that changes nothing. */
 export const READS: Annotations = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -22,10 +22,10 @@ export const READS: Annotations = {
   openWorldHint: false,
 };
 
-/** Removes or replaces content. */
+/** Hints of a tool that removes or replaces content. */
 export const DESTROYS: Annotations = { ...READS, readOnlyHint: false, destructiveHint: true };
 
-/** Only adds content; repeating the call adds it again. */
+/** Hints of a tool that only adds content; repeating the call adds it again. */
 export const ADDS: Annotations = { ...READS, readOnlyHint: false, idempotentHint: false };
 
 interface CallBase<K extends OperationKind> {
@@ -62,7 +62,7 @@ export interface Tool {
   readonly inputSchema: ObjectShape;
   readonly outputSchema?: { readonly type: 'object'; readonly [key: string]: unknown };
   readonly annotations: Annotations;
-  /** Offered only if the operator has allowed commands, or if the policy enables claim tools. */
+  /** The condition for offering the tool: the operator has allowed commands, or the policy enables claim tools. */
   readonly needs?: 'commands' | 'claims';
   /** Translates arguments that were checked against `inputSchema`. */
   readonly call: (args: Readonly<Record<string, unknown>>) => Call | Problem;
@@ -124,8 +124,8 @@ function newName(renames: ToolRenames, name: string): string {
 }
 
 /**
- * Replaces names. A word such as "Read" at the start of a sentence is a verb, and a lower-case word is a name only in
- * backquotes.
+ * Replaces tool names in a text. A word such as "Read" at the start of a sentence is a verb, and a lower-case word
+ * is a name only in backquotes.
  */
 function withNames(text: string, renamed: ReadonlyMap<string, string>): string {
   const names = /(?<=`)[a-z]+(?=`)|(?<![\w.-])(?<!^|[.:;] )[A-Z]\w*|[A-Za-z]+(?:_[A-Za-z]+)+/g;

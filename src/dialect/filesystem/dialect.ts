@@ -16,7 +16,10 @@ import {
   TEXT_OUTPUT,
 } from './shapes.ts';
 
-/** The official server has no limit; this one prevents a wrong root from filling the memory. */
+/**
+ * Maximum number of entries in a listing. The official server has no limit; this one prevents a wrong root from
+ * filling the memory.
+ */
 const MAX_ENTRIES = 1_000_000;
 const DEEP = { as: 'names', depth: Number.MAX_SAFE_INTEGER, limit: MAX_ENTRIES } as const;
 const EXCLUDES = { type: 'array', items: { type: 'string' }, default: [] } as const;

@@ -11,7 +11,7 @@ import { pathText } from '../../report/bounded.ts';
 import { callOf, type ToolNames } from '../../report/tool-names.ts';
 import { type RenderContext, UNREADABLE } from '../render.ts';
 
-/** Entries with kind and size, then their number and whether the listing is complete. */
+/** The answer to a listing: entries with kind and size, then their number and whether the listing is complete. */
 export function listAnswer(result: ListResult, { tools }: RenderContext, depth = 1): string {
   const rows = result.entries.map(entryRow);
   const listed = `listed ${pathText(result.path)}: ${countOf(rows.length, 'entry')}`;
@@ -47,7 +47,7 @@ function nextPage({ path, entries, cut }: ListResult, tools: ToolNames, depth: n
   ];
 }
 
-/** An empty result proves nothing if not everything was searched. */
+/** The note for a search that is not complete: its empty result proves nothing. */
 function unfinished({ truncated, unreadable }: Pick<FindResult, 'truncated' | 'unreadable'>): string {
   if (!truncated) return '';
   return ` in what could be searched; ${unreadable === true ? UNREADABLE : 'the rest was not searched: name a folder'}`;
@@ -89,7 +89,7 @@ function hitCount({ hits, mode, matches }: SearchResult): string {
   return `${countOf(matches, 'match')} in ${countOf(found, 'file')}`;
 }
 
-/** The session's sightings of each file, and whether they are still current. */
+/** The answer to a status call: the session's sightings of each file, and whether they are still current. */
 export function statusText(result: StatusResult, context: RenderContext): string {
   if (result.files.length === 0) return 'This session has not read any file yet.';
   return result.files.map((file) => fileRow(file, context)).join('\n');

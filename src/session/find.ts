@@ -212,5 +212,5 @@ export function whyUnusable(what: string, text: unknown): string | undefined {
   return text.length > MAX_TEXT_CHARS ? `the ${what} is longer than ${MAX_TEXT_CHARS} characters` : undefined;
 }
 
-/** Linux limits each process argument to 128 KB. */
+/** The longest text that is passed to ripgrep. Linux limits each process argument to 128 KB. */
 const MAX_TEXT_CHARS = 20_000;

@@ -23,8 +23,8 @@ import { outputMask } from './masked-text.ts';
 import { outputPath } from './path-names.ts';
 
 /**
- * Runs a command on a layer over the workspace and commits its writes as one change. A command that was stopped changes
- * nothing, nor does one whose writes are refused. A refused layer is kept if the user could still want to apply it.
+ * Runs a command on a layer over the workspace and commits its writes as one change. A command that was stopped, or
+ * whose writes are refused, changes nothing. A refused layer is kept if the user could still want to apply it.
  */
 export async function runCommand(
   world: World,
@@ -127,7 +127,7 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
     committed = await commitCommand(world, ledger, { ...commit, times: ended.times });
   } catch (error) {
     const isKept = keepLayer(layer, record);
-    // If the disk is full, the layer may be the reason.
+    // A layer that cannot be kept is removed: it may be the reason why the disk is full.
     if (!isKept) removeLayer(layer);
     throw notCommitted(error, isKept ? layer.id : undefined);
   }

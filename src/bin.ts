@@ -20,7 +20,10 @@ void main().then((code) => {
   process.exit(code);
 });
 
-/** The scripts of hooks hide this variable from Node; see `WITHOUT_CERTIFICATES`. */
+/**
+ * Restores the variable with additional certificates, which the hook scripts hide from Node; see
+ * `WITHOUT_CERTIFICATES`.
+ */
 function restoreCertificates(env: NodeJS.ProcessEnv): void {
   const hidden = env['LOOKFIRST_EXTRA_CA_CERTS'];
   if (hidden === undefined) return;

@@ -40,7 +40,9 @@ export interface ObservedChange {
   readonly latest: readonly SeenEntry[];
 }
 
-/** Number of removed entries that may stay in the list. It is compacted only when they are more than half of it. */
+/**
+ * Number of removed entries that may stay in the list. The list is compacted only when they are more than half of it.
+ */
 const MAX_GONE = 1000;
 
 /**

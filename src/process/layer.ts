@@ -225,7 +225,7 @@ export function removeSpentLayers(home: string): void {
   }
 }
 
-/** The rest of a large folder is left to another process. */
+/** Removes a folder. The rest of a large one is left to another process. */
 function removeFolder(folder: string): void {
   if ((unlessGone(() => removeTree(folder, REMOVED_AT_ONCE)) ?? 1) > 0) return;
   const child = spawn('/bin/sh', ['-c', REMOVE_REST, 'sh', folder], { detached: true, stdio: 'ignore' });
@@ -285,7 +285,7 @@ function removeTree(folder: string, most: number): number {
   return left > 0 && !isRemoved(folder) ? 0 : left;
 }
 
-/** False if an entry remains because its name is not valid UTF-8. */
+/** Removes a folder. False if an entry remains in it because its name is not valid UTF-8. */
 function isRemoved(folder: string): boolean {
   try {
     rmdirSync(folder);

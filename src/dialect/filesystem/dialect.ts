@@ -335,6 +335,6 @@ export const FILESYSTEM: Dialect = {
   expandsHome: true,
   terms: { old_string: 'oldText', new_string: 'newText', limit: 'head' },
   instructions:
-    'Files here change only after you have looked. read_text_file a file in full before write_file replaces it, and at all before edit_file; ' +
+    'Files here change only after you have looked. Call read_text_file on all of a file before write_file replaces it, and on any part of it before edit_file; ' +
     'a new file needs no read. Change parts with edit_file. A refusal says what changed and what to call next: do that instead of repeating the call.',
 };

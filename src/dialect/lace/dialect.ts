@@ -330,6 +330,6 @@ export const LACE: Dialect = {
     limit: 'endLine',
   },
   instructions:
-    'Files here change only after you have looked. file_read a file before file_write, file_insert or file_edit; a new file needs no read. ' +
+    'Files here change only after you have looked. Call file_read on a file before file_write, file_insert or file_edit; a new file needs no read. ' +
     'Change parts with file_edit. A refusal says why and what to call next: do that instead of repeating the call.',
 };

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -9,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { quotedWord, shellPrefixScript } from '../../src/cli/shell-prefix.ts';
 import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
@@ -191,7 +193,25 @@ describe.skipIf(here === undefined)('lookfirst run', () => {
       '-c',
       'echo two > a.txt; sleep 1000',
     ]);
-    expect(ran.code).toBe(124);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain('the command was stopped, and none of its changes were committed');
+    expect(text('a.txt')).toBe('one\n');
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('is ended by %s, and then changes nothing', async (signal) => {
+    const [program = '', ...args] = PROGRAM;
+    const running = spawn(
+      program,
+      [...args, 'run', '--', 'sh', '-c', 'echo two > a.txt; echo begun; sleep 1000'],
+      {
+        cwd: places.root,
+        env: environment(places),
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    for await (const line of createInterface(running.stdout)) if (line === 'begun') running.kill(signal);
+    if (running.exitCode === null) await once(running, 'exit');
+    expect(running.exitCode).toBe(2);
     expect(text('a.txt')).toBe('one\n');
   });
 

@@ -28,10 +28,6 @@ interface Flags extends StateFlags {
   readonly prefix?: string;
 }
 
-/** The exit codes of an interrupted shell and of `timeout`. */
-const INTERRUPTED = 130;
-const TIMED_OUT = 124;
-
 /** `lookfirst run`: runs a command whose changes can be undone. */
 export function defineRun(cli: Cli): Command {
   const command = new Command('lookfirst run')
@@ -153,5 +149,5 @@ async function show(cli: Cli, result: RunResult, flags: Flags): Promise<number> 
   else if (flags.discard !== true) for (const line of changeWords(result)) cli.terminal.tell(harmless(line));
   if (result.ended === undefined) return result.exitCode ?? EXIT.done;
   cli.terminal.tell('lookfirst: the command was stopped, and none of its changes were committed');
-  return result.ended === 'timeout' ? TIMED_OUT : INTERRUPTED;
+  return EXIT.refused;
 }

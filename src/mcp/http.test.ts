@@ -156,6 +156,26 @@ describe('serveHttp', () => {
       { headers: { host: 'localhost:1', origin: 'http://localhost:3000' }, body: INITIALIZE },
       200,
     ],
+    ...(
+      [
+        ['*/*', 200],
+        ['text/html, */*;q=0.1', 200],
+        ['application/*, text/*', 200],
+        ['application/json, text/*', 200],
+        ['Application/JSON, Text/Event-Stream;q=0.5', 200],
+        ['application/*', 406],
+        ['application/json', 406],
+        ['text/event-stream', 406],
+        ['*/*, text/event-stream;q=0', 406],
+        ['*/*, application/*;q=0.0', 406],
+        ['application/json, text/event-stream;q=0', 406],
+        ['', 406],
+      ] as const
+    ).map(([accept, status]): [string, { headers: Record<string, string>; body: unknown }, number] => [
+      `Accept: ${accept}`,
+      { headers: { accept }, body: INITIALIZE },
+      status,
+    ]),
     ['a query', { path: '/mcp?x=1', body: INITIALIZE }, 200],
     ['a modern request', { body: MODERN_LIST, headers: modernHeaders }, 200],
     ['a modern request without its headers', { body: MODERN_LIST }, 400],

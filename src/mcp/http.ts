@@ -21,6 +21,7 @@ import { isSessionId } from '../model/session-record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, SESSION_KEY, TURN_KEY } from '../tools/session-choice.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import {
+  acceptedOf,
   checkToken,
   decodedName,
   listenLocally,
@@ -34,6 +35,8 @@ import { metaOf } from './protocol.ts';
 import { type SdkServerOptions, sdkServer } from './sdk-server.ts';
 
 const METHODS: readonly string[] = ['POST', 'GET', 'DELETE'];
+/** The media types of answers. A client must accept both, and for GET the second one. */
+const ANSWER_TYPES: readonly string[] = ['application/json', 'text/event-stream'];
 const MAX_BODY_BYTES = 64 << 20;
 /** Time limit for a client to send one request. */
 const REQUEST_MS = 60_000;
@@ -189,7 +192,11 @@ class Endpoint {
         message: `Method not allowed: use ${METHODS.join(', ')}`,
         headers: { allow: METHODS.join(', ') },
       });
-    else await this.#arrivals.run(performance.now(), () => this.#route(req, res, address.session));
+    else {
+      // The SDK looks for the names of both types in the header, and would reject `*/*`.
+      req.headers.accept = acceptedOf(req.headers.accept, ANSWER_TYPES).join(', ');
+      await this.#arrivals.run(performance.now(), () => this.#route(req, res, address.session));
+    }
   }
 
   async close(): Promise<void> {

@@ -46,6 +46,24 @@ export function readBody(message: IncomingMessage, maxBytes: number): Promise<Bu
   });
 }
 
+/**
+ * The media types among the given ones that an Accept header accepts. The most specific range decides, and `q=0`
+ * excludes. A missing header accepts none, because MCP requires one.
+ */
+export function acceptedOf(header: string | undefined, types: readonly string[]): readonly string[] {
+  const qualities = new Map<string, number>();
+  for (const range of (header ?? '').toLowerCase().split(',')) {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim());
+    const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    qualities.set(name, quality === undefined ? 1 : Number(quality));
+  }
+  return types.filter((type) => {
+    const ranges = [type, type.replace(/\/.*/, '/*'), '*/*'];
+    const deciding = ranges.find((range) => qualities.has(range));
+    return deciding !== undefined && qualities.get(deciding) !== 0;
+  });
+}
+
 /** Listens on 127.0.0.1 and returns the port; 0 chooses any free port. A port that cannot be used is a Fault. */
 export async function listenLocally(server: Server, port: number): Promise<number> {
   server.listen(port, '127.0.0.1');

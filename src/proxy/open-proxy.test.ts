@@ -82,6 +82,39 @@ describe('Relay', () => {
     expect(said).toEqual(['not a message, dropped: Debug: x']);
   });
 
+  it.each([
+    '[info] started',
+    '{debug} started',
+    '[1, 2]',
+    '["a"]',
+    '{',
+    '[',
+    '{}',
+    '[[{"a":1}]]',
+    "{'a': 1}",
+  ])('drops a line that only begins like a message, however it is cut: %s', (line) => {
+    for (const holds of [false, true])
+      for (const at of [line.length, 1, 2]) {
+        const { push, out, said, received } = relay({ holds, listens: false });
+        push(line.slice(0, at));
+        push(`${line.slice(at)}\n{"b":2}\n`);
+        expect([out(), ...received.map((message) => `${message.line}\n`)].join('')).toBe('{"b":2}\n');
+        expect(said).toEqual([`not a message, dropped: ${line}`]);
+      }
+  });
+
+  it.each(['{"a":1}', '{ \t"a":1}', '[{"a":1}]', '[ {"a":1},{"b":2}]'])(
+    'forwards a message, however it is cut: %s',
+    (line) => {
+      for (const at of [1, 2, 3, line.length]) {
+        const { push, out, received } = relay({ holds: false, listens: false });
+        push(line.slice(0, at));
+        push(`${line.slice(at)}\n`);
+        expect([out(), ...received.map((message) => `${message.line}\n`)].join('')).toBe(`${line}\n`);
+      }
+    },
+  );
+
   it.each([false, true])(
     'a message may begin with white space, even in a piece of its own (holds: %s)',
     (holds) => {

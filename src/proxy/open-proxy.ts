@@ -293,7 +293,7 @@ export class Relay {
     /** Start of the bytes to be forwarded together. */
     let passing = 0;
     for (let from = 0; from < chunk.length; ) {
-      this.#mode ??= this.#begin(chunk[from]);
+      this.#mode ??= this.#begin(chunk, from);
       const newline = chunk.indexOf(NEWLINE, from);
       const end = newline < 0 ? chunk.length : newline + 1;
       if (this.#mode !== 'pass') {
@@ -308,12 +308,12 @@ export class Relay {
     for (const message of finished) this.#judge.received(message);
   }
 
-  #begin(first: number | undefined): Mode {
+  #begin(chunk: Buffer, from: number): Mode {
     this.#listening = this.#judge.listens;
-    // After leading white space it is not yet known whether this is a message.
-    if (isSpace(first)) return 'hold';
-    if (!beginsMessage(first)) return 'drop';
-    return this.#judge.holds ? 'hold' : 'pass';
+    const begins = isSpace(chunk[from]) ? undefined : beginsMessage(chunk, from);
+    if (begins === false) return 'drop';
+    // After leading white space, or a bracket at the end of a chunk, it is not yet known whether this is a message.
+    return this.#judge.holds || begins === undefined ? 'hold' : 'pass';
   }
 
   #take(chunk: Buffer, from: number, end: number): void {

@@ -22,7 +22,7 @@ import { withReceiptTools } from './receipt-tools.ts';
 import { type AnswerWaiter, Received, type Wire } from './received.ts';
 import { UpstreamPaths } from './upstream-paths.ts';
 
-/** Methods that the proxy reads; all others pass as bytes. */
+/** Methods that concern the proxy. Messages with only other methods pass unchanged. */
 const HEEDED = new Set([...JUDGED_METHODS, 'notifications/cancelled', 'notifications/roots/list_changed']);
 
 /** Methods that the gate may refuse. */
@@ -75,14 +75,13 @@ export class Pump {
 
   /** Handles a message from the client. */
   fromClient(line: Buffer): void {
-    if (passesUnread(line)) {
-      this.#ends.toUpstream(line);
-      return;
-    }
+    // Always parsed: a broken line may end the server, or mean something to a parser that is less strict.
     const message = parseLine(line);
-    if (isRecord(message)) this.#heed(line, message);
-    else if (Array.isArray(message)) this.#batch(line, message);
-    else this.#ends.toClient(errorLine('null', PARSE_ERROR, 'Parse error'));
+    if (!isRecord(message) && !Array.isArray(message))
+      this.#ends.toClient(errorLine('null', PARSE_ERROR, 'Parse error'));
+    else if (isIgnored(line)) this.#ends.toUpstream(line);
+    else if (isRecord(message)) this.#heed(line, message);
+    else this.#batch(line, message);
   }
 
   /** Handles a line from the server. Drops and logs anything that is not a message. */
@@ -251,11 +250,8 @@ export class Pump {
   }
 }
 
-/**
- * True for a message whose methods do not concern us, or that is clearly a response. Any other line
- * may not even be JSON.
- */
-function passesUnread(line: Buffer): boolean {
+/** True for a message whose methods do not concern the proxy, or that is clearly a response. */
+function isIgnored(line: Buffer): boolean {
   if (line.includes(OUR_KEYS)) return false;
   const methods = methodsIn(line);
   if (methods.length === 0) return isPlainlyResponse(line.toString('latin1', 0, HEAD_BYTES));

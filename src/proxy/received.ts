@@ -1,5 +1,5 @@
 import { isRecord, type JsonRecord } from '../model/record.ts';
-import { beginsMessage, isSpace, parseLine } from '../wire/rpc.ts';
+import { beginsMessage, parseLine, skipSpace } from '../wire/rpc.ts';
 
 /** Number of bytes examined at each end of a message; longer than any usual id. */
 const WINDOW = 256;
@@ -31,9 +31,8 @@ export class Received {
 
   /** True if the message begins like JSON-RPC, after any white space. */
   get begins(): boolean {
-    const [first] = this.parts;
-    if (beginsMessage(first?.[0])) return true;
-    return isSpace(first?.[0]) && beginsMessage(this.line.find((byte) => !isSpace(byte)));
+    const [first = Buffer.alloc(0)] = this.parts;
+    return beginsMessage(first, 0) === true || beginsMessage(this.line, skipSpace(this.line, 0)) === true;
   }
 
   /** The first bytes, for a cheap check. */

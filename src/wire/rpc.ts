@@ -113,9 +113,18 @@ export function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x09 || byte === 0x0d;
 }
 
-/** True if the byte begins an object or an array, as every message or batch does. */
-export function beginsMessage(byte: number | undefined): boolean {
-  return byte === 0x7b || byte === 0x5b;
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+
+/**
+ * True if an object with a key begins at an offset, or a list of objects, as every message or batch does. Lines of a log
+ * may begin with a bracket too. Undefined if the bytes end before that can be decided.
+ */
+export function beginsMessage(bytes: Buffer, from: number): boolean | undefined {
+  const first = bytes[from];
+  if (first !== BRACE && first !== BRACKET) return false;
+  const second = bytes[skipSpace(bytes, from + 1)];
+  return second === undefined ? undefined : second === (first === BRACE ? QUOTE : BRACE);
 }
 
 const HEAD = /^\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*("[ !#-[\]-~]*"|-?\d+)\s*[,}]/;

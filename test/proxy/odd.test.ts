@@ -297,14 +297,19 @@ describe('unusual messages', () => {
     expect(answer.result._meta['dev.lookfirst/outcome'].code).toBe('NOT_READ');
   });
 
-  it.each(['hello', "{'method':'tools/call'}", '{"jsonrpc":"2.0","id":7'])(
-    'a line that is not a message gets a parse error: %s',
-    async (line) => {
-      const { client } = await open();
-      client.send(line);
-      expect(await client.next((message) => message.id === null)).toMatchObject({ error: { code: -32700 } });
-    },
-  );
+  it.each([
+    'hello',
+    "{'method':'tools/call'}",
+    '{"jsonrpc":"2.0","id":7',
+    '{"jsonrpc":"2.0","id":7,"method":"ping"',
+    '{"jsonrpc":"2.0","id":7,"method":"ping",}',
+    '{"jsonrpc":"2.0","id":7,"result":{}',
+    '[{"jsonrpc":"2.0","method":"ping","id":7}',
+  ])('a line that is not a message gets a parse error: %s', async (line) => {
+    const { client } = await open();
+    client.send(line);
+    expect(await client.next((message) => message.id === null)).toMatchObject({ error: { code: -32700 } });
+  });
 
   it('a broken line that may be a tool call gets a parse error', async () => {
     const { client } = await open();

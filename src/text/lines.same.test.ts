@@ -10,6 +10,6 @@ it.each<[string, string, boolean]>([
   ['a\nb\n\n', 'a\nb\n', false],
   ['a\n b', 'a\nb', false],
   ['a', 'b', false],
-])('%j shows %j: %s', (shown, there, same) => {
+])('sameLines of %j and %j is %s', (shown, there, same) => {
   expect(sameLines(Buffer.from(shown), Buffer.from(there))).toBe(same);
 });

@@ -21,7 +21,7 @@ describe('a change that is missing from a later version', () => {
     ['is replaced by another value', USER, replaced(BASE, 'timeout = 30', 'timeout = 45')],
     ['was an addition that a rewrite leaves out', ADDED, replaced(BASE, 'return 2', 'return 3')],
     ['was a removal that a rewrite brings back', REMOVED, replaced(BASE, 'return 2', 'return 3')],
-    ['goes with everything else', USER, ''],
+    ['is deleted with everything else', USER, ''],
     ['is the old text again', USER, BASE],
   ])('%s', (_what, live, after) => {
     expect(losesChange(BASE, live, after)).toBe(true);

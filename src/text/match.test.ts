@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { fold, foldedOffset, sourceSpan } from './fold.ts';
 import { findAnchor, indexOfLinear } from './match.ts';
 
-/** The tier, and the text of each span. */
+/** The tier at which an anchor is found, and the text of each place. */
 function find(text: string, anchor: string, options = {}): readonly [string, ...string[]] | undefined {
   const found = findAnchor(text, anchor, options);
   return found && [found.tier, ...found.spans.map((span) => text.slice(span.start, span.end))];

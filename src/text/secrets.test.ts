@@ -279,10 +279,10 @@ describe('no form of a value in a secret file is shown', () => {
 describe('touchesSecret', () => {
   const text = 'A=one\nB=two\n# note\n';
   const spans = secretSpans(text, { secretFile: true });
-  it.each(['A=one', 'A=wrong', 'one\nB', 'A=o', 'B=[masked]'])('%j touches', (anchor) => {
+  it.each(['A=one', 'A=wrong', 'one\nB', 'A=o', 'B=[masked]'])('is true for %j', (anchor) => {
     expect(touchesSecret(text, spans, anchor)).toBe(true);
   });
-  it.each(['# note', 'C=new', '\n# note\n'])('%j does not', (anchor) => {
+  it.each(['# note', 'C=new', '\n# note\n'])('is false for %j', (anchor) => {
     expect(touchesSecret(text, spans, anchor)).toBe(false);
   });
 });

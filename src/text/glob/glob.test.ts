@@ -104,8 +104,8 @@ describe('policyGlobMatcher', () => {
   });
 
   it('protects what picomatch matches, ignoring case and including dot files', () => {
-    // Without `+` and `|`, which picomatch treats as regular expression syntax, and without empty names between two
-    // slashes.
+    // These pieces contain neither `+` nor `|`, which picomatch treats as regular expression syntax, and no empty
+    // names between two slashes.
     const pieces = [
       '*',
       '**',

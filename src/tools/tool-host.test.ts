@@ -37,7 +37,7 @@ describe('every result', () => {
     ['write_file', { path: 'a.txt' }, /the argument "content" is missing/],
     ['delete_path', { path: 'a.txt', recursive: 'yes' }, /"recursive" must be true or false, not "yes"/],
     ['apply_changes', { changes: [{ path: 'a.txt' }] }, /changes\[0\] needs exactly one of/],
-  ])('of %s %j is refused before anything happens', async (name, args, text) => {
+  ])('of invalid arguments is a refusal before anything happens: %s %j', async (name, args, text) => {
     const { call, put, text: now } = await setUp();
     put('a.txt', 'one\n');
     await call('read_file', { path: 'a.txt' });

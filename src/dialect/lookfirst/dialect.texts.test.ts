@@ -96,7 +96,7 @@ describe('a change', () => {
     ],
     [insertText, { inserted: { from: 2, to: 4 } }, 'inserted lines 2-4 into a.txt\n[revision r2 change c1]'],
     [insertText, { revision: undefined, change: undefined }, 'inserted nothing into a.txt'],
-  ] as const)('%o of %j', (render, more, text) => {
+  ] as const)('%o renders %j', (render, more, text) => {
     const { revision, change, ...rest } = { ...CHANGE, ...more };
     const result: ChangeResult = {
       ...rest,

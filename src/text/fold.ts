@@ -30,7 +30,7 @@ const PUNCTUATION: Readonly<Record<string, string>> = {
 const FOLDABLE = `[${Object.keys(PUNCTUATION).join('')}]`;
 
 /**
- * Replaces typographic characters by their keyboard equivalents. With `like`: only those whose equivalent also replaces
+ * Replaces typographic characters by their keyboard equivalents. With `like`: only those with the same equivalent as
  * a character of `like`.
  */
 export function asTyped(text: string, like?: string): string {

@@ -146,8 +146,8 @@ function mayHavePassword(buffer: Buffer, end: number): boolean {
 }
 
 /**
- * Sets the highest bit of a byte if one of the four is below `-` (spaces, quotes, brackets, commas) or not ASCII. No
- * token's run contains such a byte.
+ * A word in which the highest bit of at least one byte is set if one of the four bytes is below `-` (spaces, quotes,
+ * brackets, commas) or not ASCII. No token's run contains such a byte.
  */
 function separators(word = 0): number {
   return (word - 0x2d2d2d2d) | word;

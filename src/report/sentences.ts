@@ -248,7 +248,10 @@ function afterTheChange({ action }: Refusal): string {
   return 'repeat the call if it is still needed';
 }
 
-/** The alternative for content that needs no correction: proof that its author has seen the outside change. */
+/**
+ * The alternative to sending other content: the same content again, with proof that its author has seen the outside
+ * change.
+ */
 function orTheSame(refusal: Refusal, tools: ToolNames): string {
   const { revision } = tools.arguments;
   if (revision === undefined || refusal.detail?.revision === undefined)
@@ -283,7 +286,8 @@ function lookAround(refusal: Refusal, tools: ToolNames): string {
 /** The nearest existing folder above a missing path, as far as the refusal tells. */
 function folderAbove(refusal: Refusal): string {
   let path = pathOf(refusal);
-  // In a path with `..`, the number of missing names that the refusal carries does not fit, so go up one level.
+  // The refusal counts the missing names of the resolved path. A path with `..` has more names, so go up only one
+  // level.
   const names = path.split(/[\\/]/).includes('..') ? 1 : (refusal.detail?.absentNames ?? 1);
   for (let name = 0; name < names; name += 1) path = parentOf(path);
   return path;

@@ -1,3 +1,5 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
@@ -67,6 +69,37 @@ describe('lookfirst allow', () => {
     expect((await lookfirst(t, ['allow', '--list'], { env })).code).toBe(0);
     const operator = { ...env, LOOKFIRST_OPERATOR: '1' };
     expect((await lookfirst(t, ['allow', 'a.txt'], { env: operator })).code).toBe(0);
+  });
+
+  it.each([
+    ['the root', '/'],
+    ['the root, by a relative path', '../'.repeat(50)],
+    ['the home folder', 'HOME'],
+    ['a link to the home folder', 'link'],
+    ['a folder around the home folder', 'HOME/..'],
+  ])('needs --yes for %s without a terminal', async (_, given) => {
+    const t = await desk({ session: 'agent-7' });
+    await t.put('a.txt', 'one\n');
+    const home = join(t.base, 'user');
+    mkdirSync(home);
+    symlinkSync(home, join(t.root, 'link'));
+    const path = given.replace('HOME', home);
+    const run = (...args: string[]) => lookfirst(t, ['allow', path, ...args], { env: { HOME: home } });
+    const tried = await run();
+    expect(tried).toMatchObject({ code: 2, stdout: '' });
+    expect(tried.stderr).toContain('--yes');
+    expect(objects({ ...(await run('--json')), code: 0 })).toMatchObject([
+      { ok: false, code: 'INVALID_ARGUMENT' },
+    ]);
+    expect((await lookfirst(t, ['allow', '--list', '--all'])).stdout).toBe('');
+    await refusal(t.session.write('a.txt', 'two\n'), 'NOT_READ');
+    expect((await run('--yes')).code).toBe(0);
+    expect((await run('--revoke')).code).toBe(0);
+  });
+
+  it('allows a folder inside the home folder without a question', async () => {
+    const t = await desk();
+    expect((await lookfirst(t, ['allow', '.'], { env: { HOME: t.base } })).code).toBe(0);
   });
 
   it.each([[[]], [['a.txt', '--list']], [['--list', '--revoke']], [['.', '--once']]])(

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { type GrantView, giveGrant, grantViews, revokeGrants } from '../../records/grants.ts';
 import { Records } from '../../records/records.ts';
-import { canonicalPath, Scope } from '../../records/scope.ts';
+import { canonicalPath, isInScope, Scope } from '../../records/scope.ts';
 import { pathText, phrase } from '../../report/bounded.ts';
 import { recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
@@ -9,7 +9,7 @@ import { SESSION_COLUMN, typeable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
-import { tellMissing } from '../refusal-text.ts';
+import { tellMissing, tellRefusal } from '../refusal-text.ts';
 import { missing } from '../words.ts';
 
 interface AllowFlags extends ScopeFlags, StateFlags {
@@ -18,6 +18,7 @@ interface AllowFlags extends ScopeFlags, StateFlags {
   readonly once?: boolean;
   readonly list?: boolean;
   readonly revoke?: boolean;
+  readonly yes?: boolean;
 }
 
 /** `lookfirst allow`: lets sessions change a path without having read it. */
@@ -33,6 +34,7 @@ export function defineAllow(cli: Cli): Command {
     .option('--once', 'only for the next change of a file')
     .option('--list', 'show what is allowed')
     .option('--revoke', 'end the permission')
+    .option('--yes', 'do not ask before all of the home folder is allowed')
     .addHelpText('after', EXAMPLES)
     .action(async (path: string | undefined, flags: AllowFlags) => {
       const isList = flags.list === true;
@@ -58,6 +60,8 @@ Examples:
 async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Promise<ExitCode> {
   const places = recordsPlaceOf(cli, flags);
   const isChange = path !== undefined && flags.revoke !== true;
+  const stopped = isChange ? await stopUnlessMeant(cli, path, flags) : undefined;
+  if (stopped !== undefined) return stopped;
   const records = await opening(cli, isChange ? Records.openOrCreate(places) : Records.open(places));
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
   try {
@@ -74,6 +78,27 @@ async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Pro
   } finally {
     await records.close();
   }
+}
+
+/**
+ * Asks before a folder is allowed that contains all of the home folder, which a relative path may name by mistake.
+ * Without a terminal, `--yes` is needed. Returns the exit code if nothing is allowed.
+ */
+async function stopUnlessMeant(cli: Cli, path: string, flags: AllowFlags): Promise<ExitCode | undefined> {
+  const { absolute } = canonicalPath(cli.cwd, path);
+  if (flags.yes === true || !isInScope(canonicalPath('/', cli.homeFolder).absolute, absolute))
+    return undefined;
+  const what = absolute === '/' ? 'every file of this machine' : `everything in ${pathText(absolute)}`;
+  if (cli.terminal.isInteractive && flags.json !== true) {
+    if (await cli.terminal.confirm(`Let sessions change ${what} without having read it?`)) return undefined;
+    cli.terminal.tell('nothing was changed');
+    return EXIT.refused;
+  }
+  const reason = `${path} would let sessions change ${what} without having read it`;
+  const refusal = { code: 'INVALID_ARGUMENT', action: 'status', path: '', next: 'fix_argument' } as const;
+  const hint = 'Name a smaller folder, or add --yes.';
+  await tellRefusal(cli, { ...refusal, detail: { reason } }, { json: flags.json, hint });
+  return EXIT.refused;
 }
 
 async function list(cli: Cli, grants: readonly GrantView[], flags: AllowFlags): Promise<ExitCode> {

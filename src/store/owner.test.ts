@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isAlive, ownerOfThisProcess } from './owner.ts';
 
@@ -25,8 +26,7 @@ describe('the owner of a change', () => {
       // The shell starts a child and then replaces itself by a program that never collects the child's exit status.
       const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec sleep 1000']);
       onTestFinished(() => void parent.kill('SIGKILL'));
-      const [line] = await once(parent.stdout, 'data');
-      const pid = String(line).trim();
+      const [pid] = await once(createInterface(parent.stdout), 'line');
       // Waits until the shell has replaced itself; before that, it could collect the exit status.
       await vi.waitUntil(() => readFileSync(`/proc/${parent.pid}/comm`, 'latin1') === 'sleep\n', 100_000);
       const stat = (): string[] =>

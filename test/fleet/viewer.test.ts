@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { expect, it, onTestFinished } from 'vitest';
 import type { StartView } from '../../src/records/view/view-data.ts';
 import { Sessions } from '../../src/session/sessions.ts';
@@ -20,8 +21,8 @@ async function view({ root, home }: Scratch, store: string, ...flags: string[]) 
   const args = [COMMAND, 'view', root, '--no-open', ...flags];
   const server = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void server.kill());
-  const [line] = await once(server.stdout, 'data');
-  const { origin, hash } = new URL(String(line).trim());
+  const [line] = await once(createInterface(server.stdout), 'line');
+  const { origin, hash } = new URL(String(line));
   const headers = { authorization: `Bearer ${hash.slice(1)}`, 'content-type': 'application/json' };
   return async (path: string, body?: object) => {
     const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };

@@ -91,7 +91,7 @@ begin
 end $f$;
 
 create or replace function ${s}.lf_record(w jsonb, hashes text[] default null, bodies bytea[] default null) returns bigint language plpgsql
-  security definer set search_path = ${s}, pg_temp as $f$
+  security definer set search_path = ${s}, pg_temp set plan_cache_mode = force_generic_plan as $f$
 declare
   n bigint := 0; a jsonb; keys text[] := '{}'; this text := w->>'chain'; here text := w->>'machine'; setting text;
 begin

@@ -46,12 +46,13 @@ export async function witnessShown(scene: ShownScene, event: ReadEvent): Told {
   try {
     if (!located.exists) return await witnessText(scene, event);
     const { path } = located.place;
-    const known = trusted(await ledger.recall(path.key));
-    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, known };
+    const earlier = await ledger.recall(path.key);
+    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, known: trusted(earlier) };
     const snapshot = await readSnapshot(located.place, limits);
     if ('problem' in snapshot)
       return snapshot.problem === 'denied' ? await witnessText(scene, event) : { ok: true, notices: [] };
     const shown = shownOf(event, snapshot);
+    if (shown.isUnknown && (await canShowChange(world, earlier, snapshot))) return { ok: true, notices: [] };
     const sighting = { ...shown.sighting, key: path.key, how: 'read' as const, atMs: world.now() };
     if (shown.bytes !== undefined && sighting.fingerprint !== undefined)
       world.baselines.remember(sighting.fingerprint, shown.bytes);
@@ -122,6 +123,24 @@ interface ShownNow {
   /** The whole file as it was shown, if known. */
   readonly bytes: Uint8Array | undefined;
   readonly current: boolean;
+  /** True for a text that was only guessed to be the file's, and is not: any lines may have been shown, or none. */
+  readonly isUnknown?: boolean;
+}
+
+/**
+ * True if the session saw other bytes before, and its next change will show it the difference. Then a view of unknown
+ * lines must not replace that sighting, or the session would never learn of the change.
+ */
+async function canShowChange(
+  world: World,
+  earlier: Sighting | undefined,
+  snapshot: Snapshot,
+): Promise<boolean> {
+  if (earlier?.fingerprint === undefined || earlier.coverage.kind === 'none') return false;
+  if (world.policy.cure !== 'diff' || sameFingerprint(earlier.fingerprint, snapshot.fingerprint))
+    return false;
+  const change = await outsideChange(world, earlier, snapshot);
+  return change !== undefined && !change.truncated;
 }
 
 function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
@@ -137,7 +156,7 @@ function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
     const notText = flags.notText || (content !== undefined && !isUtf8(bytes));
     const known = { ...flags, notText, clamped: flags.clamped || !isThere };
     const seen = { fingerprint, stamp, racy, coverage, totalLines, flags: known };
-    return { sighting: seen, bytes, current: true };
+    return { sighting: seen, bytes, current: true, isUnknown: !isThere };
   }
   if (ranges !== undefined) {
     // These lines come from a file that has changed since. The rest of its earlier bytes is unknown.

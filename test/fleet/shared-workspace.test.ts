@@ -87,9 +87,13 @@ await describePostgres('a workspace that was served as shared', (server) => {
     expect(await excludes(one, '/w/a', other, '/mnt/a')).toBe(true);
   });
 
-  it('needs a name, because a lease of one machine keeps no other machine out', async () => {
-    const opening = open(server.url(), scratch().home, { roots: ['/w'], sharedWorkspace: true });
-    await expect(opening).rejects.toMatchObject({ code: 'CONFIG_INVALID', path: '/w' });
+  it('without a name keeps only processes of its own machine out, and says so', async () => {
+    const { home } = scratch();
+    const alone = await open(server.url(), home, { roots: ['/w'], sharedWorkspace: true });
+    expect(alone.store.warnings).toEqual([expect.stringContaining('--workspace NAME')]);
+    const named = { roots: ['/w'], workspace: 'w', sharedWorkspace: true };
+    const other = await open(server.url(), scratch().home, named);
+    expect(other.store.warnings).toEqual([]);
   });
 
   it('stays shared if the machine that shared it gives its folder another name', async () => {

@@ -77,7 +77,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
     names.places = namedPlaces(places, fleet.readAs);
     const owner = fleetOwner(db, machine);
     const heart = new Heart(db, { owner: owner.id, machine });
-    const sharedRoots = sharedRootsOf(places, fleet.roots);
+    const sharedRoots = sharedRootsOf(places, fleet);
     const raw = new PostgresStore(db, {
       names,
       owner: owner.id,
@@ -86,7 +86,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
       reads: fleet.reads ?? 'all',
       sharedRoots,
       home,
-      warnings: clockWarnings(aheadMs),
+      warnings: [...clockWarnings(aheadMs), ...nameWarnings(places, fleet)],
     });
     const store = withNotes(raw);
     const local = new LocalLocks({ home, owner: owner.tag, isAlive: owner.isTagAlive });
@@ -171,8 +171,8 @@ function namedPlaces(
 }
 
 /**
- * Saves the names and the sharing that the options give, and returns all places of this machine. Sharing needs a name:
- * a lease of a folder that belongs to one machine would keep no other machine out.
+ * Saves the names and the sharing that the options give, and returns all places of this machine. Only named places can
+ * be saved as shared.
  */
 async function servedPlaces(
   db: PostgresConnection,
@@ -182,7 +182,7 @@ async function servedPlaces(
   await savePlaces(db, machine, placesOf({ ...fleet, ...fleet.saveAs }));
   const places = await readPlaces(db, machine);
   if (fleet.sharedWorkspace !== true) return places;
-  const around = fleet.roots.map((root) => placeAround(places, root));
+  const around = fleet.roots.flatMap((root) => placeAround(places, root) ?? []);
   const unshared = around.filter(({ isShared }) => !isShared);
   if (unshared.length === 0) return places;
   await savePlaces(
@@ -193,24 +193,35 @@ async function servedPlaces(
   return readPlaces(db, machine);
 }
 
-/** The named place that contains a root. */
-function placeAround(places: readonly MachinePlace[], root: string): MachinePlace {
+/** The named place that contains a root. Undefined if the root has no name. */
+function placeAround(places: readonly MachinePlace[], root: string): MachinePlace | undefined {
   const [nearest] = places
     .filter((place) => isWithin(root, place.root))
     .sort((a, b) => b.root.length - a.root.length);
-  if (nearest !== undefined) return nearest;
-  throw new Fault(
-    'CONFIG_INVALID',
-    `a shared workspace needs a name that every machine gives: use --workspace NAME for ${root}`,
-    { path: root },
-  );
+  return nearest;
 }
 
 /** The folders of this machine that need leases, and the given roots inside them, under which changes are announced. */
-function sharedRootsOf(places: readonly MachinePlace[], roots: readonly string[]): readonly string[] {
+function sharedRootsOf(
+  places: readonly MachinePlace[],
+  { roots, sharedWorkspace }: FleetOptions,
+): readonly string[] {
   const shared = places.filter(({ isShared }) => isShared).map(({ root }) => root);
-  const inside = roots.filter((root) => shared.some((folder) => isWithin(root, folder)));
-  return [...new Set([...shared, ...inside])];
+  const isNeeded = (root: string): boolean => shared.some((folder) => isWithin(root, folder));
+  return [...new Set([...shared, ...(sharedWorkspace === true ? roots : roots.filter(isNeeded))])];
+}
+
+/** A root without a name belongs to this machine alone, so other machines do not see its leases. */
+function nameWarnings(
+  places: readonly MachinePlace[],
+  { roots, sharedWorkspace }: FleetOptions,
+): readonly string[] {
+  if (sharedWorkspace !== true) return [];
+  const unnamed = roots.filter((root) => placeAround(places, root) === undefined);
+  return unnamed.map(
+    (root) =>
+      `the leases of ${root} do not keep other machines out, because the workspace has no name. Give every machine the same --workspace NAME`,
+  );
 }
 
 async function savePlaces(

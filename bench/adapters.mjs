@@ -1,9 +1,11 @@
-// The bar: a tool call through an adapter costs at most 1.05 × the session's own method, plus the framework's own
-// share. Each tool is called with the function that its framework uses to call one tool. The base is a plain tool of
-// the same framework that only calls `session.read` or `session.edit`. So the framework's share is on both sides. A row
-// is the median of 1 + (adapter − plain tool) ÷ session. The difference matters because dividing the two tools would
-// hide the adapter's cost in a slow framework. Every framework has its own process, because one framework may slow down
-// all promises of a process. A tool's read also numbers the lines: one row compares it with numbering by hand.
+// Measures the cost of calling a tool through an adapter for an agent framework. The limit is 1.05
+// × the time of the session's own method, not counting the time of the framework. Each tool is
+// called with the function that its framework uses to call one tool. The base is a plain tool of
+// the same framework that only calls `session.read` or `session.edit`, so the framework's time
+// cancels out. A row is the median of 1 + (adapter − plain tool) ÷ session. Dividing adapter by
+// plain tool instead would hide the adapter's cost in a slow framework. Every framework has its own
+// process, because one framework may slow down all promises of a process. A tool's read also
+// numbers the lines: one row compares it with numbering by hand.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,11 +18,17 @@ import { median, roundsOf } from './measure.mjs';
 
 const READS = 2000;
 const EDITS = 600;
-/** Number of warm-up reads. On a busy machine the compiler needs this many to optimise both sides. */
+/**
+ * Number of warm-up reads. On a busy machine the compiler needs this many to optimise the adapter
+ * and the plain tool alike.
+ */
 const WARMUP = 3000;
 const TEXT = `${'some text of a line\n'.repeat(400)}count 0\n`;
 
-/** The doors that are measured together, besides the session's own methods. */
+/**
+ * Ways to call a tool ("doors") that are measured together in one process, besides the session's
+ * own methods.
+ */
 const GROUPS = {
   toolset: toolsetDoors,
   'numbering by hand': handDoors,
@@ -61,7 +69,8 @@ async function groupRows(doorsOf) {
     const tools = new Map(work.map((tool) => [tool.name, tool]));
     const doors = {
       session: through((name, args) => plain[name](args)),
-      // This door is in every group, so that a round runs the code of both sides equally often: colder code is slower.
+      // Every group calls the toolset too. Otherwise its code would run less often than the
+      // session's and, being less optimised, look slower.
       toolset: through(async (name, args) => (await tools.get(name).call(args)).text),
       ...(await doorsOf(session, work)),
     };
@@ -72,7 +81,7 @@ async function groupRows(doorsOf) {
   }
 }
 
-/** Imports a package from the folder of the frameworks, where the adapters find them too. */
+/** Imports a package from the folder where test/adapters has installed the frameworks. */
 function framework(name) {
   const require = createRequire(new URL('../test/adapters/package.json', import.meta.url));
   return import(pathToFileURL(require.resolve(name)));
@@ -91,12 +100,14 @@ async function measured(doors, root) {
   });
   const reads = names.map((door) => async () => {
     const text = await doors[door].read(file(door));
-    // Counts bytes as sending would: a concatenated string may be copied only at this point.
+    // Counting the bytes forces V8 to build the whole string, as sending it would. A concatenated
+    // string may otherwise stay in pieces.
     if (Buffer.byteLength(text) < TEXT.length) throw new Error(`not all was read through ${door}`);
   });
   const edited = await roundsOf(edits, { rounds: EDITS });
   const shown = await roundsOf(reads, { rounds: READS, warmup: WARMUP });
-  // The ratio is computed within each round: on a busy machine, rounds differ more than doors.
+  // Compute the ratio within each round: on a busy machine, times differ more between two rounds
+  // than between an adapter and its base.
   const ratio = (times, { door, base }) => {
     const [ours, theirs, own] = [door, base, 'session'].map((name) => times[names.indexOf(name)]);
     return 1 + median(own.map((time, round) => (ours[round] - theirs[round]) / time));
@@ -116,7 +127,9 @@ async function toolsetDoors(_session, work) {
   return { toolset: through(async (name, args) => (await tools.get(name).call(args)).text, 'session') };
 }
 
-/** Rows without a bar: the cost of a program that numbers the lines of `session.read` itself. */
+/**
+ * Rows without a pass limit: the cost of a program that numbers the lines of `session.read` itself.
+ */
 async function handDoors(session) {
   const call = async (name, args) =>
     name === 'read_file'
@@ -125,7 +138,10 @@ async function handDoors(session) {
   return { 'numbering by hand': { ...through(call, 'session'), bar: null } };
 }
 
-/** A way to read and edit. `base`: the door that does the same work without the adapter. Reads return the shown text. */
+/**
+ * Reads and edits through `call`, which gets a tool's name and arguments. `base`: the name of the
+ * way that does the same work without the adapter.
+ */
 function through(call, base) {
   return {
     base,
@@ -134,7 +150,9 @@ function through(call, base) {
   };
 }
 
-/** The doors of one framework: its own tools as the base, and those of the adapter. */
+/**
+ * Two ways to call tools through one framework: plain tools as the base, and the adapter's tools.
+ */
 function pair(name, { plain, ours, call }) {
   const theirs = `a tool of ${name}`;
   const byName = (tools) => new Map(tools.map((tool) => [tool.name, tool]));
@@ -182,7 +200,10 @@ async function openAiDoors(session, work) {
   return pair('openai', { plain, ours: lookfirstTools(session), call });
 }
 
-/** Both kinds of tools are called through the framework's own server, as `query` calls them. */
+/**
+ * Calls the plain tools and the adapter's tools through the framework's own server, as `query`
+ * does.
+ */
 async function claudeDoors(session, work) {
   const { createSdkMcpServer, tool } = await framework('@anthropic-ai/claude-agent-sdk');
   const { lookfirstTools, lookfirstServer } = await framework('lookfirst/claude-agent-sdk');
@@ -243,7 +264,10 @@ async function langChainDoors(session, work) {
   return pair('langchain', { plain, ours: lookfirstTools(session), call });
 }
 
-/** The framework calls a backend directly; the base is the smallest possible backend. */
+/**
+ * deepagents calls methods of a file backend instead of tools. The base is the smallest possible
+ * backend.
+ */
 async function deepagentsDoors(session) {
   const { LookfirstBackend } = await framework('lookfirst/langchain');
   const backend = new LookfirstBackend(session);

@@ -21,7 +21,10 @@ const REPEATS = 5;
 const BAR = 1.05;
 const LINE = `${'y'.repeat(59)}\n`;
 
-/** One row for each benchmark; `wanted` chooses groups. */
+/**
+ * One row for each benchmark. `wanted`: the groups to run (`gate`, `cli`); all groups if it is
+ * empty.
+ */
 export async function rowsAgainst(ref, wanted) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-against-')));
   const then = join(base, 'then');
@@ -79,7 +82,10 @@ const GATE_WORK = [
   ['exact edit in 5 MB', 10, (side) => edit(side, 87_000)],
 ];
 
-/** Makes a file old enough that its stamp is trusted. Otherwise every vet would hash the file. */
+/**
+ * Writes a file with an old modification time. The gate trusts an old time as proof that the file
+ * is unchanged. With a new time, every `vet` would hash the file.
+ */
 async function put({ root }, name, text) {
   writeFileSync(join(root, name), text);
   utimesSync(join(root, name), 1e9, 1e9);

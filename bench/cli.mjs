@@ -114,8 +114,9 @@ async function recordedRead(base) {
 }
 
 /**
- * A gated write of 4 KB with before-image and journal on disk. Compared with the same write with both in memory, and
- * with a careful write without a journal: temporary file, fsync, rename, fsync of the folder. All three sync the file.
+ * Measures a gated write of 4 KB that keeps the old content and the journal entry on disk. Compares
+ * it with a gated write that keeps them in memory, and with a careful write without a journal:
+ * temporary file, fsync, rename, fsync of the folder. All three sync the file.
  */
 async function journalledWrites(base) {
   const { root, home } = folders(base);
@@ -168,7 +169,10 @@ function durableWrite(folder, name, text) {
   closeSync(directory);
 }
 
-/** The size of the entries, sightings and before-images of a thousand edits, each with different bytes. */
+/**
+ * Measures the disk space of a thousand edits, each with different bytes: journal entries, records
+ * of what the session has seen, and kept old contents.
+ */
 async function storeSize(base) {
   const { root, home } = folders(base);
   const lines = Array.from({ length: 160 }, (_, i) => `line ${i} ${'z'.repeat(54)}\n`);

@@ -1,4 +1,6 @@
-// Measures the cost of a layer: commands on a layer against the same commands without one, and commits against plain writes.
+// Measures the cost of running a command on a layer, an overlay file system that holds its writes
+// until they are committed. Compares with the same command without a layer, and commits with plain
+// writes.
 //   node bench/commands.mjs        prints the rows; without a sandbox there are none
 import { execFileSync, spawn } from 'node:child_process';
 import {
@@ -50,7 +52,9 @@ export async function rows() {
   }
 }
 
-/** Runs a command on a layer in the profile of hooks and `lookfirst run`. */
+/**
+ * Runs a command on an overlay layer with the `undo` profile, which hooks and `lookfirst run` use.
+ */
 async function onLayer({ session }, command, options = {}) {
   const outcome = await session.run(command, { profile: 'undo', ...options });
   if (!outcome.ok || outcome.exitCode !== 0) throw new Error(JSON.stringify(outcome));
@@ -125,7 +129,10 @@ async function findRows(bench) {
   ];
 }
 
-/** Runs a command on an overlay with no other work: the lower limit for the cost of a layer. */
+/**
+ * Mounts an overlay and runs a command on it, with no other work. This is the least time that a
+ * layer can cost.
+ */
 function onBareOverlay({ base, root, probe: { tools } }, command) {
   const [upper, work] = ['bare-up', 'bare-work'].map((name) => join(base, name));
   for (const folder of [upper, work]) {
@@ -171,7 +178,7 @@ async function testRow(bench) {
 
 const WRITE_1000 = 'for i in $(seq 1000); do echo "text $i $0" > many/f$i; done';
 
-/** Computes the write set of 1,000 changed files. Both sides hash every file. */
+/** Measures how long it takes to find and hash the 1,000 files that a command has changed. */
 async function writeSetRow(bench) {
   await onLayer(bench, `mkdir many; ${WRITE_1000}`);
   const { world } = bench.sessions;
@@ -187,7 +194,10 @@ async function writeSetRow(bench) {
   return { name: 'commands: write set of 1,000 files, s', value: round(median(times) / 1000), bar: '<= 0.3' };
 }
 
-/** The commit of a command that changes 1,000 files, without the command's own time, against writing and syncing them. */
+/**
+ * Compares committing 1,000 changed files of a command with writing and syncing them. The command's
+ * own time is subtracted.
+ */
 async function commitRow(bench) {
   const plain = [];
   const gated = [];
@@ -217,7 +227,10 @@ function writeSynced(path, text) {
   closeSync(fd);
 }
 
-/** The median of three rounds: the first one also pays for code that is not compiled yet. */
+/**
+ * Measures committing and undoing a new folder of 20,000 files. Takes the median of three rounds,
+ * because the first round also pays for code that is not compiled yet.
+ */
 async function folderRows(bench) {
   const make =
     'mkdir big; cd big; for d in $(seq 20); do mkdir d$d; (cd d$d; seq 1000 | sed s/^/$d-/ | split -l 1 -a 3 - f); done';

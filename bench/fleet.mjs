@@ -1,6 +1,7 @@
-// Measures the cost of a fleet store in two comparisons. The rate of many sessions with one chain per writer, against
-// one chain for all. And an edit behind a network of one millisecond, against the same edit on SQLite. Both sides run
-// interleaved.
+// Measures a fleet store: one PostgreSQL database for the sessions of many machines. One comparison
+// is the rate of many sessions when each writer has its own chain of entries, against one chain for
+// all. The other is an edit behind a network of one millisecond, against the same edit on SQLite.
+// The compared runs alternate.
 import {
   mkdirSync,
   mkdtempSync,
@@ -52,8 +53,8 @@ async function withServer(fsync, measure) {
 }
 
 /**
- * Each session repeats: recall, a note of eight reads, announce, settle. There are sixteen connections, as with sixteen
- * processes.
+ * Each session repeats the store calls of reading eight files and changing one of them. Sixteen
+ * connections share the sessions, as sixteen processes would.
  */
 async function chainRows(server) {
   const rates = { writer: [], one: [] };
@@ -96,7 +97,10 @@ async function sizeRows(server) {
   return rows;
 }
 
-/** CPU time of the server and its ended and running processes so far, from the kernel's counters. */
+/**
+ * CPU time that the database server has used so far, in milliseconds, with its child processes.
+ * Reads the kernel's counters.
+ */
 function cpuMsOf(server) {
   const [pid] = readFileSync(join(server.folder, 'data/postmaster.pid'), 'utf8').split('\n');
   let ticks = 0;
@@ -157,9 +161,10 @@ async function loadOf(server, mode) {
 }
 
 /**
- * Lets several writers share one chain, for comparison. A repeated record is recognised by its number, which works only
- * for a chain with one writer: with several writers the numbers would be out of order. Both modes get this change, so
- * that its cost is on both sides.
+ * Lets several writers share one chain, for comparison. The database recognises a repeated record
+ * by its number, which must grow. Numbers of several writers would be out of order, so this
+ * disables the check. It is disabled for the runs with one writer per chain too, so that both cost
+ * the same.
  */
 async function letWritersShareChains(db) {
   await db.query(`create function ${db.schema}.no_number() returns trigger language plpgsql as

@@ -1,4 +1,5 @@
-// Measures the gate against the same work without one: ratios, interleaved medians in one run.
+// Measures the cost of the gate: each row is the median time of gated work ÷ that of the same work
+// without a gate. The two alternate in one process.
 import { hash } from 'node:crypto';
 import {
   mkdirSync,
@@ -51,7 +52,10 @@ export async function rows() {
   }
 }
 
-/** Writes a file with an old time, so that its stamp is trusted, as for most files of a checkout. */
+/**
+ * Writes a file with an old modification time, as most files of a checkout have. The gate trusts an
+ * old time as proof that the file is unchanged, and does not hash the file again.
+ */
 function put(path, text) {
   writeFileSync(path, text);
   utimesSync(path, 1e9, 1e9);
@@ -122,8 +126,8 @@ async function readRows(session, root) {
 }
 
 /**
- * Edits with the default durability (synced; this row has the bar), and without syncing, where the gate's share is
- * largest.
+ * Measures edits that are synced to disk (the default; only this row has a limit) and edits that
+ * are not synced, where the gate's share of the time is largest.
  */
 async function editRows(root, home) {
   const found = [];
@@ -200,8 +204,8 @@ function plainEdit({ workspace, disk }, root, { name, lines }) {
 }
 
 /**
- * Edits whose text does not occur in the file, so that every tier searches the whole file and the refusal looks for the nearest
- * lines.
+ * Measures edits whose text does not occur in the file. Each matching rule, from exact to tolerant,
+ * then searches the whole file, and the refusal looks for the nearest lines.
  */
 async function noMatchRows(session, root) {
   const lines = 87_000;

@@ -104,7 +104,8 @@ async function growing(HistoryIndex, lines, folder) {
   const what = `20 new lines after ${lines.toLocaleString('en')}`;
   return [
     { name: `${what} / parsing them`, ratio: live / parsed, bar: 2 },
-    // All saved views are read from the disk and parsed, about 400 bytes for each.
+    // A restored index must first read its snapshot file and parse it: about 400 bytes for each file
+    // view that it remembers.
     { name: `${what}, from a saved snapshot / parsing them`, ratio: restored / parsed },
     {
       name: `${what}, from a saved snapshot / reading the transcript again`,
@@ -114,7 +115,10 @@ async function growing(HistoryIndex, lines, folder) {
   ];
 }
 
-/** `hasFileBeenRead` as seed document C describes it: for every call, search for its result. */
+/**
+ * Compares `hasFileBeenRead` with the simplest way to answer it: go through the events, and for
+ * every call search for its result.
+ */
 async function scanned(HistoryIndex) {
   const count = 15_000;
   const at = (id) => `/repo/file-${id}.ts`;
@@ -161,7 +165,10 @@ function scan(events, filePath) {
   return false;
 }
 
-/** Memory that remains after a thousand results, when each is a hundred times larger. */
+/**
+ * Measures the memory that an index keeps after a thousand tool results, for small results and for
+ * results a hundred times larger.
+ */
 async function memory(HistoryIndex) {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc');

@@ -37,7 +37,7 @@ export async function rows() {
   }
 }
 
-/** A host that calls the script of a state folder. */
+/** A client that calls the hook script of its own state folder, as a coding agent would. */
 class Client {
   constructor(base, name) {
     this.base = base;
@@ -121,8 +121,8 @@ async function callRows(client) {
 }
 
 /**
- * The two calls around a command that changes ten of many files, minus the same two calls in an empty folder without a
- * snapshot.
+ * Measures the two hook calls around a command that changes ten of many files. Subtracts the time
+ * of the two calls in an empty folder, which take no snapshot.
  */
 async function commandRows(client, bare) {
   await bare.untilResident();

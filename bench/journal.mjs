@@ -68,7 +68,7 @@ async function journal(folder, entries) {
   rmSync(unfinished, { recursive: true, force: true });
   const [root, home] = [join(unfinished, 'root'), join(unfinished, 'home')];
   for (const path of [root, home]) mkdirSync(path, { recursive: true });
-  // The journal must name the folder's final path.
+  // The entries must name `made.root`, where the files are after the rename below.
   await fill(home, { root: made.root, from: 0, to: entries / 2 });
   renameSync(unfinished, folder);
   await changeFiles(made, 'early');

@@ -1,4 +1,5 @@
-// Measures containment, hashing and careful commits against plain file operations.
+// Measures resolving paths inside the workspace, hashing and careful commits against plain file
+// operations.
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import {
@@ -50,7 +51,10 @@ export async function rows() {
   }
 }
 
-/** Runs work with an open place and closes it afterwards. */
+/**
+ * Locates a file of the workspace, runs `work` with its open folder, and closes the folder
+ * afterwards.
+ */
 async function at(workspace, path, work) {
   const outcome = workspace.locate(path, 'read');
   if (!outcome.ok) throw new Error(outcome.refusal.code);
@@ -126,7 +130,10 @@ async function commitRows({ base, root, workspace }) {
   return found;
 }
 
-/** Commits in memory, where only processor time remains. No bar, because workspaces are not kept in memory. */
+/**
+ * Measures commits on a file system in memory, where only processor time remains. The row has no
+ * limit, because real workspaces are on disk.
+ */
 async function memoryCommitRows() {
   const base = mkdtempSync('/dev/shm/lookfirst-bench-');
   mkdirSync(join(base, 'root/a/b/c'), { recursive: true });
@@ -151,7 +158,8 @@ async function commitPair({ root, workspace, context }) {
   let turn = 0;
   let displaced;
   const before = () => {
-    // The journal normally cleans up kept files; here they would only fill the disk.
+    // Remove the old file that the commit has moved aside. Normally the journal does this; here old
+    // files would only fill the disk.
     if (displaced !== undefined) unlinkSync(displaced);
     displaced = undefined;
   };

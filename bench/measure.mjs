@@ -1,4 +1,5 @@
-// The method of all benchmarks: both sides alternate in one run, and medians are compared. Quote only the ratios.
+// The method of all benchmarks: the compared tasks alternate in one run, and each row is the ratio
+// of their medians. Absolute times depend on the machine, so quote only the ratios.
 
 /**
  * Median time (or another quantile) of each task in microseconds. The tasks run in a different order each round, so

@@ -85,7 +85,10 @@ class Bench {
       writeFileSync(join(base, `${durability}.json`), JSON.stringify({ durability }));
   }
 
-  /** Each row has its own state folder, so that its compiled code comes only from starts of the same kind. */
+  /**
+   * Measures the start of a server, with or without a first read. The two kinds have separate state
+   * folders, so that each start uses compiled code cached by starts of its own kind.
+   */
   async coldStart({ read = false } = {}) {
     const path = this.#file(KB);
     const state = read ? 'read' : 'listed';
@@ -359,7 +362,10 @@ function ofEach(make) {
   return Object.fromEntries(SERVERS.map((which) => [which, make(which)]));
 }
 
-/** `least` is present only if the least server took part. */
+/**
+ * Ratio of our median to the official server's. `least`, the ratio of the minimal server
+ * (bench/peers/least.mjs), is present only if it took part.
+ */
 function ratio(samples) {
   const [ours, official] = [median(samples.ours), median(samples.official)];
   const least = samples.least.length === 0 ? {} : { least: median(samples.least) / official };

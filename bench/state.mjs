@@ -1,4 +1,5 @@
-// Measures how much the state grows with each change, on a replay of this repository's own history.
+// Measures how much the state folder grows with each change, on a replay of this repository's own
+// history.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -79,7 +80,8 @@ async function readingMs(images, home) {
     const sha256 = /([0-9a-f]{64})\.packed$/.exec(name)?.[1];
     if (sha256 === undefined) continue;
     const start = performance.now();
-    // The size is not known here; a wrong size is reported only after the image was read.
+    // The file's real size is not known here, so the read fails on the size. It fails only after
+    // all the work of reading, which is what this measures.
     await images.read({ sha256, size: 1 << 20 }).catch(() => undefined);
     times.push(performance.now() - start);
   }

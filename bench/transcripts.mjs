@@ -26,7 +26,10 @@ const USAGE = {
 
 /** Shares of the calls, in hundredths. */
 const CALLS = { bash: 40, read: 24, edit: 18, glob: 5, grep: 5, write: 4, task: 4 };
-/** Median and 95th percentile of the bytes of a record; sizes are spread as a logarithmic normal distribution. */
+/**
+ * Bytes of a record: the median, the 95th percentile and the maximum. Sizes follow a logarithmic
+ * normal distribution.
+ */
 const SIZES = {
   progress: [633, 2291, 82_286],
   result: [2231, 30_211, 178_084],
@@ -34,8 +37,8 @@ const SIZES = {
   text: [951, 1198, 29_182],
 };
 /**
- * Number of records of each kind per call or result. Of a hundred records, 69 are progress, 7 are text, 2 are others,
- * and 22 are a call or its result.
+ * Number of other records for each tool call with its result. Of a hundred records, 69 are
+ * progress, 7 are text, 2 are others, and 22 are the calls and results of 11 tools.
  */
 const BESIDE = { progress: 69 / 11, text: 7 / 11, other: 2 / 11 };
 
@@ -76,7 +79,10 @@ function* turn(state) {
   if (owes(state, 'other') > 0) yield other(state);
 }
 
-/** Number of records of a kind that are due now; a fraction is carried over. */
+/**
+ * Number of records of a kind to write now. The rest below one is carried over to the next tool
+ * call.
+ */
 function owes(state, kind) {
   const due = Math.floor(state.owed[kind]);
   state.owed[kind] += BESIDE[kind] - due;

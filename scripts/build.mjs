@@ -1,7 +1,8 @@
-// Compiles src/ into build/, which tests and benchmarks use, and bundles it into dist/, which the package ships: chunks
-// in CommonJS, the program that loads them, one module for each entry point over them, and its types rolled up. The
-// viewer's page is bundled into dist/viewer/page/ with everything it needs. The manual page is made from the help of
-// the commands.
+// Compiles src/ into build/, which tests and benchmarks use, and bundles it into dist/, which the
+// package ships. dist/ holds chunks in CommonJS, the program that loads them, and for each entry
+// point one module that re-exports the chunks, with one file of types. The viewer's page is bundled
+// into dist/viewer/page/ with everything it needs. The manual page is made from the help of the
+// commands.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -112,7 +113,7 @@ async function bundleChunks() {
           test: oneOf(loadedBy('session/sessions.js', 'session/configured.js', 'report/explain.js')),
           priority: 3,
         },
-        // A call that the resident answers loads only this chunk.
+        // A hook call that the resident process answers loads only this chunk.
         {
           name: 'hook-call',
           test: oneOf(loadedBy('hooks/run-hook.js', 'hooks/resident/ask-resident.js')),
@@ -227,7 +228,9 @@ function inAscii(code) {
   return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** The entry points in MODULES, over the chunks. */
+/**
+ * Bundles the entry points in MODULES as ES modules, which import the shared code from the chunks.
+ */
 async function bundleModules() {
   const names = parts.flatMap((part) => part.names);
   const overParts = {

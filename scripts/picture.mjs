@@ -33,7 +33,10 @@ try {
   rmSync(base, { recursive: true, force: true });
 }
 
-/** The change in which one agent overwrote another agent's function, and the picture of that file. */
+/**
+ * Saves two pictures of the viewer: the history of a file, and the change in which one agent
+ * overwrote another agent's function.
+ */
 async function take(url, colorScheme) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, colorScheme });
   const page = await context.newPage();

@@ -33,7 +33,10 @@ function call({ name, arguments: given }) {
   return { content: [{ type: 'text', text: TOOLS[name](given) }] };
 }
 
-/** Other readers see the old bytes or the new ones. */
+/**
+ * Replaces a file by a rename, so that other readers see either all the old bytes or all the new
+ * ones.
+ */
 function replace(path, content) {
   const temporary = `${path}.new`;
   writeFileSync(temporary, content);

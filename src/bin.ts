@@ -31,7 +31,10 @@ function restoreCertificates(env: NodeJS.ProcessEnv): void {
   delete env['LOOKFIRST_EXTRA_CA_CERTS'];
 }
 
-/** Starts without a cache if the state folder cannot be found. The code that uses the folder reports the problem. */
+/**
+ * Keeps compiled code in the state folder for later starts. Returns a function to call before the
+ * process ends. Does nothing if the folder cannot be found, because later code reports that.
+ */
 function keepCompiled(): () => void {
   const { env, platform } = process;
   const nothing = (): void => undefined;
@@ -47,7 +50,10 @@ function keepCompiled(): () => void {
   }
 }
 
-/** The name of the set of compiled code: starts of one kind run mostly the same code and share it. */
+/**
+ * The kind of this start, which names its set of compiled code. Starts of one kind run mostly the
+ * same code, so they share one set.
+ */
 function kindOfStart(): string {
   const [word = 'serve', ...rest] = process.argv.slice(2);
   if (word === 'hook') return rest.includes('--resident') ? 'resident' : 'hook';

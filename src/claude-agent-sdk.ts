@@ -10,7 +10,7 @@ import { gatedSession } from './tools/toolset.ts';
 
 export { lookfirstServer, lookfirstTools, type ServerOptions } from './adapters/claude-agent-sdk.ts';
 
-/** The events that the gate knows. */
+/** The hook events of Claude Code that the gate handles. */
 const EVENTS = [
   'PreToolUse',
   'PostToolUse',
@@ -27,9 +27,10 @@ const EVENTS = [
 const CLAUDE_CODE = HOOK_HOSTS['claude-code'];
 
 /**
- * The `hooks` of an agent, in this process. Calls of its own file tools and its shell are judged before and recorded after. Prompts
- * begin turns, a compaction clears sightings, and each sub-agent has its own session. No configuration and no process is needed.
- * A failure before a change denies the change.
+ * The `hooks` option of an agent. The hooks run in this process and need no configuration. They
+ * judge calls of the agent's own file tools and shell before they run, and record them afterwards.
+ * A prompt begins a turn. After a compaction, files no longer count as seen. Each sub-agent has its
+ * own session. If a hook fails before a change, the change is denied.
  */
 export function lookfirstHooks(
   session: Session | (() => Session),
@@ -45,12 +46,13 @@ export function lookfirstHooks(
       onFailure: 'deny',
     } as const;
     const { stdout, stderr, exitCode } = await answerHook(call, async (_host, event): Promise<HookReply> => {
-      // The session belongs to the program, which closes it.
+      // Do not close the session at the end of the conversation: the program that opened it closes
+      // it.
       const kind = event.kind === 'end' ? 'turn-end' : event.kind;
       return respond(await agents.of(event.session), { ...event, kind } as typeof event);
     });
     if (exitCode !== 0) return denial(stderr);
-    // Our own answer in the form that Claude Code reads from a hook's output.
+    // The text is the hook output that Claude Code would read from a hook process, as JSON.
     return stdout === '' ? {} : JSON.parse(stdout);
   };
   const matcherOf = (event: HookEvent): HookCallbackMatcher =>
@@ -68,7 +70,10 @@ function denial(reason: string): Awaited<ReturnType<HookCallback>> {
   };
 }
 
-/** The sessions of sub-agents, which events name after a slash. Each starts without sightings and never licenses its parent. */
+/**
+ * The sessions of sub-agents, whose names follow a slash in the ids of events. A sub-agent starts
+ * without having seen any file. Its reads do not allow its parent to change a file.
+ */
 class SubAgents {
   readonly #main: () => GatedSession;
   readonly #children = new Map<string, Promise<Session>>();

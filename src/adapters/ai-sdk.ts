@@ -42,7 +42,7 @@ export type AiOutput =
   | { type: 'error-text'; value: string }
   | { type: 'content'; value: ({ type: 'text'; text: string } | AiFile)[] };
 
-/** A file in the form that both versions accept. */
+/** A file in the form that versions 6 and 7 of the AI SDK accept. */
 interface AiFile {
   type: 'file-data';
   data: string;
@@ -119,7 +119,7 @@ function run(
   }
 }
 
-/** The progress of a call. */
+/** Holds the newest progress message of a call and wakes the reader that waits for it. */
 class Notes {
   text = '';
   #wake = (): void => {};
@@ -129,7 +129,7 @@ class Notes {
     this.#wake();
   };
 
-  /** Resolves at the next note. */
+  /** Resolves when the next progress message arrives. */
   next(): Promise<'note'> {
     return new Promise((resolve) => {
       this.#wake = () => resolve('note');

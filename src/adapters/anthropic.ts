@@ -165,7 +165,10 @@ async function failed(text: string): Promise<never> {
   throw new ToolError(text);
 }
 
-/** Converts a medium to a block. Types that cannot be sent are omitted; the text describes them. */
+/**
+ * Converts an image or a PDF to a block of the result. Other types cannot be sent, so the list is
+ * empty; the text of the result describes them.
+ */
 function blockOf({ mimeType, base64: data }: { mimeType: string; base64: string }): AnthropicBlock[] {
   if (isImage(mimeType)) return [{ type: 'image', source: { type: 'base64', media_type: mimeType, data } }];
   if (mimeType !== 'application/pdf') return [];

@@ -36,8 +36,8 @@ export function lookfirstTools(
 
 export interface ServerOptions extends ToolsetOptions {
   /**
-   * The signal of the query's `abortController`: Claude Code may still send calls for a moment
-   * after an abort.
+   * The signal of the query's `abortController`. After an abort, calls that Claude Code still sends
+   * change nothing.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -61,7 +61,7 @@ function prefixed(names: ToolNames): ToolNames {
     use,
     typeof name === 'string' ? `mcp__${SERVER}__${name}` : name,
   ]);
-  // The cast is safe: the object has the same keys with other strings.
+  // The cast is safe: the object has the keys of `names`, with a prefix before each name.
   return Object.fromEntries(entries) as unknown as ToolNames;
 }
 

@@ -117,15 +117,15 @@ const DEEPAGENTS_TOOLS: ToolNames = {
 };
 
 /**
- * deepagents truncates reads over 80,000 characters, including line numbers. The truncated part was
- * not shown.
+ * Maximum characters of a read, including line numbers. deepagents truncates longer texts than
+ * 80,000 characters, and lines that it cuts off must not count as seen.
  */
 const MAX_SHOWN_CHARS = 70_000;
 const LINE_NUMBER_CHARS = 10;
 const DEFAULT_LINES = 500;
 /**
- * If a page leaves less room than this for the text, count the characters of its lines instead of reserving space for
- * line numbers.
+ * Minimum room for the text after reserving space for the line numbers of all requested lines. With
+ * less room, `readCounted` counts the characters of the real lines instead.
  */
 const MIN_ROOM_BYTES = 40_000;
 

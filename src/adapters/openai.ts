@@ -110,7 +110,10 @@ export function lookfirstEditor(
   return editorOf(session, adapterToolset(session, { ...options, dialect: 'apply-patch' }).tools);
 }
 
-/** Like `lookfirstEditor`, for a sandbox in which the model reads files with the shell. */
+/**
+ * Like `lookfirstEditor`, for a sandbox in which the model reads files with the shell. Its refusals
+ * suggest shell commands instead of read tools.
+ */
 export function sandboxEditor(
   session: Session | (() => Session),
   options: Pick<ToolsetOptions, 'virtualRoot'>,
@@ -145,7 +148,10 @@ function resultOf({ ok, text }: ToolsetAnswer): OpenAiPatched {
   return { status: ok ? 'completed' : 'failed', output: text };
 }
 
-/** A line that begins another file. A patch with such a line is refused, because the host approved one file. */
+/**
+ * Matches a line of a patch that begins another file. A patch with such a line is refused, because
+ * the host approved a change of one file.
+ */
 const OTHER_FILE = /^\*\*\* (?!End of File\s*$)/m;
 
 async function patched(tool: AdapterTool, header: readonly string[], diff: string): Promise<ToolsetAnswer> {

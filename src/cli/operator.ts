@@ -60,8 +60,9 @@ export async function reachOf(cli: Cli, flags: StateFlags): Promise<Reach> {
 }
 
 /**
- * The session of the agent that started the command. The host's own id comes first. LOOKFIRST_SESSION counts only if
- * no session here has that id, because an agent can set this variable to reach another session.
+ * The session of the agent that started the command. This is the id in the host's variable if a
+ * session with that id exists here, or if LOOKFIRST_SESSION is not set. An agent can set
+ * LOOKFIRST_SESSION to reach another session, so it counts only in the other cases.
  */
 async function agentSession(cli: Cli, flags: StateFlags): Promise<string | undefined> {
   const host = HOST_SESSION_VARIABLES.map((name) => cli.env[name]).find(Boolean);

@@ -224,7 +224,10 @@ function expandHome(folder: string, homeFolder: string): string {
   return folder === '~' || folder.startsWith('~/') ? homeFolder + folder.slice(1) : folder;
 }
 
-/** The message of a ready server. For the dialect `filesystem` it begins like the official one, for which programs may wait. */
+/**
+ * The message of a ready server. For the dialect `filesystem` it begins like the message of the
+ * official filesystem server, because programs may wait for that text.
+ */
 function readyText(dialect: ServeRequest['dialect'], roots: readonly string[]): string {
   const ready = `serving ${roots.join(', ')} over stdio`;
   return dialect === 'filesystem' ? `Secure MCP Filesystem Server running on stdio (${ready})` : ready;

@@ -21,10 +21,11 @@ export const WITHOUT_CERTIFICATES = `  case "$NODE_EXTRA_CA_CERTS:$LOOKFIRST_STO
   esac`;
 
 /**
- * The script for `CLAUDE_CODE_SHELL_PREFIX`. Claude Code starts it with one argument, the whole line. A line of its
- * Bash tool ends with a command that saves the working folder; only such a line runs on a layer. All other lines (MCP
- * servers, hooks) run unchanged. `self` is the start of this program: shell words for an executable and its first
- * arguments, all absolute paths.
+ * The script for `CLAUDE_CODE_SHELL_PREFIX`. Claude Code starts it with one argument, a whole shell
+ * line. A line of its Bash tool ends with a command that saves the working folder. Only such a line
+ * runs on a layer, a copy-on-write view of the workspace; other lines (MCP servers, hooks) run
+ * unchanged. `self` starts this program: shell words for an executable and its first arguments, all
+ * absolute paths.
  */
 export function shellPrefixScript(self: readonly string[], home?: string): string {
   const program = self.join(' ');
@@ -60,10 +61,11 @@ export function quotedWord(word: string): string {
 }
 
 /**
- * Runs one line of Claude Code's shell on a layer, for the session that announced its command. A background command
- * runs without a layer, because a layer would hide its writes; its changes are recorded when it ends. Inside Claude
- * Code's own sandbox, no layer can be made and our state cannot be read. The line then runs without a layer, with a
- * message for the user, and the hook records its changes from the images it kept.
+ * Runs one line of Claude Code's shell on a layer (a copy-on-write view of the workspace), in the
+ * session whose hook announced the command. A background command runs without a layer, which would
+ * hide its writes; its changes are recorded when it ends. Inside Claude Code's own sandbox, no
+ * layer can be made and our state cannot be read. The line then runs without a layer, with a
+ * message for the user, and the hook finds its changes by comparing the files before and after.
  */
 export async function runShellLine(cli: Cli, line: string, flags: StateFlags): Promise<number> {
   let prepared: Prepared | AnnouncedShell | undefined;
@@ -82,7 +84,10 @@ export async function runShellLine(cli: Cli, line: string, flags: StateFlags): P
   }
 }
 
-/** A session that is ready to run a line on a layer. */
+/**
+ * An open session that can run a line on a layer. `announced`: the hook's record of the command;
+ * undefined if no hook announced it.
+ */
 interface Prepared {
   readonly sessions: Sessions;
   readonly session: GatedSession;
@@ -90,8 +95,8 @@ interface Prepared {
 }
 
 /**
- * Prepares a line to run on a layer. Returns the announcement of a background command instead, and undefined if the
- * line must run without a layer for another reason.
+ * Opens a session that runs a line on a layer. For a background command, returns the hook's record
+ * of the command instead. Undefined if the line must run without a layer for another reason.
  */
 async function prepare(
   cli: Cli,
@@ -110,12 +115,15 @@ async function prepare(
 }
 
 /**
- * Maximum number of equal commands that run at once. They have equal announcements, and each process takes one of
- * them; a process whose announcement is already taken tries the next.
+ * Maximum number of attempts to find a hook's record of this command that no other process has
+ * taken. Equal commands that run at once have equal records, and each process takes one of them.
  */
 const MAX_CLAIMS = 20;
 
-/** Takes the announcement of a command. Undefined if another process already runs that command. */
+/**
+ * Takes the hook's record of a command, so that this process runs it. Undefined if another process
+ * has taken it.
+ */
 async function claim(
   cli: Cli,
   flags: StateFlags,

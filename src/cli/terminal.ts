@@ -244,7 +244,7 @@ class Pager {
       const child = spawn(command, { shell: true, env, stdio: ['pipe', 'inherit', 'ignore'] });
       child.on('error', () => resolve(NOT_FOUND));
       child.on('close', resolve);
-      // The user may leave before everything is written.
+      // Ignore write errors: the user may leave the pager before everything is written.
       child.stdin.on('error', () => {});
       child.stdin.end(text);
     });

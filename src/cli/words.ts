@@ -66,7 +66,10 @@ export class Times {
   }
 }
 
-/** Times come from journals and transcripts, which may hold any number. */
+/**
+ * ISO 8601, or an empty text for a number that is not a time. Journals and transcripts may hold any
+ * number.
+ */
 function iso(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? '' : date.toISOString();

@@ -46,7 +46,7 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
       scope === 'user'
         ? [joined(places, places.home, '.claude.json')]
         : [joined(places, places.project, '.mcp.json')],
-    // Claude Code starts servers in its own working directory.
+    // Claude Code starts servers in its own working directory, so `.` is the project.
     projectDir: '.',
     // Without `alwaysLoad` the tools are hidden behind a tool search.
     entry: ({ command, args }) => ({ command, args, alwaysLoad: true }),
@@ -129,7 +129,7 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     remote: ({ url, token }) => ({ url, headers: bearer(token) }),
     next: 'Switch the server on in Cursor Settings under Tools & MCP.',
   },
-  // Comments are allowed in VS Code's files.
+  // VS Code's files may contain comments, which an edit keeps.
   vscode: {
     name: 'vscode',
     title: 'VS Code',
@@ -146,7 +146,7 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     remote: ({ url, token }) => ({ type: 'http', url, headers: bearer(token) }),
     next: 'Start the server from the file itself or with "MCP: List Servers".',
   },
-  // Zed's file holds all settings of the editor, with comments.
+  // Zed's file holds all settings of the editor, with comments. An edit keeps them.
   zed: {
     name: 'zed',
     title: 'Zed',

@@ -245,7 +245,10 @@ function elsewhereIn(tables: readonly TomlTable[], { servers, name }: TomlPlace)
   return keys.find(({ path }) => path[0] === servers && (path.length === 1 || path[1] === name))?.from;
 }
 
-/** Updates the keys of a table. A flat table may be a separate table or an inline one. */
+/**
+ * Updates the keys of a table. If a value is itself a table of strings, the file may hold it as a
+ * separate table or inline.
+ */
 function updates(
   text: string,
   tables: readonly TomlTable[],

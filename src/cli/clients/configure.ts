@@ -38,8 +38,8 @@ interface HookRequest {
   /** True to also deny the client's own edit tools. */
   readonly only: boolean;
   /**
-   * `layer`: run the client's shell on a layer (a copy-on-write view of the workspace), if the client has a setting
-   * for it.
+   * `layer`: the client's shell runs on a layer (a copy-on-write view of the workspace), if the
+   * client has a setting for it. `images`: hooks compare the files before and after each command.
    */
   readonly shell: 'layer' | 'images';
 }
@@ -197,19 +197,25 @@ function configureFile(
 interface PlannedFile {
   readonly file: ConfigFile;
   readonly text: string | undefined;
-  /** Names of the pieces that `init` adds to the file. */
+  /** Names of the pieces (hooks, denied tools) that `init` adds to the file. */
   readonly added: readonly string[];
 }
 
 interface ChangeOptions {
   readonly next?: string;
-  /** Names of the pieces that the change adds to a text. */
+  /** Returns the names of the pieces (hooks, denied tools) that the change adds to a text. */
   readonly added?: (text: string | undefined) => readonly string[];
-  /** `skip`: a file that cannot be edited and does not name us holds nothing of ours, so it needs no change. */
+  /**
+   * Treatment of a file that cannot be read or parsed. `report` (default): the plan fails. `skip`:
+   * the file stays unchanged if nothing shows that `init` added anything to it.
+   */
   readonly broken?: 'skip' | 'report';
 }
 
-/** Edits of files. A later edit sees what an earlier one planned; nothing is written before `commit`. */
+/**
+ * Planned edits of files. A later edit of a file gets the text of an earlier one. Nothing is
+ * written before `commit`.
+ */
 class Plan {
   readonly #request: ConfigureRequest;
   readonly #files = new Map<string, PlannedFile>();

@@ -12,7 +12,7 @@ interface Former {
    * SHA-256 of what `init` wrote last. Empty if `former` already holds an entry of ours and so must not be restored.
    */
   readonly wrote: string;
-  /** Names of the pieces that `init` added. */
+  /** Names of the pieces (hooks, denied tools) that `init` added. */
   readonly added?: readonly string[];
 }
 
@@ -48,7 +48,10 @@ export class FormerFiles {
     return { text: known.former ?? undefined };
   }
 
-  /** Names of the pieces that `init` added to the file; undefined if there is no record. */
+  /**
+   * Names of the pieces (hooks, denied tools) that `init` added to the file; undefined if there is
+   * no record.
+   */
   added(path: string): readonly string[] | undefined {
     const known = this.#read(path);
     return known === undefined ? undefined : (known.added ?? []);
@@ -59,8 +62,8 @@ export class FormerFiles {
   }
 
   /**
-   * Returns a function that undoes a later `keep`: it restores the record as it is now, and removes folders that do
-   * not exist yet.
+   * Call this before `keep`. The returned function undoes that `keep`: it restores the old record
+   * and removes the folders that are still missing at the time of this call.
    */
   restorer(path: string): () => void {
     const known = this.#read(path);

@@ -7,7 +7,7 @@ export interface HookFiles {
   readonly script: string;
   /** The plugin for opencode. */
   readonly plugin: string;
-  /** The program that Claude Code puts before the lines of its shell. */
+  /** The program that Claude Code puts before each of its shell commands. */
   readonly shell: string;
 }
 
@@ -50,7 +50,10 @@ const CLAUDE_EVENTS = [
   'Stop',
 ];
 
-/** Arguments that let the call pass if Lookfirst itself fails, because our server judges the call anyway. */
+/**
+ * Hook arguments for calls to our own server. If the hook fails, the call is still made, because
+ * the server itself judges it.
+ */
 const OWN_CALL_ARGS = ['claude-code', '--event', 'PreToolUse', '--fail-open'];
 
 const CLAUDE_CODE: ClientHooks = {
@@ -88,7 +91,8 @@ const CLAUDE_CODE: ClientHooks = {
     ];
   },
   shell: ({ shell }) => ({ at: ['env', 'CLAUDE_CODE_SHELL_PREFIX'], kind: 'member', item: shell }),
-  // Without a terminal the user can approve nothing, so our server and its tools are approved here.
+  // Besides denying the client's edit tools, approve our server and its tools. Without a terminal,
+  // the user could not approve them.
   only: [
     ...['Edit', 'MultiEdit', 'Write', 'NotebookEdit'].map((tool) => ({
       at: ['permissions', 'deny'],

@@ -9,7 +9,10 @@ import { type CommandNodes, isOurs, unwrapCommand, wordsOf, wrapCommand } from '
 /** An entry: its keys and values, in order. */
 export type JsonEntry = { readonly [key: string]: JsonValue };
 
-/** The location of an entry: the key of the document and the name below it. */
+/**
+ * The location of an entry: `servers` is a key of the document, and `name` is a key of the object
+ * there.
+ */
 export interface EntryPlace {
   readonly servers: string;
   readonly name: string;
@@ -99,8 +102,8 @@ function withDocument(
 }
 
 /**
- * True if the object of servers begins with a line break and holds only this entry, which means
- * that `putJsonEntry` created it.
+ * True if `putJsonEntry` created the object that lists the servers. Such an object begins with a
+ * line break and holds only this entry.
  */
 function isCreated(text: string, servers: ObjectNode, entry: MemberNode): boolean {
   const before = text.slice(servers.from + 1, entry.from);
@@ -149,7 +152,10 @@ function updated(text: string, place: EntryPlace, entry: JsonEntry): string {
   }, text);
 }
 
-/** The new text of a value. An object keeps the members that the user has added to it. */
+/**
+ * Merges a new value into an old one. An object keeps the members that the user has added to it;
+ * any other value is replaced.
+ */
 function mergedWith(text: string, node: ConfigNode, value: JsonValue): JsonValue {
   if (node.kind !== 'object' || !isObject(value)) return value;
   return Object.assign({}, plain(text, node), value);
@@ -191,12 +197,18 @@ function newServers(place: EntryPlace, entry: JsonEntry, style: JsonStyle): stri
   return `${JSON.stringify(place.servers)}: ${object}`;
 }
 
-/** The text of an entry inside the object of servers, which is itself indented by `indent`. */
+/**
+ * Formats an entry for the object that lists the servers. `indent` is the indentation of that
+ * object.
+ */
 function entryText(entry: JsonEntry, style: JsonStyle, indent: string): string {
   return pretty(entry, style, indent + style.unit);
 }
 
-/** The text of the object of servers with one entry. `value` is the text of the entry's value. */
+/**
+ * Formats the object that lists the servers, with one entry. `value` is the entry's formatted
+ * value.
+ */
 function serversText(
   place: EntryPlace,
   value: string,

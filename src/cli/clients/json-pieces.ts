@@ -8,12 +8,14 @@ import { type ArrayNode, type ConfigNode, memberOf, type ObjectNode, ScanProblem
 /** Matches the names of our files in the state folder, which mark our pieces in a client's settings. */
 const OURS = /lookfirst-(?:hook|opencode|shell)\b/;
 
-/** True if the piece names Lookfirst, so that it is recognised in any file. */
+/**
+ * True if the piece contains the name Lookfirst. Such a piece in a settings file is always ours.
+ */
 export function namesUs({ item }: HookPiece): boolean {
   return JSON.stringify(item).includes('lookfirst');
 }
 
-/** The name of a piece in our records. */
+/** The name under which `init` records that it added a piece. */
 export function nameOfPiece({ at, item }: HookPiece): string {
   return `${at.join('.')}=${namesUs({ at, item }) ? 'lookfirst' : JSON.stringify(item)}`;
 }
@@ -27,8 +29,8 @@ export function hasPiece(text: string | undefined, { at, item }: HookPiece): boo
 }
 
 /**
- * Adds pieces to a settings file. Existing pieces that name us are replaced; all other bytes stay. A file that
- * already has all pieces stays as it is.
+ * Adds pieces to a settings file. Pieces that already contain the name Lookfirst are replaced; all
+ * other bytes stay. A file that already has all pieces stays unchanged.
  */
 export function addPieces(
   text: string | undefined,

@@ -122,8 +122,9 @@ export function startsAnother(entryText: string): boolean {
 }
 
 /**
- * The reason why an entry with this name cannot be updated; undefined if it can. `words`: its command line, if it has
- * one. Arguments that the user added to it would be lost.
+ * The reason why an entry with this name cannot be updated; undefined if it can. `words`: its
+ * command line, if it has one. An entry with arguments that the user added is not updated, because
+ * they would be lost.
  */
 export function whyLeftAlone(
   name: string,

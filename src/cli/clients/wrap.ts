@@ -8,7 +8,10 @@ export type CommandNodes =
       readonly kind: 'split';
       readonly command: StringNode;
       readonly args: ArrayNode | undefined;
-      /** The position of a missing list of arguments, and the text before its bracket. */
+      /**
+       * If there is no list of arguments: the position to insert one, and the text to put before
+       * it.
+       */
       readonly missing: { readonly at: number; readonly lead: string };
     }
   | { readonly kind: 'list'; readonly list: ArrayNode };

@@ -124,7 +124,7 @@ interface DemoLine {
   readonly text: string;
 }
 
-/** The parts that a scene uses. */
+/** The folders, servers and functions that a scene of the demo uses. */
 interface Play {
   readonly stage: Stage;
   readonly agent: ServerProcess;

@@ -21,7 +21,10 @@ interface GcFlags extends StateFlags {
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, K: 1 << 10, M: 1 << 20, G: 1 << 30, T: 2 ** 40 };
 
-/** `lookfirst gc`: removes what exceeds the limits, for every workspace on this machine. */
+/**
+ * `lookfirst gc`: removes recorded state that exceeds the limits of age and size, for every
+ * workspace on this machine.
+ */
 export function defineGc(cli: Cli): Command {
   const command = new Command('lookfirst gc').description(
     'Removes journal entries older than the retention, before-images over the quota, and unused sessions, ' +
@@ -68,7 +71,10 @@ function someLimit(limit: number): number {
   return limit;
 }
 
-/** Refuses an agent that sets limits of its own or purges files: it could delete the before-images of its changes. */
+/**
+ * Refuses an agent that sets its own limits or purges files: it could delete the kept old contents
+ * that are needed to undo its changes.
+ */
 async function refuseOwnLimits(cli: Cli, flags: GcFlags): Promise<ExitCode | undefined> {
   const { dryRun, purge: purged, olderThan, quota } = flags;
   if (dryRun === true) return undefined;
@@ -138,7 +144,10 @@ function reportText({ dryRun, removed, packed, before, after, late, entriesKept 
   ].join('\n');
 }
 
-/** A line about the writes and outputs of commands that were kept until now; none if nothing expired. */
+/**
+ * A line with the number of refused commands and long outputs that were kept until now and expired.
+ * Empty if there are none.
+ */
 function commandLines({ layers, outputs }: CleanUpReport['removed']['commands']): readonly string[] {
   if (layers === 0 && outputs === 0) return [];
   return [`expired after 7 days: ${countOf(layers, 'refused command')}, ${countOf(outputs, 'long output')}`];

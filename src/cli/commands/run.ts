@@ -145,7 +145,7 @@ function optionsOf({ discard, dryRun, readOnly, confine, network, timeout, json 
 
 async function show(cli: Cli, result: RunResult, flags: Flags): Promise<number> {
   if (flags.json === true) await cli.terminal.printJson(result);
-  // stdout belongs to the command.
+  // Print to stderr, because stdout belongs to the command that ran.
   else if (flags.discard !== true) for (const line of changeWords(result)) cli.terminal.tell(harmless(line));
   if (result.ended === undefined) return result.exitCode ?? EXIT.done;
   cli.terminal.tell('lookfirst: the command was stopped, and none of its changes were committed');

@@ -52,14 +52,17 @@ const STATES: Readonly<Record<Freshness, string>> = {
   unverifiable: 'cannot be checked',
 };
 
-/** The kinds of sightings, in words for users. */
+/** Words for users for the ways in which a session has seen a file. */
 const HOW: Readonly<Record<string, string>> = {
   cure: 'shown diff',
   history: 'transcript',
   witness: 'reported',
 };
 
-/** `lookfirst status`: shows the sightings and whether they are still current. */
+/**
+ * `lookfirst status`: shows which files sessions have seen, and whether the files have changed
+ * since.
+ */
 export function defineStatus(cli: Cli): Command {
   const command = new Command('lookfirst status')
     .description(
@@ -188,7 +191,7 @@ async function sessionReport(
   return EXIT.done;
 }
 
-/** The columns about sightings; each table puts its own columns first. */
+/** The columns about what a session has seen of a file. Each table puts its own columns first. */
 function seenColumns(colours: Colours): readonly Column[] {
   return [
     { title: 'STATE', paint: (cell) => (/^(up|not)/.test(cell) ? cell : colours.yellow(cell)) },
@@ -232,7 +235,7 @@ const COLUMNS: readonly Column[] = [
 export async function overview(cli: Cli, open: Sessions, question: OverviewRequest): Promise<ExitCode> {
   const { records, scope, home, json } = question;
   const shown = records.slice(0, MAX_SESSIONS);
-  // Queries sent together cost a fleet store one round trip.
+  // Send the queries together, so that a store on another machine needs only one round trip.
   const [last, size, unjudged, ...fresh] = await Promise.all([
     newestChange(open, scope),
     stateSize(open.world),

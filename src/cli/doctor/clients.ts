@@ -29,7 +29,10 @@ import type { Stage } from '../stage.ts';
 import { hooksFile } from './hooks.ts';
 import { type DoctorCheck, fail, ok, warn } from './state.ts';
 
-/** For each client: its own tools that change files without asking the gate if it has our server but no hooks. */
+/**
+ * For each client with our server but without our hooks: its own tools that change files without
+ * the gate.
+ */
 const AROUND: Readonly<Record<ClientName, string | undefined>> = {
   'claude-code': 'its own Edit, Write and Bash bypass the gate unless its permissions deny them',
   'claude-desktop': undefined,

@@ -124,7 +124,10 @@ interface ShellCheck {
   readonly stage: Stage;
 }
 
-/** Checks whether a command of the client's shell runs on a layer and becomes a change that can be undone. */
+/**
+ * Checks whether a command of the client's shell runs on a layer (a copy-on-write view of the
+ * workspace) and can then be undone.
+ */
 async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Promise<DoctorCheck> {
   const subject = `${name} shell`;
   const { shell, script } = hookFiles(home);
@@ -149,7 +152,7 @@ async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Pr
 
 /** Reports calls whose results arrived although no hook had judged the calls before. */
 export async function* checkUnjudged(cli: Cli): AsyncGenerator<DoctorCheck> {
-  // Another check reports a state folder or a store that cannot be used.
+  // Report nothing if the state folder or the store cannot be used: another check reports that.
   const home = stateHome(cli);
   const records =
     home === undefined ? undefined : await Records.open(placesOf(cli, {})).catch(() => undefined);

@@ -15,7 +15,7 @@ import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts
 import type { Cli } from '../cli.ts';
 import type { Stage } from '../stage.ts';
 
-/** With less free space than this, a before-image may not fit. */
+/** With less free space than this, the old content of a changed file may not fit. */
 const LITTLE_BYTES = 100 << 20;
 /** With less free space than this, the database cannot grow. */
 const LEAST_BYTES = 1 << 20;
@@ -158,7 +158,9 @@ export function checkPolicy(cli: Cli, flags: StateFlags): DoctorCheck {
   }
 }
 
-/** Parts of the paths of folders that a synchronising program changes on its own. */
+/**
+ * Path patterns of folders in which a synchronising program changes files, with the program's name.
+ */
 const SYNCED: readonly (readonly [RegExp, string])[] = [
   [/(^|[\\/])Dropbox([\\/]|$)/i, 'Dropbox'],
   [/(^|[\\/])OneDrive[^\\/]*([\\/]|$)/i, 'OneDrive'],
@@ -208,7 +210,10 @@ function checkSync(root: string): DoctorCheck[] {
   return [warn('sync folder', `${found[1]} also writes here; its changes are shown as outside changes`)];
 }
 
-/** Tries the exchange and the lock that every change uses, in a temporary folder. */
+/**
+ * Tries two kernel functions that every change uses, in a temporary folder: exchanging two files in
+ * one step, and locking a file.
+ */
 export function checkKernel(stage: Stage): DoctorCheck[] {
   return [checkExchange(stage), checkLocks(stage)];
 }
@@ -243,7 +248,10 @@ function checkLocks(stage: Stage): DoctorCheck {
   }
 }
 
-/** The result of one check. `warn`: it works with restrictions. */
+/**
+ * The result of one check. `ok`: it works. `warn`: it works with restrictions. `fail`: it does not
+ * work.
+ */
 export interface DoctorCheck {
   readonly name: string;
   readonly status: 'ok' | 'warn' | 'fail';

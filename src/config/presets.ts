@@ -112,9 +112,10 @@ const DEFAULT: Policy = {
 };
 
 /**
- * The settings that four presets share. These presets copy the rules of four existing systems, called seeds A to D:
- * any view of a file licenses any change of it, and text is written unchanged. `warn` reports staleness even where a
- * seed ignores it: a preset may allow changes to unread files, but no change may be lost unnoticed.
+ * The settings that four presets share. Each of these presets copies the rules of an existing
+ * system, called seed A to D. After any view of a file, any change of it is allowed, and text is
+ * written unchanged. `warn` reports a stale file even where the system ignores it: a preset may
+ * allow changes to unread files, but no change may be lost unnoticed.
  */
 const SEED: Policy = {
   ...DEFAULT,
@@ -136,8 +137,8 @@ const SEED: Policy = {
 export const PRESETS: Readonly<Record<PresetName, Policy>> = {
   default: DEFAULT,
   /**
-   * Refuses any stale file, requires that an edit's own lines were seen, and forgets sightings at
-   * compaction.
+   * Refuses a change of any stale file, and requires that the session has seen the lines that an
+   * edit changes. After a compaction, no file counts as seen.
    */
   strict: {
     ...DEFAULT,
@@ -148,11 +149,11 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
     compaction: 'clear',
     commands: { ...COMMANDS, writes: 'seen-only' },
   },
-  /** Copies seed A, which keeps a set of the paths that were read. */
+  /** Copies an existing system (seed A) that remembers which paths were read. */
   sandbox: { ...SEED, preset: 'sandbox', wording: 'sandbox', secrets: 'mask' },
   /**
-   * Copies seed B, which keeps a modification time per read. Another time means stale; a failed check allows the
-   * write.
+   * Copies an existing system (seed B) that remembers the modification time of each file at its
+   * read. A file with another time is stale. If the check fails, the write is allowed.
    */
   'file-time': {
     ...SEED,
@@ -163,7 +164,10 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
     cure: 'reread',
     verificationErrors: 'allow',
   },
-  /** Copies seed C, in which only what the conversation shows since its last compaction counts as seen. */
+  /**
+   * Copies an existing system (seed C) in which a file counts as seen only if the conversation has
+   * shown it since its last compaction.
+   */
   'thread-history': {
     ...SEED,
     preset: 'thread-history',
@@ -171,8 +175,8 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
     compaction: 'clear',
   },
   /**
-   * Copies seed D, which warns and holds back the first change of a file that changed outside, allows changes to
-   * unread files, and straightens all quotes in code.
+   * Copies an existing system (seed D). It warns and holds back the first change of a file that
+   * another program changed, allows changes to unread files, and straightens all quotes in code.
    */
   staleness: {
     ...SEED,

@@ -34,7 +34,10 @@ export const DEFAULT_PROTECTED: readonly string[] = [
   '**/*.pfx',
 ];
 
-/** The list of seed D (see presets.ts): its protected files in addition to the default ones. */
+/**
+ * The protected files of the preset `staleness`: the default ones, and those of the system that it
+ * copies.
+ */
 export const SEED_D_PROTECTED: readonly string[] = [
   ...DEFAULT_PROTECTED,
   '**/.gcloud/**',

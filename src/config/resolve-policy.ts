@@ -87,7 +87,7 @@ export interface PolicyFile {
 interface ProxySettings {
   readonly unknownTools?: 'allow' | 'deny' | 'ask';
   readonly receipts?: boolean;
-  /** The user's own tables of servers. */
+  /** The user's own descriptions of MCP servers: what their tools do to files. */
   readonly servers?: readonly UserTable[];
 }
 

@@ -26,7 +26,10 @@ import type {
 } from '../model/session.ts';
 import type { Outcome } from '../model/verdict.ts';
 
-/** Options without signal and progress, which belong to a call, not to the operation. */
+/**
+ * The options of an operation. Omits the signal, the progress callback and the working directory,
+ * which belong to a call.
+ */
 type Asked<T> = Omit<T, 'signal' | 'onProgress' | 'cwd'>;
 
 /** Every operation that a tool can request, by kind. Dialects translate all calls to these. */

@@ -76,7 +76,8 @@ export function tool<const S extends ObjectShape>(
   },
 ): Tool {
   const { call } = definition;
-  // The parsing boundary: `call` only gets arguments that `checkArguments` has checked against this schema.
+  // The cast is safe: `call` only gets arguments that `checkArguments` has checked against this
+  // schema.
   return { ...definition, call: (args) => call(args as ValueOf<S>) };
 }
 

@@ -2,7 +2,10 @@ import { isRecord, type JsonRecord } from '../../model/record.ts';
 
 /** The answer to a call, in a form that is independent of the host. */
 export interface Answer {
-  /** False if the tool failed: it showed nothing, and no change is known. */
+  /**
+   * False if the tool failed. The answer then shows no content, and it is unknown whether the tool
+   * changed anything.
+   */
   readonly ok: boolean;
   /**
    * True if the host marks success and failure. Without such a flag, only a text that proves success
@@ -15,11 +18,11 @@ export interface Answer {
   readonly media?: true;
   /** The standard output of a command, if the host wraps it in other text. */
   readonly output?: string | undefined;
-  /** The page of a read, if the host recorded it in addition to the text. */
+  /** The lines that a read returned, if the host recorded them in addition to the text. */
   readonly page?: RecordedPage | undefined;
   /** True if the host numbers the empty line after a final newline. */
   readonly countsEmptyEnd?: boolean;
-  /** The revision in the outcome data of Lookfirst's own tools. */
+  /** The file's revision, if the call was made with one of Lookfirst's own tools. */
   readonly revision?: string | undefined;
 }
 

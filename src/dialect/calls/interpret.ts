@@ -178,8 +178,8 @@ function transfer(
 }
 
 /**
- * The edits of a call. Empty if the tool may also change text that differs from the old text, or if an edit lacks a
- * text.
+ * The edits of a call. Empty if the edits are not exactly known: an edit lacks its old or new text,
+ * or the tool may replace text that only resembles the old text.
  */
 function editsOf(names: EditArguments, scope: Arguments): Edit[] {
   const items = names.each === undefined ? [scope] : itemsOf(scope[names.each]).map(recordOf);

@@ -42,7 +42,10 @@ function patchedFiles(patch: string): readonly PatchedFile[] {
   });
 }
 
-/** The changes that a patch makes. The patching program matches whole lines, so the anchors are whole lines. */
+/**
+ * The changes that a patch makes. The patching program matches whole lines, so the old text of each
+ * edit consists of whole lines.
+ */
 export function patchIntents(patch: string): ForeignIntent[] {
   return patchedFiles(patch).flatMap((file): ForeignIntent[] => {
     const { path } = file;

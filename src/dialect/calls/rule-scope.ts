@@ -15,7 +15,10 @@ interface RuleScope {
   readonly item?: { readonly each: string; readonly index: number; readonly value: unknown };
 }
 
-/** The arguments a rule applies to: none, the call's own, or those of each item. */
+/**
+ * The arguments to which a rule applies. A rule for each item of an array gets one set per item;
+ * other rules get the arguments of the call. Empty if the rule's conditions are not met.
+ */
 export function scopesOf(rule: Rule, args: Arguments): RuleScope[] {
   const { each } = rule;
   if (each === undefined) return applies(rule, args, {}) ? [{ values: args }] : [];
@@ -57,7 +60,10 @@ export function textIn(scope: Arguments, name: ArgumentName): string | undefined
   return undefined;
 }
 
-/** True if a condition holds for a call, or for the item if the condition names a field of it. */
+/**
+ * True if a condition holds. It tests an argument of the call or, with `inItem`, a field of the
+ * array item.
+ */
 export function conditionHolds(condition: ArgumentIs, args: Arguments, item: Arguments): boolean {
   const value = argumentIn(condition.inItem === true ? item : args, condition.argument);
   if (condition.is === undefined) return value !== undefined;
@@ -99,8 +105,9 @@ interface PathArgument {
 }
 
 /**
- * Every path in a call, and its position among the arguments. Skips values that the server gets unchanged: those that
- * may be names known only to the server, and the empty path of a reading call, which servers treat as absent.
+ * Every path in a call, and its position among the arguments. Skips two kinds of values, which the
+ * server gets unchanged: values that may be names known only to the server, and the empty path of a
+ * reading call, which servers treat as absent.
  */
 export function pathArguments(rules: readonly Rule[], args: Arguments): PathArgument[] {
   const found: PathArgument[] = [];
@@ -141,7 +148,7 @@ interface TextArgument {
   /** The file, as the call names it. */
   readonly path: string;
   readonly text: string;
-  /** `whole`: the text is the whole file. */
+  /** `whole`: the text becomes the whole file. `part`: the file keeps other text. */
   readonly extent: 'whole' | 'part';
 }
 

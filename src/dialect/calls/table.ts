@@ -23,7 +23,10 @@ export interface ServerTable {
   readonly serverNames: readonly string[];
   /** Tools that together identify this server. If empty, only its name does. */
   readonly signature: readonly string[];
-  /** The base of relative paths on this server. */
+  /**
+   * The base of relative paths on this server. `root`: the workspace. `cwd`: the server's working
+   * directory.
+   */
   readonly relativeTo: 'root' | 'cwd';
   /** The part of the command line that names the base folder; absent if that folder cannot be determined. */
   readonly folder?: FolderOnCommandLine;
@@ -58,7 +61,10 @@ export interface HostTable {
   readonly tools: Readonly<Record<string, readonly Rule[]>>;
 }
 
-/** The first argument after the server's own name, or the value of an option. */
+/**
+ * The place of the server's folder on its command line. `after`: the argument that follows this
+ * server name. `option`: the value of this option.
+ */
 type FolderOnCommandLine = { readonly after: string } | { readonly option: string };
 
 /**
@@ -100,7 +106,10 @@ export type Rule = RuleScope &
         readonly does: 'move';
         readonly source: ArgumentName;
         readonly destination: ArgumentName;
-        /** The answer of a tool that never replaces an existing destination. PATH in it means the destination. */
+        /**
+         * The server's message if the destination exists, for a tool that never replaces it. PATH
+         * in it means the destination.
+         */
         readonly taken?: string;
       }
     | { readonly does: 'copy'; readonly source: ArgumentName; readonly destination: ArgumentName }
@@ -124,7 +133,7 @@ interface RuleScope {
   /** The rule applies to each item of this array argument; `.` then selects an item that is itself a string. */
   readonly each?: string;
   readonly when?: ArgumentIs;
-  /** The rule does not apply if one of these holds. */
+  /** The rule does not apply if one of these conditions holds. */
   readonly unless?: ArgumentIs | readonly ArgumentIs[];
 }
 
@@ -139,9 +148,12 @@ export interface ArgumentIs {
 
 /** Arguments that name lines. A call uses at most one of these ways. */
 export interface LineArguments {
-  /** The lines are in each item of this array argument. */
+  /** An array argument. Each of its items then has its own arguments that name lines. */
   readonly each?: string;
-  /** A number of lines from the top, or from the end. */
+  /**
+   * The argument with a number of lines: `head` counts from the top of the file, `tail` from its
+   * end.
+   */
   readonly head?: ArgumentName;
   readonly tail?: ArgumentName;
   /** An array of the first and the last line. A last line below 1, or none, means the end of the file. */
@@ -172,13 +184,17 @@ export interface EditArguments {
   readonly new: ArgumentName;
   /** True if an empty old text means that the new text becomes the whole file. */
   readonly emptyCreates?: true;
-  /** A flag that means every occurrence, and its default (false unless given). */
+  /**
+   * The argument that requests the replacement of every occurrence. `allByDefault`: its value if
+   * the call does not give it (default: false).
+   */
   readonly all?: ArgumentName;
   readonly allByDefault?: boolean;
   /** The expected number of occurrences; more than one means every occurrence. */
   readonly occurrences?: ArgumentName;
   /**
-   * If one of these holds for an edit or the call, the server also replaces text that is only similar to the old one.
+   * If one of these conditions holds for an edit or the call, the server also replaces text that is
+   * only similar to the old text.
    */
   readonly loosely?: readonly ArgumentIs[];
 }
@@ -204,7 +220,10 @@ export type ShownForm =
   | { readonly as: 'lines'; readonly numbers: 'always' | 'maybe' | 'never' }
   /** Like `lines`, for the output of a command. */
   | { readonly as: 'output'; readonly numbers: 'always' | 'never' }
-  /** Several files in one text whose boundaries a file's content can forge: only Lookfirst's receipts count. */
+  /**
+   * Several files in one text. A file's content can forge the boundaries, so only the lines that
+   * Lookfirst's receipts (`[read PATH lines A-B …]`) name count as shown.
+   */
   | { readonly as: 'receipts' };
 
 /** Text that a server adds around the lines. */
@@ -220,7 +239,7 @@ export interface SectionMarks {
   readonly failed: string;
   readonly close: string;
   readonly between: string;
-  /** True if a single file has no marks. */
+  /** True if the text of a single file has no opening and closing marks. */
   readonly aloneVerbatim?: true;
 }
 
@@ -299,7 +318,7 @@ const SHOWN = variantOf('as', {
   diff: objectOf({}),
 });
 
-/** Every rule may apply to each item of an argument, and under conditions. */
+/** Fields that every rule may have: the array to whose items it applies, and its conditions. */
 const SCOPE = { each: TEXT, when: CONDITION, unless: CONDITION };
 const PATH = { ...SCOPE, path: TEXT };
 const PATHS = { ...SCOPE, source: TEXT, destination: TEXT };

@@ -64,7 +64,10 @@ export function pathsOfTouch(touch: Touch): readonly string[] {
   }
 }
 
-/** The paths that a call accesses without showing a file's content. They are journalled and license nothing. */
+/**
+ * The paths that a call accesses without showing a file's content. They are journalled, but the
+ * files do not count as seen.
+ */
 export function looksOf(touches: readonly Touch[]): string[] {
   return touches.flatMap((touch) => {
     if (touch.does === 'look') return [touch.path];

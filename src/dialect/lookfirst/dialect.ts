@@ -222,7 +222,10 @@ interface AskedChange {
   readonly move_to?: string;
 }
 
-/** The intents of a batch, or a problem if a change requests nothing or several things at once. */
+/**
+ * Converts the changes of a batch for the session. Returns a problem if one of them requests
+ * nothing or several things at once.
+ */
 export function intentsOf(changes: readonly AskedChange[]): FileIntent[] | Problem {
   const intents: FileIntent[] = [];
   for (const [index, change] of changes.entries()) {

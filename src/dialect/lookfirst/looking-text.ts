@@ -89,7 +89,10 @@ function hitCount({ hits, mode, matches }: SearchResult): string {
   return `${countOf(matches, 'match')} in ${countOf(found, 'file')}`;
 }
 
-/** The answer to a status call: the session's sightings of each file, and whether they are still current. */
+/**
+ * The answer to a status call: what the session has seen of each file, and whether the file has
+ * changed since.
+ */
 export function statusText(result: StatusResult, context: RenderContext): string {
   if (result.files.length === 0) return 'This session has not read any file yet.';
   return result.files.map((file) => fileRow(file, context)).join('\n');

@@ -194,7 +194,8 @@ function mediaBlock(mimeType: string, data: string): ContentBlock | undefined {
 }
 
 /**
- * The tools that claim and release paths explicitly. They are offered only if the policy says so.
+ * Tools with which an agent claims a path (tells other agents that it works there) and releases it.
+ * They are offered only if the policy enables them.
  */
 export const CLAIM_TOOLS: readonly Tool[] = [
   tool({

@@ -48,8 +48,8 @@ function codexAnswer(text: string): Answer {
 }
 
 /**
- * Reads an answer of Claude Code: `{type: "text", file}` for a read, `{stdout, stderr}` for a command, or the file
- * around an edit.
+ * Reads an answer of Claude Code: `{type: "text", file}` for a read, `{stdout, stderr}` for a
+ * command, or the data of a search or an edit.
  */
 function claudeAnswer(response: JsonRecord): Answer {
   const file = objectIn(response, 'file');
@@ -157,8 +157,9 @@ export function geminiOutput(text: string): HostCommandOutput | undefined {
 }
 
 /**
- * The page that Claude Code records of a read: `{content, startLine, numLines, totalLines}`. Its total counts the empty
- * line after a final newline. That line is dropped if the page reaches the end; otherwise the total is unknown.
+ * The lines that Claude Code records of a read: `{content, startLine, numLines, totalLines}`. Its
+ * total counts the empty line after a final newline. That line is dropped if the lines reach the
+ * end of the file; otherwise the real total is unknown.
  */
 export function claudePage(file: JsonRecord): RecordedPage | undefined {
   const content = stringIn(file, 'content');
@@ -177,7 +178,10 @@ const GEMINI_PAGE =
   /^\nIMPORTANT: The file content has been truncated\.\nStatus: Showing lines (\d{1,12})-(\d{1,12}) of (\d{1,12}) total lines\.\n/;
 const GEMINI_TEXT = '\n--- FILE CONTENT (truncated) ---\n';
 
-/** The page in a text of Gemini CLI. Like Claude Code's, its total counts the empty line after a final newline. */
+/**
+ * The lines of a file in a read result of Gemini CLI. Its total counts the empty line after a final
+ * newline.
+ */
 export function geminiPage(text: string): RecordedPage | undefined {
   const [, first, last, total] = GEMINI_PAGE.exec(text) ?? [];
   const start = text.indexOf(GEMINI_TEXT);
@@ -189,7 +193,7 @@ export function geminiPage(text: string): RecordedPage | undefined {
   return { content, from, to, totalLines: to, exact: false };
 }
 
-/** The page that opencode records of a read: `{text, lineStart, lineEnd, totalLines}`. */
+/** The lines that opencode records of a read: `{text, lineStart, lineEnd, totalLines}`. */
 function opencodePage(metadata: JsonRecord): RecordedPage | undefined {
   const display = objectIn(metadata, 'display') ?? {};
   const content = stringIn(display, 'text');

@@ -21,7 +21,10 @@ import {
 const TOUCH_NOTEBOOK: readonly Rule[] = [{ does: 'touch', path: ['notebook_path', 'filePath', 'path'] }];
 const SHOW_IMAGE: readonly Rule[] = [{ does: 'look', path: ['path', 'file_path', 'filePath'] }];
 
-/** The tools of Claude Code. `Read` numbers its lines, and the host records the page in addition to the text. */
+/**
+ * The tools of Claude Code. `Read` numbers its lines, and the host also records the lines without
+ * numbers.
+ */
 const CLAUDE_CODE: HostTable = {
   id: 'claude-code',
   words: {

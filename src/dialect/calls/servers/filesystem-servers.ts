@@ -4,7 +4,8 @@ const READ: readonly Rule[] = [
   { does: 'read', path: 'path', lines: { head: 'head', tail: 'tail' }, shown: { as: 'verbatim' } },
 ];
 /**
- * One text for all files. The section of each file begins with `PATH:`, or with `PATH: Error - reason` if it failed.
+ * The form of an answer with several files in one text. The section of each file begins with
+ * `PATH:`, or with `PATH: Error - reason` if it failed.
  */
 export const SECTIONS: ShownForm = {
   as: 'sections',

@@ -18,7 +18,10 @@ const COMPOSE: readonly Rule[] = [
   { does: 'touch', path: 'path', unless: { argument: 'outputPath' } },
 ];
 
-/** The server Desktop Commander. Its shell tools are not confined, so the rule for unknown tools applies to them. */
+/**
+ * The server Desktop Commander. Its shell tools can change any file, so the rule for unknown tools
+ * applies to them.
+ */
 const DESKTOP_COMMANDER: ServerTable = {
   id: 'desktop-commander',
   serverNames: ['desktop-commander'],

@@ -78,8 +78,9 @@ export function certainCommands(line: string, home?: string): readonly SimpleCom
 }
 
 /**
- * Every simple command of a line, also those that may not run. Redirections of a group or loop are a command without
- * words. Text for `eval` and `sh -c` is not read. Undefined if the line cannot be parsed.
+ * Every simple command of a line, also those that may not run. Redirections of a group or loop are
+ * returned as a command without words. Text for `eval` and `sh -c` is not read. Undefined if the
+ * line cannot be parsed.
  */
 export function allCommands(line: string): readonly Pick<SimpleCommand, 'words' | 'redirects'>[] | undefined {
   if (line.length > MAX_LENGTH) return undefined;
@@ -165,7 +166,8 @@ function walkBody(statements: readonly Statement[], start: string | undefined, s
   for (const { command, background } of statements) {
     const walked = walk(command, folder, scope);
     commands.push(...walked.commands);
-    // A command in the background has a shell of its own.
+    // A background command runs in its own shell, so its `cd` or `exit` does not affect later
+    // commands.
     if (background === true) continue;
     folder = walked.folder;
     if (walked.ended) return { commands, folder, ended: true };
@@ -331,10 +333,10 @@ const MAX_NAME = 1024;
 const PATH_LIKE = /[\w@+~.-]*(?:\/[\w@+.-]+)+|[\w@+-]+\.[A-Za-z0-9]{1,8}\b/g;
 
 /**
- * Every path that a command may name, relative to its start folder: words, values of options, targets of
- * redirections, and text that looks like a path in quoted scripts and here-documents. The list is generous, for
- * callers that compare the output with the files; most names belong to no file. Globs and words with variables are
- * skipped.
+ * Every path that a command may name, relative to its start folder: words, values of options,
+ * targets of redirections, and text that looks like a path in quoted scripts and here-documents.
+ * Most of these names belong to no file, so callers compare the output with the files. Skips globs
+ * and words with variables.
  */
 export function namesOf(command: string, home?: string): readonly string[] {
   const names = new Set<string>();
@@ -379,7 +381,8 @@ function textsIn(command: string, home: string | undefined): readonly string[] {
 
 /** The word itself, the value in `--file=PATH`, the path in a git revision, and text that looks like a path in a longer text. */
 function candidates(word: string): readonly string[] {
-  // A script or a text, but a short line may also be a name with spaces.
+  // A word with spaces or quotes is a script or other text. If it is short, it may also be one file
+  // name with spaces.
   if (/[\s'"()]/.test(word)) {
     const inside = word.match(PATH_LIKE) ?? [];
     return word.length <= MAX_NAME && !word.includes('\n') ? [word, ...inRevision(word), ...inside] : inside;

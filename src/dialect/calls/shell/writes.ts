@@ -193,8 +193,8 @@ function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args):
 const TARGET = /^(?:-[a-su-zA-RT-Z]*t|--target-directory(?:=|$))(.*)$/;
 
 /**
- * Separates options from operands. `valued` matches options whose value is the next argument. Expanded words are
- * operands. `values` has the same length as `options`.
+ * Separates options from operands. `valued` matches options whose value is the next argument. Words
+ * that the shell expands count as operands. `values` has the same length as `options`.
  */
 function split(
   args: Args,

@@ -18,7 +18,7 @@ export interface ShownLines {
   readonly totalLines?: number;
   /** True if the content equals the file byte for byte, so that its hash is the file's hash. */
   readonly exact?: true;
-  /** The revision in a Lookfirst receipt. */
+  /** The file's revision, if a Lookfirst tool named it in the answer. */
   readonly revision?: string;
   /** True if the lines were shown only in part: long lines were cut, or the file was shown as an image. */
   readonly clamped?: true;
@@ -42,7 +42,8 @@ interface Marks {
 }
 
 /**
- * The lines that an answer delivered for the requested lines. The text determines their number, not the arguments.
+ * The lines that an answer showed. Their number comes from the text, not from the arguments: an
+ * answer may have fewer lines than requested.
  */
 export function delivered(
   path: string,
@@ -57,7 +58,10 @@ export function delivered(
   return [{ path, content, ranges: [{ from, to: from + count - 1 }] }];
 }
 
-/** The lines of a recorded page. Marks count only if the text may differ from the file's bytes. */
+/**
+ * Converts the lines that a host recorded of a read. Marks of cut or masked text count only if the
+ * text may differ from the file's bytes.
+ */
 export function pageShown(path: string, page: RecordedPage): ShownLines {
   const { content, from, to, totalLines, exact } = page;
   const { clamped, redacted } = exact ? { clamped: false, redacted: false } : marksIn(content);

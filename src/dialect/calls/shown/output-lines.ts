@@ -20,7 +20,11 @@ export function linesShownIn(output: string, fileLines: readonly string[]): read
   return mergeRanges([...runsOf(printed, file), ...numberedRuns(printed, file)]);
 }
 
-/** Runs of unnumbered lines: around lines that occur once in the file, then around pairs, then the whole file. */
+/**
+ * Finds unnumbered lines of the file in the output. Searches for lines that occur once in the file,
+ * then for pairs of lines that occur once, and extends each match. Without a match, it searches for
+ * the whole file.
+ */
 function runsOf(printed: readonly string[], file: readonly string[]): readonly LineRange[] {
   const runs: LineRange[] = [];
   const covered = new Uint8Array(printed.length);
@@ -44,7 +48,10 @@ interface Match {
   readonly length: number;
 }
 
-/** The longest run around a match: its start and end in the output, and its first line in the file. */
+/**
+ * Extends a match to the equal lines before and after it. Returns its start and end in the output,
+ * and its first line in the file.
+ */
 function widened(
   printed: readonly string[],
   file: readonly string[],
@@ -193,7 +200,7 @@ function joined(first: string | undefined, second: string): string {
   return first === undefined ? second : `${first}\n${second}`;
 }
 
-/** Begins the part of a unified diff that concerns one file, as in the output of `git diff` and `git show`. */
+/** Matches the line at which a unified diff names the next file, as in the output of `git diff`. */
 const DIFF_FILE = /^\+\+\+ (?:b\/)?/m;
 const DIFF_HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 

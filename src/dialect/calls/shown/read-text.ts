@@ -5,7 +5,10 @@ import type { ReadTouch } from '../touch.ts';
 import { pageShown, type ShownLines } from './delivered.ts';
 import { isBlanked, type Receipt, takeReceipts } from './receipt.ts';
 
-/** A read, its answer, and the names that a receipt may use for its file. */
+/**
+ * A read, its answer, and the names that a receipt may use for its file. A receipt is the last line
+ * of a Lookfirst read: `[read PATH …]`.
+ */
 interface Read {
   readonly touch: ReadTouch;
   readonly answer: Answer;
@@ -28,8 +31,9 @@ const MAX_SPACES = 12;
 const MAX_DIGITS = 12;
 
 /**
- * The lines that a host's read tool showed, or that a command printed from a file. Undefined if the answer does not
- * prove that it showed the file. `names` are the spellings of the path that a Lookfirst receipt may repeat.
+ * The lines that a host's read tool showed, or that a command printed from a file. Undefined if the
+ * answer does not prove that it showed the file. `names`: the spellings of the path that a
+ * Lookfirst receipt (`[read PATH …]`) may use.
  */
 export function readText(
   touch: ReadTouch,
@@ -51,8 +55,8 @@ function receiptedShown(read: Read, text: string): ShownLines | undefined {
   const receipted = takeReceipts(text);
   const receipt = receipted.receipts.find(({ path }) => read.names.includes(path));
   if (receipt === undefined) {
-    // Numbered lines above the receipt of another file are a view of that file. If the text above is not numbered,
-    // the receipt is part of the text.
+    // The receipt names another file. If the text above it is numbered, it shows that file, not the
+    // requested one. Otherwise the receipt is a line of the requested file.
     const isForeign = receipted.receipts.length > 0 && parseNumbered(receipted.body) !== undefined;
     return isForeign ? undefined : bodyShown(read, text);
   }
@@ -69,15 +73,18 @@ function bodyShown(read: Read, text: string): ShownLines | undefined {
   return numbers === 'always' || !answer.flagged ? emptyShown(touch, text) : plainShown(touch, text);
 }
 
-/** The numbering of the shown lines. Undefined: only receipts prove what was shown. */
+/**
+ * Says whether the shown lines are numbered. Undefined: the text proves nothing, only its receipts
+ * (`[read PATH …]`) do.
+ */
 function numbersOf({ shown }: ReadTouch): 'always' | 'maybe' | 'never' | undefined {
   if (shown.as === 'lines' || shown.as === 'output') return shown.numbers;
   return shown.as === 'receipts' ? undefined : 'never';
 }
 
 /**
- * Used if the record says that the read succeeded but keeps no text. The lines count as seen, but can never be
- * verified.
+ * The lines of a successful read whose text the host did not record. The requested lines count as
+ * seen, but can never be verified.
  */
 function unrecorded(touch: ReadTouch): ShownLines {
   const { path } = touch;
@@ -87,8 +94,9 @@ function unrecorded(touch: ReadTouch): ShownLines {
 }
 
 /**
- * The lines that a Lookfirst receipt names, which override the call's arguments. The caller has compared the paths.
- * Text that a host has removed since then does not count, even if the receipt names it.
+ * The lines that a Lookfirst receipt (`[read PATH lines A-B …]`) names, even if the call requested
+ * others. The caller has checked that the receipt names the requested file. Undefined if the host
+ * has removed some of these lines since.
  */
 function receiptShown(touch: ReadTouch, receipt: Receipt, body: string): ShownLines | undefined {
   const { path } = touch;
@@ -129,7 +137,8 @@ function plainShown(touch: ReadTouch, content: string): ShownLines | undefined {
   const lines = lineCount(content);
   const { from, to } = askedOf(touch);
   if (from < 0) return tailShown(touch, content);
-  // A text with more lines than requested is not the requested part.
+  // With more lines than requested, the text is not the requested part of the file, so it proves
+  // nothing.
   if (to !== undefined && lines > to - from + 1) return undefined;
   const last = from + lines - 1;
   const exact = isExact(touch, content);
@@ -156,7 +165,10 @@ function endsThere(touch: ReadTouch, from: number, last: number): boolean {
   return to === undefined || last < to || from > last;
 }
 
-/** Hosts strip the final newline of a command's output, so a text without one may not be the whole file. */
+/**
+ * True if the text has the exact bytes of the file. Hosts strip the final newline of a command's
+ * output, so output without one may differ from the file.
+ */
 function isExact(touch: ReadTouch, content: string): boolean {
   return touch.shown.as !== 'output' || content.endsWith('\n');
 }
@@ -179,7 +191,7 @@ function isRanged(touch: ReadTouch): boolean {
   return from !== 1 || to !== undefined;
 }
 
-/** Matches the note `[lines 1-20 of 300; …]` below a page. */
+/** Matches the note `[lines 1-20 of 300; …]` that a read tool puts below a part of a file. */
 const PAGE_NOTE = /\n\n\[lines \d+-\d+(?: of \d+)?; [^\n\]]{1,100}\]$/;
 
 /** Removes a heading and the reminders that some hosts put around numbered lines. */

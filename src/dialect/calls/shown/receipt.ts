@@ -21,7 +21,10 @@ interface Receipted {
   readonly clamped: boolean;
 }
 
-/** Revisions of version 1 had 32 digits. They are recognised, but they match no revision of today. */
+/**
+ * Matches a receipt. Old revisions have 32 digits: they are recognised, but they equal no present
+ * revision.
+ */
 const RECEIPT =
   /^\[read (.+?)(?: lines (\d{1,15})-(\d{1,15}) of (?:(\d{1,15})|a [^\]]{1,40} file))?(?: revision ([0-9a-f]{12}(?:[0-9a-f]{20})?))?\]$/;
 const NOTE = /^\((?:the file is |lines? \d).*\)$/;
@@ -79,7 +82,10 @@ function parseReceipt(line: string): Receipt | undefined {
   };
 }
 
-/** Decodes a path that was written as JSON because it could be mistaken for more than a name. */
+/**
+ * Decodes a path that was written as JSON, because its characters could be mistaken for other parts
+ * of the line.
+ */
 function unquoted(path: string): string {
   const parsed = path.startsWith('"') ? parseJson(path) : undefined;
   return typeof parsed === 'string' ? parsed : path;

@@ -1,5 +1,6 @@
-// Compares the same calls in a small and in a large workspace: 100 files, 10 sessions and 100 sightings beside 100,000 files,
-// 10,000 sessions and 100,000 sightings of the session that calls.
+// Compares the same calls in a small and in a large workspace. The small one has 100 files and 10
+// sessions; the large one has 100,000 files and 10,000 sessions. The calling session has seen every
+// file of its workspace.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +12,10 @@ const LARGE = { folders: 1000, sessions: 10_000 };
 const FILES_PER_FOLDER = 100;
 const TEXT = 'a line of text, as long as lines usually are\n'.repeat(20);
 const BAR = 1.2;
-/** The default of `maxSightings` would forget most of the large session's files. */
+/**
+ * Lets a session remember 200,000 files. With the default of `maxSightings`, the session of the
+ * large workspace would forget most of its files.
+ */
 const POLICY = { durability: 'none', maxSightings: 200_000 };
 
 export async function rows() {

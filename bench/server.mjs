@@ -67,7 +67,10 @@ const ROWS = [
   ['memory after start', '<= 0.9', (bench) => bench.memory()],
 ];
 
-/** Three servers on one folder. Ours writes its journal and before-images but, like the official one, syncs nothing. */
+/**
+ * Three servers on one folder. Ours keeps a journal and the old content of changed files but, like
+ * the official one, syncs nothing to disk.
+ */
 class Bench {
   #base;
   #root;

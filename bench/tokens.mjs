@@ -1,4 +1,4 @@
-// Counts the tokens (o200k) of the default dialect's tools and refusals.
+// Counts the tokens (o200k) that the default set of tools and its refusals cost a model.
 //   node bench/tokens.mjs
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

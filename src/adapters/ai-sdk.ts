@@ -95,7 +95,10 @@ function modelOutput({ ok, text, media }: ToolsetAnswer, version: 6 | 7): AiOutp
   return { type: 'content', value: [{ type: 'text', text }, ...files] };
 }
 
-/** The file form of version 7, which the types shared by both versions do not include. */
+/**
+ * A file in the form of version 7. The cast is needed because the types cover only what versions 6
+ * and 7 share.
+ */
 function newerFile(mediaType: string, data: string): AiFile {
   return { type: 'file', data: { type: 'data', data }, mediaType } as unknown as AiFile;
 }

@@ -46,8 +46,8 @@ export class Progress {
 }
 
 /**
- * Shows that the store is being opened. This may take long: the first process of a fleet creates the tables, and the
- * others wait for that.
+ * Shows that the store is being opened. This may take long for a store that several machines share:
+ * the first process creates the tables, and the others wait for that.
  */
 export function opening<T>({ terminal }: { readonly terminal: Terminal }, work: Promise<T>): Promise<T> {
   return new Progress(terminal).during('opening the store', work);

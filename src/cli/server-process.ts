@@ -192,7 +192,9 @@ const PRECIOUS = 'nobody has read this\n';
 /** The codes of a refused blind write. A read-only server refuses every write with READ_ONLY. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set(['NOT_READ', 'READ_ONLY']);
 
-/** The writing tool of each dialect. */
+/**
+ * Tools that write a file, of our own server and of servers behind our proxy, with their arguments.
+ */
 const BLIND_WRITES: readonly {
   readonly tool: string;
   args(path: string, content: string): Readonly<Record<string, string>>;

@@ -14,7 +14,7 @@ import { entryPath, typeable } from './entry-row.ts';
 import { Progress } from './progress.ts';
 import { LISTS_CHANGES, tellRefusal } from './refusal-text.ts';
 
-/** Flags of the commands that take changes back. */
+/** Flags of the commands that undo changes: `undo` and `rewind`. */
 export interface UndoFlags extends StateFlags {
   readonly root?: readonly string[];
   readonly json?: boolean;
@@ -27,7 +27,7 @@ export interface UndoFlags extends StateFlags {
 interface UndoManner {
   /** The user must confirm if at least this many changes would be undone. */
   readonly askFrom: number;
-  /** More fields of the answer in JSON. */
+  /** Additional fields of the answer with `--json`. */
   readonly fields?: Readonly<Record<string, string>>;
   /** The result for users. */
   text(taken: TakenBack): string;

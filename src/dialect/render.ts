@@ -31,17 +31,17 @@ export type Rendered = string | readonly ContentBlock[];
 
 type RenderChange = (result: ChangeResult, context: RenderContext) => string;
 
-/** The answer to a write, in dialects that show neither receipts nor revisions. */
+/** The answer to a write, for sets of tools whose answers name no revision of the file. */
 export function plainWrite(path: string): RenderChange {
   return withNotices(path, ({ sizeBytes }) => `wrote ${sizeBytes} bytes to ${pathText(path)}`);
 }
 
-/** The answer to an edit, in dialects that show neither receipts nor revisions. */
+/** The answer to an edit, for sets of tools whose answers name no revision of the file. */
 export function plainEdit(path: string): RenderChange {
   return withNotices(path, ({ replaced = 0 }) => `replaced ${replaced} occurrence(s) in ${pathText(path)}`);
 }
 
-/** The answer to an insertion, in dialects that show neither receipts nor revisions. */
+/** The answer to an insertion, for sets of tools whose answers name no revision of the file. */
 export function plainInsert(path: string): RenderChange {
   return withNotices(path, ({ inserted }) => {
     const lines = inserted === undefined ? 'nothing' : lineWords([inserted]);
@@ -73,8 +73,8 @@ export function describedFile(result: ReadResult): string {
 const NEWLINE = 10;
 
 /**
- * A dialect's way to show a file: its lines, then `foot`. The two are separate, so that the lines can also be rendered
- * from bytes.
+ * The way in which a dialect (a set of tools) shows a file: its lines, then `foot`. The two are
+ * separate, so that the lines can also be rendered from bytes.
  */
 export interface ReadStyle {
   /**

@@ -9,7 +9,10 @@ import { DESTROYS, type Dialect, READS, type Tool, tool } from './tool.ts';
 const FILE = { type: 'string', description: 'Absolute or workspace-relative path.' } as const;
 const DEFAULT_GLOB_LIMIT = 100;
 
-/** Shows each line as `N<TAB>line` and adds no receipt, like the system that this dialect copies. */
+/**
+ * Shows each line as `N<TAB>line`, like the system whose tools this dialect copies. Adds no line
+ * that says what was shown.
+ */
 const READ_STYLE: ReadStyle = {
   lines: 'numbered',
   foot: (result) => (result.to === 0 ? '' : '\n'),
@@ -32,7 +35,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     annotations: READS,
     call: ({ file_path: path, offset, limit }) => ({
       kind: 'read',
-      // The original system treats values below 1 as its default.
+      // The system that this dialect copies treats values below 1 as its default.
       operation: {
         path,
         ...defined({ offset: atLeastOne(offset), limit: atLeastOne(limit) }),
@@ -138,7 +141,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
 
 const MODES = { content: 'lines', files_with_matches: 'files', count: 'count' } as const;
 
-/** The original system rounds down, and treats values below 1 as absent. */
+/** Rounds down and treats values below 1 as absent, like the system that this dialect copies. */
 function atLeastOne(value: number | undefined): number | undefined {
   return value === undefined || value < 1 ? undefined : Math.floor(value);
 }

@@ -11,13 +11,16 @@ export interface HookFiles {
   readonly shell: string;
 }
 
-/** A piece that `init --hooks` adds to a client's settings. */
+/**
+ * A piece of JSON that `init --hooks` adds to a client's settings: a hook, a denied tool or another
+ * setting.
+ */
 export interface HookPiece {
-  /** The keys in the settings that lead to the piece's list or member. */
+  /** The keys that lead to the list or value in the settings file where the piece belongs. */
   readonly at: readonly string[];
   /** `item` (default): an item of a list. `member`: the value of a key; a value that the user has set is kept. */
   readonly kind?: 'item' | 'member';
-  /** True if `init` must refuse when the user has set the member to another value. */
+  /** True if `init` must refuse when the user has set another value at this place. */
   readonly needed?: true;
   readonly item: JsonValue;
 }
@@ -26,7 +29,7 @@ export interface HookPiece {
 export interface ClientHooks {
   readonly defaultScope: ConfigScope;
   file(scope: ConfigScope, places: ClientPlaces): string;
-  /** Members that a new file must begin with. */
+  /** Members that must be at the beginning of a settings file that `init` creates. */
   readonly header?: Readonly<Record<string, JsonValue>>;
   pieces(files: HookFiles): readonly HookPiece[];
   /** The piece that makes the client's shell run on a layer (a copy-on-write view of the workspace). */

@@ -5,7 +5,10 @@ import { scanJson, skipJsonBlanks } from './json-scan.ts';
 import { compact, type JsonValue, styleOf } from './json-style.ts';
 import { type ArrayNode, type ConfigNode, memberOf, type ObjectNode, ScanProblem } from './node.ts';
 
-/** Matches the names of our files in the state folder, which mark our pieces in a client's settings. */
+/**
+ * Matches the names of our files in the state folder. A hook or plugin with such a name in a
+ * client's settings is ours.
+ */
 const OURS = /lookfirst-(?:hook|opencode|shell)\b/;
 
 /**
@@ -20,7 +23,9 @@ export function nameOfPiece({ at, item }: HookPiece): string {
   return `${at.join('.')}=${namesUs({ at, item }) ? 'lookfirst' : JSON.stringify(item)}`;
 }
 
-/** True if a settings file holds the piece's text at its place. */
+/**
+ * True if a settings file holds the string of a piece, such as a denied tool, at the piece's place.
+ */
 export function hasPiece(text: string | undefined, { at, item }: HookPiece): boolean {
   const root = text === undefined ? undefined : rootIfAny(text);
   const node = root === undefined ? undefined : nodeAt(root, at);
@@ -77,7 +82,10 @@ function meaningOf(text: string): string {
   return JSON.stringify(meaning(rootOf(text)));
 }
 
-/** Removes our pieces, with lists and objects that become empty. All other bytes stay. */
+/**
+ * Removes the hooks and settings that `init` added, with lists and objects that become empty. All
+ * other bytes stay.
+ */
 export function removePieces(text: string | undefined, pieces: readonly HookPiece[]): EditedConfig {
   if (text === undefined) return edited(undefined);
   try {

@@ -14,7 +14,7 @@ import { opening } from '../progress.ts';
 import { tellMissing, tellRefusal } from '../refusal-text.ts';
 import { missing } from '../words.ts';
 
-/** The session name of claims that a user makes without naming a session. */
+/** The session name for paths that a user claims without naming a session. */
 const USER = 'user';
 
 interface ClaimsFlags extends ScopeFlags, StateFlags {

@@ -107,7 +107,7 @@ function byFile(sightings: TranscriptSightings['sightings']): SeenFile[] {
     files.delete(path);
     files.set(path, {
       path,
-      // If the file's end is unknown, no list of lines covers the whole file.
+      // If the number of lines is unknown, lines that were seen never add up to the whole file.
       coverage:
         known === undefined ? coverage : unionCoverage(known.coverage, coverage, totalLines ?? Infinity),
       how: [...new Set([...(known?.how ?? []), how])],

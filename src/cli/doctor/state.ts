@@ -91,10 +91,15 @@ export async function checkStore(cli: Cli, flags: StateFlags): Promise<DoctorChe
 
 /** If the clocks of machines differ by more than this, their entries are hard to order. */
 const MAX_CLOCK_MS = 2000;
-/** A longer round trip to a fleet store is reported as slow, because each edit waits for two round trips. */
+/**
+ * A longer round trip to a store that several machines share is reported as slow, because each edit
+ * waits for two round trips.
+ */
 const MAX_LATENCY_MS = 20;
 
-/** Checks a fleet store: connection, latency, schema, rights, clock and size. */
+/**
+ * Checks a store that several machines share: connection, latency, schema, rights, clock and size.
+ */
 export async function* checkFleet(cli: Cli, flags: StateFlags): AsyncGenerator<DoctorCheck> {
   try {
     const health = await fleetHealth(placesOf(cli, flags).store);

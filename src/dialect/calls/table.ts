@@ -80,7 +80,10 @@ export type Rule = RuleScope &
     | {
         readonly does: 'look';
         readonly path: ArgumentName;
-        /** True if the value may be a name that only the server knows. It is passed on unchanged. */
+        /**
+         * True if the value may be a name that only the server knows, not a path. The value is then
+         * passed on unchanged.
+         */
         readonly orName?: true;
       }
     | {
@@ -205,7 +208,10 @@ export type ShownForm =
   | ({ readonly as: 'verbatim' } & Decoration)
   /** One text with a section for each file, in the requested order. */
   | ({ readonly as: 'sections' } & SectionMarks & Decoration)
-  /** A separate text block for each readable file, or two: the mark alone, then the text. */
+  /**
+   * One text block for each readable file: a mark with the path, then the text. Some servers put
+   * the mark and the text in two blocks.
+   */
   | ({ readonly as: 'blocks'; readonly open: string } & Decoration)
   /** The text is JSON. */
   | ({ readonly as: 'json' } & JsonShape)

@@ -257,7 +257,7 @@ function intentOf(change: AskedChange): FileIntent | string {
   };
 }
 
-/** The default dialect. */
+/** The set of tools that Lookfirst offers by default. */
 export const LOOKFIRST: Dialect = {
   name: 'lookfirst',
   tools: [...LOOKING_TOOLS, ...CHANGING_TOOLS, commandTool('run_command', 'timeout_ms'), ...CLAIM_TOOLS],

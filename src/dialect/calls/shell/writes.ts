@@ -4,7 +4,7 @@ import { certainCommands, inFolder, literalOf, programOf, type SimpleCommand } f
 
 /** A file that a command certainly writes. Paths are absolute, or relative to the command's start folder. */
 export type ShellWrite =
-  /** `content`: the whole new text, if a here-document contains it. */
+  /** `content`: the whole text that the command writes, if a here-document contains it. */
   | { readonly how: 'overwrite' | 'append'; readonly path: string; readonly content?: string }
   /** A change in place by `sed -i` or `perl -pi`. */
   | { readonly how: 'edit'; readonly path: string }

@@ -38,7 +38,6 @@ export class Progress {
     }
   }
 
-  /** Removes the bar. */
   end(): void {
     if (this.#shownMs > 0) this.#terminal.overwrite('');
     this.#shownMs = 0;

@@ -14,7 +14,6 @@ interface CliOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly platform: NodeJS.Platform;
-  /** The user's home folder. */
   readonly homeFolder: string;
   /** The command line that starts this program: an executable and its first arguments. */
   readonly self: readonly string[];

@@ -48,7 +48,6 @@ export function touchesOf(rules: readonly Rule[], args: Arguments): Touch[] {
   return touches;
 }
 
-/** True if a rule may change files. */
 export function mayChange({ does }: Rule): boolean {
   return !['look', 'list', 'read', 'search', 'nothing'].includes(does);
 }

@@ -13,18 +13,23 @@ export interface WholeSync {
 }
 
 /**
- * Stores earlier bytes of files by content. Equal contents are stored once. Announce the change first (Store.record):
- * only then does a concurrent clean-up know that the bytes are needed.
+ * Stores earlier contents of files, so that changes can be undone. Equal contents are stored once;
+ * each is called an image. Announce the change first (Store.record): only then does a concurrent
+ * clean-up know that the bytes are needed.
  */
 export interface Images {
   /** Larger files cannot be stored. Absent if there is no limit. */
   readonly maxBytes?: number;
   /**
-   * The place for the before-image of a file: `shared` with other machines, in the record that announces the change,
-   * or `here`, in the state folder. Absent if there is only one machine; images are then kept after the change.
+   * Decides where the earlier contents of a changed file are stored. `shared`: in the store of all
+   * machines, with the record that announces the change. `here`: in this machine's state folder.
+   * Absent if there is only one machine: contents are then stored after the change.
    */
   placeOf?(fingerprint: Fingerprint, content: 'plain' | 'secret'): 'shared' | 'here';
-  /** Reports that these images are in the store, together with their announcement. */
+  /**
+   * Called after a change was announced: the store now holds these images too, so they need not be
+   * sent again.
+   */
   announced?(images: AnnouncedImages): void;
   /** Stores bytes whose fingerprint the caller has computed. */
   keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
@@ -35,24 +40,25 @@ export interface Images {
    */
   keepLink(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**
-   * Like keepLink, but also removes the file's old name: saves a step for a file that is already out of the workspace.
+   * Like `keepLink`, but moves the file instead of linking it. For a file that has already left the
+   * workspace, this saves a step.
    */
   adopt(fromPath: string, fingerprint: Fingerprint, how?: Adoption): Promise<Kept>;
   /**
-   * Keeps the files of a displaced folder as images in that folder: thousands of files cost one
-   * list instead of a rename each. They get the names of images later, in `pack` or `remove`. The
-   * caller has synced the folder and its files if they must be durable. Absent if images are not
-   * local files.
+   * Leaves the files of a folder that has left the workspace where they are, and lists them as
+   * images. For thousands of files, one list is faster than a rename each. `pack` or `remove` later
+   * renames them to images. The caller has synced the folder and its files if they must be durable.
+   * Absent if images are not local files.
    */
   keepTree?(tree: KeptTree): Promise<void>;
-  /** True if files in this folder are kept by `keepTree`: no clean-up may remove them. */
+  /** True if `keepTree` has listed files of this folder. No clean-up may remove them. */
   holdsTree?(folder: string): boolean;
   /** Ends `keepTree` for a folder that has moved back into the workspace. */
   dropTree?(folder: string): void;
   /**
-   * The free name to which a file with these bytes can be renamed to become an image, or a second
-   * file beside an existing image. Undefined if no name is free, or if the file has another name
-   * through which it could be changed. `adopt` must follow. Absent if images are not local files.
+   * Returns a free name in the image folder, to which the caller can rename a file with these
+   * bytes. Call `adopt` after that. Undefined if no name is free, or if the file has another name
+   * through which it could be changed. Absent if images are not local files.
    */
   freeName?(fingerprint: Fingerprint, stats: BigIntStats): string | undefined;
   /**
@@ -61,9 +67,9 @@ export interface Images {
    */
   sync(hashes: readonly string[], whole?: WholeSync): Promise<void>;
   /**
-   * Restricts adopted files to their owner (0600). Call it after their change is settled: until
-   * then a failure restores the same file, with its original mode. `mode`: the file's present mode,
-   * if known.
+   * Restricts adopted files to their owner (0600). Call it when the journal has recorded the
+   * change: until then a failure restores the same file, with its original mode. `mode`: the file's
+   * present mode, if known.
    */
   makePrivate(images: readonly { readonly sha256: string; readonly mode?: bigint | undefined }[]): void;
   has(sha256: string): Promise<boolean>;
@@ -88,11 +94,15 @@ export interface Images {
    */
   check(fingerprint: Fingerprint): Promise<ImageHealth>;
   /**
-   * Sets aside what programs have written into these images after the files were displaced, each
-   * write once. The original bytes stay if they can be recovered.
+   * Finds images that a program has written to because it still had the replaced file open. Moves
+   * each of them to a name of its own and reports it once. The original bytes stay stored if they
+   * can be recovered.
    */
   setAsideLate(fingerprints: readonly Fingerprint[]): AsyncIterable<LateImage>;
-  /** Takes over a file that a program changed after its bytes were copied. Returns its new path. */
+  /**
+   * Moves a file that a program changed after its bytes were stored into the image folder. Returns
+   * its new path.
+   */
   adoptLate(fromPath: string, sha256: string): string;
   list(): AsyncIterable<KeptImage>;
   usage(): Promise<ImageUsage>;
@@ -102,8 +112,8 @@ export interface Images {
    */
   pack?(when: PackRequest): Promise<ImageUsage>;
   /**
-   * Removes images. It first hides them, then keeps those that `needed` still names, because a change may have begun to
-   * rely on one since the plan. Returns what was removed.
+   * Removes images. First hides them, then calls `needed` and puts back those that it names: since
+   * the caller chose the images, a change may have begun to rely on one. Returns what was removed.
    */
   remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage>;
 }
@@ -139,13 +149,22 @@ export interface TreeFile {
   readonly stamp: Stamp;
 }
 
-/** `shared`: the same bytes were stored already. */
+/**
+ * `linked`: the file itself became the image. `copied`: its bytes were copied. `shared`: the same
+ * bytes were stored already.
+ */
 export type Kept = 'linked' | 'copied' | 'shared';
 
-/** `appended`: the file still begins with the original bytes. `changed`: it does not. */
+/**
+ * `intact`: the file holds the original bytes. `appended`: it begins with them. `changed`: it does
+ * not. `missing`: there is no file.
+ */
 export type ImageHealth = 'intact' | 'appended' | 'changed' | 'missing';
 
-/** Bytes that a program wrote into a file after it was displaced. */
+/**
+ * A file that a program wrote to after the file was replaced or deleted, because the program still
+ * had it open.
+ */
 export interface LateImage {
   /** Hash of the original bytes. */
   readonly sha256: string;

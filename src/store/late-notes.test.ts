@@ -16,7 +16,7 @@ const NOTE: Notes = { sightings: [{ session: 's', sighting: BARE_SIGHTING }], en
 class Probe extends MemoryStore {
   records = 0;
   failing = false;
-  /** Sightings of this file are rejected. */
+  /** The store rejects every record that says a session has read this file. */
   rejects: string | undefined;
   hold: Promise<void> | undefined;
 
@@ -129,7 +129,7 @@ describe('notes', () => {
         sightings: [{ session: 's', sighting: { ...BARE_SIGHTING, key } }],
         entries: [readEntry({ path: key })],
       });
-      // The older sighting must not be returned instead of the rejected one.
+      // This earlier read of the file must not be returned in place of the rejected one.
       await store.record(noteOf('/odd'));
       probe.rejects = '/odd';
       for (const key of ['/a', '/odd', '/b', '/c']) await store.note(noteOf(key));

@@ -14,30 +14,29 @@ import type {
   Writes,
 } from './store.ts';
 
-/**
- * Long enough for a burst of reads to share one transaction, short enough that other processes do not notice the delay.
- */
+/** A burst of reads shares one transaction. Other processes do not notice so short a delay. */
 const WITHIN_MS = 10;
-/** Limit of waiting notes: writing them blocks all other work. */
+/** Limit of notes that wait to be written. With more, the write would delay all other work. */
 const AT_MOST = 128;
 
 interface LateNotesOptions {
   readonly withinMs?: number;
   /**
-   * `overlap`: the store keeps the order of records sent together, so that a record need not wait until earlier notes
-   * are written.
+   * `wait`: a record waits until earlier notes are written. `overlap`: it is sent right after them,
+   * because the store keeps the order of what is sent.
    */
   readonly records?: 'wait' | 'overlap';
-  /** Time for which notes that cannot be written are kept silently before reads report it. */
+  /** While notes cannot be written, reads succeed for this time; then they report it. */
   readonly patienceMs?: number;
   readonly peers?: Set<LateNotes>;
 }
 
 /**
- * A store that delays notes for a few milliseconds and writes them in one transaction: on disk, the transaction is most
- * of a note's cost. This process sees its notes immediately, because every other call, to this instance or to a peer,
- * first waits until they are written. Notes that could not be written are kept; the next call retries and reports the
- * failure.
+ * A store that delays notes (records of reads) for a few milliseconds and writes them in one
+ * transaction. On disk, the transaction is most of a note's cost. This process sees its notes
+ * immediately: `recall` also searches the waiting notes, and every query whose answer depends on
+ * notes first writes them. Notes that could not be written are kept; the next such call retries and
+ * reports the failure.
  */
 export class LateNotes implements Store {
   readonly url: string;
@@ -55,7 +54,7 @@ export class LateNotes implements Store {
   #failedMs: number | undefined;
   /** Records that were sent together with notes and are not answered yet. */
   readonly #overlapping = new Map<Promise<void>, Writes>();
-  /** True while notes are written in parts, because the store has rejected them together. Records then wait. */
+  /** True while notes that were rejected together are written in parts. Records then wait. */
   #inParts = false;
   #closed = false;
   readonly snapshot?: () => Promise<string>;
@@ -64,8 +63,7 @@ export class LateNotes implements Store {
   readonly remembered?: NonNullable<Store['remembered']>;
 
   /**
-   * `peers`: all instances that this process has open on the same store. The new instance joins them until it is
-   * closed.
+   * `peers`: all instances that this process has open on the same store. The new one joins them.
    */
   constructor(store: Store, options: LateNotesOptions = {}) {
     const { withinMs = WITHIN_MS, peers = new Set(), records = 'wait', patienceMs = 0 } = options;
@@ -109,7 +107,7 @@ export class LateNotes implements Store {
     return this.#add(notes);
   }
 
-  /** True if writing notes has failed for too long, or too many are waiting: reads must then report the failure. */
+  /** True if reads must report that notes cannot be written. */
   #isPastPatience(): boolean {
     if (this.#failedMs === undefined) return false;
     return this.#waiting.size >= AT_MOST || performance.now() - this.#failedMs >= this.#patienceMs;
@@ -128,7 +126,7 @@ export class LateNotes implements Store {
   }
 
   record(writes: Writes): Promise<void> {
-    // Nearly always no note is waiting. The change then runs without creating further promises.
+    // Nearly always no note is waiting. The record is then written without further promises.
     for (const peer of this.#peers)
       if (peer.#waiting.size > 0 || peer.#leaving !== undefined) return this.#recordInTurn(writes);
     return this.#store.record(writes);
@@ -174,7 +172,7 @@ export class LateNotes implements Store {
     return this.#store.lastChanges(keys);
   }
 
-  /** Does not wait for unwritten notes: they record reads, and reads cause no claim. */
+  /** Does not wait for notes: they record reads, and a read never makes a session claim a file. */
   recent(cursor: number): RecentEntries {
     return this.#store.recent(cursor);
   }
@@ -249,7 +247,7 @@ export class LateNotes implements Store {
     return undefined;
   }
 
-  /** Resolves when every note so far is in the store. */
+  /** Resolves when every note given to this instance so far is in the store. */
   #written(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -296,8 +294,9 @@ export class LateNotes implements Store {
   }
 
   /**
-   * Writes notes in smaller and smaller parts, and leaves out those that the store rejects. It would reject them every
-   * time, and no later change could be recorded. After another failure the journal may have some reads twice.
+   * Writes notes in smaller and smaller parts, and leaves out the notes that the store rejects.
+   * Otherwise these notes would fail every time and block all later records. If another error
+   * interrupts this, the retry may journal some reads twice.
    */
   async #writePart(notes: Notes): Promise<void> {
     try {
@@ -310,7 +309,7 @@ export class LateNotes implements Store {
     }
   }
 
-  /** Journals that a note is left out. Forgets its file, so that an older sighting does not count instead. */
+  /** Journals that a note is left out. Its file then counts as unread, despite earlier reads. */
   async #leaveOut({ sightings: [seen], entries: [entry] }: Notes, { message }: Fault): Promise<void> {
     const { session = '', atMs = 0 } = entry ?? { ...seen, atMs: seen?.sighting.atMs };
     const what =
@@ -323,7 +322,7 @@ export class LateNotes implements Store {
       try {
         return await this.#store.record(writes);
       } catch (error) {
-        // A store that can hold neither the session's id nor the path has no older sighting of them.
+        // Ignore this: a store that rejects the id or the path has no earlier read to forget.
         if (!isRejection(error)) throw error;
       }
     }
@@ -347,7 +346,7 @@ function halvesOf({ sightings, entries }: Notes): readonly [Notes, Notes] | unde
   ];
 }
 
-/** Notes in order of arrival. Of each file only the newest sighting is kept. */
+/** Notes in order of arrival. Of each session and file, only the newest sighting is kept. */
 class Batch {
   readonly #sightings = new Map<string, Map<string, Sighting>>();
   readonly #entries: NewEntry[] = [];
@@ -370,7 +369,7 @@ class Batch {
     return { sightings, entries: this.#entries };
   }
 
-  /** Drops sightings that a later record has written or forgotten. */
+  /** Drops what sessions have read of a file if a later record has replaced or forgotten it. */
   supersede({ sightings = [], forget = [] }: Writes): void {
     for (const { session, sighting } of sightings) this.#sightings.get(session)?.delete(sighting.key);
     for (const { session, key } of forget) {

@@ -94,11 +94,13 @@ export interface RecordedOptions {
   readonly home: string;
   /** `empty`: a missing local store counts as empty. `make`: it is created. */
   readonly missing: 'empty' | 'make';
-  /** The name of a workspace in a fleet, and its roots if this machine has never served it. */
+  /**
+   * The workspace's name in a store that several machines share. `roots` are used if this machine
+   * has never served that workspace.
+   */
   readonly name?: WorkspaceName | undefined;
 }
 
-/** Opens the recorded data. */
 export async function openRecordedState(url: string, options: RecordedOptions): Promise<RecordedState> {
   const { home, missing, name } = options;
   if (isFleetUrl(url)) {

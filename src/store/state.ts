@@ -30,7 +30,10 @@ export interface FleetView {
   workspaceOf(root: string): string;
 }
 
-/** The name that the user gives to folders of this machine, unless it has served others under the name. */
+/**
+ * A name that the user gives to folders of this machine. It has no effect if this machine has
+ * already served other folders under that name.
+ */
 export interface WorkspaceName {
   readonly workspace: string;
   /** Canonical paths. */
@@ -43,7 +46,10 @@ export interface FleetOptions {
   readonly roots: readonly string[];
   /** The workspace name of the roots. Default: the name last given for them, else a workspace of this machine alone. */
   readonly workspace?: string | undefined;
-  /** The name of a workspace for other folders than the roots, or for them in another order. */
+  /**
+   * A workspace name to save for folders that the user names. They may differ from `roots`, or have
+   * another order.
+   */
   readonly saveAs?: WorkspaceName | undefined;
   /** Like `saveAs`, for a process that only reads. The name is not saved. */
   readonly readAs?: WorkspaceName | undefined;

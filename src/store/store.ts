@@ -5,8 +5,9 @@ import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
 
 /**
- * Stores the ledger and the journal. One `record` is one transaction, so returned data was written completely. Any
- * failure is a Fault STORE_FAILED, never an empty answer: "could not read" is not "nothing there".
+ * Stores what each session has read (sightings) and the journal. One `record` is one transaction,
+ * so returned data was written completely. Any failure is a Fault STORE_FAILED, never an empty
+ * answer: "could not read" is not "nothing there".
  */
 export interface Store {
   /** For example `memory:` or `sqlite:/path`. */
@@ -14,16 +15,16 @@ export interface Store {
   /** Events during opening that users must learn of, such as a damaged database that was set aside. */
   readonly warnings: readonly string[];
   /**
-   * The session's sighting of a file. Synchronous where possible: every read calls it, and waiting for a promise would
-   * double its cost.
+   * The sighting: what this session has read of a file. Synchronous where possible: every read
+   * calls it, and waiting for a promise would double its cost.
    */
   recall(session: string, key: string): Awaitable<Sighting | undefined>;
   /** The sightings of several files in one round trip. Files that the session has not seen are absent. */
   recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>>;
   /**
-   * The result of `recallMany`, from memory and without waiting. Undefined if this process does not know all
-   * sightings of the session. It may be outdated, so the announcement of a change judged by it must include the basis.
-   * Present if a round trip is slow.
+   * Like `recallMany`, from memory and without waiting. Undefined if this process does not know all
+   * sightings of the session. The result may be outdated: a change that relies on it must be
+   * announced with its `basis`, which the store then checks. Present if a round trip is slow.
    */
   readonly remembered?: (session: string, keys: readonly string[]) => Remembered | undefined;
   sightings(session: string): Promise<readonly Sighting[]>;
@@ -42,10 +43,11 @@ export interface Store {
   /** `lastChange` of several paths in one round trip. Paths without a recorded change are absent. */
   lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>>;
   /**
-   * The entries that determine claims: those of {@link CLAIM_KINDS} recorded since the cursor of an earlier answer,
-   * oldest first. With cursor 0, those of the last minutes. Synchronous, because every read and change calls it and
-   * none may wait. A local store is exact. A network store answers from memory, at most seconds late for other
-   * processes, and fetches new entries in the background.
+   * Entries that show which sessions work on which files (claims): those of {@link CLAIM_KINDS}
+   * since the cursor of an earlier answer, oldest first. With cursor 0, those of the last minutes.
+   * Synchronous, because every read and change calls it and none may wait. A local store is exact.
+   * A network store answers from memory, at most seconds late for other processes, and fetches new
+   * entries in the background.
    */
   recent(cursor: number): RecentEntries;
   /**
@@ -80,10 +82,13 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Kinds of entries that determine claims. */
+/** Kinds of entries that show which session works on which files, or that end such a claim. */
 export const CLAIM_KINDS: readonly EntryKind[] = ['change', 'turn', 'claim', 'notice'];
 
-/** With cursor 0, `Store.recent` searches this many entries. Explicit claims are found however old they are. */
+/**
+ * With cursor 0, `Store.recent` searches only this many of the newest entries. Claims that a
+ * session made explicitly are found however old they are.
+ */
 export const RECENT_ENTRIES = 5000;
 
 export interface RecentEntries {
@@ -136,8 +141,8 @@ export interface StoreState {
  */
 export interface Writes {
   /**
-   * Write nothing unless this change is still announced: two starting processes may find a dead
-   * process's change.
+   * Write nothing unless this change is still unfinished. Two starting processes may find the same
+   * change of a dead process, and only one may finish it.
    */
   readonly ifPending?: string;
   /**
@@ -150,9 +155,12 @@ export interface Writes {
   readonly forget?: readonly { readonly session: string; readonly key?: string }[];
   readonly entries?: readonly NewEntry[];
   readonly announce?: PendingChange;
-  /** Before-images that a fleet store keeps in the transaction of the announcement. */
+  /**
+   * The files' earlier contents, for a store of several machines. It stores them in the transaction
+   * of the announcement.
+   */
   readonly images?: AnnouncedImages;
-  /** Ids of announced changes that are now settled, whether they were made or not. */
+  /** Ids of announced changes that are now finished: made, or given up. */
   readonly settle?: readonly string[];
   readonly session?: SessionRecord;
   /** Removes the session's record and its sightings. */
@@ -173,14 +181,14 @@ export interface Basis {
   readonly keys: readonly string[];
 }
 
-/** The bytes that a change will displace. */
+/** The contents that a change will replace or delete. */
 export interface AnnouncedImages {
   readonly shared: readonly { readonly fingerprint: Fingerprint; readonly bytes: Uint8Array }[];
   /** Bytes that stay in the state folder of this machine, because they are too large or secret. */
   readonly here: readonly Fingerprint[];
 }
 
-/** Data that may be lost if the process dies: the session then has to read again. */
+/** Records of reads. They may be lost if the process dies: the session then has to read again. */
 export type Notes = Required<Pick<Writes, 'sightings' | 'entries'>>;
 
 /** A change matches if it matches every given field. Without fields, every change matches. */

@@ -80,7 +80,7 @@ export function transcriptsBeside(path: string, word: string): readonly string[]
 function projectOf(path: string): string | undefined {
   if (basename(dirname(path)) !== 'chats') return undefined;
   const text = unlessErrno(() => readFileSync(join(dirname(dirname(path)), '.project_root'), 'utf8'));
-  // Without this file, the user's setting determines where relative paths start.
+  // Without `.project_root`, the user's setting determines where relative paths start.
   const project = text?.trim() ?? '';
   return isAbsolute(project) ? project : undefined;
 }

@@ -5,10 +5,15 @@ import { isMissing } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import { changedWhileKept } from '../images.ts';
 
-/** Larger files are read in chunks in the thread pool: that saves memory, which is worth the delay. */
+/**
+ * Files above this size are read in chunks in the thread pool. That is slower, but saves memory.
+ */
 export const SMALL_BYTES: number = 1 << 20;
 const CHUNK_BYTES = 1 << 18;
-/** If a link or a pipe has taken the file's place, does not follow the link or wait for the pipe. */
+/**
+ * Flags to open an image. If a link or a pipe has taken the file's place, opening neither follows
+ * the link nor waits for the pipe.
+ */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** The first `size` bytes of a file, or fewer if it is shorter, and its full length. For small sizes. */

@@ -41,7 +41,7 @@ interface Setting {
   readonly root: string;
   /** A workspace file with the old bytes. */
   readonly file: string;
-  /** Path of its image. */
+  /** Path at which the bytes of `file` are stored. */
   readonly image: string;
 }
 

@@ -230,7 +230,8 @@ export class FileImages implements Images {
   }
 
   async #copyIn(fromPath: string, fingerprint: Fingerprint, durability: Durability): Promise<Kept> {
-    // The source may be removed afterwards, so verify the bytes even of our own copy before relying on it.
+    // The caller may remove the source file afterwards. So check the stored bytes, even if only our
+    // processes wrote them.
     if (await this.#holds(fingerprint)) return this.#shared(fingerprint, durability);
     const temp = this.#folder.temp();
     if (fingerprint.size <= SMALL_BYTES) {
@@ -289,7 +290,8 @@ export class FileImages implements Images {
   }
 
   #shared({ sha256 }: Fingerprint, durability: Durability): Kept {
-    // The process that stored it first may have requested less durability than this one.
+    // The process that stored these bytes first may have requested less durability, so sync them
+    // again.
     const image = this.#folder.image(sha256);
     if (statsOf(image) !== undefined) this.#folder.sync(image, durability);
     return 'shared';

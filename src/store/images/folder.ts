@@ -22,7 +22,10 @@ import type { Durability } from '../../model/policy.ts';
 import type { WholeSync } from '../images.ts';
 import { isAlive, ownerOfThisProcess } from '../owner.ts';
 
-/** Mode of our own copies only; a displaced inode keeps its mode from the workspace. */
+/**
+ * Mode of images that are our own copies. A file that was moved here from the workspace keeps its
+ * mode.
+ */
 export const COPY_MODE = 0o400;
 
 const OPEN_TO_OTHERS = 0o077;
@@ -41,9 +44,9 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * A displaced file becomes an image within this time after its bytes were last compared. If its
- * last write is older, it is unchanged since that comparison. Files that become images later are
- * compared again first: see `KeptTrees`.
+ * A file that leaves the workspace becomes an image within this time after its bytes were last
+ * compared. If its last write is older than that, the bytes are unchanged. Files that become images
+ * later are compared again first: see `KeptTrees`.
  */
 const MOMENT_MS = 2000;
 /** Number of synced images to remember: about 200 bytes each. */
@@ -178,7 +181,8 @@ export class ImageFolder {
     try {
       chmodSync(image, 0o600);
     } catch (error) {
-      // Another process may have moved the file, or another user owns it. Its folder is private anyway.
+      // Another process may have moved the file, or another user owns it. Other users cannot reach
+      // it anyway: its folder is private.
       if (errnoOf(error) === undefined) throw error;
     }
   }

@@ -31,7 +31,8 @@ export async function* setAsideLate(
     if (fingerprint === undefined) continue;
     const written = await splitOff(folder, fingerprint);
     const twins = await setAsideLateTwins(folder, fingerprint, paths);
-    // The image is not lost if an unchanged copy of it has got its name by now, or is in a kept folder.
+    // The original bytes are not lost if another file with the same bytes has taken the name, or
+    // lies in a listed folder.
     const isLost =
       statsOf(folder.image(sha256)) === undefined &&
       packedFile(folder, sha256) === undefined &&

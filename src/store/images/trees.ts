@@ -18,17 +18,17 @@ import { beginsWith } from './bytes.ts';
 import { type ImageFolder, moveUnlessTaken, removeIfThere, setAside, sync, writeNewSmall } from './folder.ts';
 import { copyOfStart } from './late-image.ts';
 
-/** Number of files that get their own names before other work gets a turn. */
+/** Number of listed files that are renamed to images before other work gets a turn. */
 const TAKEN_AT_ONCE = 32;
 
-/** A listed folder, as this process has read its list. */
+/** A folder outside the workspace, with its list of files as this process has read it. */
 interface ListedTree extends KeptTree {
   /** The files by hash. Several files may hold the same bytes. */
   readonly byHash: ReadonlyMap<string, readonly TreeFile[]>;
   readonly sinceMs: number;
 }
 
-/** A file of a listed folder, as it is now. */
+/** A file of a listed folder, with its present stats. */
 interface TreeImage {
   readonly path: string;
   readonly file: TreeFile;
@@ -36,15 +36,17 @@ interface TreeImage {
 }
 
 /**
- * Displaced folders whose files are images under their own names, until `takeIn` gives them the names of images. One
- * list for each folder, in `trees/`, names its files with their hashes and stamps. The list is written as a whole, so
- * an interruption leaves all of it or nothing.
+ * Folders that have left the workspace, whose files serve as images where they are. `takeIn` later
+ * renames the files to images. One list for each folder, in `trees/`, names its files with their
+ * hashes and stamps. The list is written as a whole, so an interruption leaves all of it or
+ * nothing.
  *
- * A program that opened a file before its folder left the workspace may write into the file at any later time. Such a
- * write is found by a rule: **a file holds the listed bytes if it has the listed stamp.** The stamp was taken from
- * compared bytes after the file system's clock had advanced, and moving a folder changes no stamp of a file in it. A
- * file with another stamp may hold any bytes, so its bytes are compared. The rule is applied immediately before a file
- * gets the name of an image and once more after that, as `isLongUnwritten` requires.
+ * A program that opened a file before its folder left the workspace may write into the file at any
+ * later time. Such a write is found by a rule: **a file holds the listed bytes if it has the listed
+ * stamp.** The stamp was taken from compared bytes after the file system's clock had advanced, and
+ * moving a folder changes no stamp of a file in it. A file with another stamp may hold any bytes,
+ * so its bytes are compared. The rule is applied immediately before a file is renamed to an image
+ * and once more after that, as `isLongUnwritten` requires.
  */
 export class KeptTrees {
   readonly #images: ImageFolder;
@@ -78,7 +80,7 @@ export class KeptTrees {
     return lstatSync(this.#listOf(folder), { throwIfNoEntry: false }) !== undefined;
   }
 
-  /** Forgets a folder that has no image any more. */
+  /** Removes the list of a folder. Its files no longer serve as images. */
   drop(folder: string): void {
     this.#known.delete(basename(folder));
     removeIfThere(this.#listOf(folder));
@@ -90,7 +92,7 @@ export class KeptTrees {
     return known === undefined && this.#isReadAgain() ? firstOf(this.#known.values(), sha256) : known;
   }
 
-  /** All listed files by hash. Some may have got the names of images since. */
+  /** All listed files by hash, including files that were renamed to images since. */
   usage(): Map<string, { readonly bytes: number; readonly sinceMs: number }> {
     this.#isReadAgain();
     const usage = new Map<string, { readonly bytes: number; readonly sinceMs: number }>();
@@ -103,7 +105,10 @@ export class KeptTrees {
     return usage;
   }
 
-  /** Sets aside, under names of late writes, the files with one of these hashes that a program has written to. */
+  /**
+   * Moves listed files that a program has written to out of their folder, so that `setAsideLate`
+   * reports them. Only files with one of these hashes.
+   */
   async setAsideWritten(wanted: ReadonlyMap<string, Fingerprint>): Promise<void> {
     this.#isReadAgain();
     for (const tree of this.#known.values())
@@ -115,8 +120,8 @@ export class KeptTrees {
   }
 
   /**
-   * Gives the files of all folders the names of images, or only those of the folders that hold one of `hashes`. Several
-   * processes may do this at the same time.
+   * Renames the files of listed folders to images. With `hashes`: only the files of folders that
+   * contain one of them. Several processes may do this at the same time.
    */
   async takeIn({
     hashes,
@@ -157,12 +162,15 @@ export class KeptTrees {
       // Compared again, because a process that was stopped before the rename may have missed a write.
       if (kept === 'linked' && !(await isStill(image, found))) setAside(image, this.#images.late(sha256));
     } catch (error) {
-      // Ignore the error if another process has already given the file the name of an image.
+      // Ignore the error if another process has already renamed the file to an image.
       if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw error;
     }
   }
 
-  /** Keeps a late write beside the images. If the file still begins with the listed bytes, a copy of them is kept. */
+  /**
+   * Moves a file that a program has written to into the image folder. If it still begins with the
+   * listed bytes, first stores a copy of them.
+   */
   async #setAside({ path, file: { fingerprint } }: TreeImage): Promise<void> {
     const { sha256 } = fingerprint;
     if (lstatSync(this.#images.image(sha256), { throwIfNoEntry: false }) === undefined) {

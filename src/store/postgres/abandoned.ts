@@ -5,9 +5,10 @@ import { unlessErrno } from '../../model/fault.ts';
 const FOLDER = 'lookfirst.abandoned';
 
 /**
- * Changes that were refused because the answer to their announcement did not come. The server may still receive it, and
- * processes that found it would take the change for unfinished. A file per change in the state folder outlives this
- * process, so that the next process of this machine withdraws the change.
+ * Changes that were refused because the server did not answer their announcement. The announcement
+ * may still arrive, and other processes would then take the change for unfinished. One file per
+ * change in the state folder outlives this process, so that the next process of this machine
+ * withdraws the change.
  */
 export class AbandonedChanges {
   readonly #folder: string | undefined;

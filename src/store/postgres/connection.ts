@@ -13,7 +13,7 @@ const RETRY_MS = 500;
 /** An unused connection is closed after this time: a fleet has more processes than a server has connections. */
 const IDLE_MS = 30_000;
 const DEFAULT_SCHEMA = 'lookfirst';
-/** A start that takes longer than this is explained to the user. */
+/** If starting the store takes longer than this, the user is informed about the reason. */
 const SILENT_MS = 1000;
 /** The channel for messages about waiting. The program prints them; a library must not write to the terminal. */
 const WAITING = channel('lookfirst:waiting');
@@ -205,7 +205,7 @@ export class PostgresConnection {
     try {
       return this.#connectTo();
     } catch (cause) {
-      // The driver reads the files that the URL names.
+      // The driver reads the certificate files that the URL names, and throws if it cannot.
       throw new Fault('CONFIG_INVALID', `${this.url} names a file that cannot be read: ${errorText(cause)}`, {
         cause,
       });

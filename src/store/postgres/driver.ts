@@ -21,7 +21,7 @@ interface Answer {
   readonly rows: readonly Row[];
 }
 
-/** The part of the `pg` client that we use, and `ask`. */
+/** The part of the `pg` client that we use, and our own method `ask`, which sends a query. */
 export interface PgClient {
   /** The server process, as reported when the connection was made. */
   readonly processID?: number | null;
@@ -61,7 +61,7 @@ interface PgDriver {
   readonly types: PgOptions['types'];
 }
 
-/** Type id of bigint columns. Our numbers stay far below 2^53. */
+/** Type id of bigint columns. They are read as numbers, because our values stay far below 2^53. */
 const INT8 = 20;
 
 /** Loads `pg`, which only users of this store install. */

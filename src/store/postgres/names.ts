@@ -88,7 +88,10 @@ export function checkWorkspaceName(name: string): void {
   );
 }
 
-/** An index of PostgreSQL holds rows of at most 2,700 bytes, and a path may have 4,096. */
+/**
+ * Longer texts are indexed by their hash. An index row of PostgreSQL has at most 2,700 bytes, and a
+ * path may have 4,096.
+ */
 const MAX_INDEXED_BYTES = 1000;
 const HASHED = '\u0001#';
 

@@ -19,7 +19,10 @@ import { PostgresImages } from './postgres-images.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { makePartitions, migratePostgres, schemaVersions } from './schema.ts';
 
-/** Time that notes wait for the server to return before reads report that they are not recorded. */
+/**
+ * While the server is away, reads succeed for this time, although they are not recorded. After
+ * that, they report it.
+ */
 const PATIENCE_MS = 60_000;
 
 /** Opens the store of a `postgres:` URL, and creates or updates its schema. */
@@ -48,7 +51,7 @@ async function prepareDays(db: PostgresConnection): Promise<void> {
   }
 }
 
-/** The store as callers get it: notes, which no caller waits for, are sent in batches. */
+/** Wraps a store so that records of reads, which no caller waits for, are sent in batches. */
 function withNotes(store: PostgresStore): Store {
   return new LateNotes(store, { records: 'overlap', patienceMs: PATIENCE_MS });
 }
@@ -160,7 +163,10 @@ function placesOf({
   }));
 }
 
-/** The saved places, and those of a name that this machine has not served, which replace others of the same roots. */
+/**
+ * The saved places of this machine. If none has the given workspace name, the places for that name
+ * are added, and replace saved places with the same roots.
+ */
 function namedPlaces(
   saved: readonly MachinePlace[],
   name: WorkspaceName | undefined,
@@ -171,8 +177,8 @@ function namedPlaces(
 }
 
 /**
- * Saves the names and the sharing that the options give, and returns all places of this machine. Only named places can
- * be saved as shared.
+ * Saves the workspace names and the sharing that the options give, and returns all places of this
+ * machine. Only named places can be saved as shared.
  */
 async function servedPlaces(
   db: PostgresConnection,
@@ -201,7 +207,10 @@ function placeAround(places: readonly MachinePlace[], root: string): MachinePlac
   return nearest;
 }
 
-/** The folders of this machine that need leases, and the given roots inside them, under which changes are announced. */
+/**
+ * The folders of this machine that need leases: the shared ones, and the given roots inside them.
+ * With `sharedWorkspace`, all given roots. Changes are announced under the roots.
+ */
 function sharedRootsOf(
   places: readonly MachinePlace[],
   { roots, sharedWorkspace }: FleetOptions,

@@ -23,7 +23,10 @@ import { type Row, SERVER_CLOCK } from './driver.ts';
  * Larger files stay on their machine: a megabyte takes a fifth of a second to write, and most source files are small.
  */
 const MAX_SHARED_BYTES = 1 << 20;
-/** Number of sent images that are remembered. Beyond it, the database is queried for displaced files. */
+/**
+ * Number of sent images that are remembered. If there are more, `adopt` queries the database
+ * whether it has an image.
+ */
 const MAX_SENT = 10_000;
 /** Number of images listed per query. */
 const LIST_PAGE = 5000;
@@ -33,7 +36,7 @@ interface ImageOptions {
   readonly local: Images;
   readonly db: PostgresConnection;
   readonly machine: string;
-  /** `shared`: the bytes of secret files may leave this machine. */
+  /** `here`: the bytes of secret files never leave this machine. `shared`: they may. */
   readonly secrets: 'here' | 'shared';
 }
 
@@ -95,8 +98,8 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * Sends the bytes to the database only if the announcement did not: another program may have
-   * changed the file in between.
+   * Sends the bytes to the database unless they were sent with the announcement. They were not if
+   * another program changed the file in between.
    */
   async adopt(fromPath: string, fingerprint: Fingerprint, how: Adoption = {}): Promise<Kept> {
     const { sha256 } = fingerprint;

@@ -50,7 +50,8 @@ await describePostgres('PostgreSQL', (server) => {
     return new PostgresImages({ local, db: await connect(), machine: 'm', secrets: 'here' });
   });
 
-  // Both holders use one connection, so that a released lock is free for the other immediately, as the suite expects.
+  // The two lock holders of a test share one connection, so that a released lock is free for the
+  // other immediately.
   const connections = new Map<string, PostgresConnection>();
   locksConformance('leases in PostgreSQL', async (home, holder) => {
     const db = connections.get(home) ?? (await connect());
@@ -197,11 +198,12 @@ function journalTests(server: PostgresServer, connect: Connect): void {
       (await db.query(`select n - checkpoint_n as kept from ${db.schema}.chains order by seq`)).map(
         (row) => row['kept'],
       );
-    // The third and the fourth chain name the first two.
+    // The first two chains stay without entries, because the third and the fourth chain refer to
+    // them.
     expect(await last.prune(2)).toBe(2);
     expect(await chains()).toEqual([0, 0, 1, 1]);
     expect(await verifyChain(last)).toMatchObject({ ok: true, entries: 2 });
-    // The fourth writer still runs.
+    // Only the fourth chain stays, because its writer still runs.
     expect(await last.prune(4)).toBe(2);
     expect(await chains()).toEqual([0]);
     expect(await verifyChain(last)).toMatchObject({ ok: true, entries: 0 });
@@ -216,7 +218,8 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     await one.record({ entries: [changeEntry('c1', [])] });
     const [removed] = (await one.state()).chains ?? [];
     for (const n of [2, 3, 4]) await other.record({ entries: [changeEntry(`c${n}`, [])] });
-    // The second chain keeps an entry, and began with the end of the first one.
+    // The second chain refers to the first one and keeps an entry, so the loss of the first chain
+    // can be noticed.
     await other.prune(3);
     await db.query(`delete from ${db.schema}.chains where chain = $1`, [removed?.chain ?? '']);
     expect(await verifyChain(other)).toMatchObject({ ok: false, problem: 'removed', seq: 1 });

@@ -25,7 +25,10 @@ import { RecordWriter, type StoreContext } from './record-writer.ts';
 import { dayOf, makePartitions } from './schema.ts';
 import { losesSightings, RecentFollower, SeenCache, TRUSTED_MS } from './seen-cache.ts';
 
-/** A statement of PostgreSQL has at most 65,535 parameters. */
+/**
+ * A record with more images sends them as one list. PostgreSQL accepts at most 65,535 parameters
+ * per statement.
+ */
 const MAX_PARAMETERS = 1000;
 
 /**
@@ -106,9 +109,11 @@ export class PostgresStore implements Store {
     try {
       const number = await this.#send(prepared.text, writes.images?.shared ?? []);
       this.#writer.done(prepared, number);
-      // The server has changed the session's version, so no process can judge a change by remembered sightings.
+      // Forgetting sightings changes the session's version in the store, so the cached version is
+      // no longer valid.
       if (losesSightings(writes)) this.#seen.doubt(writes);
-      // The server does not report whether it applied a conditional record, which settles a dead process's change.
+      // A record with `ifPending` settles the change of a dead process, unless another process has
+      // done so. The server does not report which happened.
       if (writes.ifPending === undefined) this.#recent.recorded(writes.entries ?? []);
     } catch (error) {
       this.#seen.doubt(writes);
@@ -222,7 +227,8 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return;
     clearInterval(this.#poll);
-    // Ignore failures: other processes of this machine withdraw the changes, and the end mark only helps users.
+    // Ignore failures: another process of this machine will withdraw the changes, and the mark that
+    // this chain has ended only helps users.
     if (this.#writer.hasAbandoned()) await this.record({}).catch(() => undefined);
     if (this.#writer.acknowledged > 0)
       await this.#db.query(`select ${this.#s}.lf_close($1)`, [this.chain]).catch(() => undefined);
@@ -304,10 +310,14 @@ export class PostgresStore implements Store {
     return this.#names.localIn(JSON.parse(String(row['record'])) as SessionRecord);
   }
 
-  /** Converts a row. A stamp is valid only on the machine that took it. */
+  /**
+   * Converts a row to a sighting (what a session has read of a file). A file stamp from another
+   * machine is dropped, because it is valid only there.
+   */
   #sighting(row: Row): Sighting {
     const stored = String(row['key']);
-    // If the column has only the key's hash, the text of the sighting contains the key.
+    // A long key is stored as a hash in its column. The key itself is then part of the sighting's
+    // text.
     const kept = sightingFrom(isHashedKey(stored) ? '' : fromColumn(stored), String(row['seen']));
     const sighting = { ...kept, key: this.#names.local(kept.key) };
     return row['machine'] === this.#names.here ? sighting : { ...sighting, stamp: undefined, racy: true };

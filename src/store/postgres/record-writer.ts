@@ -13,11 +13,15 @@ import { losesSightings } from './seen-cache.ts';
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
 /**
- * After this time without a durable record, a writer no longer expects its last entry in the store, because a clean-up
- * removes idle chains. The clean-up waits twice as long, because clocks of machines differ.
+ * A writer that has recorded nothing durable for this long accepts that its last entry is gone: a
+ * clean-up removes idle chains. The clean-up waits twice as long, because clocks of machines
+ * differ.
  */
 export const CHAIN_IDLE_MS: number = 7 * 86_400_000;
-/** An owner's entry is valid for 20 seconds in the store. The heart renews it every 5 seconds during changes. */
+/**
+ * An announced change also renews the heartbeat of its process if that is older than this. A
+ * heartbeat is valid for 20 seconds.
+ */
 const OWNER_MS = 5000;
 
 /** The data that a store needs about its process. */
@@ -32,7 +36,10 @@ export interface StoreContext {
    * leases.
    */
   readonly heart?: Heart;
-  /** `full`: an announced change survives a power cut of the server. Default: only settled changes do. */
+  /**
+   * `full`: an announced change survives a power cut of the server. Otherwise a change survives it
+   * only when it is finished.
+   */
   readonly durability?: Durability;
   /**
    * If present, reads have their own chain, so that they can be removed earlier. It holds all reads, or the first of
@@ -41,7 +48,7 @@ export interface StoreContext {
   readonly reads?: 'all' | 'summary';
   /** Problems found while opening, for the user. */
   readonly warnings?: readonly string[];
-  /** The state folder, where changes are noted that this process could not withdraw. */
+  /** The state folder. Files in it name changes that this process could not withdraw. */
   readonly home?: string;
   /** The writer's chain. Default: a new one. */
   readonly chain?: string;
@@ -51,7 +58,10 @@ export interface StoreContext {
 interface PreparedRecord {
   readonly writes: Writes;
   readonly text: string;
-  /** The time at which the record was built, if it also renews the heartbeat of its owner. */
+  /**
+   * The time at which the record was built. Undefined if the record does not renew its process's
+   * heartbeat.
+   */
   readonly renewsOwner: Moment | undefined;
   /** Reads that are journalled with this record, for `journal.reads: summary`. */
   readonly summarised: readonly string[];
@@ -63,7 +73,10 @@ interface PreparedRecord {
 export class RecordWriter {
   readonly chain: string;
   readonly #context: StoreContext;
-  /** Fences of announced changes, until they are settled. */
+  /**
+   * The numbers of the leases under which each announced change runs. Removed when the change is
+   * finished.
+   */
   readonly #fences = new Map<string, readonly Fence[]>();
   readonly #abandoned: AbandonedChanges;
   /** The minute of the last journalled read, by session and file. */
@@ -92,11 +105,14 @@ export class RecordWriter {
     return change === undefined ? this.#abandoned.all.length > 0 : this.#abandoned.has(change);
   }
 
-  /** Records that the server has answered. */
+  /**
+   * Updates this writer after the server has answered a record. `number` is that of the last entry.
+   */
   done({ writes, renewsOwner, withdrawn }: PreparedRecord, number: number): void {
     for (const change of withdrawn) this.#abandoned.delete(change);
     const { announce, settle = [] } = writes;
-    // Records that are not durable may be lost with the server, so their loss does not indicate a restored backup.
+    // Count only durable records: a crash of the server may lose the others, which must not look
+    // like a restored backup.
     if (isDurable(writes, this.#context.durability) && number > this.#acknowledged) {
       this.#acknowledged = number;
       this.#acknowledgedMs = Date.now();
@@ -122,7 +138,8 @@ export class RecordWriter {
   /** Builds the JSON text that `lf_record` takes. Throws if the writes are not JSON. */
   prepare(writes: Writes): PreparedRecord {
     const now = Date.now();
-    // While changes are in progress, the heart renews the owner's entry, so that not every change has to write it.
+    // During changes, heartbeats renew the process's row anyway, so that few announcements have to
+    // write it.
     const isDue = writes.announce !== undefined && (this.#ownerRenewed?.ageMs ?? Infinity) > OWNER_MS;
     const renewsOwner = isDue ? new Moment() : undefined;
     if (now - this.#acknowledgedMs > CHAIN_IDLE_MS) this.#acknowledged = 0;
@@ -189,7 +206,10 @@ export class RecordWriter {
     if (here.length > 0) record['here'] = here.map(({ sha256, size }) => ({ h: sha256, z: size }));
   }
 
-  /** The fences to check. They matter when a change enters the journal: until then it can be reverted. */
+  /**
+   * The lease numbers that the server checks: when a change is announced, and when it enters the
+   * journal. A change without an entry was reverted and needs no check.
+   */
   #fencesFor({ announce, settle = [], entries = [] }: Writes): readonly Fence[] {
     if (announce !== undefined) {
       const held = this.#context.heart?.fencesOf(announce.locked ?? []) ?? [];
@@ -265,7 +285,7 @@ export class RecordWriter {
   #storedEntry(entry: NewEntry): NewEntry {
     const { names } = this.#context;
     if (names.machine === undefined) return entry;
-    // Assigned to the new object, because a spread would copy it once more.
+    // Assign the field instead of spreading: `storedIn` has already made a copy.
     const stored: { -readonly [Field in keyof NewEntry]: NewEntry[Field] } = names.storedIn(entry);
     stored.machine = names.machine;
     return stored;
@@ -284,9 +304,9 @@ function sortedByName(values: ReadonlyMap<string, object>): readonly object[] {
 }
 
 /**
- * True if a record must survive a power cut of the server. Sightings need not, because a session
- * can read again. Announcements need not either: the settlement syncs them too, and until then the
- * process that makes the change can settle it.
+ * True if a record must survive a power cut of the server. New sightings need not, because a
+ * session can read again. Announcements need it only with `full`: finishing the change syncs them
+ * too, and until then the process that makes the change can finish it.
  */
 function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
   const { announce, settle, session, dropSession, entries = [] } = writes;

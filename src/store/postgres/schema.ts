@@ -163,7 +163,10 @@ export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS);
 }
 
-/** Runs the statements of a migration as text, because the block is parsed before its tables exist. */
+/**
+ * Runs the statements of a migration from a text. Otherwise PostgreSQL would parse them before the
+ * tables that they name exist.
+ */
 function executed(step: string): string {
   return `execute $step$${step}$step$;`;
 }
@@ -180,7 +183,8 @@ async function versionOf(db: PostgresConnection): Promise<number> {
     const [meta] = await db.query(`select version from ${db.schema}.meta`);
     return Number(meta?.['version']);
   } catch (error) {
-    // Every process reads the version when it starts, so it takes one round trip. Only the first finds no table.
+    // A missing table means version 0. A separate query for its existence would cost every start a
+    // second round trip.
     if (error instanceof Fault && error.reason === 'missing') return 0;
     throw error;
   }

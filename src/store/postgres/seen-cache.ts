@@ -29,9 +29,9 @@ interface FetchedSession {
 }
 
 /**
- * All sightings of the sessions that this process works for, so that a read needs no round trip.
- * Each session row names its last writer, and a version that changes with the writer. While both
- * are unchanged, the cache is complete.
+ * All sightings (what a session has read of each file) of the sessions that this process works for.
+ * A read then needs no round trip. Each session row names its last writer, and a version that
+ * changes with the writer. While both are unchanged, the cache is complete.
  */
 export class SeenCache {
   readonly #sessions = new Map<string, CachedSession>();
@@ -90,7 +90,7 @@ export class SeenCache {
     }
   }
 
-  /** Applies this store's own writes. */
+  /** Adds this store's own writes to the cached sessions. */
   apply(writes: Writes): void {
     const { sightings = [], forget = [], dropSession } = writes;
     for (const since of this.#loading.values()) since.push(writes);
@@ -104,7 +104,10 @@ export class SeenCache {
       this.#sessions.get(session)?.sightings.set(sighting.key, sighting);
   }
 
-  /** Marks writes as uncertain after a failure. Their sessions are loaded again as soon as the server answers. */
+  /**
+   * Marks the cached sessions of these writes as uncertain. They are loaded again as soon as the
+   * server answers.
+   */
   doubt({ sightings = [], forget = [] }: Writes): void {
     for (const { session } of [...sightings, ...forget]) {
       this.#loading.delete(session);
@@ -145,9 +148,9 @@ export class SeenCache {
 export { TRUSTED_MS };
 
 /**
- * True if a session forgets what it has seen. Then no process may judge a change by remembered
- * sightings of that session. Sightings that lose their coverage by a deletion or by the limit of
- * sightings do not count: the files they concern need no protection.
+ * True if a session no longer knows content that it has read. Changes must then not be judged by a
+ * remembered state of that session. `evicted` does not count: the session has read that file, but
+ * its record made room for others.
  */
 export function losesSightings({ forget = [], sightings = [] }: Writes): boolean {
   return (
@@ -157,7 +160,10 @@ export function losesSightings({ forget = [], sightings = [] }: Writes): boolean
 
 /** Other processes' entries are fetched at most this often, and only while callers need them. */
 const POLL_MS = 1000;
-/** Age of the oldest claims in the first fetch. Explicit claims last a day at most. */
+/**
+ * The first fetch goes back this far. For claims that a session made explicitly it goes back a day,
+ * the longest time they last.
+ */
 const LOOK_BACK_MS = 15 * 60_000;
 const CLAIMS_BACK_MS = 24 * 60 * 60_000;
 
@@ -202,7 +208,8 @@ export class RecentFollower {
     try {
       await this.#fetch();
     } catch (error) {
-      // Ignore the failure: claims are only advice, and the next poll fetches the missing entries.
+      // Ignore the failure: other sessions' claims on files are only advice, and the next poll
+      // fetches the missing entries.
       if (!(error instanceof Fault)) throw error;
     } finally {
       this.#polling = false;
@@ -229,7 +236,8 @@ export class RecentFollower {
       [chain, mark, ...since.values],
     );
     this.#seenTx = mark;
-    // A machine whose clock is ahead must not hold its claims for longer.
+    // Limit times to now. Otherwise claims on files from a machine whose clock is ahead would last
+    // longer.
     const entries = rows.map(entryFrom).map((entry) => ({ ...entry, atMs: Math.min(entry.atMs, now) }));
     this.#list.add(entries.map(local));
   }

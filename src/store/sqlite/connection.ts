@@ -30,14 +30,23 @@ import {
 } from './driver.ts';
 
 export interface OpenOptions {
-  /** `set-aside`: a damaged database that no other process uses is renamed, and an empty one takes its place. */
+  /**
+   * `fail`: a damaged database is a Fault. `set-aside`: if no other process uses it, it is renamed
+   * and replaced by an empty one.
+   */
   readonly damaged: 'fail' | 'set-aside';
-  /** `full`: an announced change is on the disk before `record` resolves. Default: a power cut may lose it. */
+  /**
+   * `full`: an announced change is on the disk before `record` resolves. Otherwise a power cut may
+   * lose it.
+   */
   readonly durability?: Durability;
 }
 
 const SEQ_DIGITS = 16;
-/** One line of fixed length, so that one write at offset 0 replaces it. */
+/**
+ * The line in the `.head` file: the newest entry's number and hash. Its length is fixed, so that
+ * one write at offset 0 replaces it.
+ */
 const LINE = /^(\d{16}) ([0-9a-f]{64})\n$/;
 
 const sync = promisify(fdatasync);
@@ -160,7 +169,8 @@ export class Connection {
   }
 
   /**
-   * Records the size of the write-ahead log after a commit, for later checks. `first`: only if none is recorded yet.
+   * Remembers the present size of the write-ahead log, for later checks. `first`: only if none is
+   * remembered yet. `always`: replaces it.
    */
   noteInPlace(when: 'always' | 'first'): void {
     this.#guard.note(when);
@@ -219,7 +229,10 @@ class FileGuard {
   #log: { readonly identity: string; readonly bytes: bigint } | undefined;
   #broken: Fault | undefined;
 
-  /** `isSound` reads the whole database again. It is called only if the file has shrunk, as after a clean-up. */
+  /**
+   * `isSound` checks the whole database. It is called only if the file has shrunk, which a clean-up
+   * also causes.
+   */
   constructor(file: string, isSound: () => boolean) {
     this.#file = file;
     this.#isSound = isSound;

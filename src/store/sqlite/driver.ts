@@ -10,8 +10,8 @@ import { localOwner } from '../owner.ts';
 export type SqlValue = string | number | null;
 
 /**
- * The part of `node:sqlite` that we use. Rows have no prototype, and a text that contains NUL is read back only up to
- * there.
+ * The part of `node:sqlite` that we use. Rows have no prototype. A text that contains NUL is cut at
+ * the NUL when it is read.
  */
 export interface SqliteDatabase {
   exec(sql: string): void;
@@ -151,7 +151,7 @@ function resultCode(error: unknown): number | undefined {
 }
 
 const BUSY_TIMEOUT_MS = 5000;
-/** 16 MB. Records often change the same few pages, so rarer checkpoints copy much less. */
+/** SQLite copies its log to the main file only at this many pages (16 MB): this copies less. */
 const CHECKPOINT_PAGES = 4000;
 
 /** The value of `pragma auto_vacuum` for incremental mode. */
@@ -232,7 +232,7 @@ function makeFile(file: string): void {
 
 function prepare(db: SqliteDatabase, file: string): void {
   db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  // Lets `prune` free disk space. Only a database without tables accepts it. Setting it again would be a write.
+  // Lets `prune` free disk space. Only an empty database accepts this. Repeating it would write.
   const { auto_vacuum: vacuum } = db.prepare('pragma auto_vacuum').get() as { auto_vacuum: number };
   if (vacuum !== INCREMENTAL) db.exec('pragma auto_vacuum = incremental');
   useWal(db, file);

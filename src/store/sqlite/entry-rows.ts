@@ -66,8 +66,8 @@ const OWN_INDEX: ReadonlySet<string> = new Set([
 ] satisfies Entry['kind'][]);
 
 /**
- * True if another field of the filter selects few entries. SQLite would still prefer the index of a kind and read all
- * entries of that kind.
+ * True if the filter has a field with a better index than the kind: it selects fewer entries.
+ * SQLite alone would prefer the index of the kind.
  */
 function hasBetterIndex({ session, change, key, keys }: EntryFilter): boolean {
   return session !== undefined || change !== undefined || key !== undefined || keys !== undefined;
@@ -114,10 +114,16 @@ function addKeys(
 
 const KINDS = CLAIM_KINDS.map((kind) => `'${kind}'`).join(', ');
 const SELECT_RECENT = `${SELECT_ENTRY} where seq > ? and kind in (${KINDS}) order by seq`;
-/** Selects explicit claims older than the range that is searched; a partial index finds them. */
+/**
+ * Selects all explicit claims on files up to a number: they count however old they are. A partial
+ * index finds them.
+ */
 const SELECT_CLAIMS = `${SELECT_ENTRY} where kind = 'claim' and seq <= ? order by seq`;
 
-/** `RecentRows` keeps this many entries, and none with more effects than this: the entry of a command takes megabytes. */
+/**
+ * `RecentRows` keeps at most MAX_OWN entries, and none with more than MAX_EFFECTS effects: such an
+ * entry of a command takes megabytes.
+ */
 const [MAX_OWN, MAX_EFFECTS] = [64, 100];
 
 /** From this many keys on, one statement inserts all of them. */
@@ -141,8 +147,8 @@ interface Extension {
 }
 
 /**
- * Appends entries to the journal. Nearly always this connection wrote the newest entry itself, so that the head need
- * not be read.
+ * Appends entries to the journal. Nearly always this connection wrote the newest entry itself. Then
+ * it need not read that entry's number and hash (the head of the chain) from the database.
  */
 export class ChainRows {
   readonly #db: Connection;
@@ -180,7 +186,10 @@ export class ChainRows {
     this.#head = head;
   }
 
-  /** Moves the head past these entries. Undefined if `after` is not the newest entry. */
+  /**
+   * Computes the links of these entries and stores the last one as the newest (the head). Undefined
+   * if `after` is not the newest entry.
+   */
   #extend(after: ChainLink, ordered: readonly NewEntry[]): Extension | undefined {
     const links: ChainLink[] = [];
     let head = after;
@@ -245,7 +254,8 @@ export class RecentRows {
     this.#version = version;
     if (cursor === this.#newest) return { entries: [], cursor };
     const { after: known, through, entries: own } = this.#own;
-    // The kept entries are in the order of their numbers, and the caller needs the newest.
+    // Search from the end: the entries are sorted by number, and the caller usually lacks only the
+    // newest.
     if (cursor >= known && through === this.#newest)
       return { entries: own.slice(own.findLastIndex(({ seq }) => seq <= cursor) + 1), cursor: through };
     const after = cursor === 0 ? Math.max(0, this.#newest - RECENT_ENTRIES) : cursor;
@@ -255,7 +265,10 @@ export class RecentRows {
   }
 }
 
-/** Separators between the rows of a page and the fields of a row. Pages whose values contain one are checked row by row. */
+/**
+ * Separators between rows and between fields, and the mark of an empty field. A page whose values
+ * contain one of them is checked row by row.
+ */
 const [ROW, FIELD, NONE] = ['\u001e', '\u001f', '\u001d'];
 const FIELDS = 9;
 const AT_MOST = 2000;

@@ -5,8 +5,9 @@ import type { Writes } from '../store.ts';
 const MAX_RECALLED = 1000;
 
 /**
- * A cache of sightings that this connection read or wrote. It is cleared when another connection has written, which
- * changes a version number. For calls that arrive together, the number is read once.
+ * A cache of sightings (what a session has read of a file) that this connection read or wrote. It
+ * is cleared when another connection has written, which changes a version number. For calls that
+ * arrive together, the number is read once.
  */
 export class Recalled {
   readonly #versionNow: () => number;
@@ -34,8 +35,9 @@ export class Recalled {
   }
 
   /**
-   * Called before this connection writes. Another connection may write right after it, so the version must be read
-   * again. Sightings that are written replace known ones afterwards.
+   * Call it before this connection writes. Another connection may write right after it, so the
+   * version must be read again. Forgetting clears the cache. The caller adds written sightings
+   * afterwards.
    */
   writing({ sightings = [], forget = [], dropSession }: Writes): void {
     const drops = forget.length > 0 || dropSession !== undefined;
@@ -74,9 +76,9 @@ export class Recalled {
 }
 
 /**
- * Knows without a query that no change is pending. That holds if a query showed only changes of
- * this connection, no other connection has written since, and this connection has settled its own
- * changes.
+ * Knows without a query that no change is pending (announced and unfinished). That holds if a query
+ * showed only changes of this connection, no other connection has written since, and this
+ * connection has finished its own changes.
  */
 export class PendingRows {
   readonly #own = new Set<string>();
@@ -87,14 +89,14 @@ export class PendingRows {
     return this.#own.size === 0 && this.#onlyOwn === version;
   }
 
-  /** Records a query of the whole table. */
+  /** Remembers the result of a query for all pending changes. */
   read(version: number, changes: readonly string[]): void {
     this.#onlyOwn = changes.every((change) => this.#own.has(change)) ? version : undefined;
     const found = new Set(changes);
     for (const change of this.#own) if (!found.has(change)) this.#own.delete(change);
   }
 
-  /** Records a commit. */
+  /** Remembers the changes that a committed record announced or finished. */
   recorded({ announce, settle }: Pick<Writes, 'announce' | 'settle'>): void {
     for (const change of settle ?? []) this.#own.delete(change);
     if (announce !== undefined) this.#own.add(announce.change);

@@ -55,7 +55,8 @@ describe('recent entries', () => {
         follower.turns.push(...entries.map(({ turn }) => turn));
       }
     };
-    // All orders of writes by the two connections in five steps, with and without a query in between.
+    // `order` encodes five writes: the connection of each, and whether a query follows it. Every
+    // seventh combination is tried.
     for (let order = 0; order < 4 ** 5; order += 7) {
       for (let step = 0; step < 5; step += 1) {
         const what = Math.floor(order / 4 ** step) % 4;
@@ -79,7 +80,8 @@ describe('pending changes', () => {
     const path = join(scratch().home, 'state.db');
     const stores = [await openSqliteStore(path), await openSqliteStore(path)];
     const open = new Set<string>();
-    // Orders of announcing and settling by the two connections in five steps.
+    // `order` encodes five steps: the connection of each, and whether it announces a change or
+    // settles one.
     for (let order = 0; order < 4 ** 5; order += rounds(29, 1)) {
       for (let step = 0; step < 5; step += 1) {
         const what = Math.floor(order / 4 ** step) % 4;
@@ -261,7 +263,8 @@ describe('migrations', () => {
     migrate(db, path, steps.slice(0, 1));
     db.exec('insert into a values (1)');
     expect(() => migrate(db, path, [...steps, 'nonsense'])).toThrow(/nonsense/);
-    // On a full disk SQLite rolls back by itself; the first error is the one to report.
+    // The step rolls back by itself, as SQLite does on a full disk. The error of the step must be
+    // reported, not that of the second rollback.
     expect(() => migrate(db, path, [...steps, 'rollback; nonsense'])).toThrow(/nonsense/);
     expect(db.prepare('select * from a').all()).toMatchObject([{ x: 1 }]);
     migrate(db, path, steps);

@@ -87,7 +87,10 @@ class SqliteStore implements Store {
   readonly #recent: RecentRows;
   readonly #pending = new PendingRows();
   readonly #chain: ChainRows;
-  /** The id of the change that was announced last. At that moment the files of the database were in place. */
+  /**
+   * The change that was announced last. The database files were checked at that moment, so settling
+   * this change does not check them again.
+   */
   #announced: string | undefined;
   /** The result of the last query for a single entry. Weak, because the entry of a large command takes megabytes. */
   #lastRead: WeakRef<Entry> | undefined;
@@ -162,7 +165,8 @@ class SqliteStore implements Store {
     const { announce, settle } = writes;
     const appended = this.#write(writes);
     if (settle !== undefined) this.#db.noteInPlace('always');
-    // After an announcement, note the size only if none is noted: the settlement that follows will note it.
+    // After an announcement, remember the log's size only if none is remembered: the record that
+    // finishes the change updates it.
     else if (announce !== undefined) this.#db.noteInPlace('first');
     if (appended === 'not pending') return;
     this.#pending.recorded(writes);
@@ -173,8 +177,8 @@ class SqliteStore implements Store {
       this.#db.head.write(appended.head);
       this.#recent.appended(appended);
     }
-    // Sync only announcements: with them and the before-images, a change made before a power cut can be settled after
-    // it.
+    // Only announcements need a sync. After a power cut, the announcement and the earlier contents
+    // of the files tell whether the change was made.
     if (announce !== undefined && this.#durability === 'full') await this.#syncLog();
   }
 
@@ -281,7 +285,8 @@ class SqliteStore implements Store {
 
   async state(): Promise<StoreState> {
     return this.#db.attempt(() => {
-      // Read the witness first: a concurrent write then makes it older than the head, never newer.
+      // Read the witness file first: if another process records an entry in between, the witness is
+      // older than the head, never newer.
       const witness = this.#db.head.read();
       return {
         head: linkIn(this.#db, SELECT_HEAD),

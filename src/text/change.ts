@@ -181,7 +181,7 @@ export interface LineChange {
 interface Carry {
   /** The changes, sorted and without overlaps. */
   readonly changes: readonly LineChange[];
-  /** `seen` if the session wrote the new lines or was shown them. */
+  /** `seen`: the session wrote the new lines or was shown them. `unseen`: it does not know them. */
   readonly addedAre: 'seen' | 'unseen';
   /** The number of lines that the text had before the changes. */
   readonly totalLines: number;
@@ -201,7 +201,10 @@ export function carryCoverage(coverage: Coverage, carry: Carry): Coverage {
   return ranges.length === 0 ? NOTHING : { kind: 'lines', ranges };
 }
 
-/** Converts line changes to diff hunks: 0-based, end-exclusive, with both numberings. */
+/**
+ * Converts line changes to diff hunks with the line numbers of the old and the new text (0-based,
+ * end exclusive).
+ */
 function hunksOf(changes: readonly LineChange[]): Hunk[] {
   let shift = 0;
   return changes.map(({ from, removed, added }) => {
@@ -227,17 +230,15 @@ interface BytesSpliced {
 interface SpliceBytesOptions {
   /** Encoding of the file, if known. Only with `utf-8` may edits contain non-ASCII characters. */
   readonly encoding?: string;
-  /**
-   * `exact`: deletes whole lines without their last ending, and does not ignore a final newline that the file lacks.
-   * Default `safe`.
-   */
+  /** `safe` (default): deleting whole lines also deletes their last ending. `exact`: it does not. */
   readonly matching?: 'exact' | 'safe';
 }
 
 const NEWLINE = 10;
 const RETURN = 13;
 /**
- * Length of the prefix by which a longer needle is searched, because the native search is not linear (see match.ts).
+ * A longer needle is found by this many first characters: the native search is slow for long
+ * needles (see match.ts).
  */
 const PREFIX = 64;
 const MAX_FALSE_STARTS = 100;
@@ -333,8 +334,8 @@ function replaceSpans(
   const used = endingUsed(edit.oldString);
   const own = used === '\n' || used === '\r\n' ? used : undefined;
   if (bytes.length + spans.length * edit.newString.length * 4 > MAX_RESULT_BYTES) return undefined;
-  // Each place may need the ending of a different line. One is cheap to find; for several the caller must decode
-  // the text.
+  // The new lines get the ending of the line at their place, which may differ between places. For
+  // one place it is cheap to find; for several the caller must decode the text.
   if (own === undefined && spans.length > 1 && edit.newString.includes('\n')) return undefined;
   const [first] = spans;
   const ending = own ?? (first && neighbourEnding(bytes, first));

@@ -18,7 +18,10 @@ const SURER = 10;
 const MIN_MULTI_BYTE_CONFIDENCE = 50;
 const WESTERN = ['windows-1252', 'iso-8859-1'] as const;
 const MULTI_BYTE = /^(?:shift_jis|euc-|big5|gb|iso-2022)/;
-/** The Windows superset of each ISO encoding. Characters that only the superset has may occur after the sample. */
+/**
+ * The Windows superset of each ISO encoding. It is tried instead, because characters that only the
+ * superset has may occur after the sample.
+ */
 const SUPERSETS: Readonly<Record<string, string>> = {
   'iso-8859-1': 'windows-1252',
   'iso-8859-9': 'windows-1254',
@@ -330,8 +333,8 @@ function guessUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
     if (sample[at + 1] === 0) odd += 1;
   }
   const units = Math.floor(sample.length / 2);
-  // In UTF-16, a text that otherwise has only ASCII characters has a zero in every unit. Fewer zeros are separators,
-  // as in the output of `find -print0`.
+  // ASCII text in UTF-16 has a zero byte in every unit of two bytes. ASCII text with fewer zeros is
+  // not UTF-16: they are separators, as in the output of `find -print0`.
   const ascii = /^[\0\t-\r -~]*$/.test(viewOf(sample).toString('latin1'));
   const enough = ascii ? units : units * MIN_ZERO_SHARE;
   if (even === 0 && odd >= enough) return 'utf-16le';

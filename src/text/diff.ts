@@ -137,7 +137,10 @@ function matchKept(left: Kept, right: Kept, maxCost: number): [number, number][]
   }
 }
 
-/** Pairs the items between two differences; they are equal one by one. */
+/**
+ * Returns the pairs of equal items: between two differences, both sequences have the same items in
+ * the same order.
+ */
 function matchesBetween(
   differences: readonly (readonly [number, number, number, number])[],
   left: Kept,

@@ -1,7 +1,10 @@
 import type { MatchTier } from '../model/results.ts';
 import type { Span } from './lines.ts';
 
-/** A tier of matching (exact is the strictest) that ignores some differences between characters. */
+/**
+ * A level of tolerance when an anchor is searched (the levels are called tiers). Each of these
+ * ignores some differences between characters.
+ */
 export type TolerantTier = Extract<MatchTier, 'line-endings' | 'trailing-space' | 'punctuation'>;
 
 /**

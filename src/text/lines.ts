@@ -183,7 +183,7 @@ export function numberLines(
   let end = putNumber(to, 0, number, width);
   let at = 0;
   let bits = 0;
-  // Copies two words per step, because most pairs contain no newline.
+  // Copies two words per step: most pairs of words contain no newline.
   for (const last = source.length - 2 * WORD_BYTES; at <= last; ) {
     const one = from.getInt32(at, true);
     const two = from.getInt32(at + WORD_BYTES, true);
@@ -214,7 +214,10 @@ export function numberLines(
   return out.toString(isAscii ? 'latin1' : 'utf8', 0, end + footBytes);
 }
 
-/** A buffer with room for these lines, each with a prefix. Lines are counted only if they may not fit into `ROOM`. */
+/**
+ * A buffer with room for these lines and their numbers. The lines are counted only if the shared
+ * buffer `ROOM` may be too small.
+ */
 function roomFor(source: Uint8Array, prefixBytes: number, footBytes: number): Buffer {
   if ((source.length + 1) * (prefixBytes + 1) + footBytes <= ROOM.length) return ROOM;
   const lines = countNewlineBytes(source) + 1;

@@ -2,7 +2,10 @@ import type { LineRange } from '../model/coverage.ts';
 import { fold, sourceSpan, type TolerantTier } from './fold.ts';
 import { lineStart, linesOfSpan, type Span, sliceLines, toLf } from './lines.ts';
 
-/** Tiers that compare folded texts; tiers/ has the others. */
+/**
+ * Levels of tolerance that search the text after normalising it (folding). The folder `tiers/`
+ * implements the other levels.
+ */
 export type FoldTier = 'exact' | TolerantTier;
 
 /** The places of an anchor, at the strictest tier that finds it. */
@@ -114,7 +117,8 @@ function collect(haystack: Haystack, limit: number): { spans: Span[]; count: num
     else count += 1;
     if (rejected * anchor.length > REJECTION_LIMIT) return { spans: [], count: 0 };
     if (span !== undefined && spans.length < limit) spans.push(apart ? after(spans.at(-1), span) : span);
-    // Past the limit only the count matters, and stepping by one could cost anchor × text.
+    // Enough spans are found, so the rest is only counted. Skip whole matches: stepping by one
+    // could cost anchor × text.
     const step = span !== undefined && (apart || count >= limit) ? anchor.length : 1;
     at = indexOfLinear(text, anchor, at + step);
   }
@@ -175,9 +179,10 @@ interface SamePlace {
 }
 
 /**
- * Finds an anchor in two versions of a text. Both must contain it exactly once, in the same whole lines, and the line
- * before or after must be the same too. The beginning or end of the text counts as such a line, unless the anchor is the
- * whole old text. A diff may align the lines differently if similar text was added nearby.
+ * Finds an anchor in two versions of a text. Both must contain it exactly once, in the same whole
+ * lines, and the line before or after must be the same too. The beginning or end of the text counts
+ * as such a line, unless the anchor is the whole old text. A diff is not enough for this: it may
+ * align other lines if similar text was added nearby.
  */
 export function samePlace(before: string, after: string, anchor: string): SamePlace | undefined {
   const was = onlyPlace(before, anchor);

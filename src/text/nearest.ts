@@ -7,7 +7,10 @@ const MAX_CHARS = 1024;
 /** Anchors and lines are compared only up to this length. It bounds the work, and messages do not show more either. */
 const MAX_ANCHOR_CHARS = 4096;
 const MAX_COMPARED_CHARS = 400;
-/** Maximum anchor lines to search for, longest first, and maximum places to compare in detail. */
+/**
+ * Number of anchor lines to search for, longest first. MAX_CANDIDATES limits the places to compare
+ * in detail.
+ */
 const MAX_PROBES = 3;
 const MAX_CANDIDATES = 40;
 /** Maximum places to show if several are equally similar. */
@@ -105,7 +108,7 @@ function differenceOf(wanted: readonly string[], lines: readonly string[], first
 }
 
 interface FoundNearest {
-  /** The most similar window, and those that are equally similar. */
+  /** The stretch of lines most similar to the anchor, and others that are equally similar. */
   readonly windows: readonly [Window, ...Window[]];
   readonly wanted: readonly string[];
   /** The similarity to the anchor: a sum over its lines, each from 0 to 1. */
@@ -166,7 +169,7 @@ interface Probe {
 
 interface Candidate {
   readonly score: number;
-  /** Offset and number of the line. */
+  /** Offset at which the line begins. */
   readonly start: number;
   readonly line: number;
   /** Index of the anchor line to which this line is similar. */

@@ -118,8 +118,8 @@ function numberedIn(
 }
 
 /**
- * True if every line of a content begins with the number that the line would get, in a file whose lines have no
- * numbers.
+ * True if every line of a content begins with the number that it would have in the file, counted
+ * from `at`. False if lines of the file itself begin with numbers.
  */
 function isNumberedFrom(
   at: number,

@@ -52,7 +52,10 @@ const BEGINNINGS = 'gh?_ gith glpa AKIA ASIA sk-? sk_l rk_l xox? AIza npm_ pypi 
     mask: codeOf([...four].map((char) => (char === '?' ? 0 : 0xff))),
     code: codeOf([...four].map((char) => (char === '?' ? 0 : char.charCodeAt(0)))),
   }));
-/** The text before the run, in tokens that contain a dot: `SG.` and `ya29.`. */
+/**
+ * Beginnings of tokens that contain a dot: `SG.` and `ya29.`. A run of letters, digits, `_` and `-`
+ * follows.
+ */
 const BEFORE_DOT = new Set(
   ['SG.', '29.'].map((text) => codeOf([0, ...[...text].map((char) => char.charCodeAt(0))])),
 );
@@ -72,10 +75,11 @@ function codeOf(bytes: readonly number[]): number {
 const SEPARATED = 0x80808080 | 0;
 
 /**
- * Returns false if UTF-8 bytes contain no secret. Takes a fortieth of the time of the regular expressions, because
- * it skips most text. Each token contains a run of `MIN_RUN` bytes, and so four aligned words of four bytes without
- * a separator. Few groups of four words in other text have none. Each group is tested as a whole, because a branch
- * per word would be mispredicted too often.
+ * Returns false if UTF-8 bytes contain no secret. Takes a fortieth of the time of the regular
+ * expressions, because it skips most text. Each token contains a run of `MIN_RUN` bytes, and so
+ * four aligned words of four bytes without a separator. In other text, nearly every four words
+ * contain a separator. Each group is tested as a whole, because a branch per word would be
+ * mispredicted too often.
  */
 export function mayHoldSecret(bytes: Uint8Array): boolean {
   const skipped = -bytes.byteOffset & 3;
@@ -110,7 +114,9 @@ export function mayHoldSecret(bytes: Uint8Array): boolean {
   return mayHoldKey(bytes) || mayHoldPhrase(bytes);
 }
 
-/** Bytes around a hint in which its value is looked for. */
+/**
+ * Number of bytes before a hint in which its value is searched. BYTES_AFTER is the number after it.
+ */
 const BYTES_BEFORE = 400;
 const BYTES_AFTER = 600;
 
@@ -154,8 +160,8 @@ function separators(word = 0): number {
 }
 
 /**
- * The position from which the search continues: the last byte from `from` to `to` that no token contains. If tokens
- * may contain all of these bytes: the end of the run around them, or -1 if that run may be a token.
+ * Returns where the search continues: at the last byte from `from` to `to` that no token contains.
+ * If there is none: at the end of the run around these bytes, or -1 if that run may be a token.
  */
 function runEnd(bytes: Uint8Array, to: number, from: number): number {
   for (let at = to; at >= from; at -= 1) if (!isWord(bytes, at)) return at;

@@ -54,8 +54,8 @@ interface SpliceOptions {
   /** The loosest tier allowed; default `punctuation`. */
   readonly loosest?: FoldTier;
   /**
-   * `exact`: deletes whole lines without their last ending, and does not ignore a final newline that the file lacks.
-   * Default `safe`.
+   * `safe` (default): deleting whole lines also deletes their last ending, and a final newline that
+   * the file lacks is ignored. `exact`: neither.
    */
   readonly matching?: 'exact' | 'safe';
 }

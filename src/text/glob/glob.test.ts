@@ -5,8 +5,8 @@ import { rounds } from '../../../test/support/rounds.ts';
 import { globMatcher, globProblem, policyGlobMatcher } from './glob.ts';
 
 /**
- * Selects every glob of a list in the attack run, but only every fifth in `npm test`. Even then each piece occurs in
- * each place.
+ * Selects every glob of a list in `npm run attack`, but only every fifth in `npm test`. Even so,
+ * each piece of a glob is tried in each position.
  */
 const isTried = (_: string, at: number): boolean => at % rounds(5, 1) === 0;
 

@@ -80,7 +80,10 @@ export function readParts(pattern: string, letters: 'exact case' | 'any case'): 
     .filter(({ matches }, index, all) => matches !== 'any depth' || all[index - 1]?.matches !== 'any depth');
 }
 
-/** Matches a path by the parts of a glob. `trailing` says if `x/**` matches only the content of `x`, or also `x`. */
+/**
+ * Matches a path by the parts of a glob. `trailing` is for a glob such as `x/**`. `below`: it
+ * matches only the content of `x`. `folder and below`: it also matches `x`.
+ */
 export function matchParts(parts: readonly GlobPart[], trailing: 'below' | 'folder and below'): PathMatch {
   const [first, last, more] = parts;
   // The most frequent kind, `**/name`, needs only the last name of the path.
@@ -90,8 +93,8 @@ export function matchParts(parts: readonly GlobPart[], trailing: 'below' | 'fold
   }
   const plain = plainName(parts);
   const deep = parts.some(({ matches }) => matches === 'any depth');
-  // `*/**` matches the content of every folder. If it matched the folders too, it would also match the files next to
-  // them.
+  // `*/**` matches only the content of folders, never the folders: otherwise it would also match
+  // the files beside them.
   const least = trailing === 'below' || parts.at(-2)?.text.endsWith('*') ? 1 : 0;
   return (path) => {
     if (plain !== undefined && !mayContain(path, plain)) return false;

@@ -48,7 +48,7 @@ function contentOf(lines: readonly HunkLine[]): string {
 
 /** The first path that occurs twice in a patch. */
 function namedTwice(changes: readonly FileIntent[]): string | undefined {
-  // A file may move to a path that another file leaves.
+  // Compare old paths and new paths separately: a file may move to a path that another file leaves.
   const named = changes.map((change) => (change.kind === 'move' ? change.source : change.path));
   const reached = changes.flatMap((change) => {
     if (change.kind === 'move') return [change.destination];

@@ -108,7 +108,7 @@ export interface Paired {
   readonly file: readonly FileLine[];
   /** For each anchor line, the index of the file's line; undefined for a blank line that the file lacks. */
   readonly at: readonly (number | undefined)[];
-  /** Number of inner blank lines that only one side has. */
+  /** Number of blank lines, between other lines, that only the anchor or only the file has. */
   readonly blankDifference: number;
   /** Number of blank lines at the ends of the anchor that the file lacks. */
   readonly edgeBlanks: number;

@@ -32,7 +32,10 @@ export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdi
   };
 }
 
-/** If both texts end with a line break or with a line of only white space, removes that white space. */
+/**
+ * If the old and the new text of an edit both end with a line of only white space, removes that
+ * white space.
+ */
 function withoutBlankEnds(texts: Texts): Texts {
   const { oldString, newString } = texts;
   if (!BLANK_END.test(oldString) || !BLANK_END.test(newString)) return texts;
@@ -249,8 +252,9 @@ interface IndentPair {
 const MAX_TAB_WIDTH = 8;
 
 /**
- * The single rule that explains all pairs: a shift by the same white space, or one tab width. Undefined if there is no
- * such rule, or no difference.
+ * The single rule that explains every difference of indentation: a shift by the same white space,
+ * one tab width, or another number of spaces per level. Undefined if there is no such rule, or no
+ * difference.
  */
 function reindentRule(pairs: readonly IndentPair[]): Reindent | undefined {
   if (pairs.every(({ written, there }) => written === there)) return undefined;

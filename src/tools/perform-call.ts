@@ -31,9 +31,12 @@ export interface PerformOptions {
   readonly context: RenderContext;
   /** Translates the caller's paths; absent if the caller uses the session's paths. */
   readonly names?: PathNames | undefined;
-  /** The caller's signal, progress callback and times. */
+  /** The caller's signal and progress callback, and the times of the call's arrival and answer. */
   readonly watch: Pick<ToolContext, 'progress' | 'times'> & { readonly signal?: AbortSignal | undefined };
-  /** `bytes`: file text may be returned as escaped bytes, for a transport that writes JSON. */
+  /**
+   * `text`: file contents are returned as strings. `bytes`: they may be returned as escaped bytes,
+   * for a transport that writes JSON.
+   */
   readonly form: 'bytes' | 'text';
 }
 
@@ -265,8 +268,8 @@ function untilCut({ truncated }: { readonly truncated: boolean }): SuccessOutcom
 }
 
 /**
- * The outcome for a single file. Includes the revision only while the sighting is fresh, because a caller may use it
- * as proof of what it saw.
+ * The outcome of a status call for a single file. Includes the file's revision only if the session
+ * has read the present content: a caller may use the revision as proof of what it saw.
  */
 function statusOutcome({ files }: { readonly files: readonly FileStatus[] }): SuccessOutcome {
   const [file, another] = files;

@@ -11,9 +11,9 @@ import type { ToolContext } from './tool-answer.ts';
 /** The `_meta` key in which a client may name the session of a call. */
 export const SESSION_KEY = 'dev.lookfirst/session';
 
-/** The session whose sightings a call uses. */
+/** The session of a call. Only what this session has read counts for the call. */
 export type SessionChoice =
-  /** Explicitly named: kept after it is closed. */
+  /** Explicitly named: what it has read is remembered even after it is closed. */
   | { readonly kind: 'named'; readonly id: string }
   /** A legacy HTTP session: lasts as long as the transport's session. */
   | { readonly kind: 'transport'; readonly hint: string }
@@ -110,13 +110,16 @@ function idIn(values: JsonRecord, names: readonly string[]): string | undefined 
   return undefined;
 }
 
-/** The `_meta` key that reports a change of the model's context before the request. */
+/** The `_meta` key by which a request reports that the model's context was compacted before it. */
 export const CONTEXT_KEY = 'dev.lookfirst/context';
 
 /** The `_meta` key that names the request's turn. A turn is the work between two user prompts. */
 export const TURN_KEY = 'dev.lookfirst/turn';
 
-/** The notification that reports a compaction, like `CONTEXT_KEY` in a request. */
+/**
+ * The notification that reports that the client has shortened the conversation (a compaction). A
+ * request reports it by `CONTEXT_KEY`.
+ */
 export const COMPACTED_METHOD = 'notifications/dev.lookfirst/compacted';
 
 /** The session methods that apply events. */
@@ -209,13 +212,13 @@ export class SessionPool {
     try {
       await during(pooled, session);
     } catch (error) {
-      // Later calls reopen the session instead of failing permanently.
+      // Remove the failed session, so that later calls open it again instead of failing too.
       this.#pooled.delete(keyOf(choice));
       throw error;
     }
   }
 
-  /** Ends a transport's session: its sightings are dropped as soon as no call uses it. */
+  /** Ends a transport's session. What it has read is forgotten as soon as no call uses it. */
   async end(hint: string): Promise<void> {
     await this.#drop(keyOf({ kind: 'transport', hint }));
   }

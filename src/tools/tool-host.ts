@@ -61,7 +61,7 @@ export interface ToolHost {
   call(name: string, args: JsonRecord, context: ToolContext): Awaitable<ToolAnswer>;
   /** Applies the session events in the `_meta` of a notification, or of a request that is not a tool call. */
   report?(context: Pick<ToolContext, 'meta' | 'sessionHint'>): Awaitable<void>;
-  /** Makes later calls use the workspace that was opened again. */
+  /** Called when the client's roots have changed. Later calls use the workspace with new roots. */
   renew?(): void;
   /** Call when a transport session has ended or expired: no more calls use this `sessionHint`. */
   sessionEnded?(sessionHint: string): void;
@@ -109,14 +109,14 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
         return opened;
       },
       (error: unknown) => {
-        // Lets the next call open the workspace again.
+        // Forget the failed opening, so that the next call opens the workspace again.
         if (served === opening) served = undefined;
         throw error;
       },
     );
     return opening;
   };
-  /** Adds the warnings of the start to the first answer, once. */
+  /** Adds the warnings from opening the workspace to the first answer, once. */
   const withWarnings = (answer: ToolAnswer): ToolAnswer => {
     if (unsaid.length === 0) return answer;
     const said = unsaid.map((warning) => `[lookfirst: ${warning}]`).join('\n');

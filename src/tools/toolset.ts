@@ -118,8 +118,8 @@ export interface AdapterTool extends ToolsetTool {
 }
 
 /**
- * Like `toolset`, for the adapters. If `names` is given, texts use those tool names: the model also
- * has its framework's tools.
+ * Like `toolset`, for the adapters to agent frameworks. If `names` is given, instructions and
+ * refusals mention tools by these names: the framework may rename our tools or add its own.
  */
 export function adapterToolset(
   session: Session | (() => Session),
@@ -191,7 +191,8 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot, settingFor }: Offer
     const performing = { session, tool: name, context, names, watch, form: 'text' } as const;
     return andThen(callTool(meant, dialect, performing), (performed) => {
       const answered = answerFor(performed);
-      // Set the time in a microtask: the author of a call made before that cannot have seen this answer.
+      // Set the time only after the caller has received the answer. A call that arrives earlier
+      // cannot rely on this answer.
       queueMicrotask(() => {
         times.answeredAt = performance.now();
       });
@@ -245,7 +246,10 @@ function mediaOf(block: ContentBlock): { mimeType: string; base64: string }[] {
   }
 }
 
-/** Valid tool names depend on the dialect, so the code that uses the names checks them. */
+/**
+ * Checks the types of the options. Tool names are checked later, because they depend on the
+ * dialect.
+ */
 const OPTIONS = objectOf({
   dialect: oneOf(...DIALECT_NAMES),
   readOnly: FLAG,

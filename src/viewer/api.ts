@@ -24,7 +24,9 @@ import type { Sessions } from '../session/sessions.ts';
 
 /** The number of rows on one page of the feed. */
 const PAGE = 200;
-/** The maximum number of rows in one answer to a page that has missed many. */
+/**
+ * The maximum number of new rows in one answer, for a page that was not updated for a long time.
+ */
 const MAX_LIVE = 500;
 
 /** Answers that read much of the journal. They wait until no click of a user is being answered. */
@@ -34,7 +36,7 @@ export interface ApiOptions {
   readonly sources: ViewSources;
   /** The folders whose records are shown, for the page's header. */
   readonly folders: readonly string[];
-  /** Opens the workspace of an undo. */
+  /** Opens the workspace in which a change is to be undone. */
   readonly openWorkspace: (roots: readonly string[]) => Promise<OpenWorkspace>;
   /** The reason why undo is not allowed here; undefined if it is. */
   readonly readOnly?: string | undefined;
@@ -54,7 +56,10 @@ export interface ApiAnswer {
 type Query = URLSearchParams;
 type Body = Readonly<Record<string, unknown>>;
 
-/** Answers the page's requests from the records. Undo goes through the gate. */
+/**
+ * Answers the page's requests from the records. An undo is checked and journalled like any other
+ * change.
+ */
 export class Api {
   readonly #options: ApiOptions;
   readonly #sources: ViewSources;

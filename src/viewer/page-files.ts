@@ -16,7 +16,10 @@ const TYPES = {
 
 export type PageFileName = keyof typeof TYPES;
 
-/** The page's folder, relative to the bundled package, and to sources or compiled sources in a checkout. */
+/**
+ * The folders that may contain the page, relative to this file: in the bundled package, or in a
+ * checkout.
+ */
 const FOLDERS = ['../viewer/page/', '../../dist/viewer/page/'];
 
 /** Reads the page's files, which are part of this package. */

@@ -34,9 +34,10 @@ export interface Images {
   /** Stores bytes whose fingerprint the caller has computed. */
   keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**
-   * Stores the file at this path, by its inode if possible: a program that still has the file open then writes into the
-   * image, and nothing is lost. Makes a copy if the file is on another file system, or has further names through which
-   * it could be changed. If the copied bytes do not match the fingerprint, stores nothing and throws.
+   * Stores the file at this path. Links the file itself if possible: a program that still has it
+   * open then writes into the stored file, and nothing is lost. Copies it if it is on another file
+   * system, or has further names through which it could be changed. If the copied bytes do not
+   * match the fingerprint, stores nothing and throws.
    */
   keepLink(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**
@@ -76,9 +77,9 @@ export interface Images {
   /** The other machine that stores an image in its own state folder, for images that `has` does not find. */
   keeper?(sha256: string): Promise<string | undefined>;
   /**
-   * Returns exactly the stored bytes, verified by their hash, or throws a Fault. A program that
-   * still has the displaced file open may write into the image: bytes that it appended are left
-   * out. Bytes that it overwrote are lost, and the Fault says so.
+   * Returns exactly the stored bytes, verified by their hash, or throws a Fault. A program that had
+   * the file open before it was replaced may still write into the image. Bytes that it appended are
+   * left out. Bytes that it overwrote are lost, and the Fault says so.
    */
   read(fingerprint: Fingerprint): Promise<Uint8Array>;
   /**
@@ -89,7 +90,7 @@ export interface Images {
   /** Writes the bytes to a new file (0600; fails if the name is taken). Removes the file if the bytes are damaged. */
   copyTo(fingerprint: Fingerprint, toPath: string): Promise<void>;
   /**
-   * Checks the stored bytes. A program that opened the file before it was displaced may have
+   * Checks the stored bytes. A program that had the file open before it was replaced may have
    * changed them.
    */
   check(fingerprint: Fingerprint): Promise<ImageHealth>;
@@ -120,7 +121,7 @@ export interface Images {
 
 export interface PackRequest {
   readonly nowMs: number;
-  /** Stops after the current image. */
+  /** When it aborts, compressing stops after the current image. */
   readonly signal?: AbortSignal;
 }
 
@@ -131,7 +132,7 @@ export interface Adoption {
   readonly durability?: Durability;
   /** The file's stats, if the caller has read them since the file left the workspace. Saves reading them again. */
   readonly stats?: AdoptedStats | undefined;
-  /** The file's bytes when it was displaced, for implementations that do not store files. */
+  /** The file's bytes when it left the workspace, for implementations that do not store files. */
   readonly bytes?: Uint8Array | undefined;
 }
 
@@ -168,7 +169,7 @@ export type ImageHealth = 'intact' | 'appended' | 'changed' | 'missing';
 export interface LateImage {
   /** Hash of the original bytes. */
   readonly sha256: string;
-  /** The present path of the file with the late bytes. It is removed together with the image. */
+  /** The present path of the changed file. It is removed together with the image. */
   readonly file: string;
   /** True if the write overwrote the only copy of the original bytes. */
   readonly lost: boolean;

@@ -82,7 +82,7 @@ export async function openStore(url: string, options?: OpenOptions): Promise<Sto
   return openSqliteStore(file, options);
 }
 
-/** The recorded data, without the parts that only a process that makes changes needs. */
+/** The journal and the stored file contents, for a process that makes no changes. */
 export interface RecordedState {
   readonly store: Store;
   readonly images: Images;

@@ -14,7 +14,10 @@ import {
 import { dirname, isAbsolute } from 'node:path';
 import { errnoOf, errorText, Fault, HOME_CURE, isMissing, isTaken } from '../model/fault.ts';
 
-/** Ignores the group: most systems give each user a private group, for which folders are writable by default. */
+/**
+ * Permission bit: all users may write. The bit for the group is ignored, because most systems give
+ * each user a private group that may write by default.
+ */
 const WRITABLE_BY_OTHERS = 0o002;
 const OPEN_TO_OTHERS = 0o077;
 /** Names of our files in the state folder. */

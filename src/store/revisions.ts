@@ -19,7 +19,10 @@ export function openRevisions(home: string): RevisionOf {
   return revisionsUnder(readKey(join(home, 'lookfirst.key')));
 }
 
-/** Uses an HMAC, not a hash: otherwise `sha256sum` would permit overwriting a file that was never read. */
+/**
+ * Uses an HMAC, not a plain hash: with `sha256sum`, an agent could compute the hash of a file that
+ * it has never read, and overwrite the file.
+ */
 export function revisionsUnder(key: KeyObject): RevisionOf {
   const kept = new Map<string, string>();
   return ({ sha256, size }) => {

@@ -38,7 +38,7 @@ export interface Store {
   note(notes: Notes): Promise<void> | undefined;
   /** Matching entries, newest first unless `order` differs. */
   entries(filter: EntryFilter): Promise<readonly Entry[]>;
-  /** The newest settled change that touched this path, made by any session. */
+  /** The newest finished change that touched this path, made by any session. */
   lastChange(key: string): Promise<Entry | undefined>;
   /** `lastChange` of several paths in one round trip. Paths without a recorded change are absent. */
   lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>>;
@@ -51,8 +51,8 @@ export interface Store {
    */
   recent(cursor: number): RecentEntries;
   /**
-   * Changes that were announced and not settled. Every change queries the pending changes of its own keys, so an
-   * implementation must fetch only what matches.
+   * Changes that were announced and are not finished. Every change queries the pending changes of
+   * its own keys, so an implementation must fetch only what matches.
    */
   pending(filter?: PendingFilter): Promise<readonly PendingChange[]>;
   session(id: string): Promise<SessionRecord | undefined>;
@@ -76,7 +76,7 @@ export interface Store {
    * removed.
    */
   prune(throughSeq: number): Promise<number>;
-  /** Removes only entries about shown content before a time. Present if those have their own chain. */
+  /** Removes only entries about reads before a time. Present if reads have their own chain. */
   readonly pruneReads?: (beforeMs: number) => Promise<number>;
   /** Closes the store. A second call is harmless; any other call afterwards is a Fault MISUSE. */
   close(): Promise<void>;

@@ -60,14 +60,17 @@ interface ImageNames {
 }
 
 /**
- * The folder of images and the operations that change it. Each operation leaves a name with all its bytes, or no name.
+ * The folder of images and the operations that change it. Each operation leaves a name with all its
+ * bytes, or no name.
  * - `a/HASH`: an image
  * - `a/HASH.packed`: a compressed image
  * - `a/HASH.gone`, `a/HASH.packed-gone`: an image being removed
- * - `a/HASH.late-…`: an image that a late writer changed; `a/HASH.told-…` once the journal has recorded that
+ * - `a/HASH.late-…`: an image that a program changed; `a/HASH.told-…` once the journal has recorded
+ *   that
  * - `a/HASH.twin-…`: another file with the same bytes, which a program may still have open
  * - `tmp/PID-START-…`: a file being written
- * - `trees/FOLDER`: a list of the files in a displaced folder, which are images; see `KeptTrees`
+ * - `trees/FOLDER`: a list of files in a folder that left the workspace; they are images too, see
+ *   `KeptTrees`
  */
 export class ImageFolder {
   readonly path: string;

@@ -18,7 +18,10 @@ import {
 } from './folder.ts';
 import { packedFile } from './packed.ts';
 
-/** Finds writes of programs into displaced files that they still had open, and moves them to separate names. */
+/**
+ * Finds images that a program has written to because it still had the replaced file open, and moves
+ * them to separate names.
+ */
 export async function* setAsideLate(
   folder: ImageFolder,
   fingerprints: readonly Fingerprint[],
@@ -61,7 +64,7 @@ async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<
   if (isWhole && stats.size === size) return undefined;
   const copy = isWhole ? await copyOfStart(folder, image, fingerprint) : undefined;
   const file = folder.told(sha256);
-  // The name may already belong to the copy of another process.
+  // Another process may already have put its copy of the original bytes under this name.
   const isMoved = statsOf(image)?.ino === stats.ino && setAside(image, file);
   if (copy !== undefined && isMoved) moveUnlessTaken(copy, image);
   else if (copy !== undefined) removeIfThere(copy);
@@ -128,7 +131,10 @@ async function freeTwin(folder: ImageFolder, fingerprint: Fingerprint): Promise<
   return twin;
 }
 
-/** Sets aside twins that a program has changed, and removes twins that no program will write to. */
+/**
+ * Sets aside twins (other files with the same bytes) that a program has changed. Removes twins that
+ * no program will write to.
+ */
 async function setAsideLateTwins(
   folder: ImageFolder,
   fingerprint: Fingerprint,

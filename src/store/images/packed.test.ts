@@ -68,7 +68,8 @@ it.skipIf(process.platform !== 'linux')(
     expect(await images.pack({ nowMs: Date.now() + 2 * DAY_MS })).toMatchObject({ count: 1 });
     expect([existsSync(image), existsSync(packed)]).toEqual([false, true]);
     await expectBytes(images, join(root, 'b.txt'));
-    // Displace the same bytes again. A program may have that file open, so it also stays uncompressed for a day.
+    // Another file with the same bytes leaves the workspace. A program may have it open, so it also
+    // stays uncompressed for a day.
     writeFileSync(file, TEXT);
     expect(await images.adopt(file, PRINT)).toBe('linked');
     expect(await images.pack({ nowMs: Date.now() })).toMatchObject({ count: 0 });
@@ -146,7 +147,7 @@ it('another process can read every image while images are compressed, removed an
     await images.pack({ nowMs: Date.now() });
     await images.remove(hashes, async () => new Set(hashes));
     forms.add(existsSync(imageFile(home, hashes[0] ?? '')) ? 'plain' : 'compressed');
-    // A file with the same bytes is displaced: it takes the name, and the next round compresses it.
+    // Another file with the same bytes takes the image's name. The next round compresses it.
     for (const [index, text] of texts.entries()) {
       const file = join(home, `displaced-${round}-${index}`);
       writeFileSync(file, text, { mode: 0o400 });

@@ -18,7 +18,7 @@ import {
   writeNewSmall,
 } from './folder.ts';
 
-/** A smaller file takes one disk block even if compressed. */
+/** Smaller images are not compressed: they take one disk block in any case. */
 const MIN_BYTES = 4096;
 /** Minimum share of bytes saved; less is not worth another file. */
 const MIN_SAVED = 0.1;
@@ -51,9 +51,9 @@ export function packedFile(folder: ImageFolder, sha256: string): string | undefi
 }
 
 /**
- * Compresses images that no program writes to any more: our own copies, and displaced files after a day, unless a
- * process still has them open. Returns their number and the bytes saved. At every moment, a reader finds the image
- * under one name or the other.
+ * Compresses images that no program writes to any more: our own copies at once; files from the
+ * workspace after a day, unless a process still has them open. Returns their number and the bytes
+ * saved. At every moment, a reader finds the image under one name or the other.
  */
 export async function packImages(
   folder: ImageFolder,
@@ -77,8 +77,8 @@ interface PackOptions {
   readonly nowMs: number;
   readonly durability: Durability;
   /**
-   * The inodes that processes have open. Undefined if they are unknown; displaced files then stay
-   * uncompressed.
+   * The inodes that processes have open. Undefined if they are unknown: images that came from the
+   * workspace then stay uncompressed.
    */
   readonly open: ReadonlySet<string> | undefined;
 }
@@ -123,7 +123,8 @@ function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: 
   const isOurs = (stats.mode & 0o777) === COPY_MODE;
   if (!isOurs && (stats.ctimeMs > nowMs - UNWRITTEN_MS || open?.has(inodeOf(stats)) !== false)) return 0;
   const { bytes } = readStart(image, stats.size);
-  // A program has changed the image after the file was displaced. Leave it to `setAsideLate`, which reports it.
+  // A program has changed the image, because it still had the replaced file open. `setAsideLate`
+  // reports this later.
   if (hash('sha256', bytes) !== sha256) return 0;
   const small = deflateRawSync(bytes);
   if (small.byteLength > stats.size * (1 - MIN_SAVED)) return 0;
@@ -134,7 +135,10 @@ function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: 
   return removePlain(folder, sha256, stats) ? stats.size - small.byteLength : 0;
 }
 
-/** Removes exactly the image that was compressed: a newly displaced file may have taken its name meanwhile. */
+/**
+ * Removes exactly the file that was compressed. Another file with the same bytes may have taken its
+ * name meanwhile.
+ */
 function removePlain(
   folder: ImageFolder,
   sha256: string,

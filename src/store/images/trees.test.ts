@@ -200,7 +200,10 @@ describe('files that are kept in their folder', () => {
 });
 
 describe('a program that writes into a file of a kept folder', () => {
-  /** `rewound`: the program sets the times of the file back, as some archivers do. */
+  /**
+   * `rewound`: after writing, the program sets the file's times back, as some archivers do.
+   * `plain`: it does not.
+   */
   it.each(['plain', 'rewound'] as const)(
     'is reported, and the earlier bytes stay after an append (%s)',
     async (how) => {

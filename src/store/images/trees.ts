@@ -264,8 +264,8 @@ async function isStill(image: string, { file, stats }: TreeImage): Promise<boole
 }
 
 /**
- * Runs `work`. If permission is denied, makes the file's folder writable and runs it again: the
- * folder is ours by now.
+ * Runs `work`. If permission is denied, makes the file's folder writable and runs it again. The
+ * folder has left the workspace, so its mode no longer matters.
  */
 async function inOurFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {

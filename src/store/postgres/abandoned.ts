@@ -26,7 +26,7 @@ export class AbandonedChanges {
     }
   }
 
-  /** The abandoned changes that the server does not know about yet. */
+  /** The abandoned changes that still have to be withdrawn from the server. */
   get all(): readonly string[] {
     return [...this.#changes];
   }

@@ -140,8 +140,8 @@ const FILE = 'lookfirst.machine';
 
 /**
  * The name of this machine in a fleet: its host name at the first use of a fleet store, and a
- * random part. Containers and clones share host names. The name belongs to the state folder, like
- * locks and local images.
+ * random part, because containers and clones share host names. The name belongs to the state
+ * folder, like locks and local images.
  */
 export function machineOf(home: string): string {
   const file = join(home, FILE);

@@ -316,7 +316,10 @@ export interface FleetHealth {
   /** Milliseconds by which this machine's clock is ahead of the server's. */
   readonly clockAheadMs: number;
   readonly schema: { readonly version: number; readonly newest: number };
-  /** `server`: it is a standby or set to read-only. `user`: the role may not call the functions that write. */
+  /**
+   * `allowed`: this user can write. `server`: the server is a standby or set to read-only. `user`:
+   * the role may not call the functions that write.
+   */
   readonly writing: 'allowed' | 'server' | 'user';
   readonly databaseBytes: number;
   readonly connections: number;

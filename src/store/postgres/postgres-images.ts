@@ -41,9 +41,10 @@ interface ImageOptions {
 }
 
 /**
- * Images of a fleet. Small images are in the database, for all machines. Large and secret ones are files of the machine
- * that kept them, and the database names that machine. Files displaced here also stay here, because a program may still
- * have them open.
+ * The earlier file contents (images) of a fleet. Small images are in the database, for all
+ * machines. Large and secret ones are files of the machine that kept them, and the database names
+ * that machine. A file of this machine's workspaces also stays here as an image, because a program
+ * may still have it open.
  */
 export class PostgresImages implements Images {
   readonly #local: Images;
@@ -139,7 +140,7 @@ export class PostgresImages implements Images {
     try {
       return await this.#local.read(fingerprint);
     } catch (error) {
-      // A program has overwritten the local file after it was displaced, but the database may have the bytes.
+      // A program has overwritten the local image, but the database may have the original bytes.
       if (error instanceof Fault && (await this.#isShared(fingerprint.sha256)))
         return this.#fetch(fingerprint);
       throw error;
@@ -216,7 +217,10 @@ export class PostgresImages implements Images {
     return { count, bytes };
   }
 
-  /** Announcing a change renews the time of its images, so an image announced meanwhile is not removed. */
+  /**
+   * Removes images. Announcing a change renews the time of its images, so an image that a change
+   * needs meanwhile is not removed.
+   */
   async remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {
     const [clock] = await this.#db.query(`select ${SERVER_CLOCK} as now`);
     let kept: ReadonlySet<string> = new Set();

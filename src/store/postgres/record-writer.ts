@@ -98,8 +98,8 @@ export class RecordWriter {
   }
 
   /**
-   * True if this change was abandoned and the server does not know it yet. Without an id: true if
-   * there is any such change.
+   * True if this process gave up the change and the server has not withdrawn it yet. Without an id:
+   * true if there is any such change.
    */
   hasAbandoned(change?: string): boolean {
     return change === undefined ? this.#abandoned.all.length > 0 : this.#abandoned.has(change);
@@ -126,8 +126,8 @@ export class RecordWriter {
   }
 
   /**
-   * Handles a record that failed. If its answer was lost, the next record withdraws its announced
-   * change. Its reads can be journalled again.
+   * Handles a record that failed. If its answer was lost, the next record withdraws the change that
+   * it announced. Its reads count as not journalled, so that later ones are.
    */
   failed({ writes: { announce }, summarised }: PreparedRecord, error: unknown): void {
     const isUnanswered = error instanceof Fault && error.reason === 'unanswered';

@@ -82,7 +82,10 @@ create table ${s}.leases (
 insert into ${s}.meta values (1, 1, '\\x${randomBytes(32).toString('hex')}');`;
 }
 
-/** A version that only changed functions. They are replaced after every update. */
+/**
+ * The step of a version that changed only server functions: nothing to do, because every update
+ * replaces all of them.
+ */
 function onlyFunctions(): string {
   return '';
 }

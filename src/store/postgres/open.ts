@@ -20,8 +20,8 @@ import { PostgresStore } from './postgres-store.ts';
 import { makePartitions, migratePostgres, schemaVersions } from './schema.ts';
 
 /**
- * While the server is away, reads succeed for this time, although they are not recorded. After
- * that, they report it.
+ * While the server is away, reads succeed for this time, although they are not recorded yet.
+ * After that, they report it.
  */
 const PATIENCE_MS = 60_000;
 

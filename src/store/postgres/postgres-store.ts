@@ -112,8 +112,8 @@ export class PostgresStore implements Store {
       // Forgetting sightings changes the session's version in the store, so the cached version is
       // no longer valid.
       if (losesSightings(writes)) this.#seen.doubt(writes);
-      // A record with `ifPending` settles the change of a dead process, unless another process has
-      // done so. The server does not report which happened.
+      // A record with `ifPending` is ignored if another process was faster. The server does not
+      // report that, so the entries of such a record are not added here.
       if (writes.ifPending === undefined) this.#recent.recorded(writes.entries ?? []);
     } catch (error) {
       this.#seen.doubt(writes);

@@ -98,8 +98,8 @@ export class RecordWriter {
   }
 
   /**
-   * True if this process gave up the change and the server has not withdrawn it yet. Without an id:
-   * true if there is any such change.
+   * True if the change was given up, because its announcement got no answer, and the server has not
+   * withdrawn it yet. Without an id: true if there is any such change.
    */
   hasAbandoned(change?: string): boolean {
     return change === undefined ? this.#abandoned.all.length > 0 : this.#abandoned.has(change);

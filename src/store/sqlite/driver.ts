@@ -151,7 +151,7 @@ function resultCode(error: unknown): number | undefined {
 }
 
 const BUSY_TIMEOUT_MS = 5000;
-/** SQLite copies its log to the main file only at this many pages (16 MB): this copies less. */
+/** SQLite empties its log at this many pages (16 MB). A page that changed often is copied once. */
 const CHECKPOINT_PAGES = 4000;
 
 /** The value of `pragma auto_vacuum` for incremental mode. */

@@ -82,7 +82,10 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Kinds of entries that show which session works on which files, or that end such a claim. */
+/**
+ * Kinds of entries about claims. A session claims a file by working on it. An entry begins a claim,
+ * ends it, or records that another session was informed of it.
+ */
 export const CLAIM_KINDS: readonly EntryKind[] = ['change', 'turn', 'claim', 'notice'];
 
 /**

@@ -68,7 +68,7 @@ function layOut(
   return changes;
 }
 
-/** For each new line, whether it was seen. */
+/** Returns for each line of the new text whether it counts as seen. Added lines do. */
 function moveLines(seen: ReadonlySet<number>, changes: readonly LineChange[], total: number): boolean[] {
   const result: boolean[] = [];
   let at = 1;

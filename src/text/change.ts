@@ -188,8 +188,9 @@ interface Carry {
 }
 
 /**
- * The coverage after changes to lines. Seen lines stay seen under their new numbers; removed lines
- * are dropped. A partial view stays partial, even if only seen lines remain.
+ * The coverage (the lines that a session has seen) after changes to lines. Seen lines stay seen
+ * under their new numbers; removed lines are dropped. A partial view stays partial, even if only
+ * seen lines remain.
  */
 export function carryCoverage(coverage: Coverage, carry: Carry): Coverage {
   if (coverage.kind === 'none') return coverage;

@@ -97,8 +97,8 @@ export function equalRuns(
 }
 
 /**
- * One sequence as numbers, without the items that the other sequence lacks. Those cannot match, and comparing them
- * would cost most.
+ * One sequence as numbers, without the items that the other sequence lacks. Those cannot match, and
+ * comparing them would take most of the time.
  */
 interface Kept {
   readonly ids: Int32Array;

@@ -82,7 +82,10 @@ export function countNewlines(text: string, end: number, from = 0): number {
   return count;
 }
 
-/** Compares lines regardless of their endings. The last line of either side may lack its ending. */
+/**
+ * True if both contain the same lines, regardless of line endings. The last line of either may lack
+ * its ending.
+ */
 export function sameLines(shown: Buffer, there: Buffer): boolean {
   return shown.equals(there) || plain(shown) === plain(there);
 }
@@ -271,7 +274,7 @@ function putThree(out: DataView, at: number, number: number): number {
   return at + 4;
 }
 
-/** The number of zero bits below the lowest one. */
+/** The number of zero bits below the lowest bit that is 1. */
 function ctz32(bits: number): number {
   return 31 - Math.clz32(bits & -bits);
 }
@@ -299,7 +302,7 @@ const MAX_CHAR_BYTES = 3;
 const ROOM = Buffer.allocUnsafeSlow(1 << 18);
 const ROOM_VIEW = new DataView(ROOM.buffer);
 const SPACE = 32;
-/** Zeros and a tab as one little-endian word. */
+/** The characters `0` and tab as one little-endian word, to which the digit is added. */
 const ONE_DIGIT = 0x0930;
 const TWO_DIGITS = 0x093030;
 const THREE_DIGITS = 0x09303030;

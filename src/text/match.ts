@@ -28,7 +28,10 @@ interface MatchOptions {
 
 /** Maximum number of spans: one more than messages show, so that they can say "and more". */
 const MAX_SPANS = 11;
-/** Maximum characters spent on rejected hits in a folded text. Only texts made to slow down the search reach it. */
+/**
+ * Maximum characters spent on hits in a folded text that are no valid matches. Only texts made to
+ * slow down the search reach it.
+ */
 const REJECTION_LIMIT = 16_000_000;
 const TIERS: readonly FoldTier[] = ['exact', 'line-endings', 'trailing-space', 'punctuation'];
 

@@ -22,11 +22,13 @@ interface PlaceholderOptions {
 }
 
 /**
- * Finds the first placeholder line of a content; undefined if there is none. Placeholders are Lookfirst's own read
- * decorations (line numbers, receipt, redaction mark, clamp mark) and stubs such as "rest unchanged".
- * Text that the existing file itself contains is allowed, and so are stubs in fenced examples. Line numbers count only
- * if they number the existing file's own lines, within `shown` if that is known. A new table of numbers and tabs is
- * allowed. `existing` returns the file's text and is called only if a line of the content needs it.
+ * Finds the first line of a content that must not be written literally (a placeholder); undefined
+ * if there is none. Placeholders are parts of Lookfirst's own answers to reads (line numbers,
+ * receipts, marks of masked or cut text) and stubs such as "rest unchanged". Text that the existing
+ * file itself contains is allowed, and so are stubs in fenced Markdown examples. Line numbers count
+ * only if they number the existing file's own lines, within `shown` if that is known. A new table
+ * of numbers and tabs is allowed. `existing` returns the file's text and is called only if a line
+ * of the content needs it.
  */
 export function findPlaceholder(
   content: string,
@@ -100,7 +102,7 @@ class ExistingLines {
   }
 }
 
-/** Index of the first line that begins with a line number of the existing file. */
+/** Index of the first line that was copied from the existing file together with its line number. */
 function numberedIn(
   suspects: readonly SuspectLine[],
   {
@@ -132,7 +134,10 @@ function isNumberedFrom(
   return run.first === at && run.texts.length === lines && !/^ *\d{1,9}[\t→]/m.test(existing);
 }
 
-/** Index of the first of several consecutive lines that repeat the numbering of the existing file. */
+/**
+ * Index of the first of several consecutive lines that were copied from the existing file together
+ * with their line numbers.
+ */
 function firstNumbered(
   runs: readonly NumberedRun[],
   existing: string,
@@ -285,7 +290,7 @@ function whole(alternatives: readonly string[]): RegExp {
 interface SuspectLine {
   /** 0-based line index. */
   readonly index: number;
-  /** Offset of the line. */
+  /** Offset in the content at which the line begins. */
   readonly start: number;
   readonly line: string;
 }

@@ -117,7 +117,10 @@ export function secretSpans(text: string, { secretFile, isPart }: SecretOptions)
 
 const NEWLINE = 0x0a;
 
-/** Maximum number of places that are checked one by one. A text with more of them is searched as a whole. */
+/**
+ * Maximum number of places of a text that are checked one by one. If there are more, the whole file
+ * is searched.
+ */
 const MAX_PLACES = 20;
 
 /**

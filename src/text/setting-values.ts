@@ -5,7 +5,7 @@ const HARMLESS =
   /^\s*(?:[{}[\](),:][\s{}[\](),:]*|---|\.\.\.|-----(?:BEGIN|END) [A-Z0-9 ]+-----|\[[\w .:/@-]+\]|(?:[#;]|\/\/[ \t]).*)?$/;
 /** Matches a setting that was commented out. */
 const COMMENTED = /^(\s*[#;]+[ \t]*(?:export[ \t]+)?[\w.-]+=)(\S.*)$/;
-/** Matches a line of a .netrc file, and its secret parts. */
+/** Matches a line of a .netrc file. NETRC_VALUE matches the secret parts of the line. */
 const NETRC = /^\s*(?:machine|default|login|password|account)(?:\s+[^\s:=]|\s*$)/;
 const NETRC_VALUE = /\b((?:password|account)[ \t]+)("[^"]*"|\S+)/g;
 /** Matches the texts and attributes of an XML line. */

@@ -26,7 +26,7 @@ export interface EditsApplied {
   /** The replaced spans, as offsets in the text before all edits and after all edits; ascending and disjoint. */
   readonly changes: readonly Change[];
   readonly replaced: number;
-  /** The loosest tier that any edit needed. */
+  /** The loosest level of tolerance (tier) that any edit needed. */
   readonly tier: MatchTier;
 }
 

@@ -24,7 +24,8 @@ const FOR_A_PERSON: ReadonlySet<string | undefined> = new Set([
 export function failureAnswer(tool: string, error: unknown): ToolAnswer {
   const code: FaultCode = error instanceof Fault ? error.code : 'IO_FAILED';
   if (error instanceof Fault && error.reason === NO_RIPGREP) {
-    // The message contains no foreign text, so the model may see it. Only the user can fix the cause.
+    // The message contains no text of other sessions, so the model may see it. Only the user can
+    // fix the cause.
     const text = `${tool} cannot work here: ${error.message} [${code}]. Until that is fixed, list folders and read files instead.`;
     return failed(text, { code, next: 'ask_human' });
   }

@@ -33,7 +33,7 @@ export interface ChoiceOptions {
   readonly nameless?: 'process' | 'call';
   /**
    * The environment of a server that a client started for itself. Absent for a server with several
-   * clients, because its environment is not theirs.
+   * clients: its environment belongs to none of them.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -82,9 +82,9 @@ export function sessionSelector(options: ChoiceOptions): (call: Calling) => Sess
 const TOOL_USE_KEY = 'claudecode/toolUseId';
 
 /**
- * The session of the sub-agent that makes a call, if a hook has announced it. Claude Code starts
- * one server for a conversation and all its sub-agents, and identifies only the call. Undefined if
- * there is nothing to look up.
+ * The session of the sub-agent that makes a call, if a hook has announced it; otherwise `choice`.
+ * Claude Code starts one server for a conversation and all its sub-agents, and identifies only the
+ * call. Undefined if the call has no such id, or if it names its session itself.
  */
 export function subAgentChoice(
   store: Pick<Store, 'pending'>,

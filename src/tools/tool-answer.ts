@@ -21,7 +21,7 @@ export type ToolAnswer =
   | { readonly ok: true; readonly shown: Rendered | EscapedText; readonly outcome: SuccessOutcome }
   | { readonly ok: false; readonly text: string; readonly outcome: RefusalOutcome | FaultOutcome };
 
-/** A text that is written without becoming a JavaScript string. */
+/** A text as escaped bytes. A transport writes them into JSON without making a string of them. */
 export interface EscapedText {
   readonly escaped: Escaped;
 }

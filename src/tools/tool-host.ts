@@ -92,7 +92,7 @@ interface ToolHostOptions extends ChoiceOptions {
  */
 const ALWAYS_LOADED = { 'anthropic/alwaysLoad': true } as const;
 
-/** The tools of a dialect over a workspace. */
+/** Makes the tools of a dialect (its tool names and arguments) for one workspace. */
 export function createToolHost(options: ToolHostOptions): ToolHost {
   const { dialect, version, log } = options;
   const tools = offeredTools(dialect, options);

@@ -111,7 +111,7 @@ export function toolset(session: Session | (() => Session), options: ToolsetOpti
   return { instructions, tools: tools.map(({ answer: _, ...tool }) => tool) };
 }
 
-/** A tool for an adapter. */
+/** A tool for the adapters to agent frameworks. */
 export interface AdapterTool extends ToolsetTool {
   /** Like `call`, but a small read is answered without a promise, and may throw. */
   answer(args: unknown, options: ToolCallOptions): Awaitable<ToolsetAnswer>;

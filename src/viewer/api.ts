@@ -70,7 +70,7 @@ export class Api {
     this.#sources = options.sources;
   }
 
-  /** The answer to a GET; undefined if there is nothing under that name. */
+  /** The answer to a GET; undefined if the name is unknown. */
   get(name: string, query: Query): Promise<ApiAnswer | undefined> {
     return LISTS.has(name) ? this.#list(name) : this.#foreground.run(() => this.#view(name, query));
   }
@@ -111,7 +111,7 @@ export class Api {
     }
   }
 
-  /** The answer to a POST; undefined if there is nothing under that name. */
+  /** The answer to a POST; undefined if the name is unknown. */
   async post(name: string, body: Body): Promise<ApiAnswer | undefined> {
     if (name !== 'undo' && name !== 'rewind') return undefined;
     const { readOnly } = this.#options;

@@ -47,9 +47,9 @@ export function globMatcher(glob: string): PathMatch {
 }
 
 /**
- * Matches paths by a glob of the policy. Like `globMatcher`, but case-insensitive; `x/**` also matches `x`, and
- * `**.pem` matches such files in every folder. Reason: a protected folder is itself protected, and on many file systems
- * `.ENV` is the same file as `.env`.
+ * Matches paths by a glob of the policy. Like `globMatcher`, but case-insensitive; `x/**` also
+ * matches `x`, and `**.pem` matches files named `*.pem` in every folder. Reason: a protected folder
+ * is itself protected, and on many file systems `.ENV` is the same file as `.env`.
  */
 export function policyGlobMatcher(glob: string): PathMatch {
   // `!(a)` is a group, not a negated pattern.

@@ -217,7 +217,7 @@ interface UnifiedHunk {
   readonly lines: HunkLine[];
   oldLeft: number;
   newLeft: number;
-  /** True if the new file ends with the hunk's last new line, without a newline. */
+  /** True if the hunk's last new line is the end of the new file and has no newline. */
   unended: boolean;
 }
 

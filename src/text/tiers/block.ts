@@ -19,8 +19,9 @@ const MAX_BLOCKS = 11;
 const MAX_BLANKS = 3;
 
 /**
- * Finds the places whose lines equal the anchor's, ignoring white space, blank lines and quote styles. This is looser
- * than any tier: an edit may use a place only if it is the only one found here.
+ * Finds the places whose lines equal the anchor's, ignoring white space, blank lines and quote
+ * styles. No level of matching ignores so much at once: an edit may use a place only if it is the
+ * only one found here.
  */
 export function blocksLike(text: string, anchor: readonly string[]): readonly Block[] {
   const wanted = anchor.filter((line) => line.trim() !== '').map(bare);

@@ -173,7 +173,10 @@ function unnumbered(
   return first === undefined ? undefined : { text: lines.join(''), first };
 }
 
-/** The new text without numbers that count up from the first one. Lines without a number are the model's own. */
+/**
+ * Removes line numbers that ascend from `first`. The model wrote the lines without a number itself,
+ * so they stay unchanged.
+ */
 function withoutNumbers(text: string, form: RegExp, first: number): string {
   let last = first - 1;
   return splitLines(text)

@@ -56,9 +56,9 @@ export async function publishByClaim(context: DiskContext, publication: Publicat
 }
 
 /**
- * Renames the entry at a place, of any kind, to a temporary name that only we use. Undefined if the
- * name is absent. A check before the rename would leave a moment in which another file can take the
- * name.
+ * Renames the entry at a place, of any kind, to a temporary name that only we use (the claim). The
+ * caller checks the entry after the rename: after a check before it, another file could still take
+ * the name. Undefined if the name is absent.
  */
 export function claimName(context: DiskContext, place: Place): string | undefined {
   const claim = reserveClaim(context, place);
@@ -74,7 +74,10 @@ export function takeOurs(context: DiskContext, place: Place): string | undefined
   return takeName(context, place, claim) ? claim : undefined;
 }
 
-/** Returns a temporary name for a claim. Logs it, so that a later start can restore the original name. */
+/**
+ * Chooses the temporary name to which a file is about to be renamed, and logs it with the original
+ * name. If this process is killed, a later start restores the original name.
+ */
 export function reserveClaim(context: DiskContext, place: Place): string {
   const dir = dirname(place.path.absolute);
   const name = context.litter.tempName(dir);
@@ -95,8 +98,8 @@ export function takeName(context: DiskContext, place: Place, claim: string): boo
 }
 
 /**
- * Renames a claimed file back to its name. If another file has the name, retains the claimed one
- * and returns its path.
+ * Renames a file from its temporary name back to its original name. If another file has that name
+ * by now, moves the file out of the workspace and returns its new path.
  */
 export function putBack(context: DiskContext, claim: string, place: Place): string[] {
   return moveIfFree(claim, at(place)) ? [] : [retain(context, claim)];

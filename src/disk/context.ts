@@ -30,20 +30,26 @@ export interface DiskContext {
   readonly litter: LitterLog;
   /** Empty files made in advance for the next replacements; undefined if they are switched off. */
   readonly ready: ReadyFiles | undefined;
-  /** Folder outside every workspace to which displaced files move. A commit never deletes them. */
+  /**
+   * Folder outside every workspace that receives replaced and removed files. A commit never deletes
+   * them.
+   */
   readonly retained: string;
-  /** Holds displaced files open that could only be copied into `retained`. */
+  /**
+   * Replaced or removed files on other file systems, which could only be copied into `retained`.
+   * They stay open for a while, so that late writes to them are noticed.
+   */
   readonly held: HeldFiles;
   readonly durability: Durability;
-  /** Set during a batch. One sync at the end of the batch gives this durability to all its changes. */
+  /** Set during a batch: the durability that its changes get from one sync at the end. */
   readonly batch?: Durability;
   /** Set during a batch: the folders that the batch has created, with their handles. */
   readonly newFolders?: NewFolders;
   readonly sync: FileSystemSync;
   readonly folders: FolderSyncs;
   /**
-   * Returns a path among the before-images for a displaced file with these bytes. The file then
-   * moves there instead of into `retained`.
+   * Returns a path in the store of old file contents, for a replaced file with these bytes. The
+   * file then moves there instead of into `retained`.
    */
   readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
   /**
@@ -64,7 +70,10 @@ export interface DiskOptions {
   readonly owner: string;
   readonly durability: Durability;
   readonly imageName?: DiskContext['imageName'];
-  /** `claim` disables the atomic exchange, for tests of the weaker commit. */
+  /**
+   * `exchange`: swap the old and the new file atomically, where the system can. `claim`: use
+   * `publishByClaim` always, for tests.
+   */
   readonly commit?: 'exchange' | 'claim';
   readonly trace?: (step: CommitStep) => void;
 }
@@ -131,8 +140,8 @@ export function loadNative(): NativeFiles | undefined {
 export const BATCH_FILES = 16;
 
 /**
- * A context for a change of several files. Displaced files stay in our own folder until all steps
- * are done. If a step fails, they move back from there without rewriting their bytes.
+ * A context for a change of several files. Replaced files stay in `retained` until all steps are
+ * done. If a step fails, they move back from there without rewriting their bytes.
  */
 export function severalContext(context: DiskContext): DiskContext {
   const { imageName: _, ...rest } = context;
@@ -222,7 +231,8 @@ export function reserveDescriptors(): () => void {
  * or the handle.
  */
 export function changeFailed(context: DiskContext, error: unknown, path: ResolvedPath): Fault {
-  // The cleanup may have failed as well, so keep the litter log.
+  // The cleanup may have failed as well. Keep the log of temporary names, so that the next start
+  // removes what is left.
   context.litter.doubt();
   if (error instanceof Fault) return error;
   const why = errnoOf(error);

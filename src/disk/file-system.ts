@@ -85,8 +85,8 @@ export async function syncFolder(
 }
 
 /**
- * The coarsest timestamp of a local file system (FAT: two seconds), plus a margin. Used for file
- * systems without a probe.
+ * The coarsest timestamp of a local file system (FAT: two seconds), plus a margin. A file whose
+ * last change is older than this needs no probe of the file system's clock.
  */
 const MARGIN_NS = 2_100_000_000n;
 
@@ -123,17 +123,18 @@ export class FileSystemClock {
   }
 
   /**
-   * True if the stamp does not prove the bytes. Call it before reading the bytes, and check after reading that the
-   * stats are unchanged. A call after reading would be too late: the clock may have advanced after a write that got
-   * the old time. `path`: any path on the same file system.
+   * True if the bytes could still change without a change of the stamp. Call it before reading the
+   * bytes, and check after reading that the stats are unchanged. A call after reading would be too
+   * late: the clock may have advanced after a write that got the old time. `path`: any path on the
+   * same file system.
    */
   isRacy(stats: BigIntStats, path: string): boolean {
     if (this.#isForeign(stats.dev, path)) return true;
     const nowMs = Date.now();
     if (isBefore(stats, BigInt(nowMs) * 1_000_000n - MARGIN_NS)) return false;
     if (this.#probe?.dev !== stats.dev) return true;
-    // If an earlier probe was already past both times, every later write gets a later time. Ignore
-    // that probe if the system clock was set back since.
+    // An earlier probe suffices if its time is later than the file's mtime and ctime: every later
+    // write gets a later time. Ignore that probe if the system clock was set back since.
     const { ns = 0n, atMs = 0 } = this.#shown ?? {};
     if (nowMs >= atMs && isBefore(stats, ns)) return false;
     this.#shown = { ns: this.#probeNs(this.#probe.fd), atMs: nowMs };

@@ -89,7 +89,10 @@ function removeIfEmpty(path: string): boolean {
   }
 }
 
-/** Sets a folder's permission bits. Its setgid and sticky bits stay: they may be inherited, and the journal omits them. */
+/**
+ * Sets a folder's permission bits. Keeps its present setgid and sticky bits: the folder may have
+ * inherited them, and the journal does not record them.
+ */
 export function setFolderMode(dir: PinnedDirectory, mode: number): void {
   const path = `${dir.prefix}/.`;
   chmodSync(path, (mode & 0o777) | (lstatSync(path).mode & 0o7000));

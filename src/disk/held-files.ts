@@ -13,7 +13,10 @@ import { errnoOf } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { readAllSync } from './read.ts';
 
-/** Grace period: by then, an editor that opened the file before we displaced it has saved. */
+/**
+ * Time for which a file stays open after it was moved out of the workspace. By then, an editor that
+ * opened it earlier has usually saved.
+ */
 const GRACE_MS = 60_000;
 const MAX_HELD = 64;
 const CHUNK_BYTES = 1 << 18;
@@ -72,8 +75,9 @@ export class HeldFiles {
     try {
       keepLate(file.fd, file.copy);
     } catch (error) {
-      // There is no room for the late bytes. Ignore that: the change that displaced this file is
-      // long done, and the change in progress does not depend on it.
+      // The bytes that were written after the copy cannot be stored, for example on a full disk.
+      // Ignore the error: the change that removed this file is long done, and no other change
+      // depends on it.
       if (errnoOf(error) === undefined) throw error;
     }
   }

@@ -22,8 +22,8 @@ import type { Durability } from '../model/policy.ts';
 export const TEMP_PREFIX = '.lookfirst-';
 
 /**
- * One line of a litter log: a folder in which this process creates temporary names, or a name it
- * has claimed there.
+ * One line of the log of temporary names. Either a folder in which this process creates such names,
+ * or a file there that it renames to one for a moment (`claim`).
  */
 export type LitterLine =
   | { readonly dir: string }
@@ -33,8 +33,8 @@ interface ClaimRecord {
   readonly claim: string;
   readonly name: string;
   /**
-   * Durability of the log line. `none` inside a batch: after a power cut, recovery of the announced
-   * batch restores the file.
+   * Durability of the log line. In a batch it is `none`: the journal lists the files of the batch
+   * before it starts, and recovery restores them from there after a power cut.
    */
   readonly durability: Durability;
 }
@@ -141,7 +141,10 @@ export function unlinkIfThere(path: string): void {
 const openAsync = promisify(open);
 
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-/** Enough for the writes that an agent sends one right after the other. */
+/**
+ * Number of empty files made in advance: enough for the writes that an agent sends one right after
+ * the other.
+ */
 const READY_FILES = 16;
 /**
  * When fewer files than this are left, a change starts to make the missing ones. Waiting until half

@@ -75,9 +75,13 @@ function takeOld(
   }
 }
 
-/** Removes the new name again. Retains the file if the old name no longer refers to it. */
+/**
+ * Removes the new name after the old one could not be removed. If the file has no other name any
+ * more, moves it out of the workspace and returns its path.
+ */
 function takeBack(context: DiskContext, { to, ino }: Move): string[] {
-  // Claim in the new name's own folder: the folder of the old name may be read-only.
+  // Use a temporary name in the folder of the new name: the folder of the old name may be
+  // read-only.
   const claim = reserveClaim(context, to);
   try {
     renameSync(at(to), claim);

@@ -29,7 +29,10 @@ export interface PageRequest {
   readonly limit: number;
   /** Longer lines are cut: memory holds only their first bytes. */
   readonly maxLineBytes: number;
-  /** A known line start at or before `from`, for the same stamp. */
+  /**
+   * A known line start at or before `from`. The caller must know that the file has not changed
+   * since.
+   */
   readonly start?: LineStart;
   /** Stop before the next line once this many bytes are kept. */
   readonly maxBytes?: number;
@@ -106,7 +109,7 @@ class LineCollector {
   readonly #cut: CutLine[] = [];
   #line: number;
   #byte: number;
-  /** Pieces of a line that began in an earlier chunk, and its length so far. */
+  /** The pieces so far of a line that began in an earlier chunk. */
   #pieces: Buffer[] = [];
   #length = 0;
   #missingChars = 0;
@@ -133,7 +136,7 @@ class LineCollector {
 
   add(chunk: Buffer): void {
     let from = 0;
-    /** Offset in this chunk at which the range begins. */
+    /** Offset in this chunk at which the requested lines begin. */
     let kept = this.#isKept ? 0 : chunk.byteLength;
     while (from < chunk.byteLength && !this.full) {
       const newline = chunk.indexOf(NEWLINE, from);
@@ -167,8 +170,9 @@ class LineCollector {
   }
 
   /**
-   * The result after the deadline. The running hash includes part of the dropped line, so it is
-   * computed again. That is impossible if a line was cut; then no lines are returned.
+   * The lines completed before the deadline. The running hash includes part of the unfinished line,
+   * so the hash is computed again from the lines. That is impossible if a line was cut; then no
+   * lines are returned.
    */
   #withoutRest(): Omit<Page, 'sizeBytes' | 'stamp' | 'racy'> {
     const lines = this.#cut.length === 0 ? this.#lines : [];

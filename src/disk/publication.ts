@@ -46,15 +46,15 @@ export type Published =
    */
   | { readonly ok: true; readonly displaced: string; readonly left?: BigIntStats }
   /**
-   * Another process changed the file first and keeps the name. `retained`: other displaced files
-   * that were kept.
+   * Another process changed the file first, and its file keeps the name. `retained`: paths of files
+   * that were moved out of the workspace and could not be put back.
    */
   | { readonly ok: false; readonly retained: readonly string[] };
 
 /** A new file of ours that was published. */
 export type New = Pick<Publication, 'place' | 'temp' | 'intended'>;
 
-/** Makes a displaced file readable for its owner: it is an image now, and images must be readable. */
+/** Makes the replaced file readable for its owner, because an undo must be able to read it. */
 export function letOwnerRead({ place, old }: Pick<Publication, 'place' | 'old'>): void {
   const mode = modeOf(old.stats);
   if (place.opensOwn === true && (mode & constants.S_IRUSR) === 0)
@@ -107,8 +107,8 @@ export function discardOurs(context: DiskContext, { temp, intended }: New): void
 }
 
 /**
- * Retains a file of our own with unchanged bytes. Without room for it, deletes it rather than
- * leaving it in the workspace.
+ * Moves a file that this process wrote out of the workspace. If there is no room for it, deletes it
+ * rather than leaving it in the workspace.
  */
 export function retainOrDrop(context: DiskContext, path: string): string {
   try {
@@ -119,7 +119,10 @@ export function retainOrDrop(context: DiskContext, path: string): string {
   }
 }
 
-/** Writing and comparing this many bytes takes about one tick of the file system's clock. */
+/**
+ * Writing and comparing this many bytes takes about one tick of the file system's clock. For
+ * smaller content a check of the clock is not worth its cost.
+ */
 const WORTH_ASKING_BYTES = 1n << 19n;
 
 /** New content, and a temporary file beside the target if one already holds it. */
@@ -171,10 +174,10 @@ export function committed(
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Moves a displaced file out of the workspace into our own folder and returns its new path. Moves
- * the inode rather than its bytes: a process that still has it open writes into the kept file.
- * Across file systems it is copied and held open for a while, so that late writes are kept as well.
- * `image`: a free path among the images, tried first.
+ * Moves a replaced or removed file out of the workspace into `retained` and returns its new path.
+ * Moves the inode rather than its bytes: a process that still has it open writes into the kept
+ * file. Across file systems it is copied and held open for a while, so that late writes are kept as
+ * well. `image`: a free path in the store of old file contents, tried first.
  */
 export function retain(context: DiskContext, from: string, image?: string): string {
   context.trace?.('retain');
@@ -200,7 +203,7 @@ export function retainFolder(context: DiskContext, from: string): string {
   return to;
 }
 
-/** Runs `work`, and recreates our folder if it was deleted: displaced files always need a place. */
+/** Runs `work`. If the `retained` folder was deleted, recreates it and runs `work` again. */
 function inFolder<T>(context: DiskContext, work: () => T): T {
   try {
     return work();
@@ -237,7 +240,7 @@ function retainCopy(context: DiskContext, from: string, to: string): void {
   context.held.hold(fd, copy);
 }
 
-/** Writes bytes to a new file in our folder and returns its path. */
+/** Writes bytes to a new file in the `retained` folder and returns its path. */
 export function retainBytes(context: DiskContext, bytes: Uint8Array): string {
   const to = freshName(context);
   const fd = inFolder(context, () => openSync(to, 'wx', 0o600));

@@ -28,7 +28,8 @@ export async function putBackFile(
   place: Place,
   { displaced, ours }: PutBack,
 ): Promise<'back' | 'taken' | 'unavailable'> {
-  // Leave the file among the images: another process may already use it as a before-image.
+  // The file has become a stored old content, which another process may already use. Leave it
+  // there.
   if (dirname(displaced) !== context.retained) return 'unavailable';
   try {
     if (ours !== undefined) return await exchangeBack(context, place, { displaced, ours });

@@ -41,8 +41,8 @@ const MAX_TRIES = 4;
 
 const require = createRequire(import.meta.url);
 
-// Every text is read here before it is decoded, so the codecs are provided here. Node caches the
-// modules.
+// Provides the decoders of legacy encodings for the whole program, because every text is read by
+// this module before it is decoded. They load on first use.
 provideLegacyCodecs(() => ({
   analyse: (require('chardet') as Pick<LegacyCodecs, 'analyse'>).analyse,
   iconv: require('iconv-lite') as LegacyCodecs['iconv'],
@@ -59,8 +59,8 @@ export interface Snapshot {
 }
 
 /**
- * The reason a place could not be opened for reading. `swapped`: it became a link after it was
- * located; locate again.
+ * The reason a place could not be opened for reading. If it is `swapped`, a link has taken the name
+ * since the path was resolved, and the caller must resolve it again.
  */
 export type Unreadable =
   | { readonly problem: 'missing' }

@@ -23,16 +23,20 @@ export interface Recovery {
 }
 
 export interface Recovered {
-  /** Files whose names were claimed when their process died. They have their original names again. */
+  /**
+   * Files that were under a temporary name when their process died. They have their original names
+   * again.
+   */
   readonly restored: readonly string[];
   /** Temporary files moved out of the workspace into our own folder. */
   readonly removed: readonly string[];
 }
 
 /**
- * Cleans up after killed processes: restores claimed names and moves temporary files out of the workspace. Deletes a
- * temporary name only if the same file also has its proper name, because a temporary name may hold a displaced
- * original. Several processes may run this concurrently. Anything that cannot be cleaned up now stays for a later
+ * Cleans up after killed processes: gives files under a temporary name their original names back,
+ * and moves other temporary files out of the workspace. Deletes a temporary name only if the same
+ * file also has its proper name, because it may be the only name of an original file. Several
+ * processes may run this concurrently. Anything that cannot be cleaned up now stays for a later
  * start.
  */
 export function recover(context: DiskContext, recovery: Recovery): Recovered {
@@ -89,7 +93,8 @@ function restoreClaims(dir: PinnedDirectory, lines: readonly LitterLine[]): stri
     if (!('claim' in line)) continue;
     const claim = `${dir.prefix}/${line.claim}`;
     if (lstatSync(claim, { throwIfNoEntry: false }) === undefined) continue;
-    // A taken name means that the new file was published. `removeTemps` then retains the old one.
+    // If the name is taken, the new file was published. `removeTemps` then moves the old file out
+    // of the workspace.
     if (unlessMissing(() => moveIfFree(claim, `${dir.prefix}/${line.name}`))) restored.push(line.name);
   }
   return restored;

@@ -50,8 +50,8 @@ async function claimAway(
   place: Place,
   old: { fd: number; ino: bigint; mode: number; expected: Expected & { readonly ours?: true } },
 ): Promise<Removed | Conflict> {
-  // A file that this process has just written is expendable. It gets no log line, because a full
-  // disk might not accept one.
+  // A file that this process has just written needs no log line, because it may be lost. Writing
+  // one could fail on a full disk.
   const claim = old.expected.ours ? takeOurs(context, place) : claimName(context, place);
   if (claim === undefined) return conflict('missing');
   let displaced: string;
@@ -73,8 +73,8 @@ async function claimAway(
 }
 
 /**
- * Makes the removal of the temporary name durable: if it reappeared after a power cut, recovery
- * would restore the file.
+ * Makes the removal of the temporary name durable. If the name reappeared after a power cut, the
+ * next start would restore the removed file.
  */
 async function settle(context: DiskContext, place: Place): Promise<void> {
   try {

@@ -126,7 +126,10 @@ describe.each(KINDS)(
 );
 
 describe.skipIf(loadNative() === undefined)('an exchange that is reversed', () => {
-  /** Changes the file without changing its times, and calls `act` while our file has the name. */
+  /**
+   * Changes the file without changing its times, so that our file gets the name before the change
+   * is noticed. Calls `act` at that moment.
+   */
   async function exposed(act: (file: string) => void): Promise<{ disk: Bench; done: Conflict }> {
     const disk: Bench = bench(['f: old'], {
       commit: 'exchange',

@@ -44,8 +44,8 @@ import {
 } from './temp-file.ts';
 
 /**
- * The result if another process changed the file first: nothing of ours was published. `retained`: files that were
- * displaced for a moment and whose names are taken now.
+ * The result if the file was not changed. `retained`: paths of files that were moved aside for a
+ * moment and could not be put back, because their names are taken now.
  */
 export interface Conflict {
   readonly ok: false;
@@ -58,15 +58,18 @@ export interface Conflict {
 /** Errors that the exchange of two names returns on file systems that do not support it. */
 const NO_EXCHANGE = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
-/** Limit on exchanges while other processes keep replacing the same name. All displaced bytes are kept in any case. */
+/**
+ * Limit on exchanges while other processes keep replacing the same name. Files that are still moved
+ * aside after that are kept outside the workspace.
+ */
 const MAX_SWAPS = 16;
 /** Larger files are put back without a copy: reading them would leave our file under the name for too long. */
 const COPY_BYTES = 64 << 20;
 
 interface Returned {
   /**
-   * `free`: the name was free, so no file was displaced. `retry`: the name was free, and another process then took
-   * it.
+   * The way a foreign file got its name back. `swapped`: by an exchange with the file under the
+   * name. `free`: the name was free. `retry`: the name was free, and another process then took it.
    */
   readonly how: 'swapped' | 'free' | 'retry';
   readonly kept: readonly string[];
@@ -88,18 +91,19 @@ type Replacement = NewContent & {
    */
   readonly ours?: true;
   /**
-   * Set if the caller syncs the folder, at the same time as the image. The old file then leaves the
-   * folder before that sync. If the sync fails, the caller must put the old bytes back. Only the
-   * atomic exchange leaves the sync to the caller.
+   * Set if the caller syncs the folder, while it stores the old content. The old file then leaves
+   * the folder before that sync. If the sync fails, the caller must put the old bytes back. Has no
+   * effect without the atomic exchange.
    */
   readonly folderSync?: 'by caller';
 };
 
 /**
  * Replaces a file if it holds the expected bytes. Compares just before publishing and verifies the
- * displaced file just after. Keeps mode, owner and attributes; other hard links keep the old bytes.
- * The old file moves into our own folder. A crash leaves the old file, the new file, or (claim
- * only) a name that the next start restores.
+ * replaced file just after. Keeps mode, owner and attributes; other hard links keep the old bytes.
+ * The old file moves out of the workspace. A crash leaves the old file or the new file under the
+ * name. Without an atomic exchange, it can also leave the name absent until the next start restores
+ * it.
  */
 export async function replace(
   context: DiskContext,
@@ -227,9 +231,9 @@ export function unreadable(problem: Unreadable): Conflict {
 }
 
 /**
- * Publishes by exchanging the two names in one step, so that the target is never absent. Verifies
- * the displaced file first; a foreign file is put back immediately. Keeps every inode that ever had
- * the target's name, because another process may still write into it.
+ * Publishes by exchanging the two names in one step, so that the target is never absent. Then
+ * verifies the file that came out. If it is not the expected one, puts it back immediately. Keeps
+ * every inode that ever had the target's name, because another process may still write into it.
  */
 async function publishByExchange(
   context: DiskContext,
@@ -248,7 +252,8 @@ async function publishByExchange(
     return { ok: false, retained: [] };
   }
   try {
-    // Compare the stats first: a foreign file is then put back within microseconds, before other processes use ours.
+    // Compare the stats before the bytes. If the wrong file came out, it is back within
+    // microseconds, before other processes use ours.
     const out = lstatSync(temp.path, { bigint: true });
     const looksOld =
       out.ino === old.stats.ino && out.size === old.stats.size && out.mtimeNs === old.stats.mtimeNs;
@@ -284,8 +289,8 @@ async function syncBeforeLeaving(
 
 /**
  * Puts the file that came out of an exchange back under its name. If another file has replaced ours
- * meanwhile, puts that file back instead, and repeats. Keeps all files that stay displaced. Returns
- * the kept files whose bytes are not under the name.
+ * meanwhile, puts that file back instead, and repeats. Moves all other files out of the workspace.
+ * Returns the paths of kept files that the caller must report.
  */
 function giveBack(context: DiskContext, native: NativeFiles, publication: Publication): string[] {
   const { temp } = publication;
@@ -297,7 +302,7 @@ function giveBack(context: DiskContext, native: NativeFiles, publication: Public
     const returned = returnStranger(context, native, publication);
     kept.push(...returned.kept);
     if (returned.how === 'retry') continue;
-    // Our own file came out: no other process interfered, and the newest file is in place.
+    // The exchange returned the file that we put there last, so no other process interfered.
     if (returned.how === 'free' || inodeAt(temp.path) === placed) break;
     placed = stranger;
   }
@@ -307,8 +312,8 @@ function giveBack(context: DiskContext, native: NativeFiles, publication: Public
 }
 
 /**
- * Puts one foreign file back. Also keeps and reports a copy of its bytes: a program may have read
- * our file meanwhile, and would overwrite bytes it never saw.
+ * Puts another process's file back under its name. Also keeps a copy of its bytes: a program that
+ * read our file meanwhile may overwrite them without having seen them.
  */
 function returnStranger(context: DiskContext, native: NativeFiles, publication: Publication): Returned {
   const { place, temp } = publication;
@@ -320,7 +325,8 @@ function returnStranger(context: DiskContext, native: NativeFiles, publication: 
     const after = bytesOf(stranger.fd);
     if (before === undefined || after === undefined) return { how, kept: [] };
     const copy = retainBytes(context, before);
-    // A writer was active: it may overwrite finished bytes before we read again, so keep both states.
+    // If the bytes differ, a program wrote into the file during the exchange. Keep the bytes from
+    // before and after, because that program may not have finished.
     return { how, kept: before.equals(after) ? [copy] : [copy, retainBytes(context, after)] };
   } finally {
     closeSync(stranger.fd);

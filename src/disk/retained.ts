@@ -11,14 +11,17 @@ export interface RetainedFile {
   readonly file: string;
   readonly size: number;
   readonly sinceMs: number;
-  /** Set for bytes written into a displaced file after it was copied: the hash of the copied bytes. */
+  /**
+   * The hash of the bytes that were copied. Set if this file holds bytes that a program wrote into
+   * the original after the copy.
+   */
   readonly lateOf?: string;
 }
 
 /**
- * Lists displaced files that no process has claimed: left by a killed process or by a collision of writers. Files in
- * a folder that we took out of a workspace are listed one by one, unless the folder is `claimed`: its files are images.
- * Other folders and links are not followed.
+ * Lists files moved out of a workspace that are not stored for an undo: left by a killed process or
+ * by a collision of writers. Files in a folder that we took out of a workspace are listed one by
+ * one, unless `claimed` says that undo needs the folder. Other folders and links are not followed.
  */
 export function listRetained(context: DiskContext, claimed: IsClaimed): RetainedFile[] {
   return namesIn(context.retained).flatMap((name) => {
@@ -28,7 +31,7 @@ export function listRetained(context: DiskContext, claimed: IsClaimed): Retained
   });
 }
 
-/** True if the files in this folder are images. */
+/** True if undo needs the files in this folder, as stored old contents. */
 export type IsClaimed = (folder: string) => boolean;
 
 function fileAt(file: string, name: string): RetainedFile[] {

@@ -11,7 +11,7 @@ export interface RipgrepRun {
   readonly binary: string;
   readonly args: readonly string[];
   /**
-   * `folder`: the prefix of a pinned directory. The child changes into it through the handle and
+   * `folder`: the path of an open directory handle. The child changes into that directory and
    * inherits no descriptor. `files`: open files, inherited as descriptors 3, 4, … These numbers may
    * collide with the number of the folder's handle, so a run uses either a folder or files.
    */

@@ -22,9 +22,9 @@ import { retainFolder } from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
 
 /**
- * Moves a folder and its contents out of the workspace into our own folder, in one rename. Both
- * must be on one file system. `isAsExpected` checks the folder after it was taken; if false, the
- * folder gets its name back.
+ * Moves a folder and its contents out of the workspace into `retained`, in one rename. Both must be
+ * on one file system. `isAsExpected` checks the folder under a temporary name; if it returns false,
+ * the folder gets its name back.
  */
 export async function takeFolder(
   context: DiskContext,
@@ -72,7 +72,9 @@ export async function returnFolder(context: DiskContext, kept: string, place: Pl
   return true;
 }
 
-/** True if one rename can move a folder into ours, which requires the same file system. */
+/**
+ * True if one rename can move this folder into `retained`: both must be on the same file system.
+ */
 export function isTakeable(context: DiskContext, { dir, name }: Pick<Place, 'dir' | 'name'>): boolean {
   mkdirSync(context.retained, { recursive: true, mode: 0o700 });
   return lstatSync(`${dir.prefix}/${name}`).dev === lstatSync(context.retained).dev;

@@ -29,9 +29,9 @@ const CAPABILITIES = 'security.capability';
 /** Attributes that sign the old bytes; copied to new bytes, they would make the file unreadable. */
 const OF_THE_BYTES = new Set(['security.ima', 'security.evm']);
 
-/** A complete, synced file beside its target, not yet published. */
+/** A complete file beside its target, not yet published. It is synced unless durability is `none`. */
 export interface TempFile {
-  /** Valid for the next system call only. */
+  /** Begins with a handle of the folder, so it is valid only while that handle is open. */
   readonly path: string;
   readonly name: string;
   readonly fd: number;
@@ -84,10 +84,10 @@ function firstMode({ kind }: Likeness): number {
 }
 
 /**
- * Takes a ready file, moves it to `path`, and returns its descriptor. Undefined for a new file,
- * because it inherits access rules from its folder. Also undefined for a replaced file with
- * attributes, because the folder may label its files, and for empty content, because no write would
- * set the file's time.
+ * Moves one of the empty files made in advance to `path` and returns its descriptor. Undefined for
+ * a new file, because it inherits access rules from its folder. Also undefined for a replaced file
+ * with attributes, because the folder may label its files, and for empty content, because no write
+ * would set the file's time.
  */
 function takeReady(
   { ready, native }: DiskContext,
@@ -217,8 +217,8 @@ function applyLikeness(context: DiskContext, made: Made, like: Likeness): Notice
   const attributes = copyAttributes(context, like.fd, fd);
   if (attributes.lost) notices.push({ kind: 'xattrs-lost' });
   const mode = modeOf(like.stats);
-  // Changing the owner clears mode bits, so set the mode afterwards. Bytes that an agent wrote never get special
-  // bits.
+  // Set the mode after the owner, because changing the owner clears mode bits. Setuid, setgid and
+  // sticky bits are never carried over to bytes that an agent wrote.
   fchmodSync(fd, (like.mode ?? mode) & ~SPECIAL_BITS);
   const dropped = [...specialBits(mode), ...attributes.privileges];
   if (dropped.length > 0) notices.push({ kind: 'mode-bits-dropped', bits: dropped.join(', ') });

@@ -24,9 +24,9 @@ export function newChangeId(): string {
 }
 
 /**
- * Stores a change before any file is touched, so that another process can settle it if this one dies. Changes of the
- * gate and of other programs all pass here. Returns false if the journal could not be written and the policy allows
- * changes without it.
+ * Stores a planned change before any file is touched, so that another process can complete its
+ * record if this one dies. Changes of the gate and of other programs all pass here. Returns false
+ * if the journal could not be written and the policy allows changes without it.
  */
 export async function announce(
   world: World,
@@ -56,8 +56,9 @@ export async function announce(
 }
 
 /**
- * Thrown if a change was judged by sightings that this process remembered, and the store did not
- * confirm them. No file was touched. The caller must judge again, by the stored sightings.
+ * Thrown if a change was judged by this process's memory of what the session has seen, and the
+ * store did not confirm that memory. No file was touched. The caller must judge again, by the
+ * stored records.
  */
 export class OutdatedBasis extends Error {
   constructor(cause?: Fault) {
@@ -71,9 +72,9 @@ export interface Settlement {
   /** False if nothing was announced; then no journal entry is written. */
   readonly announced: boolean;
   readonly entries: readonly NewEntry[];
-  /** Files that left the workspace, to be kept as before-images. */
+  /** Files that left the workspace. Their bytes are stored, so that an undo can restore them. */
   readonly displaced?: readonly Displaced[];
-  /** The session's sightings after the change. */
+  /** The file states that the session counts as having seen after the change. */
   readonly sightings: readonly Sighting[];
   /** Keys of files that the session knows to be gone. */
   readonly tombstones: readonly string[];
@@ -82,8 +83,9 @@ export interface Settlement {
 }
 
 /**
- * Ends an announcement: stores images first, then entries and sightings in one transaction. Returns false if they could
- * not be written and the policy allows changes without them. The caller must hold the locks of the change.
+ * Completes the record of an announced change: stores the old file contents, then the journal
+ * entries and what the session has seen, in one transaction. Returns false if they could not be
+ * written and the policy allows changes without them. The caller must hold the locks of the change.
  */
 export async function settle(world: World, ledger: Ledger, settlement: Settlement): Promise<boolean> {
   const { change, announced, entries, displaced = [], sightings, tombstones } = settlement;
@@ -92,7 +94,8 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
     keepImages(world, displaced),
     settlement.syncNames?.(),
   ]);
-  // Throw, even if the policy allows unrecorded changes: after a power cut the file could have its old bytes.
+  // Throw if syncing failed, even if the policy allows unrecorded changes: after a power cut the
+  // file could have its old bytes.
   if (syncing.status === 'rejected') throw syncing.reason;
   try {
     if (keeping.status === 'rejected') throw keeping.reason;
@@ -110,9 +113,9 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
 }
 
 /**
- * The error to throw if the store did not confirm the sightings by which a change was judged. After
- * `OutdatedBasis` the caller judges the change again, by the stored sightings. After any other
- * error the change fails.
+ * The error to throw if the store did not confirm this process's memory of what the session has
+ * seen. After `OutdatedBasis` the caller judges the change again, by the stored records. After any
+ * other error the change fails.
  */
 function unconfirmed({ policy }: World, error: unknown): unknown {
   if (!(error instanceof Fault) || error.reason === 'unsent' || error.reason === 'unanswered')
@@ -142,8 +145,9 @@ export function bypassEntries(
 }
 
 /**
- * Stores the displaced files of a change as before-images. They are already outside the workspace, so this only
- * renames. Files of a large folder stay in it.
+ * Stores the replaced and removed files of a change, for an undo. They are already outside the
+ * workspace, so this only renames. Files of a large removed folder are not renamed: the folder is
+ * kept whole.
  */
 export async function keepImages(
   world: World,
@@ -153,10 +157,13 @@ export async function keepImages(
   return adoptEach(world, staying.size === 0 ? displaced : displaced.filter((each) => !staying.has(each)));
 }
 
-/** Displaced folders with fewer files are not kept whole: each file becomes an image of its own. */
+/** A removed folder with fewer files is not kept whole: each of its files is stored by itself. */
 const TREE_FILES = 100;
 
-/** Keeps large displaced folders whole, as images of all files in them. Returns these files. */
+/**
+ * Keeps large removed folders whole, so that an undo can read their files from there. Returns these
+ * files.
+ */
 async function keepTrees(world: World, displaced: readonly Displaced[]): Promise<ReadonlySet<Displaced>> {
   const { images, disk } = world;
   const staying = new Set<Displaced>();
@@ -197,20 +204,25 @@ async function adoptEach(world: World, displaced: readonly Displaced[]): ReturnT
   return images;
 }
 
-/** Syncs images that were just stored. Many local images are synced together, without checking each. */
+/**
+ * Syncs old file contents that were just stored. One sync covers many files on a local file system.
+ */
 async function syncAdopted(world: World, displaced: readonly Displaced[]): Promise<void> {
   const isWhole = displaced.length >= BATCH_FILES && world.images.placeOf === undefined;
   if (!isWhole || !(await isFileSystemSynced(world))) await syncImages(world, displaced);
 }
 
-/** The content of an image, for a file to be written. Files too large to load come in chunks. */
+/**
+ * The stored bytes with this fingerprint, for a file to be written. Bytes too large to load come in
+ * chunks.
+ */
 export async function keptContent({ images, policy }: World, fingerprint: Fingerprint): Promise<Content> {
   if (fingerprint.size > policy.maxEditBytes)
     return { fingerprint, chunks: () => images.chunks(fingerprint) };
   return { fingerprint, bytes: await images.read(fingerprint) };
 }
 
-/** Makes stored images durable. Many local files are synced together. */
+/** Makes stored file contents durable. One sync covers many files on a local file system. */
 export async function syncImages(world: World, kept: readonly Pick<Fingerprint, 'sha256'>[]): Promise<void> {
   const { images } = world;
   const whole = { from: BATCH_FILES, sync: () => isFileSystemSynced(world) };
@@ -225,12 +237,15 @@ async function isFileSystemSynced({ disk }: World): Promise<boolean> {
   return true;
 }
 
-/** Limit for the before-images in one announcement. A larger set is stored before it, image by image. */
+/**
+ * Maximum bytes of old file contents in one announcement. Contents beyond it are stored one by one,
+ * before the announcement.
+ */
 const MAX_ANNOUNCED_BYTES = 16 << 20;
 
 /**
- * The before-images of a change, for a store that keeps them in the transaction of the announcement. Undefined for
- * stores that keep images after the change.
+ * The old file contents that a change replaces, for a store that keeps them in the transaction of
+ * the announcement. Undefined for stores that keep them after the change.
  */
 async function imagesToAnnounce(
   world: World,
@@ -257,14 +272,16 @@ async function imagesToAnnounce(
   return { shared: [...shared.values()], here: [...here.values()] };
 }
 
-/** The fingerprint of the file that an effect displaces. A file that only moves is not displaced. */
+/**
+ * The fingerprint of the file that an effect replaces or removes; undefined if the file only moves.
+ */
 function displacedBy({ before, movedTo }: Effect): Fingerprint | undefined {
   return before.kind === 'file' && movedTo === undefined ? before.fingerprint : undefined;
 }
 
 /**
- * The bytes of a file, or undefined if it changed a moment ago. In that case the displaced bytes are kept after the
- * change.
+ * The bytes of a file; undefined if they no longer match the fingerprint, because the file changed
+ * a moment ago. The replaced bytes are then stored after the change.
  */
 async function bytesOf(world: World, key: string, fingerprint: Fingerprint): Promise<Uint8Array | undefined> {
   const bytes = world.baselines.peek(fingerprint) ?? (await snapshotAt(world, key))?.bytes;

@@ -7,8 +7,8 @@ const MAX_BYTES_IN_MEMORY = 64 << 20;
 /** Larger files are compared by hash only: their diff would be too large to show. */
 const MAX_FILE_BYTES = 8 << 20;
 /**
- * Delay before shown bytes are stored for other processes. By then a burst of calls is over, and
- * our own change may have stored the same bytes as an image.
+ * Delay before shown bytes are stored for other processes. By then a burst of calls is over. A
+ * change may also have stored the same bytes, which saves the work.
  */
 const SHARED_AFTER_MS = 200;
 const MAX_UNSHARED_BYTES = 16 << 20;
@@ -33,7 +33,7 @@ export class Baselines {
   #timer: NodeJS.Timeout | undefined;
   #sharing: Promise<unknown> = Promise.resolve();
 
-  /** `share`: also store the bytes as images, for other processes and later starts. */
+  /** `share`: also store the bytes on disk, for other processes and later starts. */
   constructor(images: Pick<Images, 'has' | 'read' | 'keepBytes'>, options: { readonly share: boolean }) {
     this.#images = images;
     this.#share = options.share;
@@ -63,7 +63,7 @@ export class Baselines {
     return this.#recent.get(sha256);
   }
 
-  /** Records that these bytes are stored as an image already. */
+  /** Notes that a change has stored these bytes, so that they are not stored a second time. */
   kept(sha256: string): void {
     this.#unshared.delete(sha256);
   }
@@ -81,7 +81,9 @@ export class Baselines {
     await this.#sharing;
   }
 
-  /** Stores the bytes as an image after the answer is sent, so that no call waits for it. */
+  /**
+   * Stores the bytes for other processes after the answer is sent, so that no call waits for it.
+   */
   #shareLater(fingerprint: Fingerprint, bytes: Uint8Array): void {
     this.#unshared.set(fingerprint.sha256, { fingerprint, bytes });
     this.#unsharedBytes += bytes.byteLength;

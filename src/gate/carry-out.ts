@@ -18,7 +18,7 @@ interface Work {
   readonly steps: readonly Step[];
   /** Keys whose locks the caller holds. */
   readonly locked: readonly string[];
-  /** The remembered sightings by which the steps were judged, if the store must confirm them. */
+  /** What this process remembers the session to have seen, if the store must confirm it. */
   readonly basis?: Basis | undefined;
   /** Further journal entries, written together with the entry of the change. */
   readonly entries?: readonly NewEntry[];
@@ -31,14 +31,14 @@ interface Work {
   };
   /** The part of a change that this work takes back. */
   readonly undoesPart?: UndonePart;
-  /** The command that made these writes, and the id under which they are recorded as a change. */
+  /** The command that made these writes, and the id of the change that records them. */
   readonly command?: { readonly change: string; readonly text: string };
 }
 
 /**
- * Runs prepared steps. First the change is announced, so that a later process can settle it if this one dies. Then the
- * disk is changed; then images, sightings and the journal entry are stored in one transaction. On failure, completed
- * steps are reverted.
+ * Runs prepared steps. Records the planned change first, so that a later process can complete the
+ * record if this one dies. Then changes the disk, and stores the old contents and the journal
+ * entry. On failure, reverts the completed steps.
  */
 export function carryOut(world: World, ledger: Ledger, work: Work): Promise<Outcome<ApplyResult>> {
   const change = work.command?.change ?? newChangeId();
@@ -92,7 +92,7 @@ async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): P
 interface Announced extends Reserved {
   /** False if the journal could not be written and the policy allows changes without it. */
   readonly announced: boolean;
-  /** Resolves when the new bytes are synced, if they are written early. */
+  /** Resolves when the new bytes are synced in temporary files. Undefined if none was written yet. */
   readonly staged: Promise<void> | undefined;
 }
 
@@ -174,7 +174,7 @@ function settledEntry(work: Reserved, done: readonly DoneStep[]): ChangeEntry {
   return Object.assign({ ...entry }, whatWasDone(work, done), noticesOf(done));
 }
 
-/** The effects that really happened. A folder that stayed because another program uses it was not taken back. */
+/** The effects that really happened. An undo keeps a folder that other programs use by now. */
 function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 'effects' | 'undone'> {
   const effects = once(done.flatMap(({ step, outcome }) => outcome.effects ?? step.effects));
   if (undo === undefined) return { effects };
@@ -230,9 +230,9 @@ function goneKeys(outcomes: readonly Done[]): readonly string[] {
 }
 
 /**
- * True if the store's answer was lost, so that nothing shows whether the change is recorded. The files then stay as
- * they are: reverting could contradict the journal. If the change was not recorded, a later process settles it by the
- * files.
+ * True if the store's answer was lost, so that nothing shows whether the change is recorded. The
+ * files then stay as they are: reverting could contradict the journal. If there is no record, a
+ * later process compares the files and writes it.
  */
 function isUnanswered(error: unknown): error is Fault {
   return error instanceof Fault && error.code === 'STORE_FAILED' && error.reason === 'unanswered';
@@ -250,9 +250,7 @@ interface TakeBackInput {
   readonly change: string | undefined;
 }
 
-/**
- * Reverts the completed steps and returns the error to throw: it says that all were reverted, or which files were not.
- */
+/** Reverts the completed steps. Returns the error to throw, which names the files still changed. */
 async function takenBack(world: World, taking: TakeBackInput, error: unknown): Promise<unknown> {
   const left = await takeBack(world, taking);
   if (left.length === 0) return nothingChanged(error);
@@ -265,15 +263,14 @@ async function takenBack(world: World, taking: TakeBackInput, error: unknown): P
   });
 }
 
-/** The part of the error message that names the files that could not be reverted. */
 function stillChanged(left: readonly string[]): string {
   const more = left.length > MAX_NAMED ? ` and ${left.length - MAX_NAMED} more` : '';
   return `still changed, read them again: ${left.slice(0, MAX_NAMED).join(', ')}${more}`;
 }
 
 /**
- * Reverts completed steps, last one first, and returns the paths where that failed. On failure, or if the revert cannot
- * be recorded, the change stays announced. The next process that locks one of its files settles it by the files' state.
+ * Reverts completed steps, last one first, and returns the paths where that failed. The change then
+ * stays open in the store: the next process that locks one of its files completes the record.
  */
 async function takeBack(world: World, { work, done, change }: TakeBackInput): Promise<readonly string[]> {
   work.reserve();
@@ -292,7 +289,7 @@ async function isReverted(step: Step): Promise<boolean> {
   try {
     return await step.revert();
   } catch {
-    // Ignore the error: the next process that locks the file settles the change by the file's state.
+    // Ignore the error: the next process that locks the file compares it and completes the record.
     return false;
   }
 }
@@ -335,7 +332,7 @@ interface Told {
   readonly claimNotices: readonly ClaimNotice[];
 }
 
-/** The result. `missing`: the user's approval is missing; `busy`: another session has claimed a file. */
+/** `missing`: no approval. `busy`: another session works on a file. `conflict`: a file changed. */
 type Carried =
   | Outcome<ApplyResult>
   | { readonly missing: MissingApproval }
@@ -343,8 +340,8 @@ type Carried =
   | { readonly conflict: Refusal };
 
 /**
- * Runs judged steps if the user has approved them where needed and no other session's claim forbids them. Used
- * approvals and notices about other sessions' work are recorded in the transaction of the change.
+ * Runs judged steps, unless the user's approval is missing or another session's work on a file
+ * forbids them. Records the approvals and the notices about that work together with the change.
  */
 export async function carryOutTold(
   world: World,
@@ -375,7 +372,7 @@ function approvable(step: Step): ApprovedStep {
   return { action, root: path.root, effects, diff: () => step.preview?.().diff };
 }
 
-/** The notices about other sessions' work on the files of each step, or the first refusal because of a claim. */
+/** The notices about other sessions' work on each step's files, or the first refusal due to it. */
 async function claimsOn(
   { claims }: World,
   ledger: Ledger,

@@ -16,7 +16,7 @@ import { matchingGlob } from '../text/glob/glob.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
 
-/** A notice names at most this many claims. */
+/** A notice names at most this many claims: changes or reservations of a file by other sessions. */
 const MAX_TOLD = 3;
 /** The notice at the beginning of a turn names at most this many claims. */
 const MAX_AT_WORK = 10;
@@ -29,14 +29,17 @@ interface ClaimsOptions {
   now(): number;
 }
 
-/** The part of a file's identity that claims use. */
+/** The file to which a claim of another session is compared. */
 interface ClaimedFile {
   readonly key: string;
   readonly root: string;
   readonly relative: string;
 }
 
-/** A notice about claims, with its journal entry. It counts as delivered after `confirm` is called. */
+/**
+ * A notice that other sessions work on a file, with its journal entry. It counts as delivered after
+ * `confirm` is called.
+ */
 export interface ClaimNotice {
   readonly notice: Notice;
   readonly entry: NewEntry;
@@ -46,7 +49,10 @@ export interface ClaimNotice {
 /** Notifies the sessions of one workspace about each other's work, once per file and turn. */
 export class Claims {
   readonly board: ClaimBoard;
-  /** The worktrees of the repositories that contain the roots. Sessions in them see each other's claims. */
+  /**
+   * The worktrees of the repositories that contain the roots. Their sessions are notified about
+   * each other's work.
+   */
   readonly worktrees: Worktrees;
   readonly #options: ClaimsOptions;
 
@@ -57,7 +63,10 @@ export class Claims {
     this.board = new ClaimBoard({ store, claimMs: policy.claimMs, now });
   }
 
-  /** True if no other session is working, or if claims are switched off. Never waits. */
+  /**
+   * True if no other session is working, or if notices about other sessions are switched off. Never
+   * waits.
+   */
   isQuiet({ session }: Ledger): boolean {
     return this.#options.policy.claims === 'off' || !this.board.hasOthers(session);
   }
@@ -71,8 +80,8 @@ export class Claims {
   }
 
   /**
-   * The notice about claims on a file, or undefined if their sessions are closed. `live` is the file's present
-   * fingerprint, needed for line numbers.
+   * The notice about other sessions' work on a file, or undefined if those sessions are closed.
+   * `live`: the file's present fingerprint, needed for line numbers.
    */
   async claimNotice(
     ledger: Ledger,
@@ -172,8 +181,8 @@ export class Claims {
   }
 
   /**
-   * The refusal under `claims: refuse`. A session that began to change the file before the other session is not
-   * refused.
+   * The refusal under the policy `claims: refuse`, if another session works on the file. The
+   * session that began to change the file first is not refused.
    */
   async #busy({ session }: Ledger, file: ClaimedFile, action: Action): Promise<Refusal | undefined> {
     if (this.#options.policy.claims !== 'refuse') return undefined;
@@ -227,7 +236,7 @@ export class Claims {
     return found;
   }
 
-  /** The lines that the claimed changes wrote, if the file has not changed since. */
+  /** The lines that another session's changes wrote, if the file has not changed since. */
   async #linesOf(
     { before, after }: Claim,
     live: Fingerprint | undefined,
@@ -272,8 +281,8 @@ function isHeld({ key, glob, root }: Claim, file: ClaimedFile): boolean {
 }
 
 /**
- * The notices of one file's change, with those about claims. A claim of a session whose change the notices show
- * already becomes part of that notice.
+ * Combines the notices of one file's change with those about other sessions' work. If a notice
+ * already shows the other session's change, the claims become part of that notice.
  */
 export function withClaimNotices(
   notices: readonly Notice[],
@@ -329,7 +338,7 @@ export class Worktrees {
       .sort((a, b) => b.length - a.length)[0];
   }
 
-  /** Keys of the same file in the other worktrees of its repository. */
+  /** Keys of the file with the same relative path in the other worktrees of its repository. */
   twins(key: string): readonly string[] {
     const tops = this.tops();
     const own = tops.length < 2 ? undefined : this.around(key);

@@ -125,8 +125,9 @@ export class Gate {
   }
 
   /**
-   * One try under the locks. Undefined if the locks were not free in time. If this process remembers the session's
-   * sightings, it judges by them, which saves a round trip; the announcement lets the store confirm them.
+   * One try under the locks. Undefined if the locks were not free in time. Judges by this process's
+   * memory of what the session has seen, if there is one, which saves a round trip. The store
+   * confirms that memory when the change is announced.
    */
   async #attempt(
     intent: Intent,
@@ -272,8 +273,9 @@ export class Gate {
 }
 
 /**
- * Throws if the change was judged by remembered sightings and there is nothing to announce: only an announcement
- * confirms them, so the caller must query the store.
+ * Throws if the change was judged by this process's memory of what the session has seen, and
+ * nothing will be announced. Only an announcement lets the store confirm that memory, so the caller
+ * must query the store.
  */
 function mustConfirm(basis: Basis | undefined, intent: Intent, prepared: readonly Prepared[]): void {
   if (basis === undefined) return;
@@ -283,7 +285,7 @@ function mustConfirm(basis: Basis | undefined, intent: Intent, prepared: readonl
 }
 
 /**
- * The evidence that a vet records. It leaves out the sighting of lines in the refusal, because a
+ * The evidence that a vet records. It leaves out the lines that the refusal would show, because a
  * vet shows no lines.
  */
 function evidenceIn({ evidence }: Pick<Denied, 'evidence'>): Pick<Denied, 'evidence'> {

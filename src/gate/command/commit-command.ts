@@ -34,7 +34,10 @@ import {
 const MAX_TRIES = 3;
 const MAX_COMMAND_CHARS = 1000;
 const MAX_REMEMBERED_BYTES = 64 << 10;
-/** A commit of at least this many files links the layer's files into the workspace instead of writing copies. */
+/**
+ * A commit of at least this many files hard-links the files that the command wrote into the
+ * workspace instead of copying them.
+ */
 const LINKED_FILES = 200;
 
 /**
@@ -48,11 +51,12 @@ export interface LayerCommit {
   readonly command: string;
   readonly writes: CommandPolicy['writes'];
   /**
-   * The treatment of changes that other programs made while the command ran. `overwrite` is for callers that have seen
+   * The treatment of changes that other programs made while the command ran. `merge`: merge them
+   * with the command's result, or refuse. `overwrite`: replace them, for callers that have seen
    * them.
    */
   readonly meanwhile: 'merge' | 'overwrite';
-  /** `shown`: the model is shown the changes. Only then do they count as seen. */
+  /** `shown`: the model is shown the changes, so that they count as seen. `silent`: it is not. */
   readonly answer: 'shown' | 'silent';
   /**
    * When the call arrived and was answered. Absent if the client waits for each answer before its
@@ -68,8 +72,9 @@ export type CommittedCommand = Pick<
 >;
 
 /**
- * Commits a command's writes as one change with one undo, under the locks of everything it touched: all or nothing. The
- * change has the layer's id. With `discard` nothing is changed and nothing is refused.
+ * Commits a command's writes, under the locks of everything it touched: all of them or none. One
+ * undo takes the change back. The change has the id of the command's layer. If the policy discards
+ * writes, reports them without changing or refusing anything.
  */
 export async function commitCommand(
   world: World,
@@ -94,7 +99,10 @@ export async function commitCommand(
   return outcome;
 }
 
-/** Names the entries of a file system that is mounted inside a root by their paths in that root. */
+/**
+ * Moves the entries of a file system that is mounted inside a root to that root: their paths become
+ * relative to it.
+ */
 function namedInRoots({ workspace }: World, { folders, ...rest }: LayerContent): LayerContent {
   const named = folders.map((folder) => {
     if ([...workspace.roots, ...workspace.annexes].includes(folder.root)) return folder;
@@ -156,7 +164,10 @@ function toldOf({ leftOut, droppedBits }: WriteSet): Pick<RunResult, 'leftOut' |
   return { leftOut: leftOut.map(({ path, kind }) => `${path} (${kind})`), droppedBits };
 }
 
-/** Adds sightings of the files that the command has created with bytes that the session has seen under another name. */
+/**
+ * Adds the files that the command created with bytes that the session has seen under another name.
+ * They count as seen, too.
+ */
 async function withOtherNames(
   world: World,
   ledger: Ledger,
@@ -171,8 +182,8 @@ async function withOtherNames(
 }
 
 /**
- * The items that write the layer's content to every path. Each item expects the present state of
- * the workspace and writes the state of the layer. The steps of an undo have the same form.
+ * Turns a command's writes into steps. Each step expects the present state of a path in the
+ * workspace and writes the state that the command left. The steps of an undo have the same form.
  */
 function itemsOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>): readonly RestorePlace[] {
   return written
@@ -301,7 +312,7 @@ function didTo(before: Written['before'], after: Written['after']): CommandFile[
   return sameFingerprint(before.fingerprint, after.fingerprint) ? 'permissions' : 'changed';
 }
 
-/** Both sides as text, or undefined if one of them is not text. */
+/** The contents before and after the command as text, or undefined if one of them is not text. */
 async function textsOf(
   world: World,
   written: Written,
@@ -322,9 +333,9 @@ function countsOf({ diff }: UnifiedDiff): { readonly added: number; readonly rem
 }
 
 /**
- * The session's sighting of the new bytes: lines seen before, and lines in the diff. A session that
- * saw different earlier bytes keeps those as its baseline, so that the change in between is not
- * lost.
+ * The lines of the new file that the session counts as having seen: lines seen before, and lines in
+ * the diff. Undefined if the session last saw other bytes than the command found. Its record then
+ * stays, so that the change in between is not lost.
  */
 async function creditOf(
   world: World,

@@ -26,8 +26,8 @@ interface Overwritten {
 
 /**
  * The refusal if a command's result drops a change by another writer. That is the case if the
- * session has not seen the bytes before the command, and the result lacks what was new in them. The
- * session's own changes do not count as another writer's.
+ * session has not seen the bytes before the command, and the result lacks the text that was new to
+ * the session. The session's own changes do not count as another writer's.
  */
 export async function lostUpdate(
   world: World,
@@ -116,13 +116,18 @@ export function lostDiff(
 /** Larger files are neither merged nor shown as a diff. */
 const MAX_TEXT_BYTES = 2 << 20;
 
-/** The present bytes of `before`. Undefined if it is not a file, or too large to treat as text. */
+/**
+ * The file's present bytes in the workspace. Undefined if it is not a file, or too large to treat
+ * as text.
+ */
 export async function bytesBefore(world: World, { path, before }: Written): Promise<Buffer | undefined> {
   if (before.kind !== 'file' || before.fingerprint.size > MAX_TEXT_BYTES) return undefined;
   return liveBytes(world, path);
 }
 
-/** The bytes of `after`. Undefined if it is not a file, or too large to treat as text. */
+/**
+ * The bytes that the command left. Undefined if they are not a file, or too large to treat as text.
+ */
 export function bytesAfter({ after, bytes }: Written): Buffer | undefined {
   return after.kind !== 'file' || after.fingerprint.size > MAX_TEXT_BYTES ? undefined : bytes?.();
 }

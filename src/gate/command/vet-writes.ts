@@ -24,7 +24,7 @@ import { nameOf, shownNameOf, type Written } from './write-set.ts';
 /** At most this many refusals are listed; the message counts the rest. */
 const MAX_REFUSALS = 50;
 
-/** A write set that may be committed, merged with concurrent changes by other programs. */
+/** A command's writes that may be committed, merged with concurrent changes by other programs. */
 export interface Vetted {
   readonly written: readonly Written[];
   /** Paths whose concurrent changes were merged in. */
@@ -148,8 +148,8 @@ async function unseenWrite(
 }
 
 /**
- * The refusal if the session has not seen every present line of a file. Overwriting requires that, and so does any
- * command under `seen-only`.
+ * The refusal if the session has not seen every present line of a file. Checked for callers that
+ * overwrite other programs' changes, and for all commands under the policy `seen-only`.
  */
 async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | undefined> {
   const { before } = written;
@@ -166,11 +166,11 @@ async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | unde
 
 /**
  * Merges a file that both the command and another program changed, or refuses with the diff. The
- * merge starts from the bytes that both programs started from. The journal has them if the first
- * later change was a session's. Otherwise the merge uses earlier bytes that the session or the
- * journal knows. Text added between those bytes and the start of the command is in both versions,
- * so the merge keeps it. Text removed in between is the exception. A command that wrote exactly the
- * earlier bytes would seem to have changed nothing, and the merge would drop its result.
+ * merge starts from the text that both programs started from, if the journal has it. Otherwise it
+ * starts from an earlier text that the session or the journal knows. Text added between that and
+ * the start of the command is in both versions, so the merge keeps it. An earlier text that equals
+ * the command's result is not used: the command would seem to have changed nothing, and its result
+ * would be lost.
  */
 async function concurrentChange(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal> {
   const { written } = judged;
@@ -215,10 +215,13 @@ function mergedFrom({ texts, is }: MergeBase, result: string, live: string): str
 
 /**
  * The longest tick of the clock that stamps files, on any kernel. A command starts only after the
- * next tick.
+ * next tick, so a change within this time came before the command.
  */
 const TICK_MS = 10;
-/** Longest time between the announcement of a change, which the journal records, and the change itself. */
+/**
+ * Longest time between the announcement of a change, which the journal records, and the change
+ * itself. A change announced earlier than this before a command was made before the command began.
+ */
 const MADE_WITHIN_MS = 60_000;
 
 async function baseOf(
@@ -231,7 +234,8 @@ async function baseOf(
   const query = { key, kinds: ['change'], limit: 1 } as const;
   const [first] = await world.store.entries({ ...query, sinceMs: startMs, order: 'oldest' });
   const started = await textBefore(world, first, { key, beganNs });
-  // A later state in the journal contains the other change, so a merge from it would drop that change.
+  // Only the first change after the start counts. The text before a later change already contains
+  // another program's change, and a merge from it would drop that change.
   if (started !== undefined) return { texts: [started], is: 'certain' };
   const [last] = await world.store.entries({ ...query, untilMs: startMs - 1, order: 'newest' });
   const sighting = await ledger.recall(key);
@@ -247,8 +251,8 @@ async function baseOf(
 }
 
 /**
- * The text before a change, if the file had it when the command began. Otherwise another program may have written that
- * text while the command ran.
+ * The text before a change. Undefined if the file did not have it yet when the command began:
+ * another program may have written it meanwhile.
  */
 async function textBefore(
   world: World,

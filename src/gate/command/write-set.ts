@@ -25,7 +25,7 @@ export interface Written {
   readonly after: Side;
   /** The bytes of `after`, if it is a file. */
   readonly bytes?: () => Buffer;
-  /** Path of the layer's own file, if it can be linked into the workspace: it has these bytes and this mode. */
+  /** Path of the file that the command wrote, if it can be hard-linked into the workspace. */
   readonly file?: string | undefined;
   /** True if the file in the workspace has no write permission. */
   readonly readOnly: boolean;
@@ -43,7 +43,7 @@ export interface WriteSet {
   readonly droppedBits: readonly string[];
 }
 
-/** A command's writes on its layer, per folder. Read only once, because reading makes unreadable files readable. */
+/** A command's writes, per folder. Read only once: reading changes the mode of unreadable files. */
 export interface LayerContent {
   readonly beganNs: bigint;
   readonly folders: readonly { readonly root: string; readonly entries: readonly LayerEntry[] }[];
@@ -58,8 +58,8 @@ export function readLayer(layer: Layer, attributes: AttributeReader): LayerConte
 }
 
 /**
- * Compares a command's layer with the present workspace. The caller must hold the locks of `layerKeys`. A path that
- * cannot be read, or whose content could not be restored, refuses the whole command.
+ * Compares a command's layer with the present workspace. The caller must hold the locks of
+ * `layerKeys`. Refuses the whole command if an undo could not restore one of its paths.
  */
 export async function readWriteSet(
   world: World,
@@ -75,9 +75,7 @@ export async function readWriteSet(
   return { ok: true, set: reading.set() };
 }
 
-/**
- * Refuses the whole command after a system error in the comparison, as for a folder without search permission.
- */
+/** Refuses the whole command after a system error in the comparison. */
 function notCompared(entry: LayerEntry, error: unknown): Refused {
   const errno = errnoOf(error);
   if (errno === undefined) throw error;
@@ -213,7 +211,7 @@ class WriteSetReader {
     }
   }
 
-  /** The access list that the path has in the workspace, or that a new file there inherits. Read only if it matters. */
+  /** The path's access list, or a new file's. Read only for entries with a list and new folders. */
   #listAt({ dir, name }: Place, entry: LayerEntry, { side }: There): AccessList | undefined {
     const { native } = this.#world.disk;
     const isNew = side.kind !== 'file' && side.kind !== 'directory';
@@ -280,9 +278,9 @@ class WriteSetReader {
 }
 
 /**
- * The state of an absent name, with the change time of its folder. That time tells what a copied file under this name
- * in the layer means. If the folder changed while the command ran, another program may have removed the file. If not,
- * the command itself moved a file to this name.
+ * The state of an absent name, with the change time of its folder. The layer may have a copy of a
+ * workspace file under this name. If the folder changed while the command ran, another program may
+ * have removed that file. If not, the command itself moved a file to this name.
  */
 function absentFrom(dir: PinnedDirectory): There {
   return { ...NOTHING_THERE, ctimeNs: inspect(dir, '.')?.ctimeNs ?? 0n };

@@ -32,7 +32,7 @@ import {
 import { ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
 import { keepBefore, type ShownScene } from './shown.ts';
 
-/** Refusals that do not apply to a command that edits a file in place; its result is tested afterwards. */
+/** Refusals that do not apply to a command that edits a file in place; its result is checked later. */
 const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
   'STALE',
   'PARTIALLY_READ',
@@ -45,7 +45,7 @@ const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
  */
 const MAX_TRIES = 5;
 
-/** Number of a session's settled calls that are remembered or searched. */
+/** Maximum number of a session's completed calls that are remembered or searched in the journal. */
 const MAX_SEARCHED = 200;
 
 type Announced = Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>;
@@ -70,12 +70,12 @@ type OnOthers =
   | { readonly refusal: Refusal }
   | { readonly claimNotices: readonly ClaimNotice[]; readonly entries: readonly NewEntry[] };
 
-/** Changes that other programs make for one session. They are judged and announced before, and settled after. */
+/** Changes by other programs for one session: announced before they are made, settled afterwards. */
 export class Announcements {
   readonly #scene: ShownScene;
   readonly #refusals: Refusals;
   readonly #open = new Map<string, OpenChange>();
-  /** Ids of calls that were settled without a report from their host. */
+  /** Ids of calls whose results we recorded by comparing bytes, because the host reported none. */
   readonly #settled = new Set<string>();
 
   constructor(scene: ShownScene, refusals: Refusals) {
@@ -143,8 +143,9 @@ export class Announcements {
   }
 
   /**
-   * Marks an announced command as run on a layer by the client's shell prefix. The layer's commit then records its
-   * changes. Returns false if the command is settled or another process runs it.
+   * Marks an announced command as run on a private copy-on-write view of the workspace (a layer).
+   * The layer's commit then records its changes. Returns false if the command's result is recorded
+   * already or another process runs it.
    */
   async moveToLayer(change: string): Promise<boolean> {
     const { world } = this.#scene;
@@ -163,8 +164,9 @@ export class Announcements {
   }
 
   /**
-   * Judges whether a shell command may write this file. `edit` needs any sighting; a later test checks that the command
-   * keeps others' changes. `replace` is an overwrite, but the session may replace files it made itself.
+   * Judges whether a shell command may write this file. `edit`: the session must have seen some of
+   * it; a later test checks that the command keeps others' changes. `replace`: the session must
+   * have seen all of it, or made it.
    */
   async vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
     const judged = await judgeAll(this.#scene, [intent]);
@@ -211,8 +213,8 @@ export class Announcements {
   }
 
   /**
-   * Notices about other sessions' work on the files, with the approvals used; or the refusal. A host or server makes
-   * the changes, so the user cannot be asked here: only `lookfirst allow` approves.
+   * The refusal, or notices about other sessions' work on the files and the approvals used. A host
+   * or server makes the changes, so the user cannot be asked here: only `lookfirst allow` approves.
    */
   async #othersOn({ effects }: AllowedChanges): Promise<OnOthers> {
     const { world, ledger } = this.#scene;
@@ -238,7 +240,7 @@ export class Announcements {
     }
   }
 
-  /** Settles, by comparing bytes, the changes that this session announced without a lock and did not settle. */
+  /** Compares bytes to record the results of changes without a lock that no host has reported. */
   async settleLeft(): Promise<void> {
     const { world, ledger } = this.#scene;
     for (const pending of await world.store.pending({ here: true })) {
@@ -253,7 +255,7 @@ export class Announcements {
     return this.#open.size > 0;
   }
 
-  /** Settles as `unknown` the changes that this process still holds, because their results are not known. */
+  /** Records the result `unknown` for changes whose locks this process still holds. */
   async close(): Promise<void> {
     for (const change of [...this.#open.keys()]) await this.settle(change, 'unknown');
   }
@@ -262,8 +264,8 @@ export class Announcements {
     denied: readonly Pick<Denied, 'refusal' | 'credit' | 'evidence'>[],
     { hold, times }: Pick<TimedAnnounceOptions, 'hold' | 'times'>,
   ): Promise<Announced> {
-    // Announcements without a lock come from hooks, and only hooks use `observe`. An observed call does not show its
-    // notices, so their lines do not count as seen.
+    // Only hooks announce without a lock, and only hooks observe. The model does not get the
+    // refusals of an observed call, so the lines they show do not count as seen.
     const isObserved = hold === 'none' && this.#scene.world.policy.mode === 'observe';
     const refusals: Refusal[] = [];
     for (const { credit, ...each } of denied) {

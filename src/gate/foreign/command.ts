@@ -188,12 +188,12 @@ export async function commandTurnouts(
   return turnouts;
 }
 
-/** Removes the snapshots that were kept for settling a command. */
+/** Removes the git snapshots that were taken before a command, after its result is recorded. */
 export function dropSnapshots({ foreign }: PendingChange): void {
   for (const snapshot of foreign?.command?.snapshots ?? []) dropSnapshot(snapshot);
 }
 
-/** True if the sighting's stamp proves that the file still has its bytes from before the command. */
+/** True if the file's stamp proves that it still has its bytes from before the command. */
 function isUntouched(world: World, { key, before }: Effect, { stamp, racy, fingerprint }: Sighting): boolean {
   if (stamp === undefined || racy || before.kind !== 'file' || fingerprint === undefined) return false;
   if (!sameFingerprint(before.fingerprint, fingerprint)) return false;
@@ -243,8 +243,8 @@ async function snapshotTurnouts(
 
 /**
  * The state, before the command, of a file that the command may have changed. The bytes of a
- * tracked file are known only if git stores them as they are in the work tree. Stores these bytes
- * as an image; the caller syncs it.
+ * tracked file are known only if git stores them unconverted. Stores known bytes, so that an undo
+ * can restore them; the caller syncs them.
  */
 async function sideBefore(
   world: World,

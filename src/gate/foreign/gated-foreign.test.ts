@@ -386,7 +386,8 @@ describe('a change that the host of another session is about to make', () => {
     const { sessions, second } = await announced(() => ms);
     const { store } = sessions.world;
     const announcing = second.announceCommand('cat a.txt');
-    // The command's announcement reads the files now. What others record from here on may be missing in it.
+    // The announcement reads the files now. It may miss changes that others record from here on, so
+    // its time must be the earlier one.
     ms += 10;
     const change = await announcing;
     expect(await store.pending({ change })).toMatchObject([{ entry: { atMs: 1_000_000 } }]);

@@ -38,7 +38,7 @@ const MAX_LISTED = 100_000;
 /** Opening a file of these kinds may block or have side effects: a server that reads one may hang forever. */
 const NOT_FOR_READING: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
 
-/** A session whose operations can belong to a call of a client. */
+/** A session that can run an operation on behalf of a client's call, at the times of that call. */
 interface CallingSession extends Session {
   inCall<T>(times: CallTimes | undefined, work: () => T): T;
 }
@@ -53,7 +53,10 @@ export class GatedForeign implements ForeignSession {
 
   readonly ended: (() => void) | undefined;
 
-  /** `gate`: the gate of the session itself, so that both kinds of calls count refusals together. */
+  /**
+   * `gate`: the gate of the session itself. Refusals of its own calls and of another server's calls
+   * are counted together.
+   */
   constructor(
     scene: ShownScene,
     session: CallingSession,
@@ -103,7 +106,7 @@ export class GatedForeign implements ForeignSession {
     }
     if (event.kind !== 'read') return witness(this.#scene.world, this.#scene.ledger, event);
     const seen = await witnessShown(this.#during(times), event);
-    // A read of a path resets the count of its refusals.
+    // Only a successful read resets the count of the path's refusals.
     if (!seen.ok) return seen;
     this.#gate.refusals.reset(event.path);
     const { world, ledger } = this.#scene;
@@ -214,7 +217,10 @@ function nextOnDisk(world: World, path: string): string | undefined {
   }
 }
 
-/** Records that a whole file was shown, if the bytes prove it. Returns false if the slower check must decide. */
+/**
+ * Records that a whole file was shown, if its bytes equal the shown ones. Returns false if that is
+ * not certain; the caller then checks line by line.
+ */
 async function sawWhole(
   scene: ShownScene,
   file: { readonly path: string; readonly key: string },

@@ -22,7 +22,7 @@ export interface AllowedChanges {
   readonly writes: readonly ExpectedWrite[];
   readonly bypassed: readonly Bypassed[];
   readonly notices: readonly Notice[];
-  /** Sightings of the lines that the notices show. */
+  /** The lines that the notices show. They count as seen. */
   readonly credits: readonly Sighting[];
 }
 
@@ -62,7 +62,7 @@ export function joinedChanges(intents: readonly ForeignIntent[]): readonly Forei
   return joined;
 }
 
-/** Undefined if the later change must be judged by itself. */
+/** Joins two changes of one file. Undefined if the later change must be judged by itself. */
 function joinedWith(earlier: ForeignIntent, later: ForeignIntent): ForeignIntent | undefined {
   if (isAppend(earlier) && later.kind === 'move')
     return joinedWith({ kind: 'edit', path: earlier.path, edits: [] }, later);

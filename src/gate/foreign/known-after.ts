@@ -18,7 +18,10 @@ export interface Turnout {
   readonly now: FoundSide;
 }
 
-/** A session's sightings and tombstones after another program made a change for it. */
+/**
+ * What a session knows after another program made a change for it: the lines it has seen of each
+ * file, and the keys of files it knows to be deleted (tombstones).
+ */
 export interface KnownAfter {
   readonly sightings: readonly Sighting[];
   readonly tombstones: readonly string[];
@@ -58,7 +61,7 @@ export async function knownAfter(
 interface Written {
   readonly effect: Effect;
   readonly write: ForeignWrite;
-  /** The sighting of the lines that a notice of the announcement showed. */
+  /** The lines that a notice of the announcement showed. */
   readonly credit: Sighting | undefined;
   readonly snapshot: Snapshot;
 }
@@ -98,7 +101,8 @@ async function coverageAfter(
 }
 
 /**
- * The coverage of the bytes that the caller's text produces. If those are unknown: the coverage of the present bytes.
+ * The lines that count as seen in the bytes that the caller's text produces. If those bytes are
+ * unknown, the lines that count as seen in the present bytes.
  */
 async function ownCoverage(
   world: World,
@@ -124,7 +128,10 @@ async function ownCoverage(
       });
 }
 
-/** Carries a coverage over from some bytes to others. Line endings do not count as a difference: no read shows them. */
+/**
+ * The lines of `to` that count as seen, given the lines seen of `from`. Line endings do not count
+ * as a difference: no read shows them.
+ */
 function carried(
   coverage: Coverage,
   from: Uint8Array,
@@ -154,8 +161,8 @@ function fileOf(side: Effect['after']): Fingerprint | undefined {
 }
 
 /**
- * The session's sightings of a path that is gone. They move with a moved file. Otherwise a
- * tombstone remains: the session knows that the file is deleted.
+ * What a session knows after a path is gone. If the file moved, the lines seen of it move to the
+ * new path. Otherwise the session knows that the file is deleted.
  */
 async function goneFrom(
   { ledger }: ShownScene,
@@ -170,7 +177,7 @@ async function goneFrom(
     return { sightings: [], tombstones: seen === undefined ? [] : [from] };
   }
   const moved = (await ledger.all()).filter(({ key }) => isWithin(key, from));
-  // Later verdicts compare the bytes, because the stamps have changed with the names.
+  // The new names have other stamps. `racy` makes later verdicts compare the bytes instead.
   const there = moved.map((seen) => ({
     ...seen,
     key: `${movedTo}${seen.key.slice(from.length)}`,

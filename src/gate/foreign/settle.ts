@@ -20,23 +20,28 @@ import { commandTurnouts, dropSnapshots, lostChangeNotices } from './command.ts'
 import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
 import type { ShownScene } from './shown.ts';
 
-/** A folder with more entries is recorded without them: only the user can remove it then. */
+/**
+ * A folder with more entries is recorded without its contents. An undo cannot remove it then; only
+ * the user can.
+ */
 const MAX_MADE = 10_000;
 
 export interface Ended {
   readonly ending: ChangeEnding;
   /** False if the change could not be announced but the policy let it go on. */
   readonly announced: boolean;
-  /** Sightings of the lines that the announcement's notices showed. */
+  /** The lines that the announcement's notices showed. They count as seen. */
   readonly credits: readonly Sighting[];
   /** When the call that makes the change arrived and was answered. */
   readonly times?: CallTimes | undefined;
 }
 
 /**
- * Records the real effects on the files, and the session's sightings after them. Unless the change is `done`, the
- * session keeps its old sightings: if the bytes differ, its next change is stale. If the ending is unknown, the program
- * may still write, so unwritten files are forgotten. The caller must hold the locks of the change.
+ * Records the real effects on the files, and what the session has seen of them. Unless the change
+ * is `done`, the record of what it has seen stays as it was: if the bytes differ, its next change
+ * is refused as stale. If the ending is `unknown`, the program may still write. The session then
+ * counts as not having read the files that are still unchanged. The caller must hold the locks of
+ * the change.
  */
 export async function settleForeign(
   scene: ShownScene,
@@ -53,9 +58,9 @@ export async function settleForeign(
 }
 
 /**
- * Settles a change that its caller did not settle, by comparing bytes. Files as announced mean
- * `done`, unchanged files `failed`, anything else `unknown`. The change stays pending if the files
- * cannot be read now, or if they are unchanged and `untouched` is `leave`.
+ * Records the result of a change that no program reported, by comparing bytes. Files as announced
+ * mean `done`, unchanged files `failed`, anything else `unknown`. The change stays open if the
+ * files cannot be read now, or if they are unchanged and `untouched` is `leave`.
  */
 export async function settleByBytes(
   scene: ShownScene,
@@ -206,7 +211,10 @@ export async function ranWithoutLayer({ world, ledger }: ShownScene): Promise<bo
   return notices.some(({ text }) => text === WITHOUT_LAYER);
 }
 
-/** The entry's field with the reason why the bytes of files that the session has not seen were not kept. */
+/**
+ * The reason why files that the session has not seen were not saved before the command, as a field
+ * of the journal entry.
+ */
 function uncoveredBy({ foreign }: PendingChange): { readonly uncovered?: string } {
   const reason = foreign?.command?.uncovered;
   return reason === undefined ? {} : { uncovered: reason };
@@ -242,7 +250,7 @@ async function overtakenAt(
   return found;
 }
 
-/** The side, marked as restorable only if its bytes are stored as an image. */
+/** The state of a path. A file is marked as restorable (`kept`) only if its bytes are stored. */
 async function asKept({ images }: World, side: Side): Promise<Side> {
   return side.kind === 'file' ? { ...side, kept: await images.has(side.fingerprint.sha256) } : side;
 }

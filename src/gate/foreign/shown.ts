@@ -84,8 +84,9 @@ async function witnessText(scene: ShownScene, event: ReadEvent): Told {
 }
 
 /**
- * Records lines shown in a command's output: runs of lines that equal present lines of a file count as seen. Returns
- * false if there are none, or if the path is not a text file in the workspace.
+ * Records lines shown in a command's output: consecutive output lines that equal present lines of a
+ * file count as seen. Returns false if there are none, or if the path is not a text file in the
+ * workspace.
  */
 export async function witnessOutput(scene: ShownScene, path: string, output: string): Promise<boolean> {
   const { world } = scene;
@@ -123,13 +124,17 @@ interface ShownNow {
   /** The whole file as it was shown, if known. */
   readonly bytes: Uint8Array | undefined;
   readonly current: boolean;
-  /** True for a text that was only guessed to be the file's, and is not: any lines may have been shown, or none. */
+  /**
+   * True if the shown text was only guessed to come from this file and does not match it. Nothing
+   * is known then about the lines that the session saw.
+   */
   readonly isUnknown?: boolean;
 }
 
 /**
- * True if the session saw other bytes before, and its next change will show it the difference. Then a view of unknown
- * lines must not replace that sighting, or the session would never learn of the change.
+ * True if the session saw other bytes before, and its next change will show it the difference. A
+ * view of unknown lines must not replace that record, or the session would never learn of the
+ * change.
  */
 async function canShowChange(
   world: World,
@@ -159,7 +164,8 @@ function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
     return { sighting: seen, bytes, current: true, isUnknown: !isThere };
   }
   if (ranges !== undefined) {
-    // These lines come from a file that has changed since. The rest of its earlier bytes is unknown.
+    // The lines come from an earlier state of the file. The other lines of that state are unknown,
+    // so nothing counts as seen.
     const coverage: Coverage = { kind: 'none' };
     return {
       sighting: { fingerprint, stamp, racy, coverage, totalLines, flags },
@@ -223,8 +229,8 @@ export async function keepBefore(world: World, effects: readonly Effect[]): Prom
 }
 
 /**
- * The fingerprint of the bytes that a change would destroy. They may have been stored before as a baseline, which is
- * not synced.
+ * Stores the bytes that a change would destroy and returns their fingerprint. The caller syncs
+ * them, even if they were stored before: stored copies of shown bytes are not synced.
  */
 async function storeBefore(world: World, { key, before, movedTo }: Effect): Promise<Fingerprint | undefined> {
   if (before.kind !== 'file' || movedTo !== undefined) return undefined;
@@ -237,7 +243,8 @@ async function storeBefore(world: World, { key, before, movedTo }: Effect): Prom
 }
 
 /**
- * The notice about changes elsewhere in a file that may still be changed, and the session's sighting after the notice.
+ * The notice about another writer's changes in a file that may still be changed, and the lines that
+ * count as seen after the notice.
  */
 export async function changedElsewhere(
   { world, ledger }: ShownScene,

@@ -48,8 +48,8 @@ export function trafficOf(world: World, changes: readonly FileIntent[]): Traffic
 }
 
 /**
- * True if a change must be done as a relocation. A move that is independent of the batch's other changes is a plain
- * rename.
+ * True if a change must be done as a relocation: write the bytes at the new path and remove the old
+ * file. A move that is independent of the batch's other changes is a plain rename.
  */
 export function isRelocation(world: World, change: FileIntent, traffic: Traffic): change is Relocation {
   if (change.kind === 'insert') return change.moveTo !== undefined;
@@ -182,9 +182,10 @@ function twice({ path, change }: Pick<Touched, 'path' | 'change'>, reason: strin
 }
 
 /**
- * Locks keys for a change. First settles changes that a dead process left there, so that the journal keeps the order of
- * events. A pending change whose lock we now hold is no longer running. With a ledger, the sightings of these keys are
- * fetched in the same round trip and cached while the lock is held.
+ * Locks keys for a change. First completes the records of changes that a dead process left open
+ * there, so that the journal keeps the order of events. The processes that announced them no longer
+ * run, because we hold their locks. With a ledger, also fetches what the session has seen of these
+ * files, in the same round trip, and caches it while the lock is held.
  */
 export async function lockKeys(
   world: World,
@@ -197,7 +198,7 @@ export async function lockKeys(
 
 /**
  * Like `lockKeys`, for a change that the session's host (the program that runs the agent) will
- * make. Fetches no sightings.
+ * make. Does not fetch what the session has seen.
  */
 export async function lockForHost(
   world: World,
@@ -208,15 +209,19 @@ export async function lockForHost(
   return release && lookUnder(world, keys, { release, ledger: undefined, session });
 }
 
-/** Held locks. `basis`: the remembered sightings that the announcement of a change must confirm. */
+/**
+ * Held locks. `basis`: this process's memory of what the session has seen, which the store must
+ * confirm when the change is announced.
+ */
 export interface Held {
   readonly basis?: Basis;
   release(): void;
 }
 
 /**
- * Like `lockKeys`, but without a round trip if this process remembers what the session has seen. Pending changes are
- * then unknown, so the announcement must confirm the remembered state.
+ * Like `lockKeys`, but without a round trip if this process remembers what the session has seen. It
+ * then does not know of changes that others left open there. So the store must confirm the memory
+ * when the change is announced.
  */
 export async function lockRemembered(
   world: World,
@@ -273,8 +278,9 @@ export async function lockToSettle(
 }
 
 /**
- * Settles pending changes at locked keys and fetches what the session has seen of them. Waits for
- * hosts that are about to write there. Returns the function that releases the locks.
+ * Completes the records of open changes at locked keys, and fetches what the session has seen of
+ * the files. Waits for hosts that are about to write there. Returns the function that releases the
+ * locks.
  */
 async function lookUnder(
   world: World,

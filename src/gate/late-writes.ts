@@ -9,12 +9,12 @@ import type { LateImage } from '../store/images.ts';
 import { type EntryFilter, walkEntries } from '../store/store.ts';
 import type { World } from './world.ts';
 
-/** A file into which another program wrote after a change displaced it. */
+/** A file into which another program wrote after a change had replaced or removed it. */
 export interface LateWrite {
   readonly change: string;
   readonly root: string;
   readonly path: string;
-  /** Path of the displaced file, which now contains the late write. */
+  /** Path of the replaced or removed file, which now contains the late write. */
   readonly kept: string;
   /** True if the late write overwrote the only copy of the bytes before the change; they cannot be restored. */
   readonly lost: boolean;
@@ -28,11 +28,12 @@ const FEW = 20;
 const MAX_NAMED = 3;
 
 /**
- * Checks whether a program wrote into files that changes have displaced. A program that opened a file before the change
- * does not know that its file was replaced. The late write is kept, and the journal gets one notice about it.
+ * Checks whether a program wrote into files that changes have replaced or removed. A program that
+ * opened a file before the change does not know that its file was replaced. The late write is kept,
+ * and the journal gets one notice about it.
  */
 export async function noteLateWrites(world: World, filter: EntryFilter): Promise<readonly LateWrite[]> {
-  // Wait for the baselines first: bytes about to be stored as images are not lost.
+  // First store the cached bytes that sessions were shown: bytes with a stored copy are not lost.
   await world.baselines.settled();
   world.disk.held.close();
   const displaced = await displacedBy(world, filter);
@@ -62,8 +63,8 @@ export async function noteOwnLateWrites(world: World, sinceMs: number): Promise<
 }
 
 /**
- * Returns a test for folders outside the workspace whose files are images. Their files are in use,
- * not left over.
+ * Returns a test for folders outside the workspace from which an undo can restore files. Their
+ * files are in use, not left over.
  */
 export function claimedFolders({ images }: Pick<World, 'images'>): IsClaimed {
   return (folder) => images.holdsTree?.(folder) === true;
@@ -73,11 +74,17 @@ interface DisplacedFile {
   readonly fingerprint: Fingerprint;
   readonly entry: Entry;
   readonly path: string;
-  /** Other displaced files that held the same bytes. Any of them may be the file that was written into. */
+  /**
+   * Other replaced or removed files that held the same bytes. Any of them may be the file that was
+   * written into.
+   */
   readonly others: Set<string>;
 }
 
-/** The displaced files by the hash of their bytes. Of files with equal bytes, the newest change counts. */
+/**
+ * The replaced and removed files by the hash of their bytes. Of files with equal bytes, the newest
+ * change counts.
+ */
 async function displacedBy(
   world: World,
   { sinceMs = 0, ...filter }: EntryFilter,
@@ -136,8 +143,8 @@ function someOf(paths: ReadonlySet<string>): string {
 }
 
 /**
- * Displaced files, older than `olderThanMs`, that no journal entry refers to: a process was killed, or other programs
- * collided. Files of a change that is still pending are left out, since its before-image may be among them.
+ * Files moved out of the workspace, older than `olderThanMs`, that are not stored for an undo: a
+ * process was killed, or programs collided. Leaves out files that a pending change may still need.
  */
 export async function oldLeftovers(
   world: World,

@@ -34,7 +34,7 @@ const LOOK_AGAIN_MS = 10;
 
 const MAX_LOOKS = 15;
 
-/** The present state of a path, and the session's sighting of it. The owner must close `located.place.dir`. */
+/** A path's state, and what the session has seen of it. The owner closes `located.place.dir`. */
 export interface LookedFile {
   readonly path: ResolvedPath;
   readonly located: Located;
@@ -56,13 +56,13 @@ export interface LookRequest {
   readonly links?: 'all' | 'parents';
   /** `glance`: a trustworthy stamp is enough. `bytes`: read the bytes, because a change follows. */
   readonly depth: 'glance' | 'bytes';
-  /** `skip`: the caller does not need the session that made the present bytes. */
+  /** `skip`: do not look up the session that wrote the present bytes. */
   readonly writer?: 'skip';
 }
 
 /**
- * Gathers the facts for a verdict. Bytes are read only if the session has a sighting, a revision or another right to
- * them. Any other session is refused before anything is derived from the content.
+ * Gathers the facts for a verdict. Reads bytes only if the session has seen some, sent a revision
+ * or has another right to them. Any other session is refused before anything is derived from them.
  */
 export async function look(
   world: World,
@@ -124,10 +124,10 @@ async function viewOf(world: World, session: string, looking: LookTarget<Located
   if (request.depth === 'glance' && facts.freshness === 'same' && request.expectedRevision === undefined)
     return view;
   const known = countingSighting(sighting);
-  // Only a `glance` may rely on the stamp, so drop the freshness derived from it.
+  // Without reading, nothing is known: only a `glance` may rely on the stamp.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
   const read = await readBytes(world, session, { located, known, request });
-  // The file has other bytes than the session saw before it deleted the file, so nothing of them counts as seen.
+  // The present bytes differ from those that the session saw and deleted, so they are unseen.
   if (read.isUnseen && !mayRead(world, facts, undefined))
     return { ...view, facts: { ...facts, freshness: undefined } };
   const seen: Facts = Object.assign(facts, { freshness: undefined }, read.facts);
@@ -182,8 +182,8 @@ function targetOf(found: Found): Target {
 }
 
 /**
- * Drops a sighting that licenses nothing. The record of a deletion counts only if it names bytes seen before the
- * deletion, which may come back.
+ * Drops a record of seen lines that permits nothing. The record of a deletion counts only if it
+ * names bytes seen before the deletion, which may come back.
  */
 function countingSighting(sighting: Sighting | undefined): Sighting | undefined {
   if (sighting === undefined || isStub(sighting)) return undefined;
@@ -191,8 +191,8 @@ function countingSighting(sighting: Sighting | undefined): Sighting | undefined 
 }
 
 /**
- * An equal stamp that is not racy makes hashing unnecessary. Pages of a huge file have no hash: for them only the stamp
- * counts.
+ * True if the stamp proves that the bytes are those seen. Pages of a huge file have no hash, so for
+ * them an equal stamp is enough.
  */
 function hasStampOf(sighting: Sighting, found: Found): boolean {
   if (sighting.stamp === undefined || (sighting.racy && sighting.fingerprint !== undefined)) return false;
@@ -270,13 +270,13 @@ export function rememberedSnapshot(
   return bytes && { bytes: bufferOf(bytes), fingerprint, stamp, stats, racy: false };
 }
 
-/** The stamp and fingerprint of a sighting, if an equal stamp proves an equal fingerprint. */
+/** The stamp and fingerprint of the bytes last seen, if an equal stamp proves equal bytes. */
 export function trusted(known: Sighting | undefined): ReadLimits['known'] {
   if (known?.stamp === undefined || known.fingerprint === undefined || known.racy) return undefined;
   return { stamp: known.stamp, fingerprint: known.fingerprint };
 }
 
-/** The sighting, if the file is unchanged since. For a huge file: the pages that are unchanged. */
+/** What the session has seen of the present bytes. For a huge file: the unchanged pages. */
 function stillSeen(known: Sighting, snapshot: Snapshot): Sighting | undefined {
   if (isAsSeen(known, snapshot)) return known;
   const back = known.seenBefore?.find((each) => sameFingerprint(each, snapshot.fingerprint));
@@ -287,8 +287,8 @@ function stillSeen(known: Sighting, snapshot: Snapshot): Sighting | undefined {
 }
 
 /**
- * The sighting of earlier bytes that are back in the file: the session saw them whole, so the model's context still has
- * them.
+ * The record for earlier bytes that are back in the file. The session saw them whole, so the
+ * model's context still has them.
  */
 function seenWhole(
   { refusedContent: _refused, tombstone: _gone, ...known }: Sighting,

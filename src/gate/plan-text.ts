@@ -105,8 +105,8 @@ function written(
 type Chars = string | Uint8Array;
 
 /**
- * Converts changes given as spans to line changes: which lines were replaced by how many. A change that begins or ends
- * inside a line counts the whole line on both sides.
+ * Converts changes of characters or bytes to changes of lines. A change that begins or ends inside
+ * a line counts that line as removed and as added.
  */
 function lineChangesOf(before: Chars, after: Chars, changes: readonly Change[]): LineChange[] {
   const counter = new LineCounter(before);

@@ -93,7 +93,7 @@ interface LargeFile {
 
 /**
  * Hashes a file too large to load, if the session may learn about its bytes, and compares the hash
- * with the session's sighting.
+ * with that of the bytes the session saw.
  */
 async function largeFile(
   world: World,
@@ -117,7 +117,7 @@ function freshnessOf(
 ): Facts['freshness'] {
   if (sighting?.fingerprint !== undefined)
     return sameFingerprint(fingerprint, sighting.fingerprint) ? 'same' : 'changed';
-  // Pages of a huge file can only be compared by the file's stamp.
+  // A session that saw only pages of a huge file has no hash of it. Compare the stamps instead.
   if (sighting?.stamp === undefined) return undefined;
   return sameStamp(sighting.stamp, stampOf(stats)) ? 'same' : 'changed';
 }
@@ -128,7 +128,10 @@ interface DeleteTarget extends Pick<LookedFile, 'snapshot'> {
   readonly located: Found;
   readonly folder: Inside | undefined;
   readonly errno: string | undefined;
-  /** The session's sightings of the files in a folder, by key, if the policy requires the files to be unchanged. */
+  /**
+   * What the session has seen of the files in a folder, by key, if the policy requires the files to
+   * be unchanged.
+   */
   readonly seen: ReadonlyMap<string, Sighting>;
 }
 
@@ -267,7 +270,7 @@ function changedMember(doomed: readonly Doomed[], seen: ReadonlyMap<string, Sigh
     const sighting = seen.get(path.key);
     if (side.kind !== 'file' || sighting === undefined || sighting.tombstone === true) return false;
     if (sighting.fingerprint !== undefined) return !sameFingerprint(sighting.fingerprint, side.fingerprint);
-    // Pages of a huge file can only be compared by the file's stamp.
+    // A session that saw only pages of a huge file has no hash of it. Compare the stamps instead.
     return sighting.stamp !== undefined && stamp !== undefined && !sameStamp(sighting.stamp, stamp);
   });
 }
@@ -306,7 +309,7 @@ function otherRefusal(located: Found, node: TreeNode): Refusal {
   return { code: 'NOT_A_FILE', action: 'delete', path, next: 'ask_human', detail };
 }
 
-/** Deletes one file. Its bytes are kept as an image. */
+/** Deletes one file. Its bytes are stored, so that an undo can restore them. */
 function removeFileStep(world: World, located: Found, before: Snapshot): Step {
   const { place } = located;
   const expected = { fingerprint: before.fingerprint, bytes: before.bytes };
@@ -329,7 +332,7 @@ function removeFileStep(world: World, located: Found, before: Snapshot): Step {
   };
 }
 
-/** Deletes a file too large to load. The file itself becomes the image. */
+/** Deletes a file too large to load. The file itself is kept outside the workspace for an undo. */
 function removeLargeStep(world: World, located: Found, fingerprint: Fingerprint): Step {
   const { place, stats } = located;
   const before = { kind: 'file', fingerprint, mode: modeOf(stats), kept: true } as const;

@@ -65,8 +65,8 @@ function isAppend(intent: TextIntent): boolean {
 }
 
 async function judged(world: World, intent: TextIntent, view: LookedFile): Promise<Prepared> {
-  // If the file is unchanged since it was seen, only the second judgement is needed: it checks all
-  // that the first does.
+  // Skip the first of two judgements if the file is unchanged since it was seen: `judgeTouched`
+  // checks all that it does.
   const asSeen = view.facts.freshness === 'same' && view.snapshot !== undefined;
   const first = asSeen ? undefined : judge(view.facts, world.policy);
   if (first?.outcome === 'refuse') return refusedAs(world, view, first.refusal);
@@ -111,7 +111,8 @@ function hasSeenAll({ sighting, facts }: LookedFile): boolean {
 }
 
 /**
- * A session that has not seen the whole file must read it before it repeats the call, so the refusal quotes no anchor.
+ * Removes the quoted text from a refusal. A session that has not seen the whole file must read it
+ * anyway before it repeats the call.
  */
 function withoutAnchor(refusal: Refusal): Refusal {
   const { anchor: _anchor, difference: _difference, ...detail } = refusal.detail ?? {};
@@ -263,8 +264,8 @@ function stepFor(touching: TouchedEdit, notices: readonly Notice[]): Step {
 }
 
 /**
- * The sighting to use if the file is back at bytes that the session saw before. The ledger has only
- * the sighting of the bytes in between, which must not be the basis of this edit.
+ * The record to use if the file is back at bytes that the session saw before. The ledger has only
+ * the record of the bytes in between, which must not be the basis of this edit.
  */
 function sightingOfReturned({ facts, sighting }: LookedFile): Sighting | undefined {
   return facts.cameBack === true ? sighting : undefined;
@@ -278,7 +279,10 @@ function moreOf({ world, intent, view, planned }: TouchedEdit): NewBytes['more']
   return { replaced, ...tier, ...diff };
 }
 
-/** The session's sighting of the new bytes. If the file was empty, the session wrote all of it, as after a write. */
+/**
+ * The lines of the new bytes that count as seen. If the file was empty, the session wrote all of
+ * it, as after a write.
+ */
 function seenAfter(
   { intent, view, planned, stillSeen }: TouchedEdit,
   credit: Sighting | undefined,
@@ -287,8 +291,8 @@ function seenAfter(
   const totalLines = totalBefore(view);
   if (view.snapshot === undefined || view.snapshot.bytes.byteLength === 0)
     return { coverage: WHOLE, totalLines: countLines(planned.bytes), flags: NO_FLAGS, how: 'write' };
-  // An append shows nothing of the old text, so that stays unread. The earlier sighting remains the baseline of the
-  // next diff.
+  // An append shows nothing of the old text, so that stays unread. The record of what the session
+  // saw stays as it was, and the next diff starts from it.
   if (isAppend(intent) && credit === undefined && view.facts.freshness !== 'same') return undefined;
   const earlier = view.facts.freshness === 'same' ? view.sighting?.coverage : rangesSeen(view, stillSeen);
   const known = credit?.coverage ?? earlier ?? NOTHING;
@@ -302,7 +306,10 @@ function seenAfter(
   };
 }
 
-/** Lines that stay seen. A view that a compaction has cleared stays cleared. */
+/**
+ * The given lines, which stay seen. None if nothing counts as seen any more, as after a compaction
+ * of the conversation.
+ */
 function rangesSeen(
   { sighting }: LookedFile,
   ranges: readonly LineRange[] | undefined,

@@ -40,13 +40,13 @@ interface Move {
   readonly side: Side;
   /** The file at the destination that the session may overwrite. */
   readonly overwrites: Snapshot | undefined;
-  /** The session's sightings of the source and, for a folder, of everything below it. */
+  /** What the session has seen of the source and, for a folder, of everything below it. */
   readonly sightings: readonly Sighting[];
 }
 
 /**
- * Judges a move. The source needs no sighting. A file at the destination is overwritten, so the session must have seen
- * it.
+ * Judges a move. The session need not have seen the source. A file at the destination is
+ * overwritten, so the session must have seen it.
  */
 export async function prepareMove(world: World, ledger: Ledger, intent: MoveIntent): Promise<Prepared> {
   const source = await look(world, ledger, {
@@ -188,7 +188,10 @@ export async function prepareMkdir(world: World, ledger: Ledger, intent: MkdirIn
   };
 }
 
-/** Moves a file, link or folder. The overwritten file is kept as an image, and sightings of the source move with it. */
+/**
+ * Moves a file, link or folder. Keeps the overwritten file for an undo. What the session has seen
+ * of the source now counts for the new path.
+ */
 function moveStep(world: World, change: Move): Step {
   const { source, destination } = change;
   const from = source.place;

@@ -43,7 +43,10 @@ interface Content {
   readonly path: ResolvedPath;
   readonly before: Snapshot;
   readonly bytes: Uint8Array;
-  /** The session's sighting of the file, which moves with it. After an edit: the sighting of the new bytes. */
+  /**
+   * What the session has seen of the file, which moves with it. After an edit: what counts as seen
+   * of the new bytes.
+   */
   readonly moved?: Sighting | undefined;
   readonly seen?: Step['seen'];
   readonly notices: readonly Notice[];
@@ -102,8 +105,8 @@ interface Arrival {
 }
 
 /**
- * Judges the destination. A path that another change of the batch empties needs no sighting, because its bytes are
- * moved, not lost.
+ * Judges the destination. The session need not have seen a file that another change of the batch
+ * moves away: its bytes are not lost.
  */
 async function arrivalOf(
   world: World,
@@ -201,7 +204,7 @@ function stepOf(world: World, { change, content, arrival }: RelocationParts): St
 function modeAfter(change: Relocation, { stats }: Snapshot): number {
   const mode = modeOf(stats) & 0o777;
   if (change.kind !== 'edit' || change.executable === undefined) return mode;
-  // Git does the same: users who may read the file may execute it.
+  // Users who may read the file may execute it, as in git.
   return change.executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 

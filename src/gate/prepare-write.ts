@@ -129,8 +129,8 @@ async function judged(
 }
 
 /**
- * The session's sighting after the write. Undefined for a new file of which nothing counts as seen. A replaced file
- * always gets one, so that the ledger knows the new bytes.
+ * The lines that count as seen after the write. Undefined for a new file if none do. A replaced
+ * file always gets a record, so that the ledger knows the new bytes.
  */
 function sightingOf(
   { seen = WHOLE }: WriteIntent,
@@ -151,7 +151,7 @@ function malformed({ facts: { path }, located }: LookedFile): Refusal {
   return invalidArgument(action, path, 'the content contains half of a surrogate pair');
 }
 
-/** A file's new bytes, and the session's sighting of them. */
+/** A file's new bytes, and the lines of them that count as seen. */
 export interface NewBytes {
   readonly action: Action;
   readonly located: Located;
@@ -163,13 +163,13 @@ export interface NewBytes {
   /** Mode of a created file. Default: from the umask. */
   readonly mode?: number;
   /**
-   * The session's sighting of `bytes`. Undefined after an append to an unseen file: the append
-   * shows nothing of the old text.
+   * The lines of `bytes` that count as seen. Undefined after an append to an unseen file: the
+   * append shows nothing of the old text.
    */
   readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
-  /** The session's sighting of the file before the change, if this change itself showed it. */
+  /** The lines of the old file that count as seen because the answer to this change shows them. */
   readonly credit?: Sighting | undefined;
-  /** The session's sighting of `bytes` if the answer does not show the lines in `credit`. */
+  /** The lines of `bytes` that count as seen if the answer does not show the lines in `credit`. */
   readonly untold?: Pick<Sighting, 'coverage'> | undefined;
   readonly notices: readonly Notice[];
   readonly more?:
@@ -223,7 +223,8 @@ export function writeStep(world: World, change: NewBytes): Step {
       isAlone = how === 'alone';
       if (!unchanged) staged = await stage(world, change, place());
     },
-    // A new file may need new folders, and those are announced first.
+    // Only a replacement may write its temporary file before the change is announced. A new file
+    // may need new folders, which must be announced first.
     stagesEarly: before !== undefined && !unchanged,
     unstage: () => {
       if (committed !== undefined) return;
@@ -277,7 +278,10 @@ interface CommitInput {
   readonly place: Place;
   readonly fingerprint: Fingerprint;
   readonly staged: Staged | undefined;
-  /** True if the change has no other step, so that the name is synced together with the image. */
+  /**
+   * True if the change has no other step. The new name is then synced while the old content is
+   * stored.
+   */
   readonly isAlone: boolean;
 }
 

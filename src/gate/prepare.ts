@@ -24,13 +24,13 @@ import { foundAt } from './step.ts';
 import type { World } from './world.ts';
 
 /**
- * Time to wait for a sighting from another process. It reaches the store some milliseconds after
- * the answer that showed the file, later on a busy machine.
+ * Time to wait until another process has recorded what the session was shown. The record reaches
+ * the store some milliseconds after the answer that showed the file, later on a busy machine.
  */
 const PATIENCE_MS = 250;
 const STEP_MS = 10;
 
-/** Refusals that a further sighting could lift. */
+/** Refusals that are lifted if another process records that the session has seen the file. */
 const FOR_LACK: ReadonlySet<RefusalCode> = new Set<RefusalCode>(['NOT_READ', 'PARTIALLY_READ']);
 
 interface BatchJudge<Change> {
@@ -119,8 +119,9 @@ function prepareAs(world: World, ledger: Ledger, change: FileIntent): Promise<Pr
 }
 
 /**
- * Judges changes. Those that lack a sighting are judged again while another process that has the session open may be
- * about to store it. If only one process has the session open, this never waits.
+ * Judges changes. Another process that has the session open may be about to record that the session
+ * has seen a file. Changes refused as unread are therefore judged again for a short time. If only
+ * one process has the session open, this never waits.
  */
 async function prepareWithSiblings<Change>(
   world: World,
@@ -224,7 +225,7 @@ async function judgeTwice<T extends { readonly ok: true }>(
 
 /**
  * The warning for the first try of a stale change. `confirmed`: the same change was tried before.
- * Undefined if there is no sighting in which to record the try.
+ * Undefined if the session has no record of the file in which to note the try.
  */
 async function holdBack(
   world: World,

@@ -44,7 +44,8 @@ const MAX_HASHED_BYTES = 8 << 20;
 type Evidence = Pick<NewEntry, 'sha256' | 'sizeBytes' | 'seen' | 'content'>;
 
 /**
- * An allowed change with its step, or a refusal. `credit` is the sighting of the lines that the refusal itself shows.
+ * An allowed change with its step, or a refusal. `credit`: the lines that the refusal itself shows,
+ * which then count as seen.
  */
 export type Prepared = { readonly ok: true; readonly step: Step } | Denied;
 
@@ -157,7 +158,7 @@ export async function cure(
   return notPrepared(refusal, { ...credit, ...content });
 }
 
-/** The session's sighting of the present file after the diff was shown. */
+/** The lines of the present file that count as seen after the diff was shown. */
 export function creditFor(
   world: World,
   { sighting, snapshot, change }: { sighting: Sighting; snapshot: Snapshot; change: OutsideChange },
@@ -231,8 +232,8 @@ export async function outsideChange(
 }
 
 /**
- * A diff that fits into a refusal. Of a larger diff, only the beginning: the session must read the
- * file anyway. Text cut from the quotation must not count as shown.
+ * A diff that fits into a refusal. A larger diff is cut to its beginning, because the session must
+ * read the file anyway. The lines cut off do not count as shown.
  */
 function boundedDiff(before: string, now: string, bounds: MaskedDiffOptions): UnifiedDiff {
   // Lines are not shortened: a line cut here would not count as seen, and the next overwrite would be refused.

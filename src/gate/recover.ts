@@ -26,7 +26,10 @@ import type { World } from './world.ts';
  */
 const DYING_MS = 100;
 
-/** Age at which any process settles a change that was announced without a lock, if its files have changed. */
+/**
+ * Age at which any process may record the result of a change that was announced without a lock, if
+ * its files have changed.
+ */
 const ABANDONED_MS = 10 * 60_000;
 
 /**
@@ -36,11 +39,13 @@ const ABANDONED_MS = 10 * 60_000;
 const FORGOTTEN_MS = 24 * 60 * 60_000;
 
 /**
- * Settles the changes of processes that died before finishing them. Completed changes are journalled, with
- * before-images found among the displaced files. Changes that were only begun are reverted.
+ * Completes the records of changes whose processes died before finishing them. Completed changes
+ * get a journal entry; their old contents are found among the files moved out of the workspace.
+ * Changes that were only begun are reverted.
  */
 export async function recoverWorld(world: World): Promise<void> {
-  // Collect orphans before cleaning up. If a process dies between the two, the next start handles it.
+  // Collect the changes of dead processes before cleaning up. If a further process dies between the
+  // two steps, the next start handles its changes.
   const orphans: PendingChange[] = [];
   for (const pending of await world.store.pending({ here: true }))
     if (await isOrphan(world, pending)) orphans.push(pending);
@@ -48,13 +53,16 @@ export async function recoverWorld(world: World): Promise<void> {
   for (const orphan of orphans) await recoverOne(world, orphan);
 }
 
-/** True if no process will settle this change. A change announced without a lock may outlive its process. */
+/**
+ * True if no process will record this change's result any more. A change announced without a lock
+ * may outlive its process, so its age decides.
+ */
 async function isOrphan(world: World, { owner, foreign, entry }: PendingChange): Promise<boolean> {
   if (foreign?.hold === 'none') return world.now() - entry.atMs > ABANDONED_MS;
   return !(await world.isAlive(owner));
 }
 
-/** Settles changes that other processes left unfinished. */
+/** Records the results of changes that other processes left unfinished. */
 export async function settleLeft(world: World, left: readonly PendingChange[]): Promise<void> {
   try {
     for (const pending of left) {
@@ -70,8 +78,8 @@ export async function settleLeft(world: World, left: readonly PendingChange[]): 
 }
 
 /**
- * The fault for a pending change that cannot be settled, for example because of too many open files. The caller's
- * change cannot go on.
+ * The error for an unfinished change whose result cannot be recorded, for example because of too
+ * many open files. The caller's change cannot go on.
  */
 function settlingFailed(error: unknown): unknown {
   const reason = errnoOf(error);
@@ -89,10 +97,11 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
   const effects = pending.entry.effects ?? [];
   const keys = outermostKeys([...(pending.locked ?? []), ...effects.map(({ key }) => key)]);
   const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
-  // Another process holds the lock and has settled the change, or will.
+  // Another process holds the lock. It has recorded the change's result, or will.
   if (release === undefined) return;
   try {
-    // Another process has settled the change already, and the files may have changed since.
+    // Another process has recorded the change's result already, and the files may have changed
+    // since.
     if (!(await isPending(world, pending))) return;
     if (pending.foreign !== undefined) return await settleForeignLeft(world, pending);
     await findImages(world, effects);
@@ -110,7 +119,10 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
   }
 }
 
-/** Settles another program's change, but never reverts it: that program may have continued from it. */
+/**
+ * Records the result of another program's change, but never reverts it: that program may have
+ * continued from it.
+ */
 function settleForeignLeft(world: World, pending: PendingChange): Promise<void> {
   const { entry, foreign } = pending;
   const waits = foreign?.hold === 'none' && world.now() - entry.atMs <= FORGOTTEN_MS;
@@ -123,8 +135,8 @@ async function isPending({ store }: World, { change }: PendingChange): Promise<b
 }
 
 /**
- * Stores before-images that are still among the displaced files. One search for all: a folder may have held very many
- * files.
+ * Stores the old contents that are still among the files moved out of the workspace. One search
+ * finds all of them, because a folder may have held very many files.
  */
 async function findImages(world: World, effects: readonly Effect[]): Promise<void> {
   const wanted = new Map<string, Fingerprint>();
@@ -137,9 +149,10 @@ async function findImages(world: World, effects: readonly Effect[]): Promise<voi
     if (!sizes.has(retained.size)) continue;
     const found = wanted.get(fingerprintOfRetained(retained)?.sha256 ?? '');
     if (found === undefined) continue;
-    // Link, do not move: another process may have displaced a file with the same bytes a moment ago.
+    // Link, do not move: another process may just have moved out a file with the same bytes, and
+    // still needs it.
     await world.images.keepLink(retained.file, found).catch((error: unknown) => {
-      // The file is gone because another process has just stored it as an image.
+      // If the file is gone, another process has just stored it.
       if (fingerprintOfRetained(retained) !== undefined) throw error;
     });
     wanted.delete(found.sha256);
@@ -200,7 +213,10 @@ export interface Begun {
   readonly effect: Effect;
   /** The current state of the path. */
   readonly current: Side;
-  /** `gap`: the old file is gone and the new one is not there yet. */
+  /**
+   * `done`: the path has left its old state. `gap`: the old file is gone and the new one is not
+   * there yet.
+   */
   readonly state: 'done' | 'gap';
 }
 
@@ -275,7 +291,7 @@ function meant(effects: readonly Effect[]): readonly Effect[] {
 
 /**
  * True only if the state is exactly as before. If it is neither as before nor as intended, another
- * process changed it after the crash. Such an effect is recorded, so that its before-image is kept
+ * process changed it after the crash. Such an effect is recorded, so that its old content is kept
  * and an undo detects the difference.
  */
 function isUntouched({ before, after }: Effect, current: Side): boolean {

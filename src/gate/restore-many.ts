@@ -57,8 +57,8 @@ export function restoreSteps(world: World, items: readonly RestorePlace[]): read
 }
 
 /**
- * True if the present disk shows where each item belongs. It does not if a folder moves back in between, or if two
- * items have the same path.
+ * True if the items can be located before the first one is restored. They cannot if a folder moves
+ * back in between, or if two items have the same path.
  */
 export function areIndependent(items: readonly Pick<RestorePlace, 'step'>[]): boolean {
   const keys = new Set<string>();
@@ -249,7 +249,7 @@ function folderInStep(world: World, path: ResolvedPath, items: readonly Restorat
 
 function doneOf(world: World, path: ResolvedPath, items: readonly Restoration[]): Done {
   const result = { path: path.given, changed: true, created: true, sizeBytes: 0, notices: [] };
-  // Files that the session never saw need no sighting: there may be very many.
+  // Record nothing as seen for files that the session never saw: there may be very many.
   const known = items.filter(({ context }) => context.known !== undefined || context.shown !== undefined);
   const sightings = known.flatMap(({ step, context }) => sightingsOf(world, step, context));
   return { ok: true, result, sightings, tombstones: [], displaced: [] };

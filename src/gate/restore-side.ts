@@ -32,7 +32,7 @@ type Restored = RestoredOk | Conflict;
 export interface RestoreHow {
   /** Set if we wrote the present content just now. It may be discarded if there is no space to keep it. */
   readonly ours?: true;
-  /** Reads the bytes to restore. Default: from the images. */
+  /** Reads the bytes to restore. Default: the stored old content. */
   readonly bytes?: (() => Promise<Uint8Array>) | undefined;
   /** The temporary file next to the target that already holds the bytes. */
   readonly staged?: Staged | undefined;
@@ -103,7 +103,10 @@ async function moveBack(world: World, step: RestoreRequest, to: Located): Promis
   }
 }
 
-/** True if the folder, or the file with the bytes to restore, is at the path from which it moves back. */
+/**
+ * True if the entry may move back from its present path: a folder or link always, a file only if it
+ * holds the bytes to restore.
+ */
 function isMoving({ place, stats }: Found, { restore: after, stamp }: RestoreRequest): boolean {
   if (after.kind !== 'file') return true;
   return (stamp !== undefined && sameStamp(stamp, stats)) || holdsAt(place, after.fingerprint);
@@ -252,7 +255,7 @@ async function putFile(world: World, place: Place, step: RestoreRequest): Promis
   const { fingerprint, mode } = after;
   // A file that was not staged with its batch is synced on its own.
   const disk = staged === undefined ? unbatched(world.disk) : world.disk;
-  // The bytes of a staged file are only compared, by their hash.
+  // A staged file already holds the bytes. The stored ones serve only for comparison.
   const content =
     staged === undefined
       ? await contentFor(world, step, fingerprint)

@@ -15,11 +15,13 @@ import type { World } from './world.ts';
 
 export interface RestoreContext {
   readonly path: ResolvedPath;
-  /** The session's earlier sighting of the restored file or folder. */
+  /** What the session saw earlier of the restored file or folder. */
   readonly known?: Sighting | undefined;
-  /** The session's sightings of a folder that moves back and of its contents, at the present path. */
+  /**
+   * What the session has seen of a folder that moves back and of its contents, at the present path.
+   */
   readonly moving?: readonly Sighting[];
-  /** Reads the bytes to restore. Default: from the images. */
+  /** Reads the bytes to restore. Default: the stored old content. */
   readonly bytes?: () => Promise<Uint8Array>;
   /** The stamp of a file that moves back, if an equal stamp proves that it still holds its bytes. */
   readonly stamp?: Stamp | undefined;
@@ -27,7 +29,7 @@ export interface RestoreContext {
   readonly file?: string | undefined;
   /** The action that messages name. Default: undo. */
   readonly action?: Action;
-  /** The session's sightings after the step, if they differ from its earlier ones. */
+  /** What counts as seen after the step, if it differs from what the session saw earlier. */
   readonly shown?: readonly Sighting[];
   /** The time since which the file has had its present state: its ctime in microseconds, if known. */
   readonly sinceUs?: number | undefined;
@@ -77,8 +79,9 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
 }
 
 /**
- * Reverts the step: puts a displaced file back, or restores the previous state otherwise. The step may have made a file
- * that its owner may not read.
+ * Reverts the step: moves the replaced or removed file back, or restores the previous state
+ * otherwise. Opens files even if their mode forbids their owner to read: the step may have made
+ * such a file.
  */
 async function takeBack(world: World, step: UndoStep, displaced: Displaced | undefined): Promise<boolean> {
   const { restore: after } = step;
@@ -120,7 +123,7 @@ function goneWith({ key, restore: after }: UndoStep, { moving = [] }: RestoreCon
 }
 
 /**
- * The session's sightings after a restore. A session that has not seen the restored bytes only
+ * What the session has seen after a restore. A session that has not seen the restored bytes only
  * knows that they exist: it may edit, but not overwrite.
  */
 export function sightingsOf(

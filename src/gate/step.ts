@@ -25,9 +25,9 @@ export interface Step {
   readonly effects: readonly Effect[];
   /** The file's bytes afterwards, if the step writes one file. */
   readonly bytes?: Uint8Array;
-  /** The session's sighting of `bytes`. */
+  /** The lines of `bytes` that count as seen. */
   readonly seen?: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
-  /** The session's sighting of `bytes` if the notices about other programs' changes are not shown. */
+  /** Like `seen`, if the notices about other programs' changes are not shown. */
   readonly untold?: Pick<Sighting, 'coverage'> | undefined;
   /** Further result fields of an edit, as far as they are already known. */
   readonly more?: Pick<ChangeResult, 'replaced' | 'tier' | 'inserted' | 'diff'> | undefined;
@@ -36,8 +36,8 @@ export interface Step {
   /** The result on a text file, with a bounded diff, for dry runs. */
   preview?(): Pick<ChangeResult, 'diff' | 'sizeBytes' | 'replaced' | 'inserted'>;
   /**
-   * Writes new bytes to temporary files before `run`: in a batch, so that the files of all steps are synced together.
-   * `alone`: the change has no other step.
+   * Writes new bytes to temporary files before `run`. A batch syncs the files of all steps
+   * together. `alone`: the change has no other step.
    */
   stage?(how?: 'alone'): Promise<void>;
   /** True if `stage` changes nothing that other programs use, so that it may run while the change is announced. */
@@ -66,13 +66,13 @@ export interface Done {
   /** The key of a folder that should be removed but is still in use. */
   readonly stayed?: string;
   readonly result: Omit<ChangeResult, 'change'>;
-  /** The session's sightings afterwards. */
+  /** The file states that the session counts as having seen afterwards. */
   readonly sightings: readonly Sighting[];
   /** Keys of files that the session knows to be gone. */
   readonly tombstones: readonly string[];
-  /** Files that left the workspace, to be kept as before-images. */
+  /** Files that left the workspace. They are stored, so that an undo can restore them. */
   readonly displaced: readonly Displaced[];
-  /** Syncs the published name, while the displaced files are synced. Undefined if it is synced already. */
+  /** Syncs the new name, while the old files are stored. Undefined if it is synced already. */
   readonly syncNames?: (() => Promise<void>) | undefined;
 }
 
@@ -85,7 +85,7 @@ export interface Displaced {
   readonly bytes?: Uint8Array;
   /** The file's stats after it left the workspace, if they are known. */
   readonly stats?: AdoptedStats | undefined;
-  /** Set if the whole folder left the workspace and the file may be kept in it. */
+  /** Set if a whole folder left the workspace and an undo can read the file from there. */
   readonly tree?: (Pick<TreeFile, 'name' | 'stamp'> & Pick<KeptTree, 'folder'>) | undefined;
 }
 
@@ -176,9 +176,10 @@ interface StagedEarly {
 }
 
 /**
- * Writes and syncs the new bytes of a single replacement while its announcement is being synced. Both must be on the
- * disk before the names are exchanged, and neither needs the other. Undefined if nothing is synced, or if the step must
- * wait for its announcement. After a crash, the litter log still leads to the temporary file.
+ * Writes and syncs the new bytes of a single replacement while its announcement is being synced.
+ * Both must be on the disk before the names are exchanged, and neither needs the other. Undefined
+ * if nothing is synced, or if the step must wait for its announcement. After a crash, the next
+ * start removes the temporary file.
  */
 export function stagedEarly({ disk }: World, [step, ...more]: readonly Step[]): StagedEarly | undefined {
   if (step?.stagesEarly !== true || more.length > 0) return undefined;
@@ -355,12 +356,12 @@ function slowReason({ policy }: World): string {
 
 export const ABSENT: Side = { kind: 'absent' };
 
-/** The side of a file, its fields in alphabetical order for the journal. `image`: whether the store holds its bytes. */
+/** The state of a file, in the journal's order of fields. `kept`: its bytes are stored for an undo. */
 export function fileSide(fingerprint: Fingerprint, mode: number, image: 'kept' | 'none'): Side {
   return { fingerprint, kept: image === 'kept', kind: 'file', mode };
 }
 
-/** The side of a file that was read. Its bytes will be kept as an image. */
+/** The state of a file that was read. Its bytes will be stored for an undo. */
 export function sideOf(snapshot: Snapshot): Side {
   return fileSide(snapshot.fingerprint, modeOf(snapshot.stats), 'kept');
 }

@@ -59,8 +59,8 @@ interface Removed extends Doomed {
 }
 
 /**
- * Deletes a folder with its contents, by one rename if it can be moved to the state folder. Every file becomes an
- * image.
+ * Deletes a folder with its contents, by one rename if it can be moved to the state folder. Every
+ * file is kept for an undo.
  */
 export function removeTreeStep(world: World, located: Found, doomed: readonly Doomed[]): Step {
   const { place } = located;
@@ -152,7 +152,7 @@ async function isBack(world: World, item: Removed): Promise<boolean> {
   try {
     return (await atPath(world, item.path, (place) => putOneBack(world, place, item))) === true;
   } catch {
-    // Ignore the error and restore the others. The next process that locks this file settles it by its state.
+    // Restore the others. The next process that locks this file compares it and records it.
     return false;
   }
 }
@@ -167,7 +167,7 @@ async function putOneBack(world: World, place: Place, { side, displaced }: Remov
   return putFileBack(world, place, { side, displaced });
 }
 
-/** Moves the inode back. If it is already an image, writes a copy: journal entries may rely on that image. */
+/** Moves the file itself back. Writes a copy if it has become a stored old content meanwhile. */
 export async function putFileBack(
   world: World,
   place: Place,
@@ -184,7 +184,7 @@ export async function putFileBack(
 
 /** The fingerprint of a folder: its names and their kinds. File contents do not count. */
 export function listingFingerprint(entries: readonly DirectoryEntry[]): Fingerprint {
-  // Join each run of one kind at once: a string for each entry would be slow in folders with thousands of names.
+  // Join successive names of one kind at once: a string for each entry would be slow.
   const runs: string[] = [];
   for (let from = 0, to = 0; from < entries.length; from = to) {
     const kind = entries[from]?.kind;
@@ -259,8 +259,8 @@ interface FolderOut {
 }
 
 /**
- * Deletes a folder with its contents by one rename out of the workspace. The rename is reverted if anything inside has
- * changed since it was checked. The files become images.
+ * Deletes a folder with its contents by one rename out of the workspace. The rename is reverted if
+ * anything inside has changed since it was checked. The files are kept for an undo.
  */
 export function folderOutStep(world: World, { action, path, doomed }: FolderOut): Step {
   const relativeTo = (item: Doomed): string => item.path.key.slice(path.key.length + 1);
@@ -303,8 +303,9 @@ function displacedOf({ side }: Doomed, file: string | undefined): Displaced[] {
 }
 
 /**
- * A file of a folder that left the workspace. It may stay in the folder if it has no other name, and its stamp proves its
- * bytes. Files of secrets become images at once, which restricts their mode.
+ * A file of a folder that left the workspace. An undo may read it from that folder if it has no
+ * other name and its stamp proves its bytes. Files of secrets are stored separately at once, which
+ * restricts their mode.
  */
 function displacedIn(
   folder: string,
@@ -371,7 +372,7 @@ interface Taken {
   readonly path: ResolvedPath;
 }
 
-/** Renames the folder back, and rewrites the files that have become images meanwhile. */
+/** Renames the folder back, and rewrites the files that were moved out of it to be stored. */
 async function returnAll(world: World, { place, folder, doomed, path }: Taken): Promise<boolean> {
   if (!(await returnFolder(world.disk, folder, place))) return false;
   world.images.dropTree?.(folder);

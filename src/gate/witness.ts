@@ -21,8 +21,8 @@ type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 const MAX_NAMED = 20;
 
 /**
- * Records an action of another program. Only what the disk confirms counts; otherwise the next verdict checks the file
- * again.
+ * Records an action of another program. Shown or written text counts only if the disk confirms it.
+ * Otherwise the next verdict checks the file again.
  */
 export function witness(world: World, ledger: Ledger, event: WitnessEvent, times?: CallTimes): Witnessed {
   switch (event.kind) {
@@ -86,7 +86,8 @@ async function witnessRead(
     flags,
     how: 'read' as const,
   };
-  // Shown text that is no longer in the file is a sighting of older bytes: the next change finds it stale.
+  // If the shown text is no longer in the file, record that the session saw older bytes. Its next
+  // change is then refused as stale.
   const sighting = current
     ? sightingOf(world, { ...seen, snapshot })
     : { ...seen, fingerprint: fingerprintOf(bytes), stamp: undefined, racy: true, atMs: world.now() };
@@ -96,7 +97,7 @@ async function witnessRead(
   return { ok: true, notices: [] };
 }
 
-/** The flags of bytes that another program showed. */
+/** Properties of bytes that another program showed: not text, with masked secrets, or cut short. */
 export function flagsShown(
   { redacted, clamped }: Pick<ReadEvent, 'redacted' | 'clamped'>,
   bytes: Uint8Array,
@@ -144,8 +145,9 @@ async function witnessWrite(
 }
 
 /**
- * The coverage after a write. Content that is on the disk as intended was written whole. After an unknown change,
- * unchanged lines keep their coverage, and changed lines count as known to their author.
+ * The lines that count as seen after another program's write. If the disk holds the intended
+ * content, all of it counts. If only the result is known, unchanged lines count if they were seen
+ * before, and changed lines always count.
  */
 async function coverageWritten(
   world: World,

@@ -149,7 +149,7 @@ interface ReadAccess {
 interface WriteAccess {
   readonly kind: 'write';
   readonly path: string;
-  /** The path as the call wrote it; receipts repeat it. */
+  /** The path as the call wrote it. Results of Lookfirst's tools repeat it. */
   readonly given: string;
   readonly lines: number;
   readonly shown: ShownText;
@@ -173,7 +173,7 @@ interface SearchAccess {
 const DONE =
   /^(?:wrote \d|replaced \d|inserted|applied|created|updated|deleted|success|the file .{1,4096} has been|file (?:created|written|saved))/i;
 
-/** Maximum number of hits that become sightings; searches are usually bounded earlier. */
+/** Maximum number of matching lines of one search that count as seen. Most searches show fewer. */
 const MAX_HITS = 2000;
 const HIT = /^(.+?):(\d{1,9}):(.*)$/;
 /** A hit without file name, if one file was searched. */

@@ -18,13 +18,13 @@ interface ChangedLines extends LineRange {
   readonly now: number;
 }
 
-/** Whole lines of the old text. */
+/** Offsets of whole lines in the old text that one or more edited spans touch. */
 interface Stretch {
   readonly start: number;
   readonly end: number;
-  /** Number of lines that replace the old lines. */
+  /** Number of new lines that replace these lines. */
   readonly now: number;
-  /** Index of the first span after the old lines. */
+  /** Index of the first edited span after these lines. */
   readonly next: number;
 }
 

@@ -81,7 +81,8 @@ export class Fold {
   }
 
   /**
-   * The valid views with text among the last few views of a file, newest first. Only these are carried over an edit.
+   * The valid views with text among the last few views of a file, newest first. Only their lines
+   * can still count as seen after an edit.
    */
   *lastShown(path: string): Iterable<SeenEntry> {
     const entries = this.#seen.ofPath(path);
@@ -139,13 +140,16 @@ export class Fold {
     this.#reasons[reason] = (this.#reasons[reason] ?? 0) + 1;
   }
 
-  /** The context was summarised: only entries selected by `keep` remain, and they move to the current position. */
+  /**
+   * Keeps only the entries selected by `keep`, because the context was summarised. They move to the
+   * current position.
+   */
   compact(keep?: (entry: SeenEntry) => boolean): void {
     const kept = keep === undefined ? [] : this.#seen.values().filter(keep);
     this.#seen.replace(kept.map((entry) => ({ ...entry, place: this.place })));
   }
 
-  /** The conversation starts over, so waiting calls are dropped too. */
+  /** Removes all entries and all waiting calls, because the conversation starts over. */
   reset(): void {
     this.#waiting.clear();
     this.#calls = 0;
@@ -161,13 +165,13 @@ export class Fold {
     for (const [id, call] of this.#waiting) if (call.message === message) this.#waiting.delete(id);
   }
 
-  /** The conversation was cut back: removes this position and everything after it. */
+  /** Removes this position and everything after it, because the conversation was cut back. */
   forgetFrom(place: number): void {
     this.#seen.retain((entry) => entry.place < place);
     for (const [id, call] of this.#waiting) if (call.place >= place) this.#waiting.delete(id);
   }
 
-  /** The host cleared the oldest `count` calls. */
+  /** Removes the entries of the oldest `count` calls, which the host has cleared. */
   forgetOldest(count: number): void {
     this.#seen.retain((entry) => entry.ordinal >= count);
   }
@@ -234,7 +238,9 @@ export class Fold {
     this.#add(carried.view, result, call, carried.roots);
   }
 
-  /** A view carried over an edit is invalid without the views that it is based on. */
+  /**
+   * Removes the content of a view carried over an edit if the views that it is based on are gone.
+   */
   readonly #rooted = (entry: SeenEntry): SeenEntry => {
     const { roots, view } = entry;
     if (roots === undefined || this.#seen.hasKept(roots)) return entry;

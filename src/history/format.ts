@@ -5,7 +5,7 @@ import type { Fold } from './fold.ts';
 /** A format's certainty that a record belongs to it. `maybe`: the record could also belong to another format. */
 export type FormatClaim = 'sure' | 'maybe' | 'no';
 
-/** The strongest claim of a list. */
+/** The most certain of several answers. */
 export function strongest(claims: readonly FormatClaim[]): FormatClaim {
   if (claims.includes('sure')) return 'sure';
   return claims.includes('maybe') ? 'maybe' : 'no';
@@ -18,7 +18,10 @@ export interface Format {
   open(fold: Fold): Reader;
 }
 
-/** Passes the records of one transcript, in order, to a fold. Never throws because of a record's content. */
+/**
+ * Passes the calls and results of one transcript, in order, to a `Fold`, which collects what the
+ * model has seen. Never throws because of a record's content.
+ */
 export interface Reader {
   read(record: JsonRecord): void;
   /**
@@ -26,7 +29,7 @@ export interface Reader {
    * parsed. A skipped line may still advance the reader's state.
    */
   skim?(bytes: Buffer, start: number, end: number): boolean;
-  /** The reader's state in addition to the fold, as plain JSON. */
+  /** The reader's own state, without that of its `Fold`, as plain JSON. */
   state(): unknown;
   restore(state: unknown): void;
 }

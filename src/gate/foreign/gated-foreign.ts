@@ -219,7 +219,7 @@ function nextOnDisk(world: World, path: string): string | undefined {
 
 /**
  * Records that a whole file was shown, if its bytes equal the shown ones. Returns false if that is
- * not certain; the caller then checks line by line.
+ * not certain; the caller then uses a slower check.
  */
 async function sawWhole(
   scene: ShownScene,

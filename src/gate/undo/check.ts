@@ -324,12 +324,18 @@ class Rehearsal {
 
 const NOT_SEEN: Pick<RestoreContext, 'known'> = {};
 
-/** The session's sightings of the items that an undo restores. Callers must pass the steps in order. */
+/**
+ * What the session has seen of the items that an undo restores. Callers must pass the steps in
+ * order.
+ */
 export class SeenBefore {
   readonly #ledger: Ledger;
   /** Keys of files that are removed, by hash: a file restored elsewhere with the same bytes was moved. */
   readonly #going: ReadonlyMap<string, string>;
-  /** Sightings that earlier steps have restored, by key. A folder that moves back takes them along. */
+  /**
+   * What the session has seen of items that earlier steps restored, by key. If their folder moves
+   * back, this moves with it.
+   */
   #brought = new Map<string, Sighting>();
 
   constructor(ledger: Ledger, steps: readonly UndoStep[]) {
@@ -342,8 +348,8 @@ export class SeenBefore {
   }
 
   /**
-   * The sightings of one step's item. For a removed file the answer is immediate, because an undo
-   * may remove thousands.
+   * What the session has seen of one step's item. For a removed file the answer is immediate,
+   * because an undo may remove thousands.
    */
   of(step: UndoStep): Awaitable<Pick<RestoreContext, 'known' | 'moving'>> {
     return step.from === undefined && step.restore.kind === 'absent' ? NOT_SEEN : this.#of(step);

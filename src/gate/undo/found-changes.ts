@@ -19,13 +19,16 @@ export interface FoundChange {
   /** The stamp of the present file, if an equal stamp proves equal bytes. */
   readonly stamp?: Stamp | undefined;
   /**
-   * The bytes to restore, if they are the result of a merge: then neither the disk nor the images
-   * have them.
+   * The bytes to restore, if a merge produced them. They are then neither on the disk nor among the
+   * stored contents.
    */
   readonly merged?: Uint8Array | undefined;
 }
 
-/** Bytes, by hash, that the steps find or produce themselves: a step may restore bytes that another one displaces. */
+/**
+ * Bytes, by hash, that the steps find or produce themselves. A step may restore bytes that another
+ * step removes.
+ */
 export function presentBytes(found: readonly FoundChange[]): ReadonlyMap<string, Uint8Array> {
   const present = new Map<string, Uint8Array>();
   for (const { step, snapshot, merged } of found) {
@@ -97,8 +100,8 @@ function fileMoves(found: readonly FoundChange[]): ReadonlyMap<FoundChange, Foun
 }
 
 /**
- * Replaces the two steps of a move by one that renames the file back, for files too large to load. Such a file is not
- * among the images, because a move displaces no bytes.
+ * Replaces the two steps of a move by one that renames the file back, for files too large to load.
+ * The bytes of such a file are not stored, because a move destroys nothing.
  */
 export function moveLargeFiles(found: readonly FoundChange[], maxBytes: number): readonly FoundChange[] {
   const renames = new Map<FoundChange, FoundChange>();

@@ -264,7 +264,9 @@ async function checkPlans(
   return checked.ok ? { ...checked, plan: last } : checked;
 }
 
-/** Stores the present bytes that a step restores, because another step may displace them first. */
+/**
+ * Stores present bytes that a step restores elsewhere, because another step may remove them first.
+ */
 async function keepNeeded(world: World, found: readonly FoundChange[]): Promise<void> {
   const present = presentBytes(found);
   for (const { step } of found) {

@@ -48,7 +48,10 @@ function partsOf(message: JsonRecord): readonly JsonRecord[] {
   return Array.isArray(parts) ? parts.filter(isRecord) : [];
 }
 
-/** The UI saves a message repeatedly under the same id while it grows. */
+/**
+ * Reads one message. It replaces an earlier one with the same id, because the UI saves a message
+ * repeatedly while it grows.
+ */
 function readMessage(fold: Fold, messages: NamedMessages, message: JsonRecord): void {
   fold.place += 1;
   const name = stringIn(message, 'id');
@@ -75,7 +78,7 @@ interface Place {
   readonly message?: string;
 }
 
-/** For a part that contains its result, `state` says whether the result is complete. */
+/** The result in a part; undefined if `state` says that it is not complete yet. */
 function resultOf(tool: JsonRecord, type: string, id: string): RecordedResult | undefined {
   const failed = { id, ok: false, flagged: true };
   if (type === 'tool-error') return failed;

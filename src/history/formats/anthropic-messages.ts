@@ -103,7 +103,10 @@ class MessagesReader implements Reader {
     }
   }
 
-  /** The server clears the oldest results again for every request, so the highest count so far applies. */
+  /**
+   * Removes the results that the server has cleared. It clears the oldest ones again for every
+   * request, so only the highest count so far matters.
+   */
   #readEdits(response: JsonRecord): void {
     const management = objectIn(response, 'context_management');
     if (management === undefined) return;

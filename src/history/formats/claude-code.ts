@@ -84,7 +84,8 @@ class ClaudeReader implements Reader {
     const place = { atMs, message: uuid };
     if (record['type'] === 'attachment') this.#attached(record, place);
     for (const block of blocks) {
-      // Only results need the message id, by which a compaction names what it keeps.
+      // Calls get no message id. Only results need it, because a compaction names the results it
+      // keeps by message.
       if (isCall(block)) callBlock(this.#fold, block, { atMs, cwd: stringIn(record, 'cwd') });
       else if (isResult(block)) this.#result(block, record, place);
     }
@@ -98,7 +99,10 @@ class ClaudeReader implements Reader {
     return false;
   }
 
-  /** A second result of a call may be a blanked copy of the first. */
+  /**
+   * True if results of this call must be parsed. A second result may be a blanked copy of the
+   * first, which removes what the first showed.
+   */
   matters(callId: string): boolean {
     return this.#fold.awaits(callId) || this.#fold.hasShown(callId);
   }
@@ -120,13 +124,19 @@ class ClaudeReader implements Reader {
     this.#boundary = boundary ?? undefined;
   }
 
-  /** Records of sub-agents in the main transcript belong to another conversation. */
+  /**
+   * True if a record belongs to this conversation. The main transcript also contains records of
+   * sub-agents, which have their own.
+   */
   #isOurs({ side }: { readonly side: boolean }): boolean {
     this.#side ??= side;
     return side === this.#side;
   }
 
-  /** Links progress records of tools and sub-agents, which the model does not see. */
+  /**
+   * Adds a progress record of a tool or sub-agent to the tree of records. The model does not see
+   * it.
+   */
   #progressed(record: JsonRecord, key: NameKey): void {
     const parent = stringIn(record, 'parentUuid');
     if (!this.#chain.knows(key)) this.#linkTo(parent === undefined ? null : keyOf(parent), 'aside', key);
@@ -186,7 +196,10 @@ class ClaudeReader implements Reader {
     this.#fold.compact((entry) => entry.message !== undefined && preserved.has(entry.message));
   }
 
-  /** The host moved a result to a file and left a note in its place. */
+  /**
+   * Removes what some calls showed: the host moved their results to files and left notes in their
+   * place.
+   */
   #replaced(record: JsonRecord): void {
     const ids = objectsIn(record, 'replacements').flatMap((one) => stringIn(one, 'toolUseId') ?? []);
     this.#fold.forgetCalls(ids);

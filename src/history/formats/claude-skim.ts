@@ -25,7 +25,10 @@ const SIDE = Buffer.from('","isSidechain":');
 const QUOTE = 34;
 const BRACE = 123;
 const LETTER_T = 116;
-/** The keys directly before the first nested object identify the record, because all earlier values are plain. */
+/**
+ * The first nested object of a line follows one of these keys. They identify the record, because
+ * all values before them are plain.
+ */
 const PROGRESS = Buffer.from('"type":"progress","data":');
 const USER = Buffer.from('"type":"user","message":');
 const MESSAGE = Buffer.from(',"message":');
@@ -39,13 +42,16 @@ const RESULT_ID = Buffer.from('"tool_use_id":');
 const MESSAGE_END = Buffer.from(']},"uuid":"');
 const NAMED_RESULT = new RegExp(`^${UUID}","timestamp":"`);
 const NAME_BYTES = 64;
-/** In other records the uuid is near the end, followed only by plain values. */
+/** In records other than results, the uuid is near the end, followed only by plain values. */
 const NAME = ',"uuid":"';
 const NAMED_END = new RegExp(
   `^,"uuid":"${UUID}"(?:,"\\w+":(?:"(?:[^"\\\\]|\\\\.)*"|-?[\\d.]+|true|false|null))*\\}\\s*$`,
 );
 const END_BYTES = 768;
-/** The most common end of a line: the uuid, and a time of fixed length. */
+/**
+ * The usual end of a line is `,"uuid":"…","timestamp":"…"}`, with a time of fixed length. These
+ * keys find it without a regular expression.
+ */
 const NAME_KEY = Buffer.from(NAME);
 const TIME_KEY = Buffer.from('","timestamp":"');
 const TIME_LENGTH = '2026-01-02T03:04:05.678Z"}'.length;
@@ -105,7 +111,10 @@ export function skimClaude(
     : undefined;
 }
 
-/** A message of the model without relevant calls, or an attachment that is not a file. */
+/**
+ * Reads a message of the model without relevant calls, or an attachment that is not a file.
+ * Undefined for any other line, which must be parsed.
+ */
 function plainLine(
   rest: Buffer,
   { parent, side }: Pick<LinkedLine, 'parent' | 'side'>,
@@ -131,7 +140,10 @@ function holdsCalls(message: Buffer, waiting: WaitingCalls): boolean {
   return name === 'Bash' ? command === undefined || READER.test(command) : !SHOWS_NOTHING.has(name);
 }
 
-/** A line with exactly one result, of an irrelevant call. */
+/**
+ * Reads a line with exactly one result, of an irrelevant call. Undefined for any other line, which
+ * must be parsed.
+ */
 function resultLine(
   message: Buffer,
   { parent, side }: Pick<LinkedLine, 'parent' | 'side'>,

@@ -24,7 +24,10 @@ const TYPES = new Set([
 /** Maximum number of turns that a rollback can remove; a larger rollback forgets everything. */
 const MAX_TURNS = 256;
 
-/** Rollouts of Codex. It has no read tool: reads are shell commands, and count only if they certainly show a file. */
+/**
+ * Transcripts of Codex, which it calls rollouts. Codex has no read tool: reads are shell commands,
+ * and count only if they certainly show a file.
+ */
 export const CODEX: Format = {
   name: 'codex',
   claim: (record) =>
@@ -99,7 +102,7 @@ class CodexReader implements Reader {
     }
   }
 
-  /** The applied patch. It has line numbers, where the call has only context. */
+  /** Reads an applied patch. It has line numbers, where the call has only context. */
   #changed(item: JsonRecord, atMs: number | undefined): void {
     const id = stringIn(item, 'id');
     if (id === undefined) return;

@@ -8,9 +8,12 @@ interface MessageShape {
   readonly name: FormatName;
   /** The messages of a record that contains a whole conversation. */
   listOf(record: JsonRecord): readonly JsonRecord[] | undefined;
-  /** Says how certain it is that a single message has this format. */
+  /** The certainty that a single message has this format. */
   claim(message: JsonRecord): FormatClaim;
-  /** Passes one message to the fold. */
+  /**
+   * Passes the calls and results of one message to the fold, which collects what the model has
+   * seen.
+   */
   read(fold: Fold, messages: NamedMessages, message: JsonRecord): void;
 }
 

@@ -78,7 +78,8 @@ class ItemsReader implements Reader {
     const place = { cwd: stringIn(item, 'cwd'), atMs: timeIn(item, 'timestamp') };
     for (const call of chatCalls(item)) this.#chatCall(call, place.atMs);
     const answered = item['role'] === 'tool' ? stringIn(item, 'tool_call_id') : undefined;
-    // Chat messages have no flag for a failed tool.
+    // Chat messages have no flag for a failed tool, so the text must show whether the call
+    // succeeded.
     if (answered !== undefined)
       this.#fold.result({
         id: answered,
@@ -164,7 +165,10 @@ function readCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void
   if (name !== undefined) fold.call({ id, name, args: item['arguments'] ?? item['input'], ...place });
 }
 
-/** The diff of a new file consists of its lines, each with a leading `+`. */
+/**
+ * Reads a patch call as a call of `apply_patch`. The diff of a new file consists of its lines, each
+ * with a leading `+`, as in such a patch.
+ */
 function readPatchCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
   const operation = objectIn(item, 'operation') ?? {};
   const path = stringIn(operation, 'path');
@@ -174,7 +178,10 @@ function readPatchCall(fold: Fold, item: JsonRecord, { id, place }: Identified):
   fold.call({ id, name: 'apply_patch', args: { input: patch }, ...place });
 }
 
-/** Results of the Responses API have no flag for a failed tool; only the text can prove success. */
+/**
+ * Reads a result. Most results have no flag for a failed tool; then only the text can prove
+ * success.
+ */
 function readResult(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
   const { atMs } = place;
   const status = stringIn(item, 'status') ?? 'completed';

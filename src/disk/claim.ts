@@ -18,8 +18,8 @@ import {
 /**
  * Publishes without an atomic exchange. Renames the old file away, verifies it, then links the new
  * file to the free name. Linking fails if another process took the name meanwhile. Unverified bytes
- * are never visible, but the name is absent for about 20 µs. The log records the claimed name, so
- * that a later start can restore it if this process is killed.
+ * are never visible, but the name is absent for about 20 µs. A log records the rename first, so
+ * that a later start can restore the name if this process is killed.
  */
 export async function publishByClaim(context: DiskContext, publication: Publication): Promise<Published> {
   const { place, temp, old, expected } = publication;

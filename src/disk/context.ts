@@ -152,7 +152,7 @@ export function severalContext(context: DiskContext): DiskContext {
 class NewFolders {
   readonly #open = new Map<string, { readonly dir: PinnedDirectory; users: number }>();
 
-  /** Pins a sub-directory. The handle is shared while the folder still has this name. */
+  /** Opens a handle of a sub-folder. The handle is shared while the folder still has this name. */
   enter(parent: PinnedDirectory, name: string): PinnedDirectory {
     const path = `${parent.prefix}/${name}`;
     const known = this.#open.get(path);

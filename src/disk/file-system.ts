@@ -99,9 +99,9 @@ const FOREIGN_CLOCK = new Set([
 ]);
 
 /**
- * Decides whether an equal stamp proves equal bytes (git's racy rule). A file changed in the clock
- * tick in which it was read keeps its stamp. So a stamp counts only if the file system's clock has
- * advanced since the file's last change.
+ * Decides whether an equal stamp (inode, size and times) proves equal bytes, by git's "racy" rule.
+ * A file that changes in the clock tick in which it was read keeps its stamp. So a stamp counts
+ * only if the file system's clock has advanced since the file's last change.
  */
 export class FileSystemClock {
   readonly #probe: { readonly fd: number; readonly dev: bigint } | undefined;

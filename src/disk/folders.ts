@@ -21,7 +21,7 @@ export interface MadeFolders {
 }
 
 /**
- * Creates the missing folders below a pinned one, each through its parent's handle. A folder that
+ * Creates the missing folders below an open folder, each through its parent's handle. A folder that
  * another process creates meanwhile is accepted; a link or a file in its place is an error.
  */
 export function makeFolders(context: DiskContext, place: Place, names: readonly string[]): MadeFolders {

@@ -106,7 +106,8 @@ export class LitterLog {
     // Begin a new line, in case a full disk cut the previous one short.
     const text = Buffer.from(`\n${JSON.stringify(line)}\n`);
     for (let done = 0; done < text.byteLength; ) done += writeSync(this.#fd, text, done);
-    // Sync, so that the line survives a power cut: once per folder, and for every claim.
+    // Sync, so that the line survives a power cut: once per folder, and for every file that is
+    // renamed to a temporary name.
     if (durability !== 'none') fdatasyncSync(this.#fd);
   }
 }

@@ -20,7 +20,7 @@ import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { HeldFiles } from './held-files.ts';
 import { retain, retainBytes } from './publication.ts';
 
-/** The path that keeps bytes written into a displaced file after it was copied. */
+/** The path that keeps bytes written into a replaced file after it was copied. */
 function lateName(kept: string, held: string): string {
   return `${kept}-late-${hash('sha256', held)}`;
 }

@@ -98,7 +98,7 @@ export function keepOurs(context: DiskContext, publication: New): string[] {
 
 /**
  * After a failure, deletes our own file if its bytes are unchanged. Otherwise another process wrote
- * into it: the file stays, and the next start moves it into our folder.
+ * into it: the file stays, and the next start moves it out of the workspace.
  */
 export function discardOurs(context: DiskContext, { temp, intended }: New): void {
   if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino !== temp.stats.ino) return;
@@ -195,7 +195,7 @@ export function retain(context: DiskContext, from: string, image?: string): stri
 /** Name prefix of folders in `retained` that we took out of a workspace. */
 export const KEPT_FOLDER = 'folder-';
 
-/** Moves a displaced folder and its contents out of the workspace and returns its new path. */
+/** Moves a folder and its contents out of the workspace and returns its new path. */
 export function retainFolder(context: DiskContext, from: string): string {
   context.trace?.('retain');
   const to = join(context.retained, `${KEPT_FOLDER}${Date.now()}-${randomUUID()}`);

@@ -10,18 +10,20 @@ import { moveIfFree } from './free-name.ts';
 import { retain, retainOrDrop } from './publication.ts';
 
 interface PutBack {
-  /** The current path of the displaced file. */
+  /** The current path, outside the workspace, of the file that was replaced or removed. */
   readonly displaced: string;
   /**
-   * The fingerprint of the file we have just put under the displaced file's name; undefined if we put nothing there.
+   * The fingerprint of the file that now has the old file's name; undefined if the old file was
+   * removed.
    */
   readonly ours: Fingerprint | undefined;
 }
 
 /**
- * Moves a displaced file back to its place after a later step failed. Moves the file without copying its bytes, so a
- * full disk does not matter. `taken`: another process has changed our file, and its version stays. `unavailable`: the
- * file cannot be moved back, and the caller must write its bytes to a new file.
+ * Moves a replaced or removed file back to its place after a later step failed. Moves the file
+ * without copying its bytes, so a full disk does not matter. `back`: it has its name again.
+ * `taken`: another process has changed our file, and its version stays. `unavailable`: the file
+ * cannot be moved back, and the caller must write its bytes to a new file.
  */
 export async function putBackFile(
   context: DiskContext,
@@ -70,7 +72,7 @@ async function exchangeBack(
   return 'taken';
 }
 
-/** Moves a retained file back to its name in the workspace; false if the name is taken. */
+/** Moves a file from outside the workspace back to its name; false if the name is taken. */
 export function returnRetained(file: string, place: Place): boolean {
   try {
     return moveIfFree(file, at(place));

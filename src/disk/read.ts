@@ -36,7 +36,10 @@ const SYNC_BYTES = 1 << 20;
 /** The most bytes that one read call accepts, on every Node version. */
 const MAX_BYTES = 2 ** 31 - 1;
 
-/** After this many reads during which the file changed, the last read is returned and marked racy. */
+/**
+ * If the file changes during this many reads in a row, the last read is returned and marked as
+ * `racy`.
+ */
 const MAX_TRIES = 4;
 
 const require = createRequire(import.meta.url);
@@ -54,7 +57,7 @@ export interface Snapshot {
   readonly fingerprint: Fingerprint;
   readonly stamp: Stamp;
   readonly stats: BigIntStats;
-  /** True if an equal stamp does not prove equal bytes; see FileSystemClock. */
+  /** True if a later file with an equal stamp may have other bytes; see FileSystemClock. */
   readonly racy: boolean;
 }
 

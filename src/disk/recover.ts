@@ -18,7 +18,10 @@ import { retain, retainFolder } from './publication.ts';
 export interface Recovery {
   readonly home: string;
   isAlive(owner: string): boolean;
-  /** Pins a folder that a dead process wrote to. `elsewhere`: not in this workspace. */
+  /**
+   * Opens a folder that a dead process wrote to. `gone`: it does not exist any more. `elsewhere`:
+   * it is not in this workspace.
+   */
   enter(dir: string): PinnedDirectory | 'gone' | 'elsewhere';
 }
 
@@ -28,7 +31,7 @@ export interface Recovered {
    * again.
    */
   readonly restored: readonly string[];
-  /** Temporary files moved out of the workspace into our own folder. */
+  /** Temporary files that were moved out of the workspace. */
   readonly removed: readonly string[];
 }
 

@@ -18,8 +18,8 @@ export interface Removed {
 }
 
 /**
- * Removes a file if it holds the expected bytes. The file moves into our own folder. Bytes that are
- * `ours`, written just now, are deleted if there is no room to keep them.
+ * Removes a file if it holds the expected bytes: moves it out of the workspace. If this process has
+ * just written it (`ours`), deletes it if there is no room to keep it.
  */
 export async function remove(
   context: DiskContext,

@@ -125,10 +125,10 @@ export interface OwnFile {
 }
 
 /**
- * Stages a file of our own by giving it a second name beside the target, because creating a file
- * costs ten times as much. Returns undefined if hard links do not work here, for example across
- * file systems. Also returns undefined if the replaced file has another owner or attributes that a
- * link cannot get.
+ * Prepares a new file by giving a file of our own a second name beside the target, because creating
+ * a file costs ten times as much. Returns undefined if hard links do not work here, for example
+ * across file systems. Also returns undefined if the replaced file has another owner or attributes
+ * that a link cannot get.
  */
 export function stageLink(
   context: DiskContext,
@@ -162,8 +162,8 @@ function isCarriedOver({ native }: DiskContext, file: OwnFile, like: ReplacedLik
 }
 
 /**
- * Opens a staged file. Undefined if its name now belongs to another file, because the folder was
- * moved or the file taken.
+ * Opens a temporary file that was written earlier. Undefined if its name now belongs to another
+ * file, because the folder was moved or the file taken.
  */
 export function openStaged({ dir }: Place, { name, stats, notices }: Staged): TempFile | undefined {
   const path = `${dir.prefix}/${name}`;
@@ -174,7 +174,7 @@ export function openStaged({ dir }: Place, { name, stats, notices }: Staged): Te
   return undefined;
 }
 
-/** Removes a staged file that was not published. */
+/** Removes a temporary file that was not published. */
 export function dropStaged({ dir }: Place, { name, stats }: Staged): void {
   const path = `${dir.prefix}/${name}`;
   if (inodeAt(path) === stats.ino) unlinkSync(path);

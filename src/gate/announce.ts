@@ -69,7 +69,7 @@ export class OutdatedBasis extends Error {
 /** The result of an announced change, to be recorded. */
 export interface Settlement {
   readonly change: string;
-  /** False if nothing was announced; then no journal entry is written. */
+  /** False if the planned change was not stored before; then no journal entry is written. */
   readonly announced: boolean;
   readonly entries: readonly NewEntry[];
   /** Files that left the workspace. Their bytes are stored, so that an undo can restore them. */

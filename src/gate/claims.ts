@@ -71,7 +71,10 @@ export class Claims {
     return this.#options.policy.claims === 'off' || !this.board.hasOthers(session);
   }
 
-  /** Other sessions' claims on a file that this session was not notified of in this turn. Never waits. */
+  /**
+   * Other sessions' claims (their changes or reservations) on a file, if this session was not
+   * notified of them in this turn. Never waits.
+   */
   untold(ledger: Ledger, file: ClaimedFile): readonly Claim[] {
     if (this.isQuiet(ledger)) return [];
     const { session, turn } = ledger;
@@ -136,7 +139,10 @@ export class Claims {
     return { claimNotices };
   }
 
-  /** Every claim in this workspace and the other worktrees of its repository, newest first, with the clients' names. */
+  /**
+   * Every file that a session works on, in this workspace and the other worktrees of its
+   * repository, newest first, with the clients' names.
+   */
   async inFamily(): Promise<readonly Claim[]> {
     return this.#open(this.board.all().filter((claim) => this.#isInFamily(claim)));
   }
@@ -225,7 +231,7 @@ export class Claims {
     };
   }
 
-  /** The claims whose sessions are open, with the clients' names. */
+  /** The given claims without those of closed sessions, with the clients' names. */
   async #open(claims: readonly Claim[]): Promise<readonly Claim[]> {
     const found: Claim[] = [];
     for (const claim of claims) {
@@ -312,7 +318,10 @@ export interface Counterpart {
   readonly meant: string;
 }
 
-/** The worktrees of the repositories that contain some folders. Worktrees of one repository share their claims. */
+/**
+ * The worktrees of the repositories that contain some folders. Sessions in worktrees of one
+ * repository are notified about each other's work.
+ */
 export class Worktrees {
   readonly #roots: readonly string[];
   readonly #now: () => number;

@@ -297,8 +297,8 @@ interface AttemptInput {
   readonly locked: readonly string[];
   readonly signal: AbortSignal | undefined;
   /**
-   * When the call arrived and was answered. Absent if the client waits for each answer before its
-   * next call.
+   * Times at which the call arrived and was answered. Lines shown in between do not count as seen.
+   * Absent if the client waits for each answer before its next call.
    */
   readonly times?: CallTimes | undefined;
   /** Policy settings of this call alone. */

@@ -306,8 +306,8 @@ async function lookUnder(
 }
 
 /**
- * The result of `lookAfterHosts`. `left`: pending changes at the locked keys. `seen`: whatever else
- * the caller fetched together with them.
+ * The result of `lookAfterHosts`. `left`: changes at the locked keys whose results are not recorded
+ * yet. `seen`: whatever else the caller fetched together with them.
  */
 interface Looked<T> {
   readonly left: readonly PendingChange[];

@@ -20,7 +20,7 @@ export interface LateWrite {
   readonly lost: boolean;
 }
 
-/** Number of changes checked when a world closes: about an hour's work. */
+/** Number of changes checked when this process closes a workspace: about an hour's work. */
 const MAX_LOOKED_AT = 1000;
 /** Number of newest changes to check first. If none of them is recent, this process has made no change. */
 const FEW = 20;

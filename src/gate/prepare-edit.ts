@@ -42,8 +42,8 @@ const DIFF_CONTEXT = 4;
 type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
 
 /**
- * Judges an edit or an insert. If the file changed since it was seen, the edit is rebased on the change or refused as
- * STALE.
+ * Judges an edit or an insert. If the file changed since it was seen, the edit is applied to the
+ * changed file where that is safe, or refused as STALE.
  */
 export async function prepareText(world: World, ledger: Ledger, intent: TextIntent): Promise<Prepared> {
   const { path, kind, expectedRevision } = intent;
@@ -238,7 +238,8 @@ function mustSee(intent: TextIntent, planned: PlannedText): boolean {
 
 function totalBefore(view: LookedFile): number {
   const { sighting, snapshot, facts } = view;
-  // The line count of a sighting without a fingerprint (pages of a huge file) may be outdated: the file may have grown.
+  // A session that saw only pages of a huge file may know an outdated line count: the file may have
+  // grown.
   const known = sighting?.fingerprint === undefined ? undefined : sighting.totalLines;
   if (facts.freshness === 'same' && known !== undefined) return known;
   return snapshot === undefined ? 0 : countLines(snapshot.bytes);

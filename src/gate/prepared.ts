@@ -280,8 +280,9 @@ export class Refusals {
     /** Set if the policy only observes: the call passes anyway. */
     readonly observed?: true;
     /**
-     * When the refused call arrived and was answered. Absent if the client waits for each answer
-     * before its next call.
+     * Times at which the refused call arrived and was answered. The lines that the refusal shows
+     * count as seen only for later calls. Absent if the client waits for each answer before its
+     * next call.
      */
     readonly times?: CallTimes | undefined;
   }): Promise<{ readonly refusal: Refusal }> {

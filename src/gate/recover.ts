@@ -230,9 +230,9 @@ interface RecoveryOptions {
 }
 
 /**
- * Settles a change whose process died: records it if it was done, takes it back if it was only
- * begun. Call while holding the locks of the change. If two starts find the same change, it is
- * settled once.
+ * Completes the record of a change whose process died: journals it if it was done, takes it back if
+ * it was only begun. Call while holding the locks of the change. If two starts find the same
+ * change, it is recorded once.
  */
 export async function recoverChange(
   options: RecoveryOptions,

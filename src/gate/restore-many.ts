@@ -37,8 +37,8 @@ interface Restoration {
 }
 
 /**
- * The steps that restore the items, in order. A folder that is removed with all its contents is one rename. In a world
- * for many files (`worldFor`), folders are created by one rename, too.
+ * The steps that restore the items, in order. A folder that is removed with all its contents is one
+ * rename. If `worldFor` chose a batch, a folder is also created by one rename.
  */
 export function restoreSteps(world: World, items: readonly RestorePlace[]): readonly Step[] {
   const whole = new Map<RestorePlace, Step>();

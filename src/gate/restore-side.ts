@@ -253,7 +253,7 @@ async function putFile(world: World, place: Place, step: RestoreRequest): Promis
   }
   if (after.kind !== 'file') return RESTORED;
   const { fingerprint, mode } = after;
-  // A file that was not staged with its batch is synced on its own.
+  // Sync a file on its own if it was not written and synced with its batch.
   const disk = staged === undefined ? unbatched(world.disk) : world.disk;
   // A staged file already holds the bytes. The stored ones serve only for comparison.
   const content =
@@ -313,7 +313,7 @@ export async function stage(
   }
 }
 
-/** Removes a staged file that was not published. */
+/** Removes a temporary file that was not published. */
 export function unstage(world: World, { key }: UndoStep, staged: Staged): void {
   const outcome = locateKey(world, key);
   if (!outcome.ok) return;

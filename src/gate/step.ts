@@ -48,7 +48,7 @@ export interface Step {
   run(): Promise<Done | Conflict>;
   /** Called after all steps have run, last step first. */
   finish?(): void;
-  /** True if, after a conflict or a Fault, something could not be reverted, so that the change stays pending. */
+  /** True if something could not be reverted after a conflict or a Fault; the change stays open. */
   isLeft?(): boolean;
   /**
    * Reverts the step, because a later step failed or the change could not be recorded. Returns false if another program

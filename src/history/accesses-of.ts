@@ -186,8 +186,8 @@ interface Hit {
 }
 
 /**
- * The views that one access of a successful call showed. If the text before an edit is known, use `carriedView`
- * instead.
+ * The lines of files that one access of a successful call showed. If the text before an edit is
+ * known, use `carriedView` instead.
  */
 export function viewsOf(access: Access, result: RecordedResult, locate: Locate): readonly View[] {
   switch (access.kind) {

@@ -9,7 +9,7 @@ export interface DerivedHistory {
   /** Undefined only for an empty transcript. */
   readonly format: FormatName | undefined;
   readonly records: number;
-  /** The views that the model still has in its context, oldest first. */
+  /** The file contents that the model still has in its context, oldest first. */
   readonly sightings: readonly HistorySighting[];
   readonly skipped: Skipped;
 }

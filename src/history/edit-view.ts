@@ -29,9 +29,9 @@ interface Stretch {
 }
 
 /**
- * The model's view of a file after its own edit, if the transcript contains the text before it. It includes the lines
- * seen before (`latest`, newest first) at their new positions, and the new lines if the model had seen the replaced
- * ones.
+ * The lines that the model knows of a file after its own edit, if the transcript contains the text
+ * before it. They are the lines seen before (`latest`, newest first) at their new positions. New
+ * lines count if the model had seen the lines they replace.
  */
 export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: Edited): Carried {
   const before = new ComparedText(edited.before);
@@ -86,7 +86,10 @@ export type FileChange =
   | { readonly kind: 'added'; readonly path: string; readonly content: string }
   | { readonly kind: 'updated'; readonly path: string; readonly diff: string };
 
-/** The view of what a patch wrote: a whole file, or the new side of its hunks, which the model itself wrote. */
+/**
+ * The lines that a patch shows: a whole new file, or the new side of its hunks. The model wrote
+ * them, so it knows them.
+ */
 export function changeView(change: FileChange): View {
   if (change.kind === 'added') {
     const { path, content } = change;

@@ -1,7 +1,10 @@
 import type { Access } from './accesses-of.ts';
 import type { HistorySighting, View } from './history-sighting.ts';
 
-/** A view and its position in the conversation, as plain JSON. */
+/**
+ * Lines of a file that the model was shown (a view), and the view's position in the conversation,
+ * as plain JSON.
+ */
 export interface SeenEntry {
   readonly view: View;
   readonly callId: string;
@@ -14,13 +17,13 @@ export interface SeenEntry {
   readonly message?: string | undefined;
   readonly callMessage?: string | undefined;
   /**
-   * For a view carried over an edit: the calls that showed its lines. The view is invalid if one of these calls is
-   * removed.
+   * For a view computed from earlier views and an edit: the calls that showed its lines. The view
+   * is invalid if one of these calls is removed.
    */
   readonly roots?: readonly string[] | undefined;
 }
 
-/** A view carried over an edit, and the calls that showed its lines. */
+/** A view computed from earlier views and an edit, with the calls that showed its lines. */
 export interface Carried {
   readonly view: View;
   readonly roots: readonly string[];

@@ -24,7 +24,7 @@ const MAX_WAITING = 10_000;
  * after many deletions.
  */
 const GIVEN_UP = 1000;
-/** Maximum number of views of a file that are carried over an edit. */
+/** Maximum number of earlier views of a file whose lines still count as seen after an edit. */
 const MAX_CARRIED = 8;
 
 /** Receives every call and every successful change, before its content counts as seen. */

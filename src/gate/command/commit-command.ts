@@ -59,8 +59,8 @@ export interface LayerCommit {
   /** `shown`: the model is shown the changes, so that they count as seen. `silent`: it is not. */
   readonly answer: 'shown' | 'silent';
   /**
-   * When the call arrived and was answered. Absent if the client waits for each answer before its
-   * next call.
+   * Times at which the call arrived and was answered. Lines shown in between do not count as seen.
+   * Absent if the client waits for each answer before its next call.
    */
   readonly times?: CallTimes | undefined;
 }
@@ -208,9 +208,9 @@ function itemsOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>):
 }
 
 /**
- * Keeps the results of a command as baselines, so that later changes to them can be shown as a diff. If there are many
- * files, keeps only those that the session knows: each baseline becomes a separate file, which takes as long as the
- * commit.
+ * Remembers the bytes that a command left, so that later changes to them can be shown as a diff. If
+ * there are many files, remembers only those that the session knows: each is stored as a separate
+ * file, which takes as long as the commit.
  */
 async function rememberResults(world: World, ledger: Ledger, { written }: Vetted): Promise<void> {
   const small = written.filter(
@@ -247,11 +247,13 @@ function busy(): Refusal {
 /** An answer names at most this many paths and counts the rest. */
 const MAX_NAMED = 100;
 
-/** The part of an answer that shows a command's writes, and the session's sightings after it. */
+/**
+ * The part of an answer that shows a command's writes, and the lines that count as seen after it.
+ */
 interface ShownWrites {
   readonly files: readonly CommandFile[];
   readonly cut: number;
-  /** Sightings by key. */
+  /** The lines that count as seen, by file key. */
   readonly sightings: ReadonlyMap<string, Sighting>;
 }
 

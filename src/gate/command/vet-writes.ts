@@ -55,7 +55,9 @@ export async function vetWrites(
 
 interface Judged {
   readonly written: Written;
-  /** Time at which the layer was made. A file with a later ctime changed while the command ran. */
+  /**
+   * Time just before the command started. A file with a later ctime changed while the command ran.
+   */
   readonly beganNs: bigint;
   readonly writes: CommandPolicy['writes'];
   readonly meanwhile: 'merge' | 'overwrite';
@@ -265,9 +267,10 @@ async function textBefore(
 }
 
 /**
- * The texts that the file may have had when the command began, according to the last change
- * recorded before that. If that change was announced shortly before, it may have been made while
- * the command ran. The text before the change is then possible as well.
+ * The texts that the file may have had when the command began, according to the last journal entry
+ * before. The entry's time is that of the announcement. If it is shortly before the command, the
+ * change may have been made while the command ran. The text before the change is then possible as
+ * well.
  */
 async function textsAround(
   world: World,

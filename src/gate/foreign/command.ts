@@ -28,7 +28,10 @@ const MAX_LOOSE = 2000;
 const MAX_LOOSE_BYTES = 64 << 20;
 const SNAPSHOT_MS = { auto: 3_000, git: 60_000 };
 
-/** The kept state of the files before a command that runs directly in the workspace, not on a layer. */
+/**
+ * The stored state of the files before a command that runs directly in the workspace, not on a
+ * layer (a private copy-on-write view).
+ */
 export interface BytesBefore {
   /** The files as they are before the command. In each effect, `after` equals `before` until the command has ended. */
   readonly effects: readonly Effect[];
@@ -105,7 +108,10 @@ async function seenFiles({ world, ledger }: ShownScene): Promise<readonly Effect
   return effects;
 }
 
-/** The present state of a seen file. If its stamp equals that of the sighting, it is not read again. */
+/**
+ * The present state of a seen file. If its stamp is the one recorded when it was seen, it is not
+ * read again.
+ */
 async function seenFile(world: World, sighting: Sighting): Promise<Effect | undefined> {
   const outcome = world.workspace.locate(sighting.key, 'status', 'parents');
   if (!outcome.ok) return undefined;

@@ -101,7 +101,8 @@ describe('a foreign read', () => {
       const { session, sessions, path } = await open({ policy: { ttlMs: ttlMs ?? 0 } });
       const located = await session.locate(path, 'read');
       const key = located.ok ? located.key : '';
-      // The first sighting may be racy, if it falls into the clock tick of the write. Repeat until it is not.
+      // The stamp of the first read proves nothing if the read falls into the clock tick of the
+      // write. Repeat until it does.
       while ((await sessions.world.store.recall('test', key))?.racy !== false)
         expect(await session.sawWhole({ path, key }, shown)).toBe(true);
       const before = (await sessions.world.store.entries({ kinds: ['read'] })).length;

@@ -259,8 +259,8 @@ async function sawWhole(
 }
 
 /**
- * True if the session has seen the same bytes whole before and sightings do not expire, so that nothing needs
- * recording. Later verdicts check whether the file still holds them.
+ * True if the session has seen the same bytes whole before, and the policy lets no read expire.
+ * Nothing needs recording then. Later verdicts check whether the file still holds these bytes.
  */
 async function isOldNews({ world }: ShownScene, known: Sighting, shown: ShownBytes): Promise<boolean> {
   if (world.policy.ttlMs > 0 || !isClean(known) || known.stamp === undefined || known.racy) return false;

@@ -241,8 +241,9 @@ function absentAt(world: World, paths: readonly string[]): readonly Effect[] | u
 }
 
 /**
- * Judges a change whose text only the other server knows. The session must have seen the named lines, or every line if
- * none is named, in the present bytes. Without the text, the change cannot be rebased on an outside change.
+ * Judges a change whose text only the other server knows. The session must have seen the named
+ * lines, or every line if none is named, in the present bytes. Without the text, the change cannot
+ * be merged with another program's change.
  */
 function judgeTouch({ world, ledger }: ShownScene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
   return judgeGranted(world, ledger, {

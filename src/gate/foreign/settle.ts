@@ -90,8 +90,8 @@ function isOnLayer({ foreign }: PendingChange): boolean {
 }
 
 /**
- * Settles a command that ran on a layer, a private view of the workspace. The layer's commit
- * records its changes, so nothing is compared here.
+ * Ends the announcement of a command that ran on a layer, a private view of the workspace. The
+ * layer's commit records its changes, so nothing is compared here.
  */
 async function settleOnLayer({ world }: ShownScene, pending: PendingChange): Promise<readonly Notice[]> {
   await world.store.record({ settle: [pending.change] });
@@ -148,7 +148,10 @@ async function settleAs(
   ];
 }
 
-/** The entry of a settled change. The files of a command are known only now; its entry names the first one. */
+/**
+ * The journal entry with the real effects of a change. The files of a command are known only now;
+ * its entry names the first one.
+ */
 function settledEntry(world: World, pending: PendingChange, effects: readonly Effect[]): NewEntry {
   const { entry, foreign } = pending;
   const isFolder = ({ before, after }: Effect): boolean =>
@@ -204,7 +207,10 @@ function withoutLayer({ now }: World, { session, turn, root }: NewEntry): NewEnt
   return { kind: 'notice', atMs: now(), session, ...mark, root, text: WITHOUT_LAYER };
 }
 
-/** True if the client has run a command of this session without the expected layer. */
+/**
+ * True if the client has run a command of this session directly in the workspace, although a layer
+ * (a private view of it) was expected.
+ */
 export async function ranWithoutLayer({ world, ledger }: ShownScene): Promise<boolean> {
   const { session } = ledger;
   const notices = await world.store.entries({ session, kinds: ['notice'], limit: MAX_SEARCHED });

@@ -27,8 +27,9 @@ export interface ShownScene {
   readonly world: World;
   readonly ledger: Ledger;
   /**
-   * When the call that shows something arrived and was answered. Absent if the client waits for
-   * each answer before its next call.
+   * Times at which the call that shows something arrived and was answered. The shown lines count as
+   * seen only for calls that arrive later. Absent if the client waits for each answer before its
+   * next call.
    */
   readonly times?: CallTimes;
 }
@@ -190,7 +191,7 @@ function within(range: LineRange, totalLines: number): LineRange {
   return { from: Math.max(1, place(range.from)), to: Math.min(place(range.to), totalLines) };
 }
 
-/** Records a sighting together with its journal entry. */
+/** Records which lines the session has seen, together with a journal entry. */
 export async function recordView(
   { ledger, times }: ShownScene,
   sighting: Sighting,

@@ -297,7 +297,7 @@ function replacementIn(edit: JsonRecord): EditedSpan | undefined {
   return { from, to, which: isAll ? 'all' : 'first' };
 }
 
-/** The view of a write whose content the user changed before it was made. */
+/** The whole new file as a view, if the user changed the content of a write before it was made. */
 function rewrittenIn(detail: JsonRecord): RecordedResult['views'] {
   const path = stringIn(detail, 'filePath');
   const content = stringIn(detail, 'content');

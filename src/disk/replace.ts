@@ -233,7 +233,8 @@ export function unreadable(problem: Unreadable): Conflict {
 /**
  * Publishes by exchanging the two names in one step, so that the target is never absent. Then
  * verifies the file that came out. If it is not the expected one, puts it back immediately. Keeps
- * every inode that ever had the target's name, because another process may still write into it.
+ * every inode that was ever under the target's name, because another process may still write into
+ * it.
  */
 async function publishByExchange(
   context: DiskContext,

@@ -18,7 +18,7 @@ interface Work {
   readonly steps: readonly Step[];
   /** Keys whose locks the caller holds. */
   readonly locked: readonly string[];
-  /** What this process remembers the session to have seen, if the store must confirm it. */
+  /** This process's memory of what the session has seen, if the store must confirm it. */
   readonly basis?: Basis | undefined;
   /** Further journal entries, written together with the entry of the change. */
   readonly entries?: readonly NewEntry[];

@@ -9,7 +9,7 @@ import type { LateImage } from '../store/images.ts';
 import { type EntryFilter, walkEntries } from '../store/store.ts';
 import type { World } from './world.ts';
 
-/** A file into which another program wrote after a change had replaced or removed it. */
+/** A file that a change replaced or removed, and into which another program wrote afterwards. */
 export interface LateWrite {
   readonly change: string;
   readonly root: string;

@@ -276,7 +276,7 @@ export function trusted(known: Sighting | undefined): ReadLimits['known'] {
   return { stamp: known.stamp, fingerprint: known.fingerprint };
 }
 
-/** What the session has seen of the present bytes. For a huge file: the unchanged pages. */
+/** The session's record, if it fits the present bytes. For a huge file: the unchanged pages. */
 function stillSeen(known: Sighting, snapshot: Snapshot): Sighting | undefined {
   if (isAsSeen(known, snapshot)) return known;
   const back = known.seenBefore?.find((each) => sameFingerprint(each, snapshot.fingerprint));

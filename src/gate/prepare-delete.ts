@@ -129,8 +129,8 @@ interface DeleteTarget extends Pick<LookedFile, 'snapshot'> {
   readonly folder: Inside | undefined;
   readonly errno: string | undefined;
   /**
-   * What the session has seen of the files in a folder, by key, if the policy requires the files to
-   * be unchanged.
+   * The lines that the session has seen of the files in a folder, by key. Empty unless the policy
+   * requires the files to be unchanged.
    */
   readonly seen: ReadonlyMap<string, Sighting>;
 }

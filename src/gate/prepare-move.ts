@@ -40,7 +40,9 @@ interface Move {
   readonly side: Side;
   /** The file at the destination that the session may overwrite. */
   readonly overwrites: Snapshot | undefined;
-  /** What the session has seen of the source and, for a folder, of everything below it. */
+  /**
+   * The lines that the session has seen of the source and, for a folder, of everything below it.
+   */
   readonly sightings: readonly Sighting[];
 }
 

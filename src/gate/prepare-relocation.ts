@@ -44,8 +44,8 @@ interface Content {
   readonly before: Snapshot;
   readonly bytes: Uint8Array;
   /**
-   * What the session has seen of the file, which moves with it. After an edit: what counts as seen
-   * of the new bytes.
+   * The lines that the session has seen of the file, which move with it. After an edit: the lines
+   * of the new bytes that count as seen.
    */
   readonly moved?: Sighting | undefined;
   readonly seen?: Step['seen'];

@@ -15,10 +15,11 @@ import type { World } from './world.ts';
 
 export interface RestoreContext {
   readonly path: ResolvedPath;
-  /** What the session saw earlier of the restored file or folder. */
+  /** The session's earlier view of the restored file or folder: the lines or names it was shown. */
   readonly known?: Sighting | undefined;
   /**
-   * What the session has seen of a folder that moves back and of its contents, at the present path.
+   * The lines that the session has seen of the contents of a folder that moves back, at the present
+   * path.
    */
   readonly moving?: readonly Sighting[];
   /** Reads the bytes to restore. Default: the stored old content. */
@@ -29,7 +30,7 @@ export interface RestoreContext {
   readonly file?: string | undefined;
   /** The action that messages name. Default: undo. */
   readonly action?: Action;
-  /** What counts as seen after the step, if it differs from what the session saw earlier. */
+  /** The lines that count as seen after the step, if they differ from those seen earlier. */
   readonly shown?: readonly Sighting[];
   /** The time since which the file has had its present state: its ctime in microseconds, if known. */
   readonly sinceUs?: number | undefined;
@@ -123,7 +124,7 @@ function goneWith({ key, restore: after }: UndoStep, { moving = [] }: RestoreCon
 }
 
 /**
- * What the session has seen after a restore. A session that has not seen the restored bytes only
+ * The lines that count as seen after a restore. A session that has not seen the restored bytes only
  * knows that they exist: it may edit, but not overwrite.
  */
 export function sightingsOf(

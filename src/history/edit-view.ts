@@ -31,7 +31,7 @@ interface Stretch {
 /**
  * The lines that the model knows of a file after its own edit, if the transcript contains the text
  * before it. They are the lines seen before (`latest`, newest first) at their new positions. New
- * lines count if the model had seen the lines they replace.
+ * lines count if the model has seen the lines they replace.
  */
 export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: Edited): Carried {
   const before = new ComparedText(edited.before);

@@ -267,7 +267,7 @@ async function textBefore(
 }
 
 /**
- * The texts that the file may have had when the command began, according to the last journal entry
+ * The possible texts of the file when the command began, according to the last journal entry
  * before. The entry's time is that of the announcement. If it is shortly before the command, the
  * change may have been made while the command ran. The text before the change is then possible as
  * well.

@@ -214,7 +214,7 @@ export class Announcements {
 
   /**
    * The refusal, or notices about other sessions' work on the files and the approvals used. A host
-   * or server makes the changes, so the user cannot be asked here: only `lookfirst allow` approves.
+   * or server makes the changes, so the user cannot answer here: only `lookfirst allow` approves.
    */
   async #othersOn({ effects }: AllowedChanges): Promise<OnOthers> {
     const { world, ledger } = this.#scene;

@@ -19,7 +19,7 @@ export interface Turnout {
 }
 
 /**
- * What a session knows after another program made a change for it: the lines it has seen of each
+ * A session's knowledge after another program made a change for it: the lines it has seen of each
  * file, and the keys of files it knows to be deleted (tombstones).
  */
 export interface KnownAfter {
@@ -161,7 +161,7 @@ function fileOf(side: Effect['after']): Fingerprint | undefined {
 }
 
 /**
- * What a session knows after a path is gone. If the file moved, the lines seen of it move to the
+ * A session's knowledge after a path is gone. If the file moved, the lines seen of it move to the
  * new path. Otherwise the session knows that the file is deleted.
  */
 async function goneFrom(

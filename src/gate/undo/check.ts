@@ -325,16 +325,16 @@ class Rehearsal {
 const NOT_SEEN: Pick<RestoreContext, 'known'> = {};
 
 /**
- * What the session has seen of the items that an undo restores. Callers must pass the steps in
- * order.
+ * Finds the lines that the session has seen of the items an undo restores. Callers must pass the
+ * steps in order.
  */
 export class SeenBefore {
   readonly #ledger: Ledger;
   /** Keys of files that are removed, by hash: a file restored elsewhere with the same bytes was moved. */
   readonly #going: ReadonlyMap<string, string>;
   /**
-   * What the session has seen of items that earlier steps restored, by key. If their folder moves
-   * back, this moves with it.
+   * The lines seen of items that earlier steps restored, by key. If their folder moves back, they
+   * move with it.
    */
   #brought = new Map<string, Sighting>();
 
@@ -348,8 +348,8 @@ export class SeenBefore {
   }
 
   /**
-   * What the session has seen of one step's item. For a removed file the answer is immediate,
-   * because an undo may remove thousands.
+   * The lines seen of one step's item. For a removed file the answer is immediate, because an undo
+   * may remove thousands.
    */
   of(step: UndoStep): Awaitable<Pick<RestoreContext, 'known' | 'moving'>> {
     return step.from === undefined && step.restore.kind === 'absent' ? NOT_SEEN : this.#of(step);

@@ -100,8 +100,8 @@ function fileMoves(found: readonly FoundChange[]): ReadonlyMap<FoundChange, Foun
 }
 
 /**
- * Replaces the two steps of a move by one that renames the file back, for files too large to load.
- * The bytes of such a file are not stored, because a move destroys nothing.
+ * Replaces the two steps of a move by a rename back, for files too large to load. The bytes of such
+ * a file are not stored, because a move destroys nothing.
  */
 export function moveLargeFiles(found: readonly FoundChange[], maxBytes: number): readonly FoundChange[] {
   const renames = new Map<FoundChange, FoundChange>();

@@ -246,7 +246,7 @@ export class ReadyFiles {
   }
 }
 
-/** A file that cannot be removed now is left to the next start. */
+/** Removes a file of our own. If that fails, leaves it to the next start. */
 function removeQuietly(path: string): void {
   unlessErrno(() => unlinkSync(path));
 }

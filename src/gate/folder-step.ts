@@ -23,7 +23,8 @@ export function makeFolderStep(world: World, located: Absent): Step {
       folders = makeFolders(world.disk, place, located.missing);
       await syncOrUndo(folders);
       const { made, mode } = folders;
-      // Another program may have made the folder a moment ago.
+      // No folder is new if another program made it a moment ago. The change then has no effect to
+      // undo.
       const isNew = made > 0;
       const result = { path: place.path.given, changed: isNew, created: isNew, sizeBytes: 0, notices: [] };
       const after = { kind: 'directory', mode: mode() } as const;

@@ -65,7 +65,7 @@ class HeldStart {
     this.parts.push(chunk);
     this.#size += chunk.length;
     if (this.#size > MAX_DOCUMENT_BYTES) return false;
-    // Check the document once, as soon as its first line is complete.
+    // The first line decides, so there is nothing to check before it is complete or after that.
     if (this.#sawLine || !chunk.includes(NEWLINE)) return true;
     this.#sawLine = true;
     return mayBeDocument(Buffer.concat(this.parts));

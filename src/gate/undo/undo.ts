@@ -19,7 +19,8 @@ import { checkSteps, mergedCall, SeenBefore } from './check.ts';
 import { type FoundChange, foldersInUse, isFolderToGo, presentBytes, previewDiff } from './found-changes.ts';
 
 /**
- * `by: 'session'`: a session that undoes another session's change by its id must have seen the files. A user need not.
+ * Selects the changes to undo, and says who undoes them. If a session undoes another session's
+ * change by its id (`by: 'session'`), it must have seen the files. A user need not.
  */
 export interface UndoRequest extends UndoSelection {
   readonly by?: 'session';

@@ -6,7 +6,10 @@ import { describe, expect, it } from 'vitest';
 
 const source = join(dirname(fileURLToPath(import.meta.url)), '../src');
 
-/** A folder imports its own files and folders strictly below. */
+/**
+ * The folders of src, lowest layer first. A file may import from its own folder and from folders of
+ * earlier lines.
+ */
 const LAYERS: readonly (readonly string[])[] = [
   ['model'],
   ['report', 'text'],
@@ -39,7 +42,10 @@ const FS_EXCEPTIONS = new Set<string>([
 /** Files that may import `node:os` to make a temporary folder. No file may look up the user's home folder itself. */
 const OS_EXCEPTIONS: ReadonlySet<string> = new Set(['cli/stage.ts']);
 
-/** Doors parse, call and render; they may import only these folders. */
+/**
+ * The folders that talk to the outside: they parse input, call the core and print the result. They
+ * may import only themselves and `OPEN_TO_DOORS`.
+ */
 const DOORS = new Set(['cli', 'mcp', 'proxy', 'hooks', 'viewer', 'adapters']);
 const OPEN_TO_DOORS = new Set([
   'session',
@@ -83,7 +89,7 @@ function violations(file: SourceFile): string[] {
   return found;
 }
 
-/** True if a door imports a folder that is not open to doors. */
+/** True if a folder in `DOORS` imports another folder that is not in `OPEN_TO_DOORS`. */
 function isBackDoor(folder: string, target: string): boolean {
   return DOORS.has(folder) && folder !== target && !OPEN_TO_DOORS.has(target);
 }

@@ -33,11 +33,14 @@ interface Block {
   readonly line: number;
   readonly language: string;
   readonly code: string;
-  /** The reason why the block is not run, from the mark before it. */
+  /** The reason why the block is not run, from a comment `<!-- not run: REASON -->` before it. */
   readonly reason: string | undefined;
 }
 
-/** Every fenced block of a document, with the mark before it if it has one. */
+/**
+ * Every fenced code block of a document, with the reason from the comment before it, if there is
+ * one.
+ */
 function blocksOf(document: string): Block[] {
   const text = readFileSync(join(project, document), 'utf8');
   const fences = text.matchAll(/(?:^<!-- not run: (.*) -->\n)?^```(\w*)\n([\s\S]*?)^```$/gm);

@@ -145,8 +145,8 @@ function isFromHere({ headers, socket }: IncomingMessage): boolean {
   if (!hosts.includes(host)) return false;
   if (headers.origin !== undefined && headers.origin.toLowerCase() !== `http://${host}`) return false;
   const site = headers['sec-fetch-site'];
-  // `none`: the user typed the address. A link on another page may open ours, which shows nothing
-  // without the token.
+  // `sec-fetch-site: none` means that the user typed the address. A link on another site may open
+  // the page (`navigate`), because the page shows nothing without the token.
   return (
     site === undefined ||
     site === 'same-origin' ||
@@ -199,10 +199,13 @@ function viewerUrl(port: number, token: string): string {
   return `http://127.0.0.1:${port}/#${token}`;
 }
 
-/** The options of the viewer without a server, as the command line prepares them. */
+/** The options of `lookfirst view`, which runs the viewer as its own process. */
 interface OpenViewerOptions {
   readonly place: RecordsPlace;
-  /** The workspaces in, around and below these folders are shown. */
+  /**
+   * The page shows each workspace whose root is one of these folders, contains one, or is inside
+   * one.
+   */
   readonly folders: readonly string[];
   readonly secrets: Policy['secrets'];
   readonly openWorkspace: ApiOptions['openWorkspace'];
@@ -244,7 +247,8 @@ export function viewerBeside(
   const folders = workspace.roots;
   const token = newToken();
   const scope = new Scope({ cwd: folders[0] ?? '.', root: folders });
-  // The server still needs the workspace after the undo.
+  // `close` does nothing: the viewer calls it after each undo, but the server still needs the
+  // workspace.
   const open = { world: sessions.world, close: async () => {} };
   const listener = viewerListener({
     sources: { records: Records.over({ store, images }), scope, secrets: policy.secrets },

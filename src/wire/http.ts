@@ -25,8 +25,9 @@ export function rejectRequest(res: ServerResponse, rejection: Rejection): void {
 }
 
 /**
- * Reads the whole body. Returns undefined as soon as it exceeds the limit, and discards the rest: a client whose
- * connection breaks while it is sending never reads the error. Rejects if the client disconnects.
+ * Reads the whole body. If it exceeds the limit, returns undefined at once, but still reads and
+ * discards the rest. Otherwise the connection would break, and a client that is still sending would
+ * never read the error. Rejects if the client disconnects.
  */
 export function readBody(message: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
   return new Promise((resolve, fail) => {
@@ -119,7 +120,7 @@ export function checkToken(authorization: string | undefined, token: string): Re
 
 /**
  * The JSON body of a POST, or the reason it is rejected. Bytes beyond `maxBytes` are read and
- * discarded: a client whose connection breaks while sending never reads the error.
+ * discarded, so that a client that is still sending can read the error afterwards.
  */
 export async function readJson(
   req: IncomingMessage,

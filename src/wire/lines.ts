@@ -3,7 +3,10 @@ export const NEWLINE = 10;
 interface ScanSink {
   /** Maximum line length. Longer lines are not delivered, and not more than this is held in memory. */
   readonly maxBytes: number;
-  /** `reused`: the caller reuses its chunks. Parts of a line that wait for its end are then copied. */
+  /**
+   * `reused`: the caller overwrites its chunks after `scan`, so parts of unfinished lines are
+   * copied. `kept`: the caller leaves its chunks unchanged, so nothing is copied.
+   */
   readonly chunks: 'kept' | 'reused';
   /** Receives each line: its start and end in `bytes`, without its newline. */
   onLine(bytes: Buffer, start: number, end: number): void;

@@ -67,15 +67,15 @@ export const SESSION_NOT_FOUND = -32001;
  */
 
 const METHOD = Buffer.from('"method"');
-/** The prefix of an escaped letter in a key. */
+/** The first bytes of an ASCII character that is written as an escape, such as `\u006d` for `m`. */
 const ESCAPED_LETTER = Buffer.from('\\u00');
 const QUOTE = 0x22;
 const COLON = 0x3a;
 
 /**
- * Every value of a `"method"` key in the line, at any depth. `undefined` for a value that must be
- * parsed, or for a key that may be written with escapes. If the caller uses none of these methods,
- * it need not parse the line.
+ * Every value of a `"method"` key in the line, at any depth. The list contains `undefined` for a
+ * value that must be parsed, or if a key may be written with escapes. A line in which the caller
+ * finds none of its methods and no `undefined` needs no parsing.
  */
 export function methodsIn(line: Buffer): (string | undefined)[] {
   const found: (string | undefined)[] = [];
@@ -117,8 +117,8 @@ const BRACE = 0x7b;
 const BRACKET = 0x5b;
 
 /**
- * True if an object with a key begins at an offset, or a list of objects, as every message or batch does. Lines of a log
- * may begin with a bracket too. Undefined if the bytes end before that can be decided.
+ * True if a message or a batch may begin at an offset: `{"`, or `[{`. A log line that merely begins
+ * with a bracket is not a message. Undefined if the bytes end before that can be decided.
  */
 export function beginsMessage(bytes: Buffer, from: number): boolean | undefined {
   const first = bytes[from];

@@ -67,7 +67,8 @@ function openRoot(given: string, guarantee: Guarantee): Root {
     const root = { canonical, given: trimmed(given) };
     if (guarantee !== 'walk') return { ...root, dir: new NamedDirectory(canonical) };
     const dir = HeldDirectory.open(canonical);
-    // If the kernel already reports another path than ours, its later reports cannot be compared with ours either.
+    // If the kernel reports a path that differs from `canonical` already now, a later difference
+    // would not show that the root was moved.
     return whereIs(dir) === canonical ? { ...root, dir, where: () => whereIs(dir) } : { ...root, dir };
   } catch (error) {
     if (error instanceof Fault) throw error;
@@ -194,8 +195,8 @@ export class WorkspacePaths {
   }
 
   /**
-   * The number of levels below a folder that must be searched before it moves: there, a move could
-   * change which paths are protected.
+   * The number of levels below a folder that must be searched before the folder is moved. In these
+   * levels, the new path could change which files are protected.
    */
   reach({ relative, key }: ResolvedPath): number {
     return this.#roots.length > 1 ? Number.POSITIVE_INFINITY : this.#protection.reach(relative, key);
@@ -258,8 +259,8 @@ export class Protection {
   }
 
   /**
-   * The number of levels below a folder that must be searched before it moves: there, a move could
-   * change which paths are protected.
+   * The number of levels below a folder that must be searched before the folder is moved. In these
+   * levels, the new path could change which files are protected.
    */
   reach(relative: string, key: string): number {
     if (this.#folders.some(({ path }) => isBelow(path, key))) return Number.POSITIVE_INFINITY;
@@ -267,8 +268,8 @@ export class Protection {
   }
 
   /**
-   * The cached answer. It never expires, because the globs never change; a folder's answer also
-   * serves its contents.
+   * The cached answer. It never expires, because the globs never change. A glob that protects a
+   * folder is also the answer for everything in it.
    */
   #remembered(relative: string): string | typeof NONE {
     const known = this.#answers.get(relative);
@@ -290,10 +291,11 @@ export class Protection {
 
 /**
  * The number of levels below a folder in which the folder's own path decides whether the glob
- * matches. 0: names in the folder match everywhere or nowhere. Infinity: every level must be
- * checked. The caller knows that the folder itself does not match. A glob that begins with `**`
- * matches its remaining parts anywhere. The folder's path matters only if the first of these parts
- * matches the folder or a folder above it. Any other glob names one path.
+ * matches. Deeper names match regardless of where the folder is. 0: this holds for all names.
+ * Infinity: every level must be checked. The folder itself must not match.
+ * A glob that begins with `**` matches its remaining parts anywhere. The folder's path matters only
+ * if the first of these parts matches the folder or a folder above it. Any other glob names one
+ * path.
  */
 export function globReach(glob: string, folder: string): number {
   if (/[{}()!\\]/.test(glob)) return Number.POSITIVE_INFINITY;
@@ -314,8 +316,9 @@ function leadsInto(parts: readonly string[], folder: readonly string[]): boolean
 }
 
 /**
- * The reason why this machine cannot open a root that is given by its fleet name (see `Names` in
- * store/postgres). Undefined for an ordinary path.
+ * The reason why this machine cannot open a root that another machine recorded in a shared store.
+ * Such a root begins with `machine:` or `workspace:` (see `Names` in store/postgres). Undefined for
+ * an ordinary path.
  */
 function elsewhereText(root: string): string | undefined {
   const [, kind, name = '', path = ''] = /^(machine|workspace):([^/]+)(.*)$/s.exec(root) ?? [];

@@ -48,7 +48,10 @@ interface Walk {
   readonly parts: readonly string[];
   /** Canonical path of the folder that contains the last part. */
   readonly folder: string;
-  /** `parents`: a link as the last part is not followed (delete, move). */
+  /**
+   * `all`: links are followed. `parents`: the last part is not followed if it is a link (delete,
+   * move).
+   */
   readonly links: 'all' | 'parents';
 }
 
@@ -126,7 +129,9 @@ interface State {
   readonly folding: NameComparison;
   readonly links: Walk['links'];
   root: Root;
-  /** The open directory of `done`; undefined while that is the root. */
+  /**
+   * The directory that the walk has reached by the names in `done`; undefined if it is the root.
+   */
   dir: PinnedDirectory | undefined;
   done: string[];
   todo: string[];
@@ -207,7 +212,8 @@ function follow(state: State, path: string): Walked | undefined {
   } catch (error) {
     const why = errnoOf(error);
     if (why !== 'EINVAL' && why !== 'ENOENT') return fail(state, why ?? 'EIO');
-    // The entry is gone, a directory again, or was never a link. A retry decides, except for a file.
+    // The entry was deleted, became a directory, or was never a link. The caller tries the name
+    // again, unless a file is where the path needs a directory.
     state.retries += 1;
     if (state.todo.length > 1 && isNoDirectory(path)) return fail(state, 'ENOTDIR');
     return state.retries > MAX_RETRIES ? fail(state, 'EBUSY') : undefined;

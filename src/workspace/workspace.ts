@@ -208,9 +208,10 @@ export class Workspace {
   }
 
   /**
-   * Like `locate` with links `parents`, for another name in the folder of a place that was located a moment ago. The
-   * folder is not looked up again: if it was moved since, this reads the moved folder. The caller keeps `place.dir` open
-   * meanwhile. Undefined if the name must be located by itself.
+   * Like `locate` with links `parents`, for another name in the folder of a place that was located
+   * a moment ago. The folder is not looked up again: if it was moved since, this reads the moved
+   * folder. The caller keeps `place.dir` open meanwhile. Undefined if nothing was found or the name
+   * may be refused: `locate` then decides.
    */
   locateBeside({ path, dir }: Place, name: string, action: Action): Located | undefined {
     if (this.guarantee !== 'walk') return undefined;
@@ -293,8 +294,8 @@ export class Workspace {
   }
 
   /**
-   * The number of levels below a folder that must be searched before it moves: there, a move could change which paths
-   * are protected.
+   * The number of levels below a folder that must be searched before the folder is moved. In these
+   * levels, the new path could change which files are protected.
    */
   protectionReach(path: ResolvedPath): number {
     return this.#paths.reach(path);
@@ -320,7 +321,10 @@ export class Workspace {
   }
 }
 
-/** True if the walk found nothing below the root: the path is missing, or the root may be deleted. */
+/**
+ * True if the walk found no entry below the root. The caller then checks whether the root was
+ * deleted.
+ */
 function isEmptyOf(walked: Extract<Walked, { dir: PinnedDirectory }>): boolean {
   return walked.kind === 'missing' || walked.parts.length === 0;
 }

@@ -28,10 +28,10 @@ export interface Run {
   readonly signal?: AbortSignal;
 }
 
-/** One way to use Lookfirst in a framework. */
+/** One way to use Lookfirst in a framework, such as its adapter's tools or hooks. */
 export interface Door {
   readonly name: string;
-  /** Calls of the tools that this door offers. */
+  /** Calls of the tools that the model gets. */
   readonly calls: {
     read(path: string): Call;
     write(path: string, content: string): Call;
@@ -49,8 +49,8 @@ export interface Door {
   /** True if images are shown as images. False for frameworks whose file tools show text only. */
   readonly images: boolean;
   /**
-   * `refused` if the framework itself writes the text of an answer, so that a merged change cannot be shown to the
-   * model.
+   * `shown` (the default): the model sees the text of a merged change. `refused`: the framework
+   * writes the text of an answer itself, so the change is refused instead of merged.
    */
   readonly merges?: 'shown' | 'refused';
 }
@@ -87,7 +87,7 @@ async function openPlace(atEnd: (clean: () => unknown) => void): Promise<Place> 
 const BLOCK = (first: string, last: string) =>
   [first, ...TWENTY.map((n) => `line ${n}`), last, ''].join('\n');
 
-/** The steps that check each promise. Each promise has its own files. */
+/** The model's calls for each behaviour that is tested. Each behaviour has its own files. */
 function stepsOf({ calls, images }: Door, { put }: Place) {
   return {
     blind: [[calls.write('written.txt', 'two\n')], [calls.edit('edited.txt', 'one', 'two')]],
@@ -109,8 +109,8 @@ function stepsOf({ calls, images }: Door, { put }: Place) {
 }
 
 /**
- * The result of one run with the steps of all promises. They share a run, because starting some of the agents takes a
- * second.
+ * The result of one run of an agent that makes the calls of `stepsOf`. All behaviours are tested in
+ * one run, because starting some agents takes a second.
  */
 interface Course extends Place {
   readonly tools: readonly string[];
@@ -147,7 +147,7 @@ async function takeCourse(door: Door, place: Place): Promise<Course> {
   };
 }
 
-/** The promises to agent authors, checked for every door. */
+/** Tests that Lookfirst behaves in this framework as agent authors were promised. */
 export function conformance(door: Door): void {
   const { calls } = door;
   describe(`Lookfirst in ${door.name}`, () => {

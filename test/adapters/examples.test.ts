@@ -11,7 +11,10 @@ const examples = join(import.meta.dirname, '../../examples');
 const copy = join(import.meta.dirname, 'node_modules', `.examples-${process.pid}`);
 const AGENTS = readdirSync(examples).filter((name) => name.endsWith('.mjs') && name !== 'workspace.mjs');
 
-/** Lines between `// glue` and `// end of glue`, and lines that end with `// glue`. */
+/**
+ * The lines of an example that connect its agent to Lookfirst. They are between `// glue` and `//
+ * end of glue`, or end with `// glue`.
+ */
 function glueIn(text: string): readonly string[] {
   const blocks = [...text.matchAll(/^\/\/ glue\n([\s\S]*?)^\/\/ end of glue$/gm)].flatMap(
     (match) => match[1]?.split('\n').filter((line) => line.trim() !== '') ?? [],

@@ -33,7 +33,10 @@ export async function prepare() {
   });
 }
 
-/** Runs one process at a time; a lock that a dead process left is removed after two minutes. */
+/**
+ * Runs `work` in one process at a time. A lock that is older than two minutes is removed, because
+ * its process has died.
+ */
 async function alone(work) {
   const name = createHash('sha256').update(modules).digest('hex').slice(0, 16);
   const lock = join(tmpdir(), `lookfirst-prepare-${name}`);

@@ -79,7 +79,8 @@ it.each([
       await hook(program);
       const script = LINES.flatMap((at) => {
         const edit = program.edit(path, `${program.name} ${at} old`, `${program.name} ${at} new`);
-        // The second pair repeats an edit that was refused because the other program was just writing.
+        // If the first edit is refused because the other program is writing, the program reads and
+        // edits again.
         return [program.read(path), edit, program.read(path), edit];
       });
       started.push({ program, model: await ScriptedModel.start(script) });

@@ -4,7 +4,10 @@ import { attackTable } from '../support/attack-table.ts';
 import { desk } from '../support/desk.ts';
 import { RULES, replayHistory, seeded } from '../support/replay.ts';
 
-/** Other seeds and windows: LOOKFIRST_REPLAY=COMMITS, LOOKFIRST_REPLAY_SEED=NUMBER, LOOKFIRST_REPLAY_UNTIL=COMMIT. */
+/**
+ * The number of commits to replay, the seed of the random numbers and the last commit. Three
+ * environment variables can change them.
+ */
 const COMMITS = Number(process.env['LOOKFIRST_REPLAY'] ?? 200);
 const SEED = Number(process.env['LOOKFIRST_REPLAY_SEED'] ?? 14);
 const UNTIL = process.env['LOOKFIRST_REPLAY_UNTIL'] ?? 'HEAD';

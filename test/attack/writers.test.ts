@@ -19,7 +19,8 @@ async function attack(writer: WriterKind, commit: CommitKind): Promise<number> {
     writes: ROUND,
     rounds: commit === 'naive' ? 4 : WRITES / ROUND,
   });
-  // A writer that finds no file drops that line; dropped lines do not count.
+  // A writer that finds no file skips its line, and skipped lines do not count. So more rounds
+  // follow until enough lines are written.
   while (commit !== 'naive' && tally.acknowledged < WRITES) {
     const more = await attackCommit({ writer, commit, writes: ROUND, rounds: 4 });
     tally = {

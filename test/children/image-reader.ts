@@ -1,5 +1,5 @@
-// Reads kept images, and compresses them now and then, until its parent stops it. Reports how often it read and what
-// failed.
+// Reads stored file contents, and compresses them now and then, until its parent stops it. Reports
+// how often it read and what failed.
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { Fingerprint } from '../../src/model/fingerprint.ts';

@@ -82,7 +82,8 @@ function fill(): void {
       // The disk is full for this size; smaller files may still fit.
     }
   }
-  // A claim writes one line into the log; only the copy of the file must fail.
+  // Leaves room for the log line that is written before the file is moved aside. Only
+  // copying the file then fails.
   if (settings.full === settings.home) {
     unlinkSync(filler);
     writeFileSync(filler, Buffer.alloc(88_000));

@@ -56,7 +56,8 @@ async function work(): Promise<void> {
       if (written !== undefined) await written;
       acknowledged.push(number);
     } catch (error) {
-      // The name is absent for a moment while a claim commits. Such a write did not happen and is not counted.
+      // The name is absent for a moment if our commit moves the old file aside first. A write at
+      // that moment did not happen and is not counted.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
       next -= settings.kind === 'slow' ? 0 : 1;
     }

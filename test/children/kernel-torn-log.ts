@@ -12,7 +12,8 @@ let failures = 0;
 
 note('/first');
 fill();
-// The length of a line does not divide the page size, so that the last line that begins on a page does not fit.
+// The length of a line does not divide the page size. So the line that fills the disk is written
+// only in part.
 for (let count = 0; failures === 0; count += 1) note(`/${'x'.repeat(90)}/${count}`);
 rmSync(filler);
 note('/afterwards');

@@ -1,5 +1,6 @@
-// A server for both protocol eras made with the official SDK, with tools like those of the official filesystem server:
-// `modern-server.mjs stdio` or `modern-server.mjs http`, which prints its address.
+// A server made with the official SDK, with tools like those of the official filesystem server. It
+// speaks the MCP revisions with sessions and the one without. Usage: `modern-server.mjs stdio`, or
+// `modern-server.mjs http`, which prints its address.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';

@@ -1,6 +1,6 @@
-// A program that does not use Lookfirst. It reads its files, increments its own line in each, and saves them, until its
-// parent stops it. If its count is gone at the next read, that save has left the live file. Sends those saves at the
-// end.
+// A program that does not use Lookfirst. It reads its files, increments its own line in each, and
+// saves them, until its parent stops it. If it later reads a smaller count than it saved, its save
+// was overwritten. Sends these lost saves at the end.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -47,7 +47,8 @@ for (let n = 0; !stopped; n += 1) {
   try {
     turn(files[n % files.length] ?? '');
   } catch (error) {
-    // The name is absent for a moment where names cannot be exchanged.
+    // On systems that cannot exchange two names at once, a commit leaves the name absent for a
+    // moment.
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
   }
   await (pauseMs === 0 ? setImmediate() : setTimeout(pauseMs));

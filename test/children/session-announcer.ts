@@ -1,4 +1,5 @@
-// Announces a write of another program, makes that write, and is killed before it can settle the change.
+// Announces a write of another program and may make that write. Then it is killed, before it can
+// record the result.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AnnounceOptions } from '../../src/model/session.ts';
@@ -10,7 +11,10 @@ interface Settings {
   readonly path: string;
   readonly content: string;
   readonly options: AnnounceOptions;
-  /** The other program's progress when the process is killed. */
+  /**
+   * `writes`: the other program has written the file when this process is killed. `waits`: it has
+   * not written yet.
+   */
   readonly program: 'writes' | 'waits';
 }
 

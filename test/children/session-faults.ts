@@ -84,7 +84,10 @@ async function endOf(change: () => Promise<Outcome<object>> | undefined): Promis
   }
 }
 
-/** The next process that uses these files must find nothing to settle, and must be able to undo everything. */
+/**
+ * Moves files and undoes that in a new process. Afterwards, no change may be unfinished, and the
+ * agent's change can be undone.
+ */
 async function afterwards(before: readonly string[]): Promise<object> {
   const sessions = await Sessions.open({ roots: [root], home });
   const { store } = sessions.world;

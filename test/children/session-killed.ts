@@ -1,4 +1,4 @@
-// Plays a scene and is killed before one of its steps.
+// Makes the changes of one scenario and is killed before one of its steps.
 import { play } from '../shared/killable.ts';
 
 interface Settings {

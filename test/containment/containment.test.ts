@@ -53,7 +53,10 @@ describe('plain code gets out', () => {
   });
 });
 
-/** The weaker tier differs only in how it finds a place, so a few operations are enough. */
+/**
+ * The guarantee `best-effort` differs from `walk` only in how it finds a place, so a few operations
+ * are enough.
+ */
 function operationsOf(tier: Guarantee): readonly Operation[] {
   const few = new Set(['readSnapshot', 'create', 'replace', 'remove']);
   return tier === 'walk' ? OPERATIONS : OPERATIONS.filter(({ name }) => few.has(name));

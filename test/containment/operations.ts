@@ -38,9 +38,12 @@ export interface Done {
 /** One way to touch a file: by our code on a located place, and by plain code on a path. */
 export interface Operation {
   readonly name: string;
-  /** `itself`: if the last name is a link, the operation works on the link. */
+  /** `all`: the operation follows a link as the last name. `itself`: it works on the link. */
   readonly links: 'all' | 'itself';
-  /** The entry that replaces a row's `f`: a file, a link, an empty folder, or nothing. */
+  /**
+   * The last name of the path, instead of the row's `f`: a file (`f`), a link (`k`), an empty
+   * folder (`empty`), or a name that does not exist.
+   */
   readonly on: 'f' | 'k' | 'empty' | 'new' | 'new/deep';
   ours(victim: Victim, located: Located): Promise<Done> | Done;
   /** True if the plain code follows a link as the last name. */

@@ -19,7 +19,10 @@ function claimed(notices: readonly Notice[]): readonly Notice[] {
   return notices.filter((notice) => 'claims' in notice && notice.kind !== 'others-at-work');
 }
 
-/** Waits until one session knows the claims of another: a fleet store reports them up to a second late. */
+/**
+ * Waits until one session knows which files another works on. A shared database reports this up to
+ * a second late.
+ */
 const caughtUp = (other: GatedSession, session: GatedSession): Promise<void> =>
   vi.waitFor(async () => expect(await other.claims()).toEqual(await session.claims()), 100_000);
 
@@ -31,7 +34,7 @@ async function editLine(session: GatedSession, n: number, path = 'a.txt'): Promi
   return notices;
 }
 
-/** The rules of claims, on one kind of store. */
+/** The tests of claims, which say on which files a session works, on one kind of store. */
 function suite(storeUrl: () => string | undefined): void {
   const desk = async (options: Partial<SessionOptions> = {}) => {
     const store = storeUrl();
@@ -102,7 +105,8 @@ function suite(storeUrl: () => string | undefined): void {
       await toldEdit(session, other, 4);
       const { notices } = await ok(other.edit('a.txt', [{ oldString: 'line 12\n', newString: 'twelve\n' }]));
       expect(claimed(notices)).toHaveLength(1);
-      // The notice already shows the diff, so the claim becomes part of that notice.
+      // The session sees one notice: the diff of the other session's edit, which also says that its
+      // turn is open.
       expect(notices.map((notice) => describeNotice(notice))).toEqual([
         expect.stringMatching(
           /^The file had been changed elsewhere by session agent-9 \(codex\), whose turn is still open, since it was read; [^\n]+:\n@@/,

@@ -17,7 +17,9 @@ beforeEach(() => {
   door = new HookDoor(around, {});
 });
 
-/** Sends one event of Claude Code through a door that stays open, like that of a resident process. */
+/**
+ * Answers one event of Claude Code. All events go to one `HookDoor`, as in a background process.
+ */
 async function send(session: string, payload: object, cwd = places.root): Promise<HookReply> {
   const host = HOOK_HOSTS['claude-code'];
   const event = host.understand({ session_id: session, cwd, ...payload });
@@ -161,7 +163,8 @@ describe('worktrees of one repository', () => {
     expect(contextOf(await send('s', { hook_event_name: 'PreToolUse', ...agent, ...own }, worktree))).toBe(
       '',
     );
-    // A parent in the main checkout that names a path in the worktree means that path.
+    // An agent in the main checkout that names a path in the worktree means that path, so no other
+    // one is suggested.
     const parent = {
       ...own,
       tool_use_id: 'u',

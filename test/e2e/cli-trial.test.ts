@@ -30,7 +30,7 @@ function linkedIn(modules: string): string {
 }
 
 describe('lookfirst init and remove', () => {
-  /** Runs a command on its own terminal. */
+  /** The program that runs a command on a terminal of its own. */
   const TERMINAL = 'script';
   const hasTerminal = spawnSync(TERMINAL, ['--version']).status === 0;
 
@@ -106,7 +106,7 @@ describe('lookfirst init and remove', () => {
       tool_name: 'Write',
       tool_input: { file_path: join(places.root, 'a.txt'), content: 'two\n' },
     });
-    // With a store of its own, the hook starts no resident.
+    // With `--store`, the hook answers by itself and starts no background process.
     const args = ['claude-code', '--event', 'PreToolUse', '--store', 'memory:'];
     const ran = spawnSync(script, args, { cwd: places.root, env, input, encoding: 'utf8' });
     expect(`${ran.stdout}${ran.stderr}`).toContain('[NOT_READ]');

@@ -225,7 +225,7 @@ describe('lookfirst undo', () => {
   });
 });
 
-/** Runs a command on its own terminal. */
+/** The program that runs a command on a terminal of its own. */
 const TERMINAL = 'script';
 const hasTerminal = spawnSync(TERMINAL, ['--version']).status === 0;
 

@@ -104,7 +104,7 @@ describe.skipIf(here === undefined)('a command of an ordinary user', () => {
     expect(stderr).toContain('[UNVERIFIABLE]');
     expect([code, readdirSync(places.root).includes('c.txt')]).toEqual([2, false]);
     expect(statSync(join(places.root, name)).mode & 0o777).toBe(mode);
-    // The writes are kept, and can be committed after the user has changed the permissions.
+    // The command's writes are kept. The user can commit them after changing the permissions.
     const [layer = ''] = kept();
     expect(stderr).toContain(`lookfirst run --apply ${layer} commits its writes after the cause is removed.`);
     chmodSync(join(places.root, name), 0o700);

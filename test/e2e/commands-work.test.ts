@@ -53,7 +53,7 @@ describe.skipIf(here === undefined)('work in the undo profile', () => {
     expect(readFileSync(join(outside, 'hook'), 'utf8')).toBe('checked\n');
     const preview = (await lookfirst(places, ['undo', '--dry-run'])).stdout;
     expect(preview).toContain('.git/objects\n(3 objects of git)');
-    // Objects are compressed: as text they would be full of characters that cannot be shown.
+    // Git compresses its objects. Shown as text, they would be full of replacement characters.
     expect(preview).not.toContain('\ufffd');
     const diff = (await lookfirst(places, ['diff'])).stdout;
     expect(diff).toContain('.git/objects/');
@@ -110,7 +110,7 @@ describe.skipIf(here === undefined)('work in the undo profile', () => {
   });
 });
 
-/** A registry of one package. */
+/** An npm registry with one package, `tiny`. */
 async function openRegistry(): Promise<{ readonly url: string; readonly lock: string; close(): void }> {
   const folder = join(outside, 'package');
   mkdirSync(folder);

@@ -16,7 +16,10 @@ const command = join(project, 'dist/bin/lookfirst.js');
 const TOKEN = 'a-token-for-this-test';
 const PORT = /:(\d+)\/mcp/;
 
-/** `npm run attack` runs the inspector on every dialect. */
+/**
+ * `npm run attack` sets this variable: the inspector is then run on every dialect, not only on the
+ * default one.
+ */
 const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 /** The conformance suite needs a newer Node, which npm provides for this platform. */
 const runnable = process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch);
@@ -97,8 +100,9 @@ describe.runIf(runnable)("the protocol's own tools", () => {
     const url = await frontOf(server.port);
     const scenario = ['--scenario', 'server-stateless', '--spec-version', '2026-07-28', '--force'];
     const output = await conformance(['--url', url, ...scenario]);
-    // Two checks cannot apply: no tool of ours needs a capability, because without elicitation a change is refused. The
-    // third expects a stream where we answer with one JSON document, which the protocol allows.
+    // Three checks fail as expected. Two need a tool that requires a client capability, and we have
+    // none. The third expects a stream, but we answer with one JSON document, which the protocol
+    // allows.
     expect(output).toMatch(/Passed: 25\/28, 3 failed/);
     expect(output.match(/Error: .*/g)).toEqual([
       expect.stringContaining("does not list the diagnostic tool 'test_missing_capability'"),
@@ -133,7 +137,8 @@ describe.runIf(runnable)("the protocol's own tools", () => {
 });
 
 /**
- * Runs the whole suite in one process, because each start takes longer than all scenarios, and expects that these pass.
+ * Runs the whole suite in one process, because each start takes longer than all scenarios. Then
+ * expects that the given scenarios passed.
  */
 async function expectPassed(url: string, scenarios: readonly string[], version: string): Promise<void> {
   const output = await conformance(['--url', url, '--suite', 'all', '--spec-version', version]);

@@ -211,5 +211,5 @@ const CHANGES: readonly DropInCall[] = [
   ['no_such_tool', {}, 'protocol'],
 ];
 
-/** Sent one after the other to both servers. */
+/** The calls that the test sends to the official server and to ours, one after the other. */
 export const CALLS: readonly DropInCall[] = [...READS, ...LISTS, ...CHANGES];

@@ -44,7 +44,9 @@ const FILES: Readonly<Record<string, string | Uint8Array>> = {
   [`${'deep/'.repeat(40)}bottom.txt`]: 'x\n',
 };
 
-/** One tree for each server, with the same content and times. */
+/**
+ * Creates the files of one server. Each server gets its own tree with the same content and times.
+ */
 function plant(root: string): void {
   mkdirSync(join(root, 'emptydir'), { recursive: true });
   for (const [name, content] of Object.entries(FILES)) {

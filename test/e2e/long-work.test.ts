@@ -135,7 +135,8 @@ describe.skipIf(process.platform !== 'linux')('long work over stdio', () => {
     const params = { name: 'write_file', arguments: { path: 'unwanted', content: 'x' } };
     const call = { jsonrpc: '2.0', id: 900, method: 'tools/call', params };
     const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 900 } };
-    // Send both at once: the first call still waits for the workspace to open when it is cancelled.
+    // Sends the call and its cancellation together: the workspace is still being opened when the
+    // call is cancelled.
     served.client.send(`${JSON.stringify(call)}\n${JSON.stringify(cancel)}`);
     await served.call('write_file', { path: 'wanted', content: 'x' });
     expect(await served.stop()).toBe(0);

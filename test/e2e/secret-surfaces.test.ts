@@ -70,7 +70,10 @@ interface Planted {
   readonly path: string;
   readonly lines: string;
   readonly changed: string;
-  /** Parts of the two values that no output may contain. */
+  /**
+   * Parts of the secret value before the change and of the one after it. No output may contain
+   * them.
+   */
   readonly needles: readonly string[];
 }
 
@@ -91,14 +94,14 @@ function plant(root: string): Readonly<Record<string, Planted>> {
 
 const textOf = (lines: string): string => `# note one\n${lines}\n# note two\n# note three\n`;
 
-/** Surfaces that quote lines with secrets. */
+/** The outputs that quote lines with secrets, so that a mask must be visible in each of them. */
 const MASKED = [
   'read page STALE search blame diff hook rewind viewer'.split(' '),
   ['batch of reads', 'dry run', 'refused undo', 'undo preview'],
   here === undefined ? [] : ['command output', 'diff of a command'],
 ].flat();
 
-/** Every output of a surface, by its name. */
+/** Everything that was printed, by the name of the tool or command that printed it. */
 type Outputs = Map<string, string>;
 
 function keeper(outputs: Outputs): (surface: string, output: unknown) => void {
@@ -269,6 +272,6 @@ it('no surface shows the value of a secret', { timeout: 120_000 }, async () => {
       .map(([name]) => `${surface}: ${name}`),
   );
   expect(leaks).toEqual([]);
-  // A surface that shows no mask was not reached.
+  // If an output contains no mask, the test did not reach the code that masks it.
   expect(MASKED.filter((surface) => !outputs.get(surface)?.includes('[masked]'))).toEqual([]);
 });

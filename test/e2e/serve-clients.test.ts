@@ -29,7 +29,8 @@ async function connect(
       { name: 'sdk-client', version: '2.4.0' },
       { versionNegotiation: { mode: era === 'legacy' ? 'legacy' : { pin: '2026-07-28' } } },
     );
-    // Over HTTP, a client of the modern era has no name unless its URL contains one.
+    // Over HTTP, a client of the MCP revision without sessions has no name unless its URL contains
+    // one.
     const named = era === 'modern' ? `${url}/client-${made}` : url;
     await client.connect(transport === 'http' ? httpTransport(named) : stdioTransport(places));
     onTestFinished(() => client.close());

@@ -284,7 +284,10 @@ describe('as a drop-in for the official filesystem server', () => {
     expect(shape(ours)).toEqual(shape(listed));
   });
 
-  /** Descriptions are our own, and say how unknown arguments are handled. */
+  /**
+   * Removes the parts of a tool list that may differ from the official server: descriptions, and
+   * the rule for unknown arguments.
+   */
   function plain(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(plain);
     if (typeof value !== 'object' || value === null) return value;

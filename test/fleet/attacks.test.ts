@@ -205,7 +205,8 @@ await describePostgres('attacks on a fleet', (server) => {
     const session = sessionRecord('s');
     const seen = (key: string) => ({ session: 's', sighting: { ...BARE_SIGHTING, key } });
     await one.record({ session, sightings: [seen('/a')], announce: pendingChange('held') });
-    // This lock stops the record below after it has removed the sighting.
+    // This lock blocks the next `record` of `one` in the middle: it has removed the sighting, but
+    // not yet committed.
     await blocker.query('begin');
     await blocker.query(`select from ${blocker.schema}.pending for update`);
     const losing = one.record({ forget: [{ session: 's', key: '/a' }], settle: ['held'] });

@@ -46,7 +46,7 @@ await describePostgres('clocks that differ by an hour', (server) => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const away = { schema: 's', query: () => Promise.reject(new Error('away')) };
-    // The cast is safe: the heart only sends queries.
+    // The cast is safe: `Heart` uses only `query` and `schema` of the connection.
     const heart = new Heart(away as unknown as PostgresConnection, { owner: 'o', machine: 'm' });
     heart.hold({ keys: ['k'], fences: [], renewed: new Moment(), lost: false });
     vi.setSystemTime(Date.now() - HOUR_MS);

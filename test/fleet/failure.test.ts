@@ -130,7 +130,8 @@ await describePostgres('a PostgreSQL that fails', (server) => {
     const cutting = setInterval(() => relay.cut(), 120);
     let done = 0;
     for (let n = 1; n <= 60; n++) {
-      // Three cuts in a row are a fault; the lines below check what happened to the change.
+      // If the connection is cut three times in a row, the write fails. `agrees` below checks what
+      // happened to the file.
       const outcome = await session.write('a.txt', `${n}\n`).catch(() => undefined);
       if (outcome?.ok === true) done += 1;
       else await session.read('a.txt').catch(() => undefined);

@@ -28,7 +28,10 @@ async function storeAt(url: string): Promise<Store> {
   return store;
 }
 
-/** Fills two days: the entries of the first can be dropped as a table. */
+/**
+ * Records entries of two days. Each day has its own table, so a clean-up can drop the older day as
+ * a whole.
+ */
 async function fillDays(url: string, perDay: number): Promise<void> {
   const store = await storeAt(url);
   const db = await connected(url);
@@ -65,7 +68,8 @@ await describePostgres('a clean-up of a fleet', (server) => {
     await fillDays(url, 10);
     const [cleaner, writer] = [await storeAt(url), await storeAt(url)];
     const [reader, watcher] = [await connected(url), await connected(url)];
-    // The transaction of a statement block lasts as long as the statement.
+    // This block keeps its transaction open for 50 seconds. So a reader holds a lock on `entries`
+    // while the clean-up runs.
     const reading = reader
       .maintain(`do $$ begin perform 1 from ${reader.schema}.entries; perform pg_sleep(50); end $$`)
       .catch((error: Error) => error.message);

@@ -7,7 +7,7 @@ import { ok } from '../support/desk.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
-/** A process of a fleet. */
+/** Opens a workspace as one of several processes that share a database. */
 export async function opened(store: string, { root, home }: Scratch): Promise<Sessions> {
   const sessions = await Sessions.open({ roots: [root], home, store });
   onTestFinished(() => sessions.close().catch(() => undefined));
@@ -58,20 +58,22 @@ export async function killedInTheMiddle(
   await sessions.close();
   const later = await opened(url, places);
   for (const name of names) await agrees(later, places, name);
-  // A change that was announced when the server died is settled by the write to its file.
+  // Each write in `agrees` has also recorded the outcome of a change that was unfinished when the
+  // server died.
   expect(await later.world.store.pending({ here: true })).toEqual([]);
   return { refused: refused.length };
 }
 
 /**
- * After a start that settles unfinished changes, the journal's last entry about a file describes the file's content.
+ * Checks that the journal's entries about a file follow from each other and that no change is
+ * unfinished.
  */
 export async function agrees(sessions: Sessions, { root }: Scratch, name: string): Promise<void> {
   const { store } = sessions.world;
   const witness = await sessions.session('witness');
   await ok(witness.read(name));
   const text = readFileSync(join(root, name), 'utf8');
-  // A write settles the change whose answer was lost.
+  // A write to a file first records the outcome of a change whose answer was lost.
   await ok(witness.write(name, `${text}end\n`));
   const entries = await store.entries({ key: join(root, name), kinds: ['change'], order: 'oldest' });
   const sides = entries.flatMap(({ effects = [] }) => effects.filter(({ key }) => key === join(root, name)));

@@ -72,7 +72,8 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
 
     const there = await machine(store, { workspace: 'project', files });
     await (await there.session()).compacted();
-    // This read makes the process the last writer of the session again. Its memory of a.txt is still outdated.
+    // This read makes this process the last one that wrote to the session. It has not noticed that
+    // the other machine made the session forget a.txt.
     await ok(session.read('b.txt', { offset: 1, limit: 1 }));
     await refusal(session.write('a.txt', 'forgotten\n'), 'NOT_READ');
     expect(here.text('a.txt')).toBe('written from memory\n');
@@ -100,7 +101,7 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
     expect(entries.map(({ machine: at }) => typeof at)).toEqual(['string', 'undefined']);
     expect(entries.map(({ root }) => root)).toEqual([two.root, two.root]);
     expect(await verifyChain(two.sessions.world.store)).toMatchObject({ ok: true });
-    // Each writer has one chain for reads and one for everything else.
+    // Each of the two writers has one hash chain of entries for reads and one for everything else.
     expect((await two.sessions.world.store.state()).chains).toHaveLength(4);
   });
 

@@ -180,7 +180,7 @@ await describePostgres('a fleet store that refuses', (server) => {
     const other = await connected(url);
     await other.query('begin');
     await other.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-    // A start that waits for the lock fails after its deadline.
+    // If this start waited for the lock, it would fail after its deadline.
     await opened(url, scratch());
     await other.query('commit');
   });

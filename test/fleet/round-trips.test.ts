@@ -19,7 +19,7 @@ import { scratch } from '../support/tree.ts';
 const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
 const TEN = Array.from({ length: 10 }, (_, n) => `f${n}.txt`);
 const EDIT = [{ oldString: 'two', newString: 'zwei' }];
-/** Notes that are sent in the background have been sent after this time. */
+/** After this time, everything that an operation sends in the background has been sent. */
 const QUIET_MS = 300;
 
 await describePostgres('round trips to PostgreSQL', (server) => {
@@ -43,8 +43,9 @@ await describePostgres('round trips to PostgreSQL', (server) => {
     ['an undo of ten files', 5, (session) => ok(session.undo()), batch],
     ['the status of eleven files', 2, (session) => ok(session.status())],
   ])('that %s waits for are at most %i', async (_what, most, run, before) => {
-    // The store polls about once a second, and an operation checks again what it learned before that time. On a busy
-    // machine an operation takes longer than a second, so this test nearly stops the clock.
+    // The store polls about once a second, and an operation asks the database again about facts
+    // that are older. On a busy machine an operation takes longer than a second, so this test nearly
+    // stops the clock.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     let now = performance.now();
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 0.001));
@@ -93,12 +94,12 @@ await describePostgres('round trips to PostgreSQL', (server) => {
     }
   });
 
-  // Opening takes four of these round trips and closing three. `status` opens the records, and then the workspaces they
-  // name.
+  // Each limit includes four round trips for opening and three for closing. `status` first opens
+  // the records, and then the workspaces that they name.
   it.each([
     [['status', 'f0.txt'], 13],
     [['sessions'], 7],
-    // A paused process sends its queries late, and the store polls meanwhile. Both add trips, and neither removes one.
+    // Retries are allowed: on a busy machine, late queries and polls can only add round trips.
   ])(
     'of the command %j are at most %i, whatever the number of sessions',
     { retry: 4 },
@@ -136,7 +137,8 @@ await describePostgres('round trips to PostgreSQL', (server) => {
       const store = await openPostgresStore(url);
       onTestFinished(() => store.close());
       stores.push(store);
-      // Every earlier store appends one more entry, so that each new chain links to a new last entry of each earlier chain.
+      // Each store has its own hash chain. All of them append an entry, so that the next chain
+      // links to the new end of every earlier chain.
       for (const each of stores) await each.record({ entries: [readEntry()] });
     }
     const [first] = stores;

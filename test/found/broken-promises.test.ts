@@ -1,4 +1,4 @@
-// Points 1 to 14 that attacks on version 1 found, written as rules. See README.md in this folder.
+// Tests of defects 1 to 14, which attacks on version 1 found. See README.md in this folder.
 import { createHash } from 'node:crypto';
 import {
   closeSync,

@@ -1,4 +1,4 @@
-// Points 33 to 38 that using version 1 found, written as rules. See README.md in this folder.
+// Tests of defects 33 to 38, which users of version 1 found. See README.md in this folder.
 import { once } from 'node:events';
 import { copyFileSync, linkSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -225,7 +225,7 @@ describe('38. two names of one file', () => {
     refused(await t.call('write_file', { path: 'b.txt', content: 'two\n' }), 'NOT_READ');
   });
 
-  // Version 1 kept this promise for ordinary files and broke it for pages of huge ones.
+  // Version 1 passed this test for ordinary files, but not for pages of huge files.
   it.each([
     ['a file', {}],
     ['a huge file', { hugeBytes: 100 }],

@@ -1,4 +1,4 @@
-// Points 15 to 25 that attacks on version 1 found, written as rules. See README.md in this folder.
+// Tests of defects 15 to 25, which attacks on version 1 found. See README.md in this folder.
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -152,7 +152,9 @@ describe('22. pasted line numbers', () => {
 });
 
 describe('23. the next step of a refusal helps', () => {
-  /** Makes the last call of a tool that a text names. */
+  /**
+   * Finds the last suggested call of this tool in a refusal's text, makes it and expects success.
+   */
   async function follow(t: Table, text: string, tool: string): Promise<void> {
     const calls = [...text.matchAll(new RegExp(`${tool} (\\{".*?\\})(?=[\\s,.;]|$)`, 'g'))];
     expect(calls, text).not.toEqual([]);

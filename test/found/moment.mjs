@@ -17,7 +17,8 @@ function save(change) {
 }
 
 const moments = {
-  // Saves just before the exchange; then reads the tentative bytes and saves again, before the gate puts the first save back.
+  // Saves the file just before our commit exchanges it, and saves again just after, based on our
+  // new bytes. The first save is not yet restored then.
   'two saves': () => {
     native.swapSync = (from, to) => {
       exchanges += 1;
@@ -26,7 +27,8 @@ const moments = {
       if (exchanges === 1) save((text) => `${text}theirs 2\n`);
     };
   },
-  // Appends a line just before each of the first two tries. Such a try finds other bytes and exchanges back.
+  // Appends a line just before our first and second try to commit. Each of these tries finds
+  // unexpected bytes and exchanges the files back.
   appending: () => {
     native.swapSync = (from, to) => {
       exchanges += 1;

@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
-/** A home folder with a rollout of Codex in which a command writes a file of the workspace. */
+/**
+ * A home folder with a session log of Codex (a rollout), in which a command writes a file of the
+ * workspace.
+ */
 function withRollout(places: Scratch): string {
   const home = join(dirname(places.root), 'home');
   const file = join(home, '.codex/sessions/2026/11/15/rollout-1.jsonl');

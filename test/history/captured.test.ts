@@ -8,7 +8,9 @@ import { ROOT } from './step.ts';
 
 const FOLDER = new URL('../fixtures/transcripts/', import.meta.url);
 
-/** The views of each transcript's model: `CALL PATH HOW LINES of TOTAL`. */
+/**
+ * The lines of files that the model of each transcript has seen, as `CALL PATH HOW LINES of TOTAL`.
+ */
 const EXPECTED = JSON.parse(readFileSync(new URL('expected.json', FOLDER), 'utf8')) as Record<
   string,
   { readonly format: string; readonly records: number; readonly seen: readonly string[] }
@@ -36,7 +38,8 @@ describe('transcripts of real runs', () => {
       const bytes = readFileSync(new URL(name, FOLDER));
       let index = new HistoryIndex({ cwd: ROOT });
       for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, end + 1)) {
-        // The offset stays 0 until the format is known, so those bytes are fed again.
+        // The offset stays 0 until the format is known. Until then, each feed contains the whole
+        // beginning again.
         index.feed(bytes.subarray(index.offset, end + 1));
         index = HistoryIndex.restore(JSON.parse(JSON.stringify(index.snapshot())), { cwd: ROOT });
       }

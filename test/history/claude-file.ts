@@ -46,7 +46,9 @@ export function conversation(start: string, acts: readonly Act[]): { records: ob
   return { records, known };
 }
 
-/** The lines that the disk confirms of a transcript, as `NUMBER TEXT`. */
+/**
+ * The lines of a transcript that are still the same in the file's present text, as `NUMBER TEXT`.
+ */
 export function confirmedLines(transcript: Transcript, now: string): readonly string[] {
   const { sightings } = deriveSightings(transcript, 'claude-code');
   const bytes = Buffer.from(now);

@@ -144,7 +144,9 @@ function runOf(count: number, input: object, end: object): readonly object[] {
   ];
 }
 
-/** The host's record directly follows the time. */
+/**
+ * Inserts the host's `toolUseResult` after the first field, which is the time, as the host does.
+ */
 function withDetail(end: object, toolUseResult: object): object {
   const [time, ...rest] = Object.entries(end);
   return Object.fromEntries([time ?? [], ['toolUseResult', toolUseResult], ...rest]);

@@ -16,7 +16,7 @@ function withTranscript(name: string): Scratch {
 }
 
 const BIG = 40 << 20;
-/** Runs a command on its own terminal. */
+/** The program that runs a command on a terminal of its own. */
 const TERMINAL = 'script';
 const hasTerminal = spawnSync(TERMINAL, ['--version']).status === 0;
 

@@ -50,7 +50,10 @@ const VIEWS: readonly (readonly [string, Step[]])[] = [
   ],
 ];
 
-/** The lines of a conversation, fed as bytes, that the disk confirms. */
+/**
+ * The line ranges that a conversation has shown and that are still the same in the file's present
+ * content.
+ */
 function confirmedBy(kind: ScribeKind, steps: readonly Step[], content: string): string | undefined {
   const scribe = kind.open();
   const records = steps.map((step) => scribe.write(step));

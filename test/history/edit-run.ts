@@ -59,7 +59,10 @@ export function checkEdits(runs: number): void {
   );
 }
 
-/** The lines that a conversation licenses, computed from its bytes and from its records. */
+/**
+ * The lines that a conversation proves to be known, derived once from its bytes and once from its
+ * parsed records.
+ */
 export function licensed(
   start: string,
   acts: readonly Act[],

@@ -197,7 +197,7 @@ function kindOf(name: string): ScribeKind {
   return kind;
 }
 
-/** Replaces one of all values in a tree, chosen by `at`. */
+/** Replaces the value at one place in a nested object. `at` chooses among all places. */
 function replaceSomewhere(tree: object, at: number, value: unknown): void {
   const places: [object, string][] = [];
   const collect = (node: object): void => {

@@ -14,7 +14,10 @@ export type CallStep = {
 export interface ResultStep {
   readonly do: 'result';
   readonly id: string;
-  /** Default: ok. `blank`: the host replaced the text with a note. */
+  /**
+   * Default: `ok`. `error`: the tool failed. `denied`: the user did not allow the call. `blank`:
+   * the host replaced the text with a note.
+   */
   readonly is?: 'ok' | 'error' | 'denied' | 'blank';
   /** Lines of a file that the result shows. Default for a read: the lines that its call requests. */
   readonly shows?: { readonly path: string; readonly lines: Lines };

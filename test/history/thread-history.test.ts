@@ -3,7 +3,10 @@ import { HistoryIndex } from '../../src/index.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
-/** A thread of seed document C. Only the events of the conversation are kept. */
+/**
+ * A conversation (thread) of which only the events are stored, as in the system that the preset
+ * `thread-history` copies.
+ */
 class Thread {
   readonly events: object[] = [];
   readonly #desk: Desk;
@@ -13,7 +16,7 @@ class Thread {
     this.#desk = home;
   }
 
-  /** A new agent that knows only the events. */
+  /** A new agent that knows the earlier conversation only from its events. */
   async agent(): Promise<GatedSession> {
     const session = await this.#desk.open({ store: 'memory:' });
     await session.resumeFrom(this.events, { format: 'thread-events' });

@@ -27,7 +27,7 @@ const CALLS = IS_LONG ? 1000 : 20;
 /** Calls that find no resident: each starts Node. */
 const FIRST_CALLS = IS_LONG ? 20 : 8;
 
-/** The link to the resident that gets new calls. */
+/** The name of the symbolic link that leads to the background process for new calls. */
 const pointer = `hook-${hostname()}-${process.getuid?.()}.sock`;
 let base: string;
 let home: string;
@@ -202,7 +202,8 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     process.kill(pid, 'SIGKILL');
     await expect.poll(residents).toEqual([]);
     const left = sockets().find((name) => name.startsWith('r-')) ?? '';
-    // A socket is removed only if it is so old that its resident would have been listening for long.
+    // Makes the socket look old. A clean-up removes only old sockets, because the process of a new
+    // one may not listen yet.
     const past = new Date(Date.now() - 120_000);
     utimesSync(join(home, 'run', left), past, past);
     mkdirSync(join(home, 'snapshots'), { recursive: true });
@@ -302,7 +303,8 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
   });
 
   it('starts Node without additional certificates, unless the store is Postgres', async () => {
-    // Node warns about a file that it cannot read.
+    // Node prints a warning about a certificate file that it cannot read. The warning shows that
+    // Node was started with this variable.
     const certificates = { NODE_EXTRA_CA_CERTS: '/nonexistent/certificates' };
     const call = (more = {}): Promise<{ stderr: string }> =>
       callScript(event('SessionStart'), ['claude-code'], { ...env(), ...certificates, ...more });

@@ -58,7 +58,10 @@ interface Bash {
   meanwhile?(): void;
 }
 
-/** A call of Claude Code's Bash tool: the before-event, the line through the prefix, the after-event. */
+/**
+ * A call of Claude Code's Bash tool: the before-event, the command run by our program (as
+ * CLAUDE_CODE_SHELL_PREFIX), the after-event.
+ */
 async function bash({ command, agent, background, meanwhile }: Bash): Promise<Ended & { context?: string }> {
   calls += 1;
   const call = {
@@ -174,7 +177,8 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     };
     await send('PreToolUse', call);
     const line = `eval '${call.tool_input.command}' < /dev/null && pwd -P >| ${join(places.base, 'cwd')}`;
-    // The client reports the start immediately, before the prefix has found the announcement.
+    // For a background command, Claude Code sends the after-event at once, before our program has
+    // started the command.
     await send('PostToolUse', { ...call, tool_response: { stdout: '', stderr: '', backgroundTaskId: 'b' } });
     expect(await start(shell, [line])).toMatchObject({ code: 0 });
     expect(await changes()).toMatchObject([{ session: 's', turn: 'turn-1', text: call.tool_input.command }]);
@@ -204,8 +208,8 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
   });
 
   it('two equal commands at once are two changes', async () => {
-    // Each command creates its own file, because two layers that append to one file are a conflict. Each waits until
-    // the other one runs.
+    // Each command runs in its own overlay layer. It creates its own file, because appending to one
+    // file in two layers is a conflict. Each command waits until the other one runs.
     const meet = `mktemp '${places.outside}/met-XXXXXX'; until [ $(ls '${places.outside}' | grep -c met-) = 2 ]; do sleep 0.05; done`;
     const command = `${meet}; echo x > "$(mktemp ./log-XXXXXX)"`;
     const both = await Promise.all([bash({ command, agent: 'a' }), bash({ command, agent: 'b' })]);

@@ -15,7 +15,10 @@ export function corpus() {
   };
 }
 
-/** Makes three rounds, so that mistakes that fit few hunks also reach a useful number. */
+/**
+ * Makes the mistake in all hunks three times with random details. A mistake that fits few hunks
+ * thus still gives enough cases.
+ */
 function casesOf(hunks, make) {
   const random = seeded(SEED);
   const cases = [0, 1, 2].flatMap(() =>

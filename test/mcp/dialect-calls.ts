@@ -11,7 +11,7 @@ import { resultOf } from '../support/written.ts';
 
 export type Call = readonly [tool: string, args: Readonly<Record<string, unknown>>];
 
-/** The operations of the cases as calls of each dialect. */
+/** The operations that the tests use, each as a call of one dialect. */
 export interface Spelling {
   readonly read: (path: string) => Call;
   readonly readFirstLine: (path: string) => Call;

@@ -172,7 +172,7 @@ async function foreignWords(name: DialectName): Promise<Set<string>> {
 }
 
 describe.each(NAMES)('in %s', (name) => {
-  // The dialect `text-editor` views a folder like a file.
+  // The dialect `text-editor` can view a folder, so it does not refuse to read one.
   const cases = Object.entries(CASES).filter(
     ([what]) => name !== 'text-editor' || what !== 'a read of a folder',
   );

@@ -168,7 +168,8 @@ class Model {
       current.every((each) => each === line || seen.has(each)) &&
       (known?.seen.has(line) ?? false) &&
       (carried || known?.partial !== true);
-    // A notice of the edit may have shown the part that the session had not seen.
+    // If the edit's answer has shown the lines that were unseen, the session also knows the whole
+    // file as it was before.
     if (wasWhole) reference.sawWhole(file, current);
     if (seen.size > 0 || (known?.seen.size ?? 0) > 0) seen.add(next);
     reference.known.set(file, { base: after, seen, refused: undefined, partial: !wasWhole });
@@ -276,7 +277,7 @@ class Model {
     const shown = linesShown(refusal.detail.diff);
     const seen = new Set([...known.seen].filter((line) => current.includes(line)));
     for (const line of shown) if (current.includes(line)) seen.add(line);
-    // A diff that leaves no line shows an empty file whole.
+    // A session that has seen no line knows the file only if it is empty.
     if (seen.size === 0 && current.length > 0) return;
     this.#reference(name).known.set(file, { base: [...current], seen, refused, partial: false });
   }

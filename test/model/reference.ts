@@ -88,7 +88,10 @@ export class ReferenceSession {
 export interface Knowledge {
   base: string[] | undefined;
   seen: Set<string>;
-  /** Content that was refused as stale and is refused again. */
+  /**
+   * The content of a write that was refused as stale. It is refused again until the session reads
+   * the file.
+   */
   refused: string | undefined;
   /** The file was edited after a partial view. It counts as partially seen until it is read again. */
   partial: boolean;

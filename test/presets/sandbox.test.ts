@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { explain } from '../../src/report/explain.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
-/** Seed system A: records the set of read paths and nothing else. The numbers are those of its requirements. */
+/**
+ * Copies an existing system (seed A), which records only the set of read paths. Titles begin with
+ * the numbers of its requirements.
+ */
 describe('preset sandbox', () => {
   const open = (): Promise<Desk> => desk({ preset: 'sandbox' });
   const words = { wording: 'sandbox', nowMs: 0 } as const;

@@ -3,11 +3,17 @@ import { PRESETS } from '../../src/config/presets.ts';
 import { PRESET_NAMES, type PresetName } from '../../src/model/policy.ts';
 import { type Door, openScene, type Said, type Scene } from '../seeds/doors.ts';
 
-/** A setting whose default is looser than a seed system's rule, a test of it, and the presets that allow it. */
+/**
+ * A setting whose default allows more than the rule of an existing system that a preset copies.
+ * With a test of the setting, and the presets in which the test succeeds.
+ */
 interface Row {
   readonly setting: string;
   readonly allowed: readonly PresetName[];
-  /** The doors for which the setting matters. Behind the other doors, another program shows or writes the text. */
+  /**
+   * The ways to use Lookfirst in which the setting matters. In the others, another program shows or
+   * writes the text.
+   */
   readonly doors: readonly Door[];
   play(t: Scene): Promise<boolean>;
 }
@@ -58,7 +64,8 @@ const ROWS: readonly Row[] = [
     play: async (t) => !(await t.read('token.txt')).text.includes(TOKEN),
   },
   {
-    // Presets A and C overwrite changed bytes with a note, D does so after a repeated call, B requires another read.
+    // `sandbox` and `thread-history` overwrite changed bytes and add a note. `staleness` does so
+    // when the call is repeated. `file-time` requires another read.
     setting: 'cure: diff',
     allowed: ['default', 'strict', 'sandbox', 'thread-history', 'staleness'],
     doors: ALL,

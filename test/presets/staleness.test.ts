@@ -8,7 +8,10 @@ import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
-/** Seed system D: warns about changed files, requires no read, replaces typographic quotes in code. */
+/**
+ * Copies an existing system (seed D), which warns about changed files, requires no read, and
+ * replaces typographic quotes in code.
+ */
 describe('preset staleness', () => {
   const open = (): Promise<Desk> => desk({ preset: 'staleness' });
 

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { explain } from '../../src/report/explain.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
-/** Seed system C: what the conversation shows since its last compaction. */
+/**
+ * Copies an existing system (seed C), which accepts a change if the conversation since its last
+ * compaction shows the file.
+ */
 describe('preset thread-history', () => {
   const open = (): Promise<Desk> => desk({ preset: 'thread-history' });
   const words = { wording: 'thread-history', nowMs: 0 } as const;

@@ -46,7 +46,8 @@ it.skipIf(process.platform !== 'linux')(
     await client.initialize();
     const read = client.call('read_text_file', { path });
     await made('asked');
-    // Both pipes get input while the proxy is stopped, the server's pipe first.
+    // While the proxy is stopped, the server's answer arrives in one pipe, and then the client's
+    // call in the other.
     child.kill('SIGSTOP');
     await expect.poll(() => readFileSync(`/proc/${child.pid}/stat`, 'utf8')).toMatch(/\) T /);
     writeFileSync(join(root, 'go'), '');

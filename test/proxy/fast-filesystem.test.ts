@@ -5,7 +5,10 @@ import { toolIn } from '../support/tools.mjs';
 import { TestGate } from './gate.ts';
 import { scratch, startProxy } from './harness.ts';
 
-/** A third-party server with other tools and JSON answers. */
+/**
+ * A third-party filesystem server. Its tools differ from those of the official server, and it
+ * answers in JSON.
+ */
 const server = (): string => toolIn('servers', 'fast-filesystem-mcp/dist/index.js');
 const read = (path: string) => readFileSync(path, 'utf8');
 

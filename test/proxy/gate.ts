@@ -32,7 +32,10 @@ export class TestGate {
       );
   }
 
-  /** Changes that were announced and never settled: there must be none when nothing is running. */
+  /**
+   * The number of announced changes whose outcome is not recorded. It must be 0 when nothing is
+   * running.
+   */
   async pending(): Promise<number> {
     return (await this.#sessions.world.store.pending()).length;
   }

@@ -41,7 +41,10 @@ function serverProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   return { hears };
 }
 
-/** Starts the server on a port that was free a moment ago, and may be taken by now: the server cannot choose one. */
+/**
+ * Starts the server on a port that was free a moment ago, because the server cannot choose one.
+ * Tries again if the port is taken by then.
+ */
 async function everythingServer(
   tries = 5,
 ): Promise<Awaited<ReturnType<typeof serverProcess>> & { url: string }> {

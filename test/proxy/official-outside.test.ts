@@ -5,7 +5,7 @@ import { OFFICIAL, official, scratch } from './harness.ts';
 
 const read = (path: string) => readFileSync(path, 'utf8');
 
-/** The server may reach both folders; only the gate is restricted. */
+/** The server may use the folders `inside` and `outside`, but the gate allows only `inside`. */
 async function narrow() {
   const base = scratch();
   const root = join(base, 'inside');

@@ -92,7 +92,8 @@ describe('the official server behind the gate', () => {
     expect(shown.ok).toBe(true);
     expect(early).toMatchObject({ ok: false, code: 'NOT_READ' });
     expect((await client.call('write_file', { path, content: 'later\n' })).ok).toBe(true);
-    // A session's own change licenses calls that are sent after it, even before it is answered.
+    // An edit may follow a write of the same session at once, because the session knows what it
+    // wrote.
     const [first, second] = await Promise.all([
       client.call('write_file', { path, content: 'first\n' }),
       client.call('edit_file', { path, edits: [{ oldText: 'first', newText: 'second' }] }),
@@ -358,7 +359,8 @@ describe('many calls at once', () => {
     const call = (id: string, name: string, args: object) =>
       JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } });
     const answers = Promise.all(['blind', 'late'].map((id) => client.next((message) => message.id === id)));
-    // Both calls are sent in one write, so that the read has arrived before the proxy can await anything for the write.
+    // The write and the read are sent together, so that the read arrives before the proxy can await
+    // anything for the write.
     client.send(
       `${call('blind', 'write_file', { path, content: 'x\n' })}\n${call('late', 'read_text_file', { path })}`,
     );

@@ -33,7 +33,10 @@ function oddServer(): string {
   return join(dist, 'index.js');
 }
 
-/** The official server, which may reach both folders and starts relative paths in the other one. */
+/**
+ * The official server, which may use our root and the other folder. It resolves relative paths in
+ * the other folder.
+ */
 async function astray(
   launch: (places: { root: string; other: string }) => Partial<ProxyOptions> = ({ root, other }) => ({
     args: [OFFICIAL, other, root],

@@ -7,7 +7,7 @@ import { scratch } from '../support/tree.ts';
 
 interface Told {
   readonly ended: string;
-  /** The number of lines of the tree that were added or removed. */
+  /** The number of lines by which the listings of the tree before and after the change differ. */
   readonly changed: number;
   readonly missing: number;
 }
@@ -16,7 +16,10 @@ interface Told {
 const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 
 const CHANGES = ['create', 'edit', 'delete', 'undo'] as const;
-/** Descriptor limits per change. With a limit of 64, the undo could not even make the changes that it undoes. */
+/**
+ * Descriptor limits per change. `undo` begins at 96, because with 64 the changes that it undoes
+ * could not be made.
+ */
 const LIMITS = {
   create: [64, 128, 4096],
   edit: [64, 128, 4096],
@@ -57,7 +60,8 @@ describe.skipIf(!canMount)('a change of many files on a disk that fills up (need
   const cases = CHANGES.flatMap((change) =>
     ROOMS.flatMap((room, at) => STATES.map((state, other) => ({ change, room, state, at, other }))),
   );
-  // The short run tries the least space on another disk, the middle amount on the same disk, and one control.
+  // The short run tries the least space with our state on another disk, and the middle amount with
+  // our state on the same disk. For changes in `CONTROLS`, it also tries enough space.
   const isShort = ({ change, at, other }: (typeof cases)[number]): boolean =>
     at === 2 ? other === 0 && CONTROLS.includes(change) : at !== other;
   it.each(cases.filter((each) => IS_LONG || isShort(each)))(

@@ -162,7 +162,7 @@ describe('a rewind', () => {
     await t.session.checkpoint('here');
     await ok(t.session.edit('a.txt', [{ oldString: 'line 2\n', newString: 'mine\n' }]));
     await ok(t.session.write('b.txt', 'b\n'));
-    // Closing stores what the session wrote among the images; an open session does so after a moment.
+    // Closing stores the text that the session wrote. An open session stores it a moment later.
     await t.session.close();
     await t.put('a.txt', t.text('a.txt').replace('line 17', 'by hand'));
     await refusal(t.rewind('here'), 'STALE');

@@ -22,7 +22,7 @@ async function scene(): Promise<Scene> {
   await t.put('a.txt', text());
   await ok(t.session.read('a.txt'));
   const { change = '' } = await ok(t.session.write('a.txt', text({ 3: 'THREE', 15: 'FIFTEEN' })));
-  // Closing waits until the written bytes are stored as images.
+  // Closing waits until the written bytes are stored.
   await t.session.close();
   const people = await Sessions.open({ roots: [t.root], home: t.home });
   onTestFinished(() => people.close());

@@ -7,7 +7,10 @@ import { Served } from '../support/served.ts';
 import { scratch } from '../support/tree.ts';
 import { allowed, refused, type SceneOptions, through } from './doors.ts';
 
-/** Document 000 (system A): a set of canonical paths that were read. The numbers are rows of the requirements audit. */
+/**
+ * Requirements document 000 describes system A, which keeps a set of the canonical paths that were
+ * read. The numbers in titles are rows of the audit of these requirements.
+ */
 describe('000 Read tracker', () => {
   const A: SceneOptions = { preset: 'sandbox', dialect: 'sandbox' };
   const LOCAL = ['library', 'server'] as const;

@@ -13,7 +13,10 @@ import { Served } from '../support/served.ts';
 import { scratch } from '../support/tree.ts';
 import { allowed, DOORS, HttpDoor, openScene, refused, type SceneOptions, through } from './doors.ts';
 
-/** Document 001 (system B): a modification time per read and session. The numbers are rows of the audit. */
+/**
+ * Requirements document 001 describes system B, which records a modification time per read and
+ * session. The numbers in titles are rows of the audit of these requirements.
+ */
 describe('001 File safety tools', () => {
   const B: SceneOptions = { preset: 'file-time' };
   const HOUR_MS = 3_600_000;

@@ -10,7 +10,10 @@ import { allowed, openScene, refused, type SceneOptions, through } from './doors
 
 type Options = ConstructorParameters<typeof HistoryIndex>[0];
 
-/** A thread in the form that the document describes. */
+/**
+ * A conversation (thread) as a list of events, in the form that requirements document 002
+ * describes.
+ */
 class Thread {
   readonly events: object[] = [];
 
@@ -30,7 +33,9 @@ class Thread {
 }
 
 /**
- * Document 002 (system C): what the conversation shows since its last compaction. The numbers are rows of the audit.
+ * Requirements document 002 describes system C, which accepts a change if the conversation since
+ * its last compaction shows the file. The numbers in titles are rows of the audit of these
+ * requirements.
  */
 describe('002 Read-before-write from thread history', () => {
   const C: SceneOptions = { preset: 'thread-history', dialect: 'lace' };
@@ -98,7 +103,7 @@ describe('002 Read-before-write from thread history', () => {
     await refused(t.write('later.txt', 'y'), 'NOT_READ');
   });
 
-  // 2.6: the library; 2.7: the command that users run.
+  // Row 2.6 requires this of the library, row 2.7 of the command that users run.
   through('2.6, 2.7 Phase 3: read, write, compact, write refused', C, async (t) => {
     t.put('a.txt', 'one\n');
     await allowed(t.read('a.txt'));
@@ -135,8 +140,8 @@ describe('002 Read-before-write from thread history', () => {
     },
   );
 
-  // The document distinguishes names by their spelling. The gate judges by where a path leads, because containment
-  // needs that.
+  // In requirements document 002, two spellings of a path are two files. The gate follows links
+  // before it compares paths, because it must know whether a file is inside the workspace.
   it('2.10 Security considerations: exact paths in the history, canonical ones in the gate', async () => {
     const thread = new Thread();
     thread.call('file_read', 'link.txt');
@@ -166,7 +171,8 @@ describe('002 Read-before-write from thread history', () => {
     onTestFinished(() => session.close());
     await ok(session.write('a.txt', 'one\n'));
     expect(readFileSync(join(places.root, 'deep/a.txt'), 'utf8')).toBe('one\n');
-    // toolTempDir: the whole output of a command stays in the state folder; test/session/run.test.ts reads it back.
+    // The document's `toolTempDir` is our state folder, which keeps the whole output of a command.
+    // test/session/run.test.ts reads such an output.
     await refusal(session.read('lookfirst-output:none'), 'NOT_FOUND');
   });
 

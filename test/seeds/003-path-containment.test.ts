@@ -9,7 +9,10 @@ import { SWAP_OPERATIONS } from '../support/swap-operations.ts';
 import { scratch } from '../support/tree.ts';
 import { allowed, openScene, refused, type SceneOptions, through } from './doors.ts';
 
-/** Document 003 (system A): every path passes one place. The numbers are rows of the requirements audit. */
+/**
+ * Requirements document 003 describes how system A checks every path in one place. The numbers in
+ * titles are rows of the audit of these requirements.
+ */
 describe('003 Path containment', () => {
   const A: SceneOptions = { preset: 'sandbox', dialect: 'sandbox' };
 
@@ -80,8 +83,8 @@ describe('003 Path containment', () => {
     await refused(t.write('/etc/lookfirst-test', 'x'), 'OUTSIDE_WORKSPACE');
   });
 
-  // Containment holds where the document accepts a race. On systems other than Linux the race is accepted too;
-  // LIMITS.md says so.
+  // The document accepts that an attacker can win this race. Our guarantee `walk` (on Linux)
+  // prevents that. LIMITS.md names the systems without it.
   it.skipIf(strongestGuarantee() !== 'walk')(
     '3.6 The accepted race: a swapped link is not followed',
     async () => {

@@ -10,7 +10,8 @@ import { scratch } from '../support/tree.ts';
 import { allowed, openScene, refused, type SceneOptions, through } from './doors.ts';
 
 /**
- * Document 004 (system D): warns about changed files, straightens quotes in code. The numbers are rows of the audit.
+ * Requirements document 004 describes system D, which warns about changed files and straightens
+ * quotes in code. The numbers in titles are rows of the audit of these requirements.
  */
 describe('004 Staleness and quotes', () => {
   const D: SceneOptions = { preset: 'staleness' };
@@ -74,7 +75,7 @@ describe('004 Staleness and quotes', () => {
     expect(await allowed(t.write('a.txt', 'two\n'))).not.toMatch(/warning/i);
   });
 
-  // Row 4.13 requires the same through the proxy.
+  // Row 4.7 requires this, and row 4.13 requires the same through the proxy.
   through('4.7, 4.13 Warning message: before the write, and both suggested next steps work', D, async (t) => {
     t.put('a.txt', 'one\n');
     t.put('b.txt', 'one\n');
@@ -105,7 +106,8 @@ describe('004 Staleness and quotes', () => {
     },
   );
 
-  // An overwrite always hashes, because a stamp may be wrong and no change may be lost. A query trusts the stamp.
+  // An overwrite always hashes the file, because time and size may be equal although the bytes
+  // changed. A query trusts time and size.
   it('4.9 2-step verification: equal time and size need no hash', async () => {
     const t = await desk({ preset: 'staleness' });
     await t.put('a.txt', 'one\n');
@@ -120,7 +122,7 @@ describe('004 Staleness and quotes', () => {
     (end) => `f${end}`,
   );
 
-  // 4.12: the proxy straightens the text that it forwards.
+  // Row 4.12 requires that the proxy also straightens the quotes in the text that it forwards.
   through('4.10, 4.12 Quote normalization: the table, in code and special files', D, async (t) => {
     for (const name of [...CODE, 'Makefile', 'Dockerfile', '.gitignore']) {
       await allowed(t.write(name, QUOTES));

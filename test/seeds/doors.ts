@@ -15,19 +15,23 @@ import { OFFICIAL } from '../support/official-server.ts';
 import { type Answer, answerIn, Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
-/** The doors through which a scene can be played. */
+/** The ways to use Lookfirst in which every scene is tested. */
 export const DOORS = ['library', 'server', 'proxy'] as const;
-/** `hooks`: a program with its own file tools that asks before each change and reports afterwards. */
+/**
+ * A way to use Lookfirst. `library`: calls in this process. `server`: `lookfirst serve`. `proxy`:
+ * the official server behind `lookfirst proxy`. `hooks`: a program with its own file tools that
+ * asks before each change and reports afterwards.
+ */
 export type Door = (typeof DOORS)[number] | 'hooks';
 
-/** The answer of a door; the text is what a model reads. */
+/** The answer to a call. `text` is what a model reads. */
 export interface Said {
   readonly ok: boolean;
   readonly text: string;
   readonly code: string | undefined;
 }
 
-/** One agent at a door. Paths are relative to the root. */
+/** An agent that calls Lookfirst in one of the ways of `Door`. Paths are relative to the root. */
 interface Agent {
   read(path: string, lines?: number): Promise<Said>;
   write(path: string, content: string): Promise<Said>;
@@ -45,7 +49,7 @@ interface Agent {
 
 export interface Scene extends Scratch, Agent {
   readonly door: Door;
-  /** Another agent with its own name, through the same door. */
+  /** Another agent with its own name, which uses Lookfirst in the same way. */
   as(session: string): Promise<Agent>;
   /** A new process (in the library: a new session) on the same folder and state. */
   restarted(session?: string): Promise<Agent>;
@@ -53,7 +57,9 @@ export interface Scene extends Scratch, Agent {
   put(path: string, content: string): void;
   text(path: string): string;
   has(path: string): boolean;
-  /** A path as a refusal of this door spells it. */
+  /**
+   * A path in the spelling of refusals: absolute with the proxy, otherwise relative to the root.
+   */
   named(path: string): string;
 }
 
@@ -66,7 +72,7 @@ export interface SceneOptions {
   readonly user?: 'ordinary';
 }
 
-/** Plays a scene through each of the doors, one test each. */
+/** Plays a scene in each way to use Lookfirst, as one test each. */
 export function through(
   title: string,
   options: SceneOptions & { readonly doors?: readonly Door[] },

@@ -31,7 +31,7 @@ function journalled(t: Desk): Promise<readonly (string | undefined)[]> {
   );
 }
 
-/** The changes that are announced and not settled. */
+/** The announced changes whose outcome is not recorded yet. */
 function pending(t: Desk): Promise<readonly string[]> {
   return withStore(t, async (store) => (await store.pending()).map(({ change }) => change).sort());
 }

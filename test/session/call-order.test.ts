@@ -8,7 +8,7 @@ import { desk } from '../support/desk.ts';
 
 const codeOf = (outcome: Outcome<object>): string => (outcome.ok ? 'ok' : outcome.refusal.code);
 
-/** A call that a door has received and not answered yet. */
+/** The times of a call that has just arrived and is not answered yet. */
 const received = (): CallTimes => ({ arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY });
 
 /** A session on a folder with one file. */

@@ -9,7 +9,8 @@ describe('an edit beside an outside change', () => {
     const t = await desk();
     await t.put('a.ts', seen);
     await ok(t.session.read('a.ts'));
-    // The longest common text is the block after the anchor, so that a diff marks the anchor as new.
+    // The longest common text is the block after the edited line. So a diff marks the edited line
+    // as new, although it only moved.
     const live = ['if (ready) {', '  start();', '}', 'added();', '// head', edit.oldString, 'other();', ''];
     await t.put('a.ts', live.join('\n'));
     const done = await ok(t.session.edit('a.ts', [edit]));

@@ -35,7 +35,8 @@ describe('overwrite', () => {
   ])('pages that covered a huge file still cover it after %s and one more page', async (_what, between) => {
     const t = await desk({ policy: { hugeBytes: 100 } });
     await t.put('a', numbered(100));
-    // A stamp is trusted once the clock has moved on since the file was written.
+    // A file's time and size are trusted only after the clock has moved on since the file was
+    // written.
     await expect.poll(() => bothPages(t)).toBe(true);
     await between(t);
     expect((await ok(t.session.read('a', { offset: 51, limit: 5 }))).complete).toBe(true);

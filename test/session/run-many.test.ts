@@ -29,7 +29,8 @@ import { ok } from '../support/desk.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { treeOf } from '../support/tree-of.ts';
 
-// From 200 files on, a commit links the layer's files into the workspace instead of writing them again.
+// A command writes into an overlay layer. From 200 files on, a commit links the layer's files into
+// the workspace instead of writing them again.
 
 const here = await sandboxHere();
 const DAY_MS = 24 * 3_600_000;
@@ -64,7 +65,10 @@ async function ran(command: string, options: RunOptions = {}): Promise<string> {
   return change ?? '';
 }
 
-/** Waits for the process that removes a large layer. */
+/**
+ * Waits until the overlay layers of finished commands are removed. A separate process removes a
+ * large layer.
+ */
 async function layersRemoved(): Promise<void> {
   const layers = join(base, 'state', 'layers');
   while (existsSync(layers) && readdirSync(layers).length > 0) await wait(20);
@@ -121,7 +125,7 @@ it.skipIf(here === undefined)(
     const { set } = await ok(readWriteSet(world, readLayer(run.layer, probe.attributes)));
     removeLayer(run.layer);
     expect(set.written).toHaveLength(300);
-    // Files whose bytes are not in memory were removed with the layer.
+    // The layer is removed, so only the bytes that are held in memory can still be read.
     const held = set.written.filter(({ bytes }) => isHeld(bytes));
     expect(held).toHaveLength((16 << 20) / 65_536);
   },
@@ -144,7 +148,8 @@ describe.skipIf(here === undefined)('a command that makes a folder of many files
     execFileSync('sh', ['-c', MIXED], { cwd: plain });
     const change = await ran(MIXED);
     expect(treeOf(root)).toEqual(treeOf(plain));
-    // Each file has one name: the layer no longer shares files with the workspace.
+    // `ownersOf` also compares the number of names. Each file has one, so the workspace shares no
+    // file with the layer.
     expect(ownersOf(root)).toEqual(ownersOf(plain));
     const undone = await ok(session.undo({ change }));
     expect(treeOf(root)).toEqual(before);
@@ -198,7 +203,7 @@ describe.skipIf(here === undefined)('a command that makes a folder of many files
     const other = spawn('rm', ['-rf', folder]);
     const ended = once(other, 'close');
     for (let tries = 0; existsSync(folder) && tries < 1000; tries += 1) removeLayer({ folder });
-    // The folder is gone, so the last process has nothing to remove.
+    // The folder is already gone. Removing it once more must not fail.
     removeLayer({ folder });
     await ended;
     expect(existsSync(folder)).toBe(false);

@@ -79,7 +79,8 @@ describe.skipIf(here === undefined)('a command', () => {
       expect(outcome).toMatchObject({ ok: false, refusal: { path: expect.stringContaining(t.outside) } });
     }
     const layers = join(t.home, 'layers');
-    // The end of the test could not remove these layers without root's rights.
+    // Refused commands keep their overlay layers. They are removed here, because without root's
+    // rights the end of the test could not do so.
     for (const name of readdirSync(layers)) removeLayer({ folder: join(layers, name) });
     await expect.poll(() => readdirSync(layers), { timeout: 20_000 }).toEqual([]);
   });
@@ -216,8 +217,9 @@ describe.skipIf(here === undefined)('a command', () => {
     for (const path of ['changed', 'listed']) put(path, 'one\n');
     mkdirSync(join(root, 'folder'), { mode: 0o700 });
     for (const path of ['changed', 'listed']) chmodSync(join(root, path), 0o600);
-    // The owner and one user may do everything, the group and others nothing. That user is the present one, because the
-    // layer of an ordinary user cannot name any other.
+    // This access list gives all rights to the owner and to one user, and none to the group and
+    // others. The one user is the present one: without root's rights, a command's layer can name no
+    // other.
     const user = Buffer.alloc(4);
     user.writeUInt32LE(process.getuid?.() || 1000);
     const list = `0200000001000700ffffffff02000700${user.toString('hex')}04000000ffffffff10000700ffffffff20000000ffffffff`;
@@ -286,7 +288,7 @@ describe.skipIf(here === undefined)('a command', () => {
 });
 
 describe.skipIf(here === undefined)('a state folder that cannot be written', () => {
-  /** Makes it impossible to remove or keep the layer of the running command. */
+  /** Prevents that the overlay layer of the running command is removed or kept. */
   function blockLayer(): void {
     const layers = join(base, 'state', 'layers');
     for (const id of readdirSync(layers)) mkdirSync(join(layers, id, 'layer.json'), { recursive: true });

@@ -10,7 +10,7 @@ import { treeWithModes } from './replay.ts';
 interface Table extends Scratch {
   readonly session: GatedSession;
   readonly sessions: Sessions;
-  /** The steps on the disk since the last call. */
+  /** The number of steps of each kind on the disk since the last call. */
   steps(): Readonly<Record<string, number>>;
 }
 
@@ -108,7 +108,8 @@ describe('a deleted folder that an undo restores', () => {
       },
     });
     const before = treeOf(t.root).map((line) => (line.startsWith('d/in/f7:') ? 'd/in/f7: by hand' : line));
-    // The first try finds other bytes and is judged again: deleting an unread file needs only a listing.
+    // The first try finds the changed file, so the delete is judged again. It is allowed, because
+    // deleting requires that the folder was listed, not that each file was read.
     await ok(t.session.delete('d', { recursive: true }));
     Object.assign(disk, { trace: undefined });
     await ok(t.session.undo({}));

@@ -18,8 +18,8 @@ describe.skipIf(loadNative() === undefined)('bytes of two programs that collide 
     const ann = await sessions.session('ann');
     await ok(ann.read('f'));
     const trace = (step: CommitStep): void => {
-      // The write keeps size and times, so only a comparison of bytes can find it. Until then, the name leads to our
-      // new file.
+      // At `exchange`, another program writes without changing size and times, so only a comparison
+      // of bytes can find this. At `verify`, another save replaces our new file.
       if (step === 'exchange') {
         execFileSync('touch', ['-r', file, join(home, 'clock')]);
         writeFileSync(file, 'odd');

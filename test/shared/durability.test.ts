@@ -59,7 +59,7 @@ async function traced({ slow, threads }: { slow: string; threads: number }): Pro
   await child.message();
   await ok(remote.call('read', 'a.txt'));
   await ok(remote.call('write', 'a.txt', 'two\n'));
-  // The first write also syncs a log.
+  // Discards the trace of the first write, because that write also syncs a log.
   writeFileSync(trace, '');
   await ok(remote.call('write', 'a.txt', 'three\n'));
   const text = readFileSync(trace, 'latin1');

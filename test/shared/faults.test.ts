@@ -176,7 +176,7 @@ describe.skipIf(!canMount)('a disk that is full for our state (needs its own mou
   it('allows a change without a record if the policy says so, but never without the before-image', async () => {
     const told = await onFullDisk('allow');
     const ends = new Set(told.map(({ ended }) => ended));
-    // An undo first stores the bytes that it replaces in the state folder.
+    // Even with this policy, an undo fails if it cannot first store the bytes that it replaces.
     expect([...ends].sort()).toEqual(['IO_FAILED', 'STORE_FAILED', 'done', 'not recorded']);
     for (const each of told) {
       if (each.ended.endsWith('_FAILED')) expect(each).toMatchObject({ isAsBefore: true });

@@ -77,7 +77,10 @@ async function headOf(places: Scratch): Promise<number> {
   return head.seq;
 }
 
-/** Kills writers one after the other, each after some work rather than after a time: the others continue for a moment. */
+/**
+ * Kills writers one after the other, while the others continue. Each kill waits for some reports of
+ * the next writer, not for a fixed time.
+ */
 async function killedWriters(
   places: Scratch,
   names: readonly string[],

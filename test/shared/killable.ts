@@ -25,7 +25,10 @@ const removal = async (session: GatedSession): Promise<Outcome<object>> => {
   return session.delete('d', { recursive: true });
 };
 
-/** Makes a folder with enough files that an undo keeps the folder as a whole, not each file as an image. */
+/**
+ * Makes a folder with so many files that an undo keeps the removed folder as a whole. Smaller
+ * folders are stored file by file.
+ */
 const largeFolder = (session: GatedSession): Promise<Outcome<object>> =>
   session.apply(
     Array.from({ length: 110 }, (_, file) => ({

@@ -14,8 +14,8 @@ export interface Killings {
 }
 
 /**
- * Kills a scene before every n-th step; `strideOf` chooses n by the number of steps. Each time, the next start must find
- * all of the change or nothing of it.
+ * Plays a scene in processes that are killed, one before every n-th step. `strideOf` chooses n by
+ * the number of steps. Each time, the next start must find all of the change or nothing of it.
  */
 export async function killEverywhere(name: string, strideOf: (steps: number) => number): Promise<Killings> {
   let steps = 0;

@@ -16,7 +16,10 @@ interface Replaced extends Desk {
   write(text: string, at?: number): void;
 }
 
-/** `by proof`: the change used a revision and no session was shown the old bytes, so only one copy of them is kept. */
+/**
+ * A file that the session has replaced. `read`: the session read the old bytes first. `by proof`:
+ * it passed their revision instead, so only one copy of them is kept.
+ */
 async function replaced(how: 'read' | 'by proof' = 'read', home?: string): Promise<Replaced> {
   const t = await desk({ session: 'ann', ...(home === undefined ? {} : { home }) });
   await t.put('a.txt', 'one\n');

@@ -9,7 +9,10 @@ import { makeTree, type Scratch, scratch } from '../support/tree.ts';
 interface Table extends Scratch {
   readonly sessions: Sessions;
   readonly ann: GatedSession;
-  /** Lets another program act just before the exchange, at most `times` times. */
+  /**
+   * Lets another program act just before a commit exchanges the old and the new file, at most
+   * `times` times.
+   */
   meet(times: number, act: () => void): void;
 }
 

@@ -83,7 +83,7 @@ describe.each(SCENES)('$title that fails after another program took one of its n
     await expect(scene.change(t.ann)).rejects.toMatchObject({ code: 'IO_FAILED' });
     expect(readFileSync(file, 'utf8')).toBe('by hand');
 
-    // The next change of one of the files settles the failed change.
+    // The next change of one of the files first records the outcome of the failed change.
     await t.ann.move(scene.taken, 'aside');
     expect(await t.sessions.world.store.pending()).toEqual([]);
     const entries = await t.sessions.world.store.entries({ kinds: ['change'], order: 'oldest' });

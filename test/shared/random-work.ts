@@ -9,8 +9,8 @@ export type Done = Outcome<{ readonly change?: string }>;
 const FOLDERS = ['', 'd/', 'e/', 'e/deep/', 'new/'];
 
 /**
- * Every operation of a session on a small tree, one random step at a time. Every text is sealed, so that a torn text is
- * detected.
+ * Every operation of a session on a small tree, one random step at a time. Every text ends in its
+ * checksum, so that a torn text is detected.
  */
 export class RandomWork {
   readonly #session: Session;

@@ -72,7 +72,8 @@ describe('a change whose process died in the middle', () => {
     Object.assign(locks, {
       acquire: async (...wanted: Parameters<typeof acquire>) => {
         calls += 1;
-        // This process has found the change and is about to settle it; another process settles it first and continues.
+        // This process has found an unfinished change and is about to record its outcome. Another
+        // process does so first and continues.
         if (calls === 2) {
           const fast = await start(places);
           await ok((await fast.session('fast')).write('d/f.txt', 'new\n'));

@@ -8,8 +8,9 @@ import { entriesBelow } from '../support/tree.ts';
 export type Files = Map<string, string>;
 
 /**
- * The files of a tree according to the journal, computed from their state at the beginning. Reports contradictions:
- * changes whose `before` differs from the result of the changes before. Folders count only if they contain files.
+ * The files of a tree according to the journal, computed from their state at the beginning. Reports
+ * contradictions: changes whose `before` differs from what the earlier changes left. Folders count
+ * only if they contain files.
  */
 export function replay(
   entries: readonly Entry[],

@@ -98,7 +98,7 @@ export class SmallWorld {
     if (moving.kind === 'directory' && inTheWay.kind !== 'absent') return [];
     const parents = this.#parents(to);
     if (moving.kind === 'directory') return [...parents, ...this.#moveFolder(from, to)];
-    // A moved file needs no image: its bytes are at the destination.
+    // The content of a moved file need not be stored: its bytes are at the destination.
     const unkept = moving.kind === 'file' ? { ...moving, kept: false } : moving;
     const source = { ...this.#set(from, ABSENT), before: unkept, movedTo: key(to) };
     return [...parents, source, this.#set(to, moving)];

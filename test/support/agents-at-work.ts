@@ -12,8 +12,9 @@ interface Pace {
 }
 
 /**
- * Lets four agents, each a process, make 200 edits of five files at the same time, with and without notices about
- * claims. Nothing may be lost, and the notices must at least halve the STALE refusals.
+ * Lets four agents, each a process, make 200 edits of five files at the same time. They do so with
+ * and without notices about files that another agent is working on (claims). Nothing may be lost,
+ * and the notices must at least halve the STALE refusals.
  */
 export async function compareClaims(pace: Pace): Promise<void> {
   const off = await work('off', pace);
@@ -26,7 +27,7 @@ export async function compareClaims(pace: Pace): Promise<void> {
   expect(off.notices).toEqual([]);
   // Each agent gets at most one notice for each turn and path.
   expect(new Set(notice.notices).size).toBe(notice.notices.length);
-  // Control: without claims these agents do collide.
+  // Control: without these notices, the agents' edits do collide.
   expect(off.stale).toBeGreaterThanOrEqual(40);
   expect(notice.stale * 2).toBeLessThanOrEqual(off.stale);
 }

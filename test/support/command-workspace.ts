@@ -39,7 +39,7 @@ export function useWorkspace(): void {
 
   afterEach(async () => {
     await sessions.close();
-    // A kept layer may contain folders without permissions, which `rm` cannot remove.
+    // A command's overlay layer may contain folders without permissions, which `rm` cannot remove.
     removeLayer({ folder: base });
   });
 }

@@ -14,7 +14,7 @@ export async function setup(): Promise<() => void> {
   delete process.env['NODE_EXTRA_CA_CERTS'];
   const folder = mkdtempSync(join(tmpdir(), 'lookfirst-compiled-'));
   process.env['LOOKFIRST_COMPILE_CACHE'] = folder;
-  // Tests also start the official server as an ordinary user.
+  // The folder is readable for all, because tests also start the official server as another user.
   const readable = mkdtempSync(join(tmpdir(), 'lookfirst-official-'));
   chmodSync(readable, 0o755);
   process.env['TEST_OFFICIAL_SERVER'] = await bundleOfficialServer(readable);

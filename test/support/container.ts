@@ -22,11 +22,13 @@ export const CONTAINER: 'engine' | 'sandbox' | 'none' =
   ENGINE !== undefined ? 'engine' : SANDBOX !== undefined ? 'sandbox' : 'none';
 
 /**
- * Starts the image on a workspace. Without a container engine, its entry point runs in a sandbox with the image's
- * layout: the same paths, an ordinary user, a read-only system, the workspace mounted.
+ * Starts the container image on a workspace. Without a container engine, the image's entry point
+ * runs in a sandbox with the same paths, an ordinary user, a read-only system and the workspace
+ * mounted.
  */
 export async function startContainer(places: Scratch, user: string = USER): Promise<Served> {
-  // Inside the sandbox, this user's files belong to the container's user.
+  // A container engine needs files that belong to the container's user. The sandbox maps our user
+  // to that user, so it needs no change.
   if (ENGINE !== undefined)
     giveAway(places.root, ...readdirSync(places.root).map((name) => join(places.root, name)));
   const served = ENGINE === undefined ? inSandbox(places, user) : inEngine(ENGINE, places, user);

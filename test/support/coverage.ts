@@ -16,7 +16,10 @@ export interface Coverage {
   undone: number;
   /** Denials of a well-behaved agent's calls. */
   refused: string[];
-  /** Changed files that git ignores. Without a layer they are not covered, so they are counted separately. */
+  /**
+   * Changed files that git ignores. If commands run without an overlay layer, these changes are not
+   * recorded, so they are counted separately.
+   */
   ignored: number;
   /** The first few files that are not covered, for the failure message. */
   missed: string[];
@@ -166,7 +169,10 @@ async function toolCall(turn: Turn, kind: number): Promise<Replied> {
     : agent.write(name, linesOf(`rewritten ${at}`));
 }
 
-/** Changes as agents make them through a shell: certain writes, scripts, moves, deletions, git, and many files at once. */
+/**
+ * A change as agents make it through a shell: redirected output, scripts, moves, deletions, git, or
+ * many files at once.
+ */
 async function shellCall(turn: Turn, kind: number): Promise<Replied> {
   const { agent, at } = turn;
   const name = textFile(turn);

@@ -10,7 +10,9 @@ export interface CreateTally {
   readonly orphans: number;
   /** Files that another process found incomplete. */
   readonly halves: number;
-  /** Files in the folder that have none of these names. */
+  /**
+   * Files in the folder that have none of the names to create, such as temporary files left behind.
+   */
   readonly litter: number;
 }
 

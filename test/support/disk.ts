@@ -19,7 +19,7 @@ export interface Bench extends Scratch {
   text(path: string): string;
   /** Names in a folder below the root, including our temporary ones. */
   names(path?: string): string[];
-  /** Texts of all displaced files that were kept. */
+  /** Texts of all replaced or removed files that the state folder keeps. */
   retained(): string[];
 }
 
@@ -61,7 +61,7 @@ export function holding(text: string): { fingerprint: ReturnType<typeof fingerpr
   return { fingerprint: fingerprintOf(bytes), bytes };
 }
 
-/** Lets other users write here. */
+/** Lets other users write to the workspace and the state folder. */
 export function openToAll(disk: Bench): void {
   const folders = [disk.base, disk.root, disk.home, join(disk.home, 'writers'), join(disk.home, 'retained')];
   for (const folder of folders) chmodSync(folder, 0o777);

@@ -13,7 +13,10 @@ export interface Answer {
   readonly context?: string;
 }
 
-/** A harness that sends generic events to a hook door in this process, as a resident process answers them. */
+/**
+ * A harness that sends generic events to a `HookDoor` in this process, which answers them as the
+ * background process does.
+ */
 export class Hooked {
   readonly places: Scratch;
   readonly session: string;
@@ -26,7 +29,7 @@ export class Hooked {
     this.#door = door ?? openDoor(places);
   }
 
-  /** Another session of the same resident process. */
+  /** Another session, whose events go to the same `HookDoor`. */
   other(session: string): Hooked {
     return new Hooked(this.places, { session, door: this.#door });
   }

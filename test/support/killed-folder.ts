@@ -9,15 +9,20 @@ import { startChild } from './child.ts';
 import { ok } from './desk.ts';
 import { IN_MEMORY, type Scratch, scratch } from './tree.ts';
 
-/** Files in each of four folders. The files of one folder have equal bytes in another, and different modes. */
+/**
+ * The number of files in each of four folders. Two of the folders contain files with equal bytes.
+ */
 const FILES = 150;
 
 export interface FolderKills {
-  /** Rounds after which the folder was untouched, gone and journalled, or neither. */
+  /**
+   * Rounds by their result. `untouched`: the folder is complete. `undone`: it is gone and the
+   * journal says so. `torn`: anything else.
+   */
   readonly untouched: number;
   readonly undone: number;
   readonly torn: number;
-  /** Rounds that killed a process while it stored the files of the folder as images. */
+  /** Rounds that also killed a process while it stored each file of the removed folder. */
   readonly takenIn: number;
 }
 
@@ -91,7 +96,7 @@ async function broughtBack({ root, home }: Scratch, undo: string): Promise<strin
   return change;
 }
 
-/** Lets the next start settle everything. Returns the id of the newest change. */
+/** Starts again and checks that no change is unfinished. Returns the id of the newest change. */
 async function settled({ root, home }: Scratch): Promise<string> {
   const sessions = await Sessions.open({ roots: [root], home });
   const { store } = sessions.world;
@@ -102,7 +107,9 @@ async function settled({ root, home }: Scratch): Promise<string> {
   return last?.change ?? '';
 }
 
-/** True if the state keeps a removed folder as a whole, instead of each file as an image. */
+/**
+ * True if the state folder keeps a removed folder as a whole, instead of the content of each file.
+ */
 export function isKeptFolder({ home }: Pick<Scratch, 'home'>): boolean {
   const lists = join(home, 'images', 'trees');
   return existsSync(lists) && readdirSync(lists).length > 0;

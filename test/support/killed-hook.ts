@@ -97,8 +97,9 @@ interface HookEvent {
 }
 
 /**
- * Checks what the journal says about a round. A new file must be named by the call's change, which can be undone, or be
- * recorded as unjudged; an old file by neither. `since`: the last entry before the round. Returns the last entry now.
+ * Checks what the journal says about a round. If the file is new, the call has an entry: a change,
+ * which can be undone, or a note that no hook judged it. If the file is old, it has none. `since`:
+ * the last entry before the round. Returns the last entry now.
  */
 async function checkJournal(
   places: Scratch,

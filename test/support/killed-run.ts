@@ -9,7 +9,10 @@ export const FEW_FILES = {
   script: 'for i in $(seq 40); do echo new > f$i; done; mkdir d; echo x > d/x; rm a.txt',
   left: 42,
 };
-/** Creates a folder of 260 files, which a commit links, and 20 files beside it, and removes `a.txt`. */
+/**
+ * Creates a folder of 260 files and 20 files beside it, and removes `a.txt`. A commit of so many
+ * files links them instead of writing them again.
+ */
 export const MANY_FILES = {
   script: 'mkdir d; seq 260 | split -l 1 -a 3 - d/f; for i in $(seq 20); do echo new > f$i; done; rm a.txt',
   left: 281,

@@ -9,7 +9,9 @@ import { startChild } from './child.ts';
 import { entriesBelow, type Scratch, scratch } from './tree.ts';
 
 export interface OutsideSaves {
-  /** `naive`: agents read, replace and rename without the gate. */
+  /**
+   * `gated`: agents edit through Lookfirst. `naive`: agents read, replace and rename by themselves.
+   */
   readonly agents: 'gated' | 'naive';
   /** Milliseconds between two saves of each outside program. */
   readonly pauseMs: number;
@@ -19,11 +21,14 @@ export interface OutsideSaves {
 export interface SavesTally {
   /** Number of saves by the outside programs. */
   saves: number;
-  /** Number of saves that left the live file before their program read it again. */
+  /**
+   * Number of saves that were overwritten: the program no longer found its save when it read the
+   * file again.
+   */
   displaced: number;
-  /** Number of displaced saves that are not among the images. */
+  /** Number of overwritten saves whose bytes the state folder does not keep. */
   missing: number;
-  /** Number of displaced saves without a journal entry about them. */
+  /** Number of overwritten saves that no journal entry mentions. */
   unnoted: number;
   edits: number;
   refused: number;
@@ -133,7 +138,7 @@ async function naive({ files, until }: Work): Promise<{ edits: number; refused: 
   return { edits, refused: 0 };
 }
 
-/** Hashes of everything that the state folder keeps. */
+/** Hashes of all file contents that the state folder keeps. */
 function keptHashes(home: string): ReadonlySet<string> {
   const hashes = new Set<string>();
   for (const { path, entry } of entriesBelow(home)) {
@@ -144,8 +149,8 @@ function keptHashes(home: string): ReadonlySet<string> {
 }
 
 /**
- * The number of displaced saves without an entry about their file: a notice at about that time, or a change that replaced
- * them.
+ * The number of overwritten saves that no journal entry mentions. An entry is a notice about the
+ * file at about that time, or a change that replaced these bytes.
  */
 async function unnoted({ home, root }: Scratch, lost: readonly Lost[]): Promise<number> {
   const store = await openStore(`sqlite:${join(home, 'lookfirst.db')}`);

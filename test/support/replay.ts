@@ -20,13 +20,19 @@ interface RuleTally {
 
 export interface ReplayTally {
   commits: number;
-  /** Judged changes: those that must pass, those that must be refused, and those where both verdicts are right. */
+  /**
+   * Number of judged changes. `must`: they must pass. `mustNot`: they must be refused. `either`:
+   * both verdicts are right.
+   */
   must: number;
   mustNot: number;
   either: number;
   readonly rules: Readonly<Record<Rule, RuleTally>>;
   readonly codes: Record<string, number>;
-  /** Bytes that STALE refusals showed, and bytes of the files that a read would have shown. */
+  /**
+   * `shownBytes`: bytes that STALE refusals showed. `rereadBytes`: bytes that reads of the same
+   * files would have shown.
+   */
   shownBytes: number;
   rereadBytes: number;
   /** Paths whose bytes differ from git's at the end. */
@@ -242,7 +248,9 @@ class Run {
     this.#saw(path);
   }
 
-  /** Makes one edit per hunk, each with an anchor from the text that the agent has seen. */
+  /**
+   * Makes one edit per hunk. The old text of each edit comes from the text that the agent has seen.
+   */
   async #edit(change: FileChange, next: string): Promise<void> {
     const { path } = change;
     for (let steps = 0; steps <= MAX_HUNKS; steps += 1) {

@@ -21,8 +21,8 @@ export interface SaveAttack {
 }
 
 /**
- * An agent reads a file; the user saves it; the agent writes a change based on its read. Returns how often the user's
- * bytes left the live file.
+ * An agent reads a file, the user saves it, and the agent writes a change based on its read.
+ * Returns how often the agent overwrote the user's bytes.
  */
 export async function attackSaves({ guard, pausesMs, tries }: SaveAttack): Promise<number> {
   const root = scratch();

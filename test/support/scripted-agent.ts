@@ -16,7 +16,7 @@ export interface Counts {
   edits: number;
   /** Turns that the agent ended before its first edit, because another session worked on the file. */
   putAside: number;
-  /** `agent turn path` of each notice about a claim. */
+  /** `agent turn path` of each notice that another session works on the file. */
   readonly notices: string[];
 }
 
@@ -47,11 +47,13 @@ export function workOf(agent: number): readonly (readonly Task[])[] {
 }
 
 /**
- * An agent that pauses before each call, reads a file at the beginning of its turn and then edits its functions from
- * memory. It obeys notices as a sensible agent would:
+ * An agent that pauses before each call, reads a file at the beginning of its turn and then edits
+ * its functions from memory. It obeys notices as a sensible agent would:
  * - At the beginning of a turn, it chooses work in a file that no other session works on.
- * - If a notice reports a claim before its first edit, it ends the turn and comes back to the file later.
- * - If a notice reports a claim after its first edit, it reads the file again right before each further edit.
+ * - If a notice before its first edit says that another session works on the file, it ends the turn
+ * and comes back to the file later.
+ * - If such a notice comes after its first edit, it reads the file again right before each further
+ * edit.
  */
 export class ScriptedAgent {
   readonly counts: Counts = { stale: 0, edits: 0, putAside: 0, notices: [] };
@@ -101,7 +103,10 @@ export class ScriptedAgent {
     return 'done';
   }
 
-  /** False if the edit was refused, or not tried because another session has claimed the untouched file. */
+  /**
+   * False if the edit was refused. Also false if it was not tried, because another session works on
+   * a file that this agent has not edited yet.
+   */
   async #edited(desk: Desk, { file, fn, mark }: Task): Promise<boolean> {
     if (desk.told && mark.endsWith('-0')) return false;
     if (desk.told) await this.#read(desk, file);

@@ -153,7 +153,10 @@ function responsesEvents(use: ToolUse | undefined): readonly Event[] {
   ];
 }
 
-/** A tool with free text as its argument is a custom tool. */
+/**
+ * The model's answer in the Responses API. A call whose argument is free text becomes a
+ * `custom_tool_call`.
+ */
 function responsesItem(use: ToolUse | undefined): object {
   if (use === undefined)
     return {

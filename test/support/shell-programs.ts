@@ -90,7 +90,7 @@ export async function openStage(): Promise<Stage> {
   const sessions = await Sessions.open({ roots: [root], home: join(base, 'state'), policy });
   const close = async (): Promise<void> => {
     await sessions.close();
-    // Folders in a kept layer have no permissions, so `rm` cannot remove them.
+    // A command's overlay layer may contain folders without permissions, which `rm` cannot remove.
     removeLayer({ folder: base });
   };
   return { base, root, sessions, close };
@@ -121,8 +121,8 @@ export async function compareProgram({ base, root, sessions }: Stage, seed: numb
 }
 
 /**
- * Lets another program append lines to files that the command changes too; every line must be kept in a file or an
- * image.
+ * Lets another program append lines to files that the command changes too. Every line must be kept,
+ * in a file or in the state folder.
  */
 export async function runBesideWriter({ root, sessions }: Stage, seed: number): Promise<void> {
   const session = await sessions.session('agent');

@@ -16,13 +16,20 @@ import {
 } from './swap-operations.ts';
 import { type Scratch, scratch } from './tree.ts';
 
-/** The name that is exchanged for a link to its outside twin. `relative`: the link's target is relative. */
+/**
+ * The name that is exchanged for a link to the same name outside the root. `folder`: a folder on
+ * the path. `relative`: this folder, by a link with a relative target. `leaf`: the file itself.
+ * `root`: the root.
+ */
 export type SwapVariant = 'folder' | 'relative' | 'leaf' | 'root';
 
 export interface SwapAttack {
   readonly operation: SwapOperation;
   readonly variant: SwapVariant;
-  /** `naive`: realpath, compare, then work by path. */
+  /**
+   * `ours`: the code under test. `naive`: it resolves the path, checks that it is inside, and then
+   * works by path.
+   */
   readonly code: 'ours' | 'naive';
   readonly tries: number;
   /** Continues until at least this many tries succeeded, were refused, and (naive only) escaped, however long that takes. */
@@ -101,7 +108,10 @@ async function naively(attack: SwapAttack, victim: Victim): Promise<Attempt> {
   }
 }
 
-/** The tree inside, its twin outside, and the two names to exchange. */
+/**
+ * Creates equal trees inside and outside the root, and a link to the outside. Returns the two names
+ * to exchange.
+ */
 function layOut(places: Scratch, variant: SwapVariant): { left: string; right: string } {
   const folder = join(places.root, 'a/b');
   const twin = join(places.outside, 'a/b');

@@ -28,7 +28,10 @@ export const INSIDE: Buffer = Buffer.from('inside\n');
 export const OUTSIDE: Buffer = Buffer.from('beyond\n');
 const WRITTEN = Buffer.from('written\n');
 
-/** `escaped`: content from outside was shown. Changes outside are found by comparing the outside folder. */
+/**
+ * The result of one try. `served`: it was done inside. `refused`: it was not done. `escaped`: it
+ * showed content from outside. Changes outside are found by comparing the outside folder.
+ */
 export type Attempt = 'served' | 'refused' | 'escaped';
 
 export interface Victim {

@@ -25,7 +25,11 @@ import { startChild } from './child.ts';
 
 export const WRITER_KINDS = ['append', 'inplace', 'rename', 'slow', 'mmap'] as const;
 export type WriterKind = (typeof WRITER_KINDS)[number];
-/** `naive`: compare the hash, then rename a temporary file over the name, as most programs do. */
+/**
+ * `exchange`: swaps the old and the new file in one step. `claim`: moves the old file aside, then
+ * puts the new one there. `naive`: compares the hash, then renames a temporary file over the name,
+ * as most programs do.
+ */
 export type CommitKind = 'exchange' | 'claim' | 'naive';
 
 /** The reason a row cannot run on this machine, or undefined. */
@@ -41,7 +45,10 @@ export interface WriterAttack {
   /** Number of lines that the outside writer adds in one round; each round has its own file and state folder. */
   readonly writes: number;
   readonly rounds: number;
-  /** The parent of the state folder; on another file system, displaced files must be copied. */
+  /**
+   * The parent of the state folder. If it is on another file system, replaced files must be copied
+   * instead of moved.
+   */
   readonly homes?: string;
 }
 

@@ -39,8 +39,8 @@ const text = (changes: Readonly<Record<number, string>> = {}): string =>
 describe.skipIf(program === undefined)('the page', () => {
   let browser: Browser;
   let context: BrowserContext;
-  // One context for all tests, because each opens a window of the browser, which takes longer than a test. The viewer
-  // stores data only in sessionStorage: tabs do not share it.
+  // All tests share one browser context, because opening the window of a context takes longer than
+  // a test. The viewer stores data only in sessionStorage, which tabs do not share.
   beforeAll(async () => {
     browser = await finder.launchChromium(program ?? '');
     // An animation would be drawn sixty times a second while tests wait.
@@ -285,7 +285,8 @@ describe.skipIf(program === undefined)('the page', () => {
     await page.addInitScript({ path: createRequire(import.meta.url).resolve('axe-core/axe.min.js') });
     const check = async (what: string): Promise<void> => {
       for (const colorScheme of colorSchemes) {
-        // A check takes half a second. `npm run attack` makes all of them.
+        // A check takes half a second, so `npm test` omits some. `npm run attack` makes all of
+        // them.
         const isFirst = colorScheme === 'light' && width === 1280;
         if (isFirst || IS_LONG || what === 'feed' || what === 'change') await checkIn(what, colorScheme);
       }

@@ -12,7 +12,7 @@ export function safe(text: string): string {
   return harmless(text);
 }
 
-/** The style of everything that belongs to a session. */
+/** The style variables that colour an element as belonging to this session. */
 export function tint(session: string): Record<string, string> {
   const hue = hueOf(session);
   return hue === undefined ? { '--h': '220', '--s': '8%' } : { '--h': String(hue), '--s': '62%' };

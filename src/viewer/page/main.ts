@@ -52,7 +52,7 @@ function App(): VNode {
 
 function showTab(name: Tab): void {
   tab.value = name;
-  // A narrow page shows either the list or the detail.
+  // A narrow page shows either the list or the detail, so the detail is closed to show the list.
   if (matchMedia('(max-width: 900px)').matches && selected.value !== undefined) closeDetail();
   void fetchLists();
 }
@@ -90,11 +90,12 @@ async function run(): Promise<void> {
     return;
   }
   await begin();
-  // Waits for the frame after the one that shows the data. The benchmark reads the mark.
+  // The second frame begins after the browser has painted the data. The benchmark reads the
+  // performance mark `first-picture`.
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
       performance.mark('first-picture');
-      // The server answers clicks first, however long these lists take.
+      // These lists may take long. They delay no click, because the server answers clicks first.
       void fetchLists();
     }),
   );

@@ -44,7 +44,7 @@ export const problemText: Signal<string | undefined> = signal(undefined);
 export const live: Signal<boolean> = signal(false);
 export const tab: Signal<Tab> = signal('activity');
 export const rows: Signal<readonly FeedRow[]> = signal([]);
-/** The cursor of older rows; undefined if there are none. */
+/** The position from which the server continues with older rows; undefined if there are none. */
 export const older: Signal<number | undefined> = signal(undefined);
 export const isSearching: Signal<boolean> = signal(false);
 export const filter: Signal<FeedFilter> = signal({});

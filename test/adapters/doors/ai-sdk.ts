@@ -49,7 +49,9 @@ export function script(steps: Run['steps']): () => {
   };
 }
 
-/** The parts of a prompt that matter here, in the form of both versions of the SDK. */
+/**
+ * The parts of a prompt that these tests read. They are the same in versions 6 and 7 of the SDK.
+ */
 interface Prompted {
   readonly role: string;
   readonly content: unknown;

@@ -52,7 +52,10 @@ function scripted(
   return { client: new Anthropic({ apiKey: 'none', fetch: answer, maxRetries: 0 }), requests };
 }
 
-/** Returns only the messages that are new since the previous request. */
+/**
+ * The result of each tool call, as the requests contain it. Each request repeats earlier results,
+ * so every call is listed once.
+ */
 function shownIn(requests: readonly Body[]): Shown[] {
   const blocks = requests.flatMap(({ messages }) =>
     messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content)),

@@ -26,7 +26,10 @@ export const CLAUDE_CODE: ScribeKind = {
   open: () => new ClaudeScribe('main'),
 };
 
-/** The transcript of a sub-agent: nothing is recorded beside the texts. */
+/**
+ * The transcript of a sub-agent. Its records contain only the texts of results, no structured
+ * details.
+ */
 export const CLAUDE_AGENT: ScribeKind = {
   format: 'claude-code',
   name: 'claude-code sub-agent',
@@ -36,7 +39,10 @@ export const CLAUDE_AGENT: ScribeKind = {
 class ClaudeScribe implements Scribe {
   readonly #calls = new Calls();
   readonly #agent: boolean;
-  /** The ids of the records of calls and results, and of the records before calls. */
+  /**
+   * Record ids by call: `#results` has the record of its result, `#before` the last record before
+   * the call.
+   */
   readonly #results = new Map<string, string>();
   readonly #before = new Map<string, string | null>();
   #tip: string | null = null;

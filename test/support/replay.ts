@@ -20,19 +20,13 @@ interface RuleTally {
 
 export interface ReplayTally {
   commits: number;
-  /**
-   * Number of judged changes. `must`: they must pass. `mustNot`: they must be refused. `either`:
-   * both verdicts are right.
-   */
+  /** Judged changes that must pass (`must`) or be refused (`mustNot`); `either`: both are right. */
   must: number;
   mustNot: number;
   either: number;
   readonly rules: Readonly<Record<Rule, RuleTally>>;
   readonly codes: Record<string, number>;
-  /**
-   * `shownBytes`: bytes that STALE refusals showed. `rereadBytes`: bytes that reads of the same
-   * files would have shown.
-   */
+  /** Bytes that STALE refusals showed, and bytes that reads would have shown (`rereadBytes`). */
   shownBytes: number;
   rereadBytes: number;
   /** Paths whose bytes differ from git's at the end. */
@@ -248,9 +242,7 @@ class Run {
     this.#saw(path);
   }
 
-  /**
-   * Makes one edit per hunk. The old text of each edit comes from the text that the agent has seen.
-   */
+  /** Makes one edit per hunk. Its old text comes from the text that the agent has seen. */
   async #edit(change: FileChange, next: string): Promise<void> {
     const { path } = change;
     for (let steps = 0; steps <= MAX_HUNKS; steps += 1) {

@@ -10,7 +10,10 @@ export class EndSignals {
   readonly #emitter: EventEmitter;
   readonly #listener: (signal: EndSignal) => void;
 
-  /** `emitter` is normally `process`. Until `close`, these signals no longer end the process by themselves. */
+  /**
+   * `emitter` is normally `process`. Until `close`, the termination signals no longer end the
+   * process by themselves.
+   */
   constructor(emitter: EventEmitter) {
     const { promise, resolve } = withResolver<EndSignal>();
     const hurry = new AbortController();

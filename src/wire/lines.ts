@@ -44,7 +44,10 @@ export class LineScanner {
     if (start < chunk.length) this.#hold(chunk.subarray(start));
   }
 
-  /** Returns and forgets the bytes after the last newline; undefined if there are none, or too many. */
+  /**
+   * Returns and forgets the bytes after the last newline; undefined if there are none, or if they
+   * exceed the limit.
+   */
   takeRest(): Buffer | undefined {
     const rest = this.#tooLong || this.#held === 0 ? undefined : this.#joined();
     this.#offset += this.#held;

@@ -88,7 +88,8 @@ export function methodsIn(line: Buffer): (string | undefined)[] {
 }
 
 /**
- * The string after a key; undefined if it must be parsed; null if no colon and string follow, so that this is no key.
+ * The string value after a key. Undefined if it must be parsed. Null if no colon and string follow:
+ * the text before is then not a key with a string value.
  */
 function stringAfterColon(line: Buffer, from: number): string | undefined | null {
   let at = skipSpace(line, from);

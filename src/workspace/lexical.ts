@@ -116,9 +116,9 @@ const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²
 const SHORT_NAME = /^[^.]{1,6}~[0-9]{1,6}(?:\.[^.]{0,3})?$/;
 
 /**
- * Like `readPath`, for Windows. Accepts both separators and drive letters; rejects components that
- * Windows interprets as something else. Absolute results use `/` (`C:/repo/a.ts`), which Node
- * accepts everywhere.
+ * Like `readPath`, for Windows. Accepts `/` and `\` as separators, and drive letters. Rejects
+ * components that Windows interprets as something else. Absolute results use `/` (`C:/repo/a.ts`),
+ * which Node accepts everywhere.
  */
 export function readWindowsPath(input: unknown): Lexical {
   if (typeof input !== 'string') return readPath(input);

@@ -92,7 +92,10 @@ function slashes(path: string): string {
   return process.platform === 'win32' ? path.replaceAll('\\', '/') : path;
 }
 
-/** An absolute path without links, also for a file that does not exist yet. Unreadable folders end the search. */
+/**
+ * An absolute path with its links resolved. Names that do not exist, or cannot be read, stay as
+ * given.
+ */
 export function canonicalName(path: string): string {
   try {
     return slashes(realpathSync.native(path));

@@ -79,7 +79,10 @@ type Cause =
   | { readonly kind: 'invalid'; readonly reason: string }
   | { readonly kind: 'failed'; readonly errno: string };
 
-/** The refusal for each errno of a walk. Only ENOENT means missing. */
+/**
+ * The refusal for each system error on the way to a path. Only ENOENT means that something is
+ * missing.
+ */
 const BY_ERRNO: Readonly<Record<string, { code: RefusalCode; next: NextStep; reason: string }>> = {
   ENOENT: { code: 'NOT_FOUND', next: 'other_path', reason: 'a link in the path points to nothing' },
   ENOTDIR: { code: 'NOT_A_FILE', next: 'other_path', reason: 'a part of the path is a file, not a folder' },

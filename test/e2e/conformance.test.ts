@@ -191,7 +191,9 @@ async function frontOf(port: number): Promise<string> {
   return `http://127.0.0.1:${(front.address() as AddressInfo).port}/mcp`;
 }
 
-/** Asynchronous, so that our own listener can answer meanwhile. */
+/**
+ * Runs a program without blocking, because the program calls our own HTTP listener in this process.
+ */
 async function execFileAsync(
   file: string,
   args: readonly string[],

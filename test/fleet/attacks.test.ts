@@ -20,7 +20,9 @@ const run = promisify(execFile);
 const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
 const EDIT = [{ oldString: 'two', newString: 'zwei' }];
 
-/** Runs the command line on a machine of the fleet and returns all it prints. */
+/**
+ * Runs the command line on one of several machines that share a store. Returns all that it prints.
+ */
 async function lookfirst({ root, home }: Scratch, store: string, ...args: string[]): Promise<string> {
   const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
   const ended = run(process.execPath, [COMMAND, ...args], { cwd: root, env });
@@ -104,7 +106,8 @@ await describePostgres('attacks on a fleet', (server) => {
     const db = await PostgresConnection.open(url);
     onTestFinished(() => db.close());
     const others = `from pg_stat_activity where application_name = 'lookfirst' and pid <> pg_backend_pid()`;
-    // A process stopped while it records the reads would hold locks that every later change waits for.
+    // Waits until the reads are recorded. A process that is stopped before would hold locks that
+    // every later change waits for.
     await sessions.world.store.state();
     await expect.poll(() => db.query(`select pid ${others} and state = 'idle'`)).toHaveLength(1);
     const stopped = (await db.query(`select pid ${others}`)).map(({ pid }) => Number(pid));

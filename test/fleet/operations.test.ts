@@ -16,7 +16,7 @@ import { opened } from './killed.ts';
 const run = promisify(execFile);
 const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
 
-/** Runs the command line on a machine of the fleet. */
+/** Runs the command line on one of several machines that share a store. */
 async function lookfirst(
   at: { root: string; home: string; store: string },
   ...args: string[]

@@ -12,7 +12,9 @@ import { type Scratch, scratch } from '../support/tree.ts';
 
 const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
 
-/** Runs the command line on a machine of the fleet and returns all it prints. */
+/**
+ * Runs the command line on one of several machines that share a store. Returns all that it prints.
+ */
 async function lookfirst({ root, home }: Scratch, store: string, ...args: string[]): Promise<string> {
   const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
   const ended = promisify(execFile)(process.execPath, [COMMAND, ...args], { cwd: root, env });
@@ -110,7 +112,7 @@ await describePostgres('a workspace that was served as shared', (server) => {
   it('is waited for by undo and run without the flag', async () => {
     const store = server.url();
     const [here, there] = [scratch(), scratch()];
-    // Both machines reach one folder.
+    // Two machines, each with its own state folder, use the same workspace folder.
     const fleet = { roots: [here.root], store, workspace: 'w' };
     const sessions = await Sessions.open({ ...fleet, home: here.home, sharedWorkspace: true });
     onTestFinished(() => sessions.close());

@@ -15,7 +15,10 @@ const WORKSPACE = 'project';
 
 type Answer = StartView;
 
-/** Starts the viewer on a machine of the fleet, as a user does, and calls its API. */
+/**
+ * Starts the viewer on one of several machines that share a store, as a user does, and calls its
+ * API.
+ */
 async function view({ root, home }: Scratch, store: string, ...flags: string[]) {
   const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
   const args = [COMMAND, 'view', root, '--no-open', ...flags];

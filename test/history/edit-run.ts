@@ -41,7 +41,8 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 );
 
 /**
- * Checks that after many random conversations, the known lines of a file are exactly those that were shown or written.
+ * Checks many random conversations. The lines that count as known must include all that the model
+ * surely knows, and none that it was never shown and never wrote.
  */
 export function checkEdits(runs: number): void {
   const growth = fc.tuple(text, fc.array(act, { minLength: 1, maxLength: 8 }));

@@ -103,7 +103,10 @@ function rewritten(old: readonly string[], { places, length, put }: Replacement)
   return made.filter(({ line }) => line !== '');
 }
 
-/** For each new line, the old lines that it comes from, joined with those of all new lines that share one of them. */
+/**
+ * For each new line, the old lines that it comes from. New lines that share an old line form a
+ * group, and each gets the old lines of the whole group.
+ */
 function grouped(made: readonly MadeLine[]): readonly (readonly number[])[] {
   return made.map(({ concerns }) => {
     const group = new Set(concerns);

@@ -24,7 +24,7 @@ const PROGRAM = new URL('../../dist/bin/lookfirst.js', import.meta.url).pathname
 /** `npm run attack` makes more calls. */
 const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 const CALLS = IS_LONG ? 1000 : 20;
-/** Calls that find no resident: each starts Node. */
+/** The number of calls that find no background process, so that each starts Node. */
 const FIRST_CALLS = IS_LONG ? 20 : 8;
 
 /** The name of the symbolic link that leads to the background process for new calls. */
@@ -96,7 +96,7 @@ function copyOfProgram(): string {
   return join(base, 'dist/bin/lookfirst.js');
 }
 
-/** Residents of this test's state folder, found in /proc. */
+/** Background processes (residents) of this test's state folder, found in /proc. */
 function residents(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -142,7 +142,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     expect(JSON.parse(first.stdout).hookSpecificOutput.permissionDecision).toBe('deny');
     await expect.poll(residents).toHaveLength(1);
     await expect.poll(sockets).toContain(pointer);
-    // Node can no longer answer, so the resident must have answered.
+    // The script can no longer start Node, so the background process must answer.
     writeScript({ node: '/nonexistent/node' });
     const second = await callScript(blindWrite(), ['claude-code', '--event', 'PreToolUse'], env());
     expect(second).toMatchObject({ code: 0, stderr: '' });
@@ -186,7 +186,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
         expect(stdout).toContain('"deny"');
       }
     }
-    // Residents that started at the same time end when they find the first one.
+    // Of several background processes that start at the same time, all but the first one end.
     await expect.poll(residents).toHaveLength(1);
     await expect.poll(residents).toEqual([]);
     expect(sockets()).toEqual([]);
@@ -256,7 +256,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     const first = await callNode(link, blindWrite());
     expect(first.stdout).toContain('"deny"');
     await expect.poll(sockets).toContain(pointer);
-    // Without this file Node cannot answer, so the resident must have answered.
+    // Without this file a new Node process cannot answer, so the background process must answer.
     rmSync(join(program, '../../chunks/hook.cjs'));
     expect(await callNode(program, blindWrite())).toEqual(first);
     expect(residents()).toHaveLength(1);

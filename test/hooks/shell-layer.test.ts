@@ -19,7 +19,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** With a store of its own, a hook works without a resident process. */
+/** With a store of its own, a hook works without a background process. */
 function around(): Record<string, string> {
   const store = `sqlite:${join(places.home, 'lookfirst.db')}`;
   return { LOOKFIRST_STORE: store, SHELL: '/bin/sh', CLAUDE_CODE_SESSION_ID: 's' };
@@ -41,7 +41,7 @@ function start(command: string, args: readonly string[], input = '', env = {}): 
   });
 }
 
-/** Sends one event of Claude Code to the program, without a resident process. */
+/** Sends one event of Claude Code to the program, without a background process. */
 async function send(hook_event_name: string, more: object): Promise<Record<string, string>> {
   const payload = { session_id: 's', cwd: places.root, prompt_id: 'turn-1', hook_event_name, ...more };
   const env = { ...around(), CLAUDE_CODE_SHELL_PREFIX: shell, CLAUDE_PROJECT_DIR: places.root };

@@ -15,13 +15,16 @@ export interface ModelRun {
   readonly operations: number;
 }
 
-/** The result of a run; each broken promise is described in a sentence. */
+/** The result of a run. Each rule that was broken is described in a sentence. */
 export interface ModelReport {
   readonly counts: Readonly<Record<string, number>>;
   readonly broken: readonly string[];
 }
 
-/** Runs random operations of sessions and outside programs, and compares every verdict with the reference. */
+/**
+ * Runs random operations of sessions and outside programs. Compares every verdict with that of
+ * `ReferenceSession`.
+ */
 export async function runModel(run: ModelRun): Promise<ModelReport> {
   const model = new Model(run);
   await model.open();

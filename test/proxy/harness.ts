@@ -12,7 +12,7 @@ import { LineClient } from './line-client.ts';
 
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
-/** Commands that start real servers. */
+/** The programs of official servers that tests start. */
 export { OFFICIAL };
 export const EVERYTHING: string = join(modules, '@modelcontextprotocol/server-everything/dist/index.js');
 

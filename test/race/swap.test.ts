@@ -5,7 +5,7 @@ import { SWAP_OPERATIONS } from '../support/swap-operations.ts';
 
 const TRIES = 500;
 
-// On systems without the guarantee `walk`, LIMITS.md says that such an attacker can win.
+// Without the guarantee `walk`, an attacker who swaps folders can win; see LIMITS.md.
 describe.skipIf(strongestGuarantee() !== 'walk')('while another process swaps a folder for a link', () => {
   describe.each(SWAP_OPERATIONS)('$name', (operation) => {
     it('never reaches the outside', async () => {

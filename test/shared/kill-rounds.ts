@@ -24,8 +24,9 @@ export interface KillTally {
 type Told = { readonly change: string } | { readonly fault: string };
 
 /**
- * Kills writers on one tree at random moments, round after round. After every round, a new start must find everything
- * in order. Returns the counts and every broken promise.
+ * Kills writers on one tree at random moments, round after round. After every round, a new start
+ * must find everything in order. Returns the counts and a description of everything that was not in
+ * order.
  */
 export async function killRounds(run: {
   readonly rounds: number;

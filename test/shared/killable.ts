@@ -73,7 +73,10 @@ export function prepareTree(root: string): void {
   symlinkSync('../a.txt', join(root, 'd/link'));
 }
 
-/** Plays a scene. `onStep` is called before every disk step and around every record of the change itself. */
+/**
+ * Plays a scene. `onStep` is called before every disk step, and before and after every write of
+ * records to the store.
+ */
 export async function play(
   { root, home }: { readonly root: string; readonly home: string },
   name: string,

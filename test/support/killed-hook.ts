@@ -135,7 +135,7 @@ function hookProcess(
   killAfterMs: number,
 ): Promise<{ readonly killed: boolean; readonly stdout: string }> {
   const [program = '', ...first] = PROGRAM;
-  // With a named store, the process starts no resident process.
+  // With a named store, the hook process starts no background process.
   const env = environment(places, { LOOKFIRST_STORE: `sqlite:${join(places.home, 'lookfirst.db')}` });
   return new Promise((resolve) => {
     const child = spawn(program, [...first, 'hook', client], { cwd: places.root, env });

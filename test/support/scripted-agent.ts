@@ -86,7 +86,9 @@ export class ScriptedAgent {
     return this.counts;
   }
 
-  /** The files that the notice at the beginning of a turn names, as hooks give it with each prompt. */
+  /**
+   * The files that other sessions work on, according to the notice that hooks add to each prompt.
+   */
   async #claimedFiles(): Promise<ReadonlySet<string>> {
     const notice = await this.#session.othersAtWork();
     const claims = notice?.kind === 'others-at-work' ? notice.claims : [];

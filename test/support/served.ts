@@ -137,7 +137,7 @@ function proxyingHere(places: Scratch, args: readonly string[]): ChildProcessWit
     runProxy: async (plan) => (await import('../../src/proxy/open-proxy.ts')).openProxy(plan, streams),
     runViewer: () => Promise.reject(new Error('runs as a process')),
   }).then((code) => child.emit('close', code, null));
-  // The client uses only these parts of a child process.
+  // The client uses only the parts of a child process that `child` has.
   return child as unknown as ChildProcessWithoutNullStreams;
 }
 
@@ -162,13 +162,13 @@ export function servingHere(
   };
   void runServe({
     args,
-    // The server uses these parts of a process.
+    // The server uses only the parts of a process that `around` has.
     process: around as unknown as NodeJS.Process,
     homeFolder: places.base,
     servers: () => import('../../src/mcp/serve.ts'),
     viewer: async (...about) => (await import('../../src/viewer/serve-viewer.ts')).viewerBeside(...about),
     help: unused,
   }).then((code) => child.emit('close', code, null));
-  // The client uses only these parts of a child process.
+  // The client uses only the parts of a child process that `child` has.
   return child as unknown as ChildProcessWithoutNullStreams;
 }

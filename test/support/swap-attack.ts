@@ -37,8 +37,8 @@ export interface SwapAttack {
 }
 
 /**
- * Limit of the tries, as a multiple of `tries`. While both processes share one processor, the attacker acts only when
- * our process is preempted, so many tries have no effect.
+ * Limit of the tries, as a multiple of `tries`. While the attacker and our process share one
+ * processor, the attacker acts only when our process is preempted. Many tries then have no effect.
  */
 const PATIENCE = 1000;
 

@@ -113,7 +113,8 @@ export const DEEPAGENTS: Door = {
       [call('read_file', 'b.txt')],
       [call('write_file', 'a.txt', { content: 'two\n' })],
     ]);
-    // The tools are those of the backend; the middleware only watches.
+    // The model gets the tools of the backend. The middleware adds no tools and only observes the
+    // messages.
     const middleware = [clearing(), lookfirstMiddleware(session, { only: [] })] as const;
     await createDeepAgent({ model, backend: new LookfirstBackend(session), middleware }).invoke(GO);
     return shownIn(model.got).at(-1);

@@ -178,7 +178,7 @@ interface ViewerServer {
   close(): Promise<void>;
 }
 
-/** Serves the viewer alone, on 127.0.0.1. */
+/** Starts an HTTP server on 127.0.0.1 that serves only the viewer. */
 export async function serveViewer(options: ViewerOptions & { readonly port: number }): Promise<ViewerServer> {
   const entrance = new Entrance();
   const server = createServer(viewerListener({ ...options, entrance }));
@@ -238,7 +238,10 @@ export async function openViewer(options: OpenViewerOptions): Promise<void> {
   }
 }
 
-/** The viewer beside a server that already has the workspace open. It has its own token. */
+/**
+ * Serves the viewer in the process of a server that already has the workspace open. The viewer has
+ * its own token.
+ */
 export function viewerBeside(
   sessions: Sessions,
   { log, readOnly }: { readonly log: (line: string) => void; readonly readOnly: string | undefined },

@@ -307,7 +307,10 @@ export class JsonText {
   }
 }
 
-/** Capacity for the text with some escapes, and for the worst case in the last block. */
+/**
+ * A buffer size that suffices for the text with some escapes, and for the worst case in the last
+ * block.
+ */
 function roomFor(bytes: number): number {
   return bytes + (bytes >> 3) + blockFor(bytes) * (WORST + 2);
 }

@@ -310,7 +310,10 @@ export function globReach(glob: string, folder: string): number {
   return own.includes('**') ? Number.POSITIVE_INFINITY : Math.max(0, own.length - 1);
 }
 
-/** True if an anchored glob may match something in the folder. Compares the leading parts without wildcards. */
+/**
+ * True if a glob that does not begin with `**` may match something in the folder. Compares the
+ * leading parts without wildcards.
+ */
 function leadsInto(parts: readonly string[], folder: readonly string[]): boolean {
   if (!parts.includes('**') && parts.length <= folder.length) return false;
   const magic = parts.findIndex((part) => /[*?[\]+@]/.test(part));

@@ -7,7 +7,10 @@ import { prepare } from './prepare.mjs';
 
 await prepare();
 const examples = join(import.meta.dirname, '../../examples');
-/** A copy beside the frameworks, so that the examples resolve them as in a user's project. */
+/**
+ * A copy of the examples beside the installed frameworks, so that the examples find them as in a
+ * user's project.
+ */
 const copy = join(import.meta.dirname, 'node_modules', `.examples-${process.pid}`);
 const AGENTS = readdirSync(examples).filter((name) => name.endsWith('.mjs') && name !== 'workspace.mjs');
 
@@ -46,7 +49,7 @@ describe('the examples', () => {
 
   it.each(AGENTS)('%s: gets a refusal for a blind change, reads the file, and repeats the change', (name) => {
     const { base, home } = scratch();
-    // No keys: every example runs offline.
+    // The environment contains no API keys: every example runs offline.
     const env = { PATH: process.env['PATH'], HOME: home, TMPDIR: base, LOOKFIRST_HOME: home };
     const out = execFileSync(process.execPath, [join(copy, name)], { env, encoding: 'utf8' });
     expect(out).toMatch(/refusing to \w+ \S*greeting\.txt: read it first \[NOT_READ\]/m);

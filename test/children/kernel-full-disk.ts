@@ -50,7 +50,7 @@ for (const [name, change] of Object.entries(changes)) ended[name] = await attemp
 process.send?.({
   ended,
   names: readdirSync(root).filter((name) => name !== 'filler'),
-  // A later read would take half a copy for a whole one.
+  // Copies that are not whole. A later read would take them for whole files, so there must be none.
   halves: readdirSync(join(home, 'retained')).filter((name) => !isWhole(join(home, 'retained', name))),
   intact: ended['f '] === 'done' || readFileSync(join(root, 'f')).equals(old),
 });

@@ -68,7 +68,7 @@ await describePostgres(
     it('is verified with the certificate that the URL names', async () => {
       const url = `postgres://alice:right@${at}/postgres?sslmode=require&sslrootcert=${certificate}`;
       const { stderr } = await log(url);
-      // On a busy machine, the command first says for what it waits.
+      // On a busy machine, the command may first print what it is waiting for.
       expect(stderr).toMatch(
         /^(?:lookfirst: (?:creating|waiting) [^\n]+\n)*nothing recorded here yet[^\n]*\n$/,
       );

@@ -4,7 +4,10 @@ import type { CallStep, Lines, ResultStep, Step } from './step.ts';
 export interface Case {
   readonly rule: string;
   readonly steps: readonly Step[];
-  /** `PATH HOW LINES`, without the root; `*` where hosts record different lines of an edit. */
+  /**
+   * The lines that the model has seen, as `PATH HOW LINES` without the root. HOW is the kind of
+   * call, such as `read`. LINES is `*` for an edit, because hosts record different lines of it.
+   */
   readonly seen: readonly string[];
 }
 

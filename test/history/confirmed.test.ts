@@ -73,7 +73,7 @@ describe.each(SCRIBES)('$name', (kind) => {
     if (confirmed(WHOLE) === undefined) return;
     const all = what === 'the end of a file' ? '4-5' : 'whole';
     expect(confirmed(WHOLE)).toBe(all);
-    // Transcripts do not show line endings, so CRLF confirms as well.
+    // Transcripts do not show line endings, so a file with CRLF line endings counts as the same.
     expect(confirmed(WHOLE.replaceAll('\n', '\r\n'))).toBe(all);
     expect(confirmed(WHOLE.replace('a.ts 1', 'a.ts x'))).toBe(
       { pages: '3-5', 'the end of a file': '4-5' }[what] ?? 'nothing',

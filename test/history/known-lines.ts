@@ -28,7 +28,7 @@ export class KnownLines {
     return this.#lines.map(named).filter((line) => this.#told.has(line));
   }
 
-  /** `count` lines are shown; the first is counted from 0. */
+  /** The model is shown `count` lines, beginning with line `from` (counted from 0). */
   show(from: number, count: number): void {
     const isShown = (at: number): boolean => at >= from && at < from + count;
     this.#sure = this.#sure.map((sure, at) => sure || isShown(at));

@@ -21,7 +21,7 @@ export interface ResultStep {
   readonly is?: 'ok' | 'error' | 'denied' | 'blank';
   /** Lines of a file that the result shows. Default for a read: the lines that its call requests. */
   readonly shows?: { readonly path: string; readonly lines: Lines };
-  /** The receipt of Lookfirst at the end of the text. */
+  /** The receipt: the line that Lookfirst adds to the end of a read's text. */
   readonly receipt?: string;
 }
 
@@ -40,7 +40,7 @@ export type Lines = readonly [from: number, to: number];
 
 export const FILE_LINES = 5;
 export const ROOT = '/repo';
-/** The notes that hosts write instead of a result. */
+/** The note that a host writes instead of a cleared result. */
 export const NOTE = '[Old tool result content cleared]';
 
 /** The text of some lines of a file, each with its newline. */

@@ -56,7 +56,8 @@ function text(name: string): string {
 beforeEach(() => {
   places = scratch();
   ({ root, home } = places);
-  // The default gives git three seconds, which a loaded machine may exceed.
+  // `git` removes the time limit for git. The default of three seconds may be too short on a loaded
+  // machine.
   writeFileSync(join(home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
 });
 

@@ -40,12 +40,12 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs the script of a state folder as a host does. */
+/** Runs the hook script in the state folder, as a host does. */
 function callScript(input: unknown, args: readonly string[] = ['claude-code'], env = {}): Promise<Ended> {
   return call([script, ...args], input, env);
 }
 
-/** Runs a program without the script. */
+/** Runs the hook program directly with Node, without the script. */
 function callNode(program: string, input: unknown, env = {}): Promise<Ended> {
   return call([process.execPath, program, 'hook', 'claude-code'], input, { LOOKFIRST_HOME: home, ...env });
 }
@@ -88,7 +88,7 @@ function writeScript(places: { readonly node?: string; readonly program?: string
   chmodSync(script, 0o755);
 }
 
-/** The program in a folder of its own, from which a test may take files. */
+/** A copy of the program in its own folder, from which a test may remove files. */
 function copyOfProgram(): string {
   cpSync(join(PROGRAM, '../..'), join(base, 'dist'), { recursive: true });
   cpSync(join(PROGRAM, '../../../package.json'), join(base, 'package.json'));

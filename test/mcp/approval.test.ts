@@ -28,7 +28,10 @@ interface Scene {
 
 const NO_FORM = 'none';
 
-/** A server whose policy requires approval for `deploy/` or other paths, and an official client whose user gives these answers. */
+/**
+ * A server whose policy requires approval for the paths in `approve`, and an official client.
+ * `user` plays the client's user, who answers the server's questions.
+ */
 async function scene(
   transport: Transport,
   era: Era,

@@ -60,11 +60,11 @@ export class ReferenceSession {
   mayOverwrite(file: string, current: readonly string[] | undefined, next: string): boolean {
     const known = this.known.get(file);
     if (current === undefined) return true;
-    // An empty file is exempt only if the session has not seen other bytes of it.
+    // An empty file may be overwritten unread, unless the session has seen other bytes of it.
     if (current.length === 0 && (known?.base === undefined || known.base.length === 0)) return true;
     if (known?.base === undefined || known.partial || !known.base.every((line) => known.seen.has(line)))
       return false;
-    // Content that is there already destroys nothing.
+    // A write of the content that the file already has destroys nothing.
     if (current.map((line) => `${line}\n`).join('') === next) return true;
     return known.refused !== next && same(known.base, current);
   }

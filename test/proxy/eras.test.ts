@@ -21,7 +21,10 @@ function modern(client: LineClient, method: string, params: object = {}, meta: o
   return client.request(method, { ...params, _meta: { ...ENVELOPE, ...meta } });
 }
 
-/** The features of the revision without sessions: discovery, lists, calls, progress, questions, subscriptions. */
+/**
+ * Uses the features of the MCP revision without sessions: discovery, lists, calls, progress,
+ * questions, subscriptions.
+ */
 async function conversation(client: LineClient): Promise<void> {
   await modern(client, 'server/discover');
   await modern(client, 'tools/list');

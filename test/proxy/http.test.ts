@@ -122,7 +122,7 @@ describe('a server behind an address', () => {
   });
 });
 
-/** The gate as an HTTP server, and a function that creates official clients for it. */
+/** The proxy as an HTTP server, and a function that creates official clients for it. */
 async function front(root: string, options: Partial<FrontOptions>) {
   const { session } = await openGate(root);
   const stderr = new PassThrough().resume();

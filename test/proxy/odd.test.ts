@@ -58,7 +58,8 @@ describe('a sighting no longer counts', () => {
     while (!errors().includes('called write_file')) await client.call('cwd');
     client.notify('notifications/cancelled', { requestId: 'slow' });
     await client.call('release');
-    // The cancellation is reported on another stream than the answer.
+    // Polls, because the cancellation is reported on stderr and may arrive later than the answer on
+    // stdout.
     await expect.poll(errors).toContain('cancelled "slow"');
     expect(readFileSync(path, 'utf8')).toBe('late');
     expect(await client.call('write_file', { path, content: 'x' })).toMatchObject({ code: 'NOT_READ' });

@@ -66,7 +66,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
   it("a write changes the file that was read, not the one with the same name in the server's folder", async () => {
     const server = await astray();
     const { client, root, other } = server;
-    // A repeated read takes the fast path.
+    // The read is repeated, because the proxy judges repeated reads in a shorter way.
     for (const _again of [1, 2, 3])
       expect((await client.call('read_text_file', { path: 'b.txt' })).text).toBe(`b.txt of ${root}\n`);
     expect((await client.call('write_file', { path: './b.txt', content: 'mine\n' })).ok).toBe(true);

@@ -33,7 +33,7 @@ const limitsOf = (change: (typeof CHANGES)[number]): readonly number[] =>
 const NOTHING = { changed: 0, missing: 0 };
 
 describe('a change of many files where descriptors run out', () => {
-  // The last limit suffices for the change; the limits before it make the change fail.
+  // With the last limit, the change must succeed. With the limits before it, the change may fail.
   it.each(CHANGES.flatMap((change) => limitsOf(change).map((limit) => ({ change, limit }))))(
     '$change with $limit descriptors is done, or changes nothing',
     async ({ change, limit }) => {

@@ -83,7 +83,8 @@ describe.skipIf(!injector || loadNative() === undefined)(
 );
 
 describe.skipIf(!injector)('on a device that fails to sync (needs strace)', () => {
-  // The log is synced by a different system call than the new file and the folder.
+  // The number of syncs of each change. `fdatasync` syncs the log, `fsync` syncs the new file and
+  // the folder.
   const rows: readonly (readonly [ChangeName, 'exchange' | 'claim', { fdatasync: number; fsync: number }])[] =
     [
       ['create', 'claim', { fdatasync: 1, fsync: 2 }],

@@ -145,7 +145,7 @@ function stateOf(name: ChangeName, tree: readonly string[]): State {
   const found = tree.join('\n');
   if (found === [...BEFORE].sort().join('\n')) return 'old';
   if (found === [...AFTER[name]].sort().join('\n')) return 'new';
-  // A file gets its new name before it loses the old one.
+  // A move gives the file its new name before it removes the old one, so both names may exist.
   const both = BEFORE.filter((line) => line !== 'other/').concat('other/f: old');
   expect([name, tree]).toEqual(['move', both.sort()]);
   return 'both names';

@@ -86,7 +86,7 @@ function ownersOf(folder: string): Readonly<Record<string, string>> {
 }
 
 const MAKE_250 = 'mkdir -p big/sub; for i in $(seq 250); do echo "text $i" > big/f$i; done';
-/** Every kind of file that a command can leave, among many. */
+/** A script that leaves every kind of file, among many ordinary ones. */
 const MIXED = [
   'umask 022',
   MAKE_250,

@@ -3,7 +3,10 @@ import type { Locks } from '../../src/lock/locks.ts';
 import type { Awaitable } from '../../src/model/awaitable.ts';
 import { scratch } from '../support/tree.ts';
 
-/** The rules for locks, wherever they are kept. `open` returns another holder on the same state each time. */
+/**
+ * The rules for locks, wherever they are kept. Each call of `open` returns another object that can
+ * hold locks, on the same state.
+ */
 export function locksConformance(
   name: string,
   open: (home: string, holder: string) => Awaitable<Locks>,

@@ -12,7 +12,7 @@ export interface Coverage {
   judged: number;
   /** Files that the journal entry of the call names with their present bytes. */
   recorded: number;
-  /** Files whose former state an undo of that entry restores. */
+  /** Files whose former state is restored when the call's journal entry is undone. */
   undone: number;
   /** Denials of a well-behaved agent's calls. */
   refused: string[];
@@ -48,7 +48,8 @@ export async function coverageOf(
   },
 ): Promise<Coverage> {
   const places = scratch();
-  // The default gives git three seconds, which a loaded machine may exceed.
+  // `git` removes the time limit for git. The default of three seconds may be too short on a loaded
+  // machine.
   writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
   makeRepository(places);
   const agent = new ReplayedClient(places, client, options.mode);

@@ -121,7 +121,7 @@ class Run {
     execFileSync('tar', ['x', '-C', this.#replay.root], { input: archive });
   }
 
-  /** Adds the paths below the root that differ from a commit to the tally. */
+  /** Adds to the tally the paths below the root that differ from a commit. */
   compare(hash: string): void {
     const lines = this.git('ls-tree', '-r', hash).trim().split('\n');
     const files = lines.filter((line) => line.startsWith('100')).map((line) => line.split(/[ \t]/));

@@ -122,7 +122,10 @@ export function answerIn(result: Record<string, unknown>): Answer {
   };
 }
 
-/** `lookfirst proxy` over stdio in this process, with the streams and the end of a child process. */
+/**
+ * Runs `lookfirst proxy` over stdio in this process. The result has the streams and the end of a
+ * child process.
+ */
 function proxyingHere(places: Scratch, args: readonly string[]): ChildProcessWithoutNullStreams {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
   const child = Object.assign(new EventEmitter(), streams, { kill: () => streams.stdin.end() });
@@ -141,7 +144,10 @@ function proxyingHere(places: Scratch, args: readonly string[]): ChildProcessWit
   return child as unknown as ChildProcessWithoutNullStreams;
 }
 
-/** `lookfirst serve` in this process, with the streams and the end of a child process. */
+/**
+ * Runs `lookfirst serve` in this process. The result has the streams and the end of a child
+ * process.
+ */
 export function servingHere(
   places: Scratch,
   args: readonly string[],

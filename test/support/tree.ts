@@ -23,7 +23,7 @@ export interface Scratch {
   readonly outside: string;
 }
 
-/** The parent folder of tables with many small trees: in memory, if the machine allows it. */
+/** The parent folder for tests that make many small trees: in memory, if the machine allows it. */
 export const IN_MEMORY: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 /**

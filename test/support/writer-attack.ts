@@ -32,7 +32,7 @@ export type WriterKind = (typeof WRITER_KINDS)[number];
  */
 export type CommitKind = 'exchange' | 'claim' | 'naive';
 
-/** The reason a row cannot run on this machine, or undefined. */
+/** The reason why this combination cannot be tested on this machine; undefined if it can. */
 export function cannotRun(writer: WriterKind, commit: CommitKind): string | undefined {
   if (writer === 'mmap' && spawnSync('python3', ['-c', 'import mmap']).status !== 0)
     return 'no python3 to write through a mapping';

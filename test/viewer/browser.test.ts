@@ -293,7 +293,8 @@ describe.skipIf(program === undefined)('the page', () => {
     };
     const checkIn = async (what: string, colorScheme: 'light' | 'dark'): Promise<void> => {
       await page.emulateMedia({ colorScheme });
-      // Only the colours of the dark page differ from the light one.
+      // The dark page differs from the light one only in colours, so only the rules about colours
+      // are checked.
       const rules = colorScheme === 'dark' ? { runOnly: ['color-contrast', 'link-in-text-block'] } : {};
       const found = await page.evaluate(async (rules) => {
         const { axe } = globalThis as unknown as {

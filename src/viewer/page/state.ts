@@ -17,7 +17,10 @@ import type {
 
 /** The interval at which the page requests new entries. */
 const POLL_MS = 1000;
-/** Rows kept in memory. Older ones are fetched again when they are scrolled to. */
+/**
+ * Maximum number of rows in the list. At this number, no older rows are fetched, and each new row
+ * removes the oldest one.
+ */
 const MAX_ROWS = 20_000;
 const TOKEN = /^[\w-]{43}$/;
 

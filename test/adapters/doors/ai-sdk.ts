@@ -74,7 +74,7 @@ export function shownIn(prompt: readonly Prompted[]): Shown[] {
   });
 }
 
-/** Runs until the script ends. The last prompt contains the result of every call. */
+/** Runs an agent until the script ends. The last prompt contains the result of every call. */
 type Runner = (run: Run, context?: 'pruned') => Promise<readonly Shown[]>;
 
 /** Only the last two messages keep their tool calls and results. */

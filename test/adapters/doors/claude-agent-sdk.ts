@@ -240,7 +240,7 @@ function sender(session: Session, cwd: string) {
   ): Promise<unknown> => {
     const input = { hook_event_name: event, session_id: 's', transcript_path: '', cwd, ...fields };
     const [hook] = hooks[event]?.[0]?.hooks ?? [];
-    // The cast is safe: the SDK gives this event the same fields.
+    // The cast is safe: `input` has the fields that the SDK gives to this event.
     return hook?.(input as unknown as HookInput, undefined, { signal: new AbortController().signal });
   };
 }

@@ -9,7 +9,7 @@ import { MCP_LOG } from './mcp-log.ts';
 import { OPENAI_AGENTS } from './openai-agents.ts';
 import { THREAD_EVENTS } from './thread-events.ts';
 
-/** All scribes. */
+/** The scribes of all formats. A scribe writes a conversation as a host would record it. */
 export const SCRIBES: readonly ScribeKind[] = [
   THREAD_EVENTS,
   ANTHROPIC_MESSAGES,

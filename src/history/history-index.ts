@@ -21,7 +21,10 @@ interface HistorySnapshot {
   readonly reader: unknown;
 }
 
-/** Number of records after which a transcript without a certain mark gets the most likely format. */
+/**
+ * After this many records, a transcript gets its most likely format, even if no record proves the
+ * format.
+ */
 const MAX_UNDECIDED = 200;
 /** Maximum line length. Longer lines are skipped without buffering, and counted. */
 export const MAX_LINE_BYTES: number = 64 * 1024 * 1024;
@@ -204,7 +207,10 @@ export class HistoryIndex {
   }
 }
 
-/** True if a line is complete. Part of a record is not JSON, but part of a number is. */
+/**
+ * True if the last line of the input is complete. A cut object is not valid JSON. A cut number
+ * still is, so a line with only a number counts as incomplete.
+ */
 function isWhole(line: Buffer): boolean {
   const text = line.toString('utf8');
   const value = parseJson(text);

@@ -53,7 +53,10 @@ export interface HistoryOptions {
   readonly cwd?: string;
   /** Paths outside this folder are skipped. */
   readonly root?: string;
-  /** `exact` compares paths as written, as in the preset `thread-history`; default: resolved lexically. */
+  /**
+   * `exact`: keep paths as written, as in the preset `thread-history`. Default `resolved`: resolve
+   * them lexically.
+   */
   readonly paths?: 'resolved' | 'exact';
 }
 
@@ -104,7 +107,10 @@ export function bareView(path: string, extra: Partial<View>): View {
   return { path, coverage: NOTHING, how: 'read', clamped: false, redacted: false, ...extra };
 }
 
-/** Lines counted from the end have no numbers until the length of the file on disk is known. */
+/**
+ * The coverage of the shown lines: the whole file if no ranges are given. Nothing if a range counts
+ * from the end, because the length of the file is not known yet.
+ */
 function coverageOf({ ranges, totalLines = Number.POSITIVE_INFINITY }: ShownLines): Coverage {
   if (ranges === undefined || totalLines === 0) return WHOLE;
   return ranges.some(({ from, to }) => from < 1 || to < from) ? NOTHING : linesCoverage(ranges, totalLines);

@@ -6,7 +6,10 @@ import type { HistoryOptions } from './history-sighting.ts';
  * test.
  */
 const TIDY = sep === '/' ? /^(?:\/(?!\.{0,2}(?:\/|$))[^/]+)+$/ : /(?!)/;
-/** A regular expression with a repeated group overflows the stack on millions of characters. */
+/**
+ * Maximum length of a path for which `TIDY` is used. On millions of characters, its repeated group
+ * overflows the stack.
+ */
 const MAX_TIDY = 4096;
 
 /**

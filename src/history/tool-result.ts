@@ -27,7 +27,10 @@ export interface RecordedResult {
   readonly before?: string | null | undefined;
   /** The views that the host recorded; they replace those derived from the call's arguments. */
   readonly views?: readonly View[] | undefined;
-  /** From the outcome that Lookfirst's own tools report in a result. */
+  /**
+   * Present for Lookfirst's own tools: the revision that the result reports, and whether the whole
+   * file was seen.
+   */
   readonly outcome?: { readonly revision?: string; readonly complete: boolean } | undefined;
   readonly atMs?: number | undefined;
   /** Id of the message that contains the result, if messages have ids. */

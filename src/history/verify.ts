@@ -90,7 +90,10 @@ interface DiskFile {
   /** The file's key; default: the path in the transcript. */
   readonly key?: string;
   readonly fingerprint: Fingerprint;
-  /** The revision that this state gives to the bytes on disk. Without it, receipts confirm nothing. */
+  /**
+   * The revision of the bytes on disk. It depends on the state folder. Without it, no receipt can
+   * be confirmed.
+   */
   readonly revision?: string;
   readonly totalLines: number;
   /** Without the bytes only receipts and hashes of the whole file can be compared. */
@@ -182,7 +185,10 @@ function union(views: readonly { readonly coverage: Coverage }[], totalLines: nu
     .reduce((sum, coverage) => unionCoverage(sum, coverage, totalLines));
 }
 
-/** True if a clamped or redacted view still matters. It does not if clean views show as much without it. */
+/**
+ * True if views with cut or masked lines must mark the result. False if the other views show the
+ * same lines.
+ */
 function taints(
   flag: 'clamped' | 'redacted',
   views: readonly Confirmed[],

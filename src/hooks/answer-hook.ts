@@ -11,7 +11,10 @@ export interface HookCall {
   readonly text: string;
   /** The event that the host's configuration names (`--event`); undefined if the hook was called without it. */
   readonly declaredEvent?: string;
-  /** `pass`: a failure of Lookfirst itself lets the call pass (`--fail-open`). */
+  /**
+   * The answer if Lookfirst itself fails before a change: deny the call, or let it pass
+   * (`--fail-open`).
+   */
   readonly onFailure: 'deny' | 'pass';
 }
 
@@ -53,8 +56,9 @@ function ignored(reason: string): HookAnswer {
 }
 
 /**
- * The payload with the event name from the host's configuration (`--event`), if the payload itself names no event. Also
- * if the configuration declares an event before a change, but the gate would ignore the payload's own name.
+ * The payload, with its event name replaced by the one from the host's configuration (`--event`) in
+ * two cases. Either the payload names no event. Or the configuration declares an event before a
+ * change, and the gate would ignore the name in the payload.
  */
 function asDeclared({ host, declaredEvent }: HookCall, payload: JsonRecord): JsonRecord {
   if (declaredEvent === undefined) return payload;

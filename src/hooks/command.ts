@@ -22,8 +22,9 @@ import {
 type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
 
 /**
- * Handles a shell command that the host is about to run. Certain writes are judged like those of
- * the host's own tools. For everything else that the command may change, the bytes before are kept.
+ * Handles a shell command that the host is about to run. Writes that the command line shows for
+ * certain are judged like those of the host's own tools. Other files that the command may change
+ * are saved before it runs.
  */
 export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunTouch): Promise<HookReply> {
   const forbidden = operatorRefusal(run.command) ?? (await tamperRefusal(scene, run.command));
@@ -60,7 +61,10 @@ async function denialOf(
   return undefined;
 }
 
-/** A layer would hide the writes of a background command from other programs until it ends. */
+/**
+ * Says if the command will probably run on an overlay layer, which hides its writes from other
+ * programs until it ends. A background command never does.
+ */
 function layerExpectation({ shell }: Scene, { background }: RunTouch): LayerExpectation {
   if (background === true) return 'never';
   return shell === 'layered' ? 'expected' : 'possible';
@@ -114,14 +118,14 @@ export async function afterCommand(
 ): Promise<HookReply> {
   const { session } = scene;
   const change = await session.announcedAs(callId(event));
-  // The event reports only that the command has started. The shell prefix claims the announcement
-  // and settles it when the command ends.
+  // The event reports only that the background command has started. The program `lookfirst-shell`,
+  // which runs the command, records its changes when it ends.
   if (change !== undefined && event.kind === 'after' && run.background === true && scene.shell === 'layered')
     return { verdict: 'pass' };
   if (change === undefined && event.kind === 'after' && !(await session.isSettled(callId(event))))
     return unjudged(scene, event);
   const settled = change === undefined ? undefined : await session.settle(change, 'done');
-  // Settle first: the output shows the files as the command left them.
+  // Compare the output only now, because it shows the files as the command left them.
   await noteOutput(scene, run, outputOf(scene, event));
   await noteWritten(scene, run);
   const context = settled?.ok === true ? noticeText(scene, settled.notices, '') : undefined;

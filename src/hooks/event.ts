@@ -41,7 +41,10 @@ export type HookEvent = EventContext &
     | { readonly kind: 'start'; readonly source: 'new' | 'resumed' | 'cleared' }
     /** The model's context was summarised, or is about to be if the host has no later event. */
     | { readonly kind: 'compacted' }
-    /** The host has cut its conversation back to before this message. Ids of messages and turns ascend. */
+    /**
+     * The host has removed the message `before` and all later ones from its conversation. Later
+     * messages and turns have greater ids.
+     */
     | { readonly kind: 'rewound'; readonly before: string }
     | { readonly kind: 'agent-start' | 'agent-stop' | 'turn-end' | 'end' }
     /** The host has removed a worktree. Worktrees that it creates are found through git. */
@@ -75,7 +78,7 @@ export interface Host {
   readonly name: HostName;
   /** The environment variable that names the project folder. */
   readonly projectVariable?: string;
-  /** True if the host shows the model the context in an answer to a before-event. */
+  /** True if the host shows the model a text that the gate sends with its answer before a call. */
   readonly contextBefore: boolean;
   understand(payload: JsonRecord): HookEvent | Malformed;
   /** `eventName` is the host's own name for the event, as in the payload. */

@@ -27,12 +27,15 @@ export interface HookSettings {
   readonly project?: string;
   /** Used instead of the host's session id; a sub-agent's id is still added. */
   readonly session?: string;
-  /** The program that the host runs the lines of its shell with, such as `lookfirst-shell`. */
+  /** The program through which the host runs every shell command, such as `lookfirst-shell`. */
   readonly shellPrefix?: string;
   readonly state: StateFlags;
 }
 
-/** The number of workspaces that stay open in a resident. A developer rarely works in more at a time. */
+/**
+ * Maximum number of open workspaces in the background process that answers hook calls. A developer
+ * rarely works in more at a time.
+ */
 const MAX_OPEN = 16;
 
 /** Answers events and keeps the workspaces that they concern open. */
@@ -44,7 +47,10 @@ export class HookDoor {
 
   readonly #trees: 'warm' | 'cold';
 
-  /** `warm`: watch large work trees between commands, for a process that answers many commands. */
+  /**
+   * `warm`: watches large work trees between commands, for a process that answers many calls.
+   * `cold`: watches nothing, for a process that answers one call.
+   */
   constructor(around: ConfigSources, state: StateFlags, trees: 'warm' | 'cold' = 'cold') {
     this.#around = around;
     this.#state = state;
@@ -174,7 +180,10 @@ function withNotice(reply: HookReply, notice: string | undefined): HookReply {
   return { ...reply, context: reply.context === undefined ? notice : `${notice}\n${reply.context}` };
 }
 
-/** True if the shell prefix is the script that `init` writes into the state folder. */
+/**
+ * True if the host runs its shell commands through `lookfirst-shell`, the script that `init`
+ * writes.
+ */
 function isOurPrefix({ shellPrefix }: HookSettings): boolean {
   return shellPrefix !== undefined && /(^|\/)lookfirst-shell$/.test(shellPrefix);
 }
@@ -183,7 +192,8 @@ function rootsOf({ roots, project, cwd }: HookSettings, event: HookEvent): reado
   if (roots.length > 0) return roots.map((root) => resolve(cwd, root));
   const named = (event.workspaceRoots ?? []).map((root) => resolve(cwd, root));
   if (project !== undefined) {
-    // Cursor always sets the variable, to the first folder of a workspace that may have several.
+    // Cursor always sets its project variable, to the first folder of a workspace. The event names
+    // the other folders.
     const first = resolve(cwd, project);
     return named.includes(first) ? [first, ...named.filter((root) => root !== first)] : [first];
   }

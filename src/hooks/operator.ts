@@ -82,7 +82,10 @@ const READERS = new Set(
   ),
 );
 const READING_GIT = new Set(['add', 'blame', 'commit', 'diff', 'log', 'ls-files', 'show', 'status']);
-/** Matches the names of our own files, in any spelling of the state folder. */
+/**
+ * Matches the names of Lookfirst's own files: the default state folder, the scripts, the database
+ * and its key.
+ */
 const OWN_FILES = /\.local\/state\/lookfirst|lookfirst-(?:hook|shell|opencode)\b|lookfirst\.(?:db|key)\b/;
 const ENDS_PROCESSES = /\b(?:kill|pkill|killall)\b.*(?:lookfirst|--resident)/;
 

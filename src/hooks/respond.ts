@@ -76,9 +76,9 @@ export async function respond(scene: Scene, event: HookEvent): Promise<HookReply
 }
 
 /**
- * Begins or continues the turn of an event. Most hosts name the turn in every event, and its prompt may have been
- * submitted before the hooks were configured. For other hosts, the turn is the newest one in the journal, because another
- * process may have received the prompt.
+ * Begins or continues the turn of an event. Most hosts name the turn in every event, so a turn can
+ * begin without its prompt. For other hosts, the newest turn in the journal continues: another
+ * process may have received its prompt.
  */
 async function continueTurn({ session, turns }: Scene, { turn }: HookEvent): Promise<void> {
   if (turn !== undefined && !turns.continuesAs(session, turn)) await session.beginTurn({ turn });
@@ -116,7 +116,10 @@ function told(scene: Scene, notices: readonly Notice[], path: string): HookReply
   return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
 }
 
-/** Ends a call to our own server that was announced for a sub-agent. The server has recorded its effects. */
+/**
+ * Ends a sub-agent's call to our own MCP server. The call was announced only to tell the server
+ * which sub-agent makes it; the server itself has recorded the effects.
+ */
 async function endOwnCall({ session }: Scene, event: AfterEvent): Promise<HookReply> {
   const change = isOwnTool(event) ? await session.announcedAs(callId(event)) : undefined;
   if (change !== undefined) await session.settle(change, 'done');
@@ -139,7 +142,8 @@ async function noteHits(
       // Some programs print paths relative to the folder that was searched.
       const isRelative = touch.path !== undefined && touch.path !== path && !path.startsWith('/');
       const names = [path, ...(isRelative ? [`${touch.path}/${path}`] : [])];
-      // If the searched folder is the current one, both names lead to the same file.
+      // A set, because the path as printed and the path inside the searched folder can lead to the
+      // same file.
       const files = new Set(names.map((name) => resolve(scene.cwd, pathOf(scene, name))));
       for (const file of files) await foreign.witnessOutput(file, lines);
     }
@@ -193,7 +197,8 @@ async function promptSubmitted(
     await session.continueTurn();
     return { verdict: 'pass' };
   }
-  // While the user types, no call is running, so pending changes can be settled.
+  // No call runs while the user types. So announced changes without a reported end can now be
+  // recorded.
   await session.settleLeft();
   await session.noteOutsideChanges();
   const changed = await session.outsideChangesOfTurn();
@@ -249,9 +254,9 @@ export function hooksInProcess(
 const PASS: HookReply = { verdict: 'pass' };
 
 /**
- * Handles a call that the host is about to make. A change is judged and announced, so that its
- * bytes are kept and any process can settle it. The announcement holds no lock: the host may ask
- * its user for permission first, or never make the call.
+ * Handles a call that the host is about to make. Judges a change and announces it: the bytes that
+ * it would replace are saved, and any process can record its end. The announcement holds no lock,
+ * because the host may ask its user first or never make the call.
  */
 async function before(scene: Scene, event: Extract<HookEvent, { kind: 'before' }>): Promise<HookReply> {
   const meaning = meaningOf(scene, event);
@@ -314,7 +319,10 @@ async function forbiddenBy(
   return ours === undefined ? undefined : deniedByUser(scene, ours);
 }
 
-/** A change that would be refused, but is made because the policy only observes. */
+/**
+ * Announces changes that the rules refuse, and lets the call pass, because the policy only
+ * observes.
+ */
 async function observed(
   { session }: Scene,
   event: ToolCall,

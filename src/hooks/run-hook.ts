@@ -26,12 +26,15 @@ interface HookProcess extends ConfigSources {
   tell(text: string): void;
 }
 
-/** Claude Code starts the lines of its shell with the program in this variable. */
+/** Names the program through which Claude Code runs every shell command. */
 const SHELL_PREFIX_VARIABLE = 'CLAUDE_CODE_SHELL_PREFIX';
 const IDLE_MS = 10 * 60_000;
 const CHECK_MS = 5_000;
 
-/** `lookfirst hook`: one call, or with `--resident` the process that answers the calls of the script. */
+/**
+ * Runs `lookfirst hook`: answers one call. With `--resident`, becomes the background process that
+ * answers later calls.
+ */
 export async function runHook(process: HookProcess): Promise<number> {
   const parsed = parse(process.args);
   if ('usage' in parsed) return end(process, misused(parsed.usage));
@@ -60,7 +63,7 @@ export async function runHook(process: HookProcess): Promise<number> {
   }
 }
 
-/** Answers without a resident. */
+/** Answers the call in this process, without the background process. */
 function answerHere(process: HookProcess, call: HookCall, settings: HookSettings): Promise<HookAnswer> {
   return answerHook(call, async (_host, event) => {
     // Loaded here, because a resident answers most calls, and because a failure to load must become a denial.
@@ -71,8 +74,8 @@ function answerHere(process: HookProcess, call: HookCall, settings: HookSettings
 }
 
 /**
- * Closes the door after the work. If both fail, for example because the disk is full, only the failure of the work is
- * reported: hosts show the first line of a denial.
+ * Does the work, then closes the workspaces. If the work fails, an error while closing is not
+ * reported, because hosts show only the first line of a denial.
  */
 export async function thenClose<T>(
   door: Pick<HookDoor, 'close'>,
@@ -159,8 +162,8 @@ async function end(process: HookProcess, answer: HookAnswer): Promise<number> {
 }
 
 /**
- * A resident serves the default store and policy of a state folder. A call with another store or policy is answered by
- * its own process.
+ * True if the call uses the default store and policy of the state folder. The resident, a
+ * background process, serves only these. Other calls are answered by their own process.
  */
 function isDefaultState({ env }: ConfigSources, values: Values): boolean {
   return (

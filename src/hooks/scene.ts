@@ -28,7 +28,10 @@ export interface Scene {
   readonly policyFile?: string | undefined;
   /** The folder that `~` means in the host's shell. */
   readonly userHome: string | undefined;
-  /** `layered`: our prefix runs the host's shell commands on a layer. */
+  /**
+   * `layered`: the host runs shell commands through `lookfirst-shell`, on an overlay layer that
+   * keeps their writes apart. `plain`: the host runs them itself.
+   */
   readonly shell: 'layered' | 'plain';
   readonly turns: TurnNotes;
 }
@@ -90,7 +93,10 @@ function tableOf({ host }: Scene): HostTable {
   return table;
 }
 
-/** Relative paths of a session start at its first root, those of a host at its working directory. */
+/**
+ * Converts the paths of a tool call for the session. Its relative paths start at the first root,
+ * those of the host at the working directory.
+ */
 function located(scene: Scene, touch: Touch): Touch {
   const at = (path: string): string => pathOf(scene, path);
   switch (touch.does) {
@@ -118,8 +124,9 @@ export function locatedIntent(at: (path: string) => string, intent: ForeignInten
 }
 
 /**
- * A path as the session understands it, spelled like the host's path if both mean the same file. The host follows links that
- * lead into the workspace from outside, and so does this function; the session itself does not.
+ * Converts a host's path to one that the session accepts. Keeps its spelling where possible. The
+ * host follows links that lead into the workspace from outside. The session does not, so this
+ * function resolves them.
  */
 export function pathOf({ cwd, roots, session }: Scene, path: string): string {
   // The session refuses a relative path that leaves the root, even if the path leads back into it.

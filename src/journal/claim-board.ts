@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 
 interface ClaimBoardOptions {
   readonly store: Pick<Store, 'recent'>;
-  /** Duration of a claim by a change. */
+  /** Time after which a claim ends that a session got by changing a file. */
   readonly claimMs: number;
   now(): number;
 }
@@ -21,7 +21,7 @@ interface ClaimBoardOptions {
 export class ClaimBoard {
   readonly #options: ClaimBoardOptions;
   #cursor = 0;
-  /** Claims from changes, by key and session. */
+  /** Claims on files that a session has changed, by file key, then by session. */
   readonly #changed = new Map<string, Map<string, Claim>>();
   readonly #byHand = new Map<string, Claim>();
   /** Sessions with a claim since this board was opened. */
@@ -33,7 +33,7 @@ export class ClaimBoard {
     this.#options = options;
   }
 
-  /** Other sessions' claims on a file from their changes, newest first. */
+  /** The claims of other sessions that have changed this file, newest first. */
   changedByOthers(session: string, key: string): readonly Claim[] {
     this.#refresh();
     const claims = this.#changed.get(key);

@@ -23,7 +23,7 @@ const NO_LIMITS: GcLimits = { retentionMs: 0, quotaBytes: 0, sessionIdleMs: 0 };
 
 class Setting {
   readonly store: MemoryStore = new MemoryStore();
-  /** The creation time that new images get. */
+  /** The creation time that newly stored file contents get. */
   clock: number = NOW - 100 * HOUR;
   readonly images: Images;
 

@@ -23,9 +23,9 @@ const ENTRIES_STEP = 10_000;
 const IMAGES_STEP = 500;
 
 /**
- * Carries out a plan. Removes entries before their images: an interruption leaves images that the
- * next run finds, never entries without images. Keeps images that have become needed since
- * planning.
+ * Carries out a clean-up plan. Removes entries before the stored file contents ("images") that they
+ * need. So an interruption never leaves an entry without its contents. Keeps contents that a later
+ * change needs.
  */
 export async function collectGarbage(
   { store, images }: GcStores,
@@ -41,7 +41,7 @@ export async function collectGarbage(
   }
 
   const needed = async (): Promise<ReadonlySet<string>> => {
-    // Query pending changes first: a change that settles between the two queries shows up in the second.
+    // Pending changes first: in the other order, a change that ends in between would be missed.
     const pending = imagesOfPending(await store.pending());
     const needed = new Set(pending);
     for await (const { sha256 } of usesIn(store, { afterSeq: plan.headSeq })) needed.add(sha256);
@@ -64,28 +64,28 @@ export async function collectGarbage(
 }
 
 export interface GcLimits {
-  /** Entries older than this are removed, with images that only they need; 0 = keep all. */
+  /** Older entries are removed, with the file contents that only they need; 0 = keep all. */
   readonly retentionMs: number;
   /**
-   * Limit for images. Beyond it the oldest changes are removed with their images, but never the
-   * newest; 0 = no limit.
+   * Limit for stored file contents. Beyond it the oldest changes are removed with their contents,
+   * but never the newest change; 0 = no limit.
    */
   readonly quotaBytes: number;
   /** Unnamed sessions idle for this long are removed; 0 = never. */
   readonly sessionIdleMs: number;
 }
 
-/** The entries, images and sessions that a clean-up will remove. */
+/** The entries, stored file contents (`images`) and sessions that a clean-up will remove. */
 export interface GcPlan {
   /** Entries up to and including this number. */
   readonly throughSeq: number;
   readonly entries: number;
   readonly images: readonly KeptImage[];
   readonly sessions: readonly string[];
-  /** Disk usage of the images to remove (`frees`) and of those to keep (`leaves`). */
+  /** Disk usage of the file contents to remove (`frees`) and of those to keep (`leaves`). */
   readonly frees: ImageUsage;
   readonly leaves: ImageUsage;
-  /** The newest entry at planning time. Later entries are checked again before images are removed. */
+  /** The newest entry at planning time. File contents that later entries need are not removed. */
   readonly headSeq: number;
 }
 
@@ -94,21 +94,21 @@ interface GcStores {
   readonly images: Images;
 }
 
-/** Images younger than this are kept even if no entry uses them: their change may not be announced yet. */
+/** Younger file contents are kept, because their change may not be announced yet. */
 const GRACE_MS = 10 * 60_000;
 
 /**
- * Plans what can be removed, and removes nothing. Never includes images of kept entries or of
- * pending changes.
+ * Plans what can be removed, and removes nothing. Never includes the file contents that kept
+ * entries or pending changes need.
  */
 export async function planGc({ store, images }: GcStores, limits: GcLimits, nowMs: number): Promise<GcPlan> {
   const { head, checkpoint, mayPrune } = await store.state();
-  // Query pending changes first. In a fleet, entry numbers become visible out of order. So a change
-  // that settles between the two queries may get a number that this process takes for already read.
+  // Query pending changes first: the entries may lack a change that ends between the two queries.
+  // In a fleet (a database shared by many machines) entry numbers become visible out of order.
   const pending = imagesOfPending(await store.pending());
   const uses = await lastUses(store, pending);
   const sorted = await sortImages(images, { uses, seen: await imagesSeen(store), nowMs });
-  // Images of entries that stay must stay too.
+  // If this user may not remove entries, nothing expires.
   const { retentionMs, quotaBytes } = mayPrune === false ? { retentionMs: 0, quotaBytes: 0 } : limits;
   const expired = retentionMs === 0 ? 0 : await lastBefore(store, nowMs - retentionMs, head.seq);
   const room = quotaBytes === 0 ? Infinity : quotaBytes;
@@ -116,7 +116,7 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
 
   const kept = sorted.used.filter(({ last }) => last > throughSeq);
   const going = [...sorted.loose];
-  // List the images a second time instead of holding all hashes in memory: most clean-ups remove few of these images.
+  // List the contents again instead of holding all hashes in memory: few of them are removed.
   if (kept.length < sorted.used.length)
     for await (const image of images.list()) {
       const last = uses.of(image.sha256);
@@ -141,8 +141,9 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
 }
 
 /**
- * A number for each image, in 16 to 48 bytes: a fleet has millions of images. Images whose hashes begin alike share the
- * larger number, so that one of them may be kept longer than needed.
+ * A number for each stored file content, in 24 to 48 bytes, because a fleet has millions of them.
+ * Contents whose hashes begin alike share the larger number, so one of them may be kept longer than
+ * needed.
  */
 class NumberedImages {
   #keys = new Float64Array(1 << 10);
@@ -150,7 +151,7 @@ class NumberedImages {
   #size = 0;
   largest = 0;
 
-  /** The number of an image; 0 if it has none. */
+  /** The number of a stored content; 0 if it has none. */
   of(sha256: string): number {
     return this.#numbers[this.#slotOf(keyOf(sha256))] ?? 0;
   }
@@ -190,11 +191,11 @@ function keyOf(sha256: string): number {
 }
 
 interface SortedImages {
-  /** The last use and size of images that an entry or a pending change needs, ordered by last use, oldest first. */
+  /** Contents that a change needs: the number of its last entry, and the size. Oldest first. */
   readonly used: readonly { readonly last: number; readonly bytes: number }[];
-  /** Images that nothing needs, but whose bytes a session was shown; newest first. */
+  /** Contents that no change needs, but that a session was shown; newest first. */
   readonly shown: readonly KeptImage[];
-  /** Images that nothing needs yet, but that are too recent to remove. */
+  /** Contents that no change needs yet, but that are too recent to remove. */
   readonly fresh: readonly KeptImage[];
   readonly loose: readonly KeptImage[];
 }
@@ -226,7 +227,7 @@ async function lastBefore(store: Store, ms: number, headSeq: number): Promise<nu
   return first === undefined ? headSeq : first.seq - 1;
 }
 
-/** The entry number up to which changes must be removed so that the remaining images fit. */
+/** Changes up to this entry number must be removed, so that the remaining contents fit. */
 function cutForQuota(
   { used, fresh }: SortedImages,
   { expired, room, uses }: { expired: number; room: number; uses: NumberedImages },
@@ -256,13 +257,13 @@ function usageOf(images: readonly KeptImage[]): ImageUsage {
   return { count: images.length, bytes: sizeOf(images) };
 }
 
-/** The images that undoing an entry needs. */
+/** The hashes of the file contents that an undo of the entry needs. */
 function imagesOf(entry: NewEntry): string[] {
   const sides = (entry.effects ?? []).flatMap(({ before, after }) => [before, after]);
   return sides.flatMap((side) => (side.kind === 'file' && side.kept ? [side.fingerprint.sha256] : []));
 }
 
-/** The images that the changes among matching entries need, oldest entry first. */
+/** The hashes of the file contents that matching changes need, oldest entry first. */
 async function* usesIn(
   store: Store,
   filter: EntryFilter,
@@ -271,7 +272,9 @@ async function* usesIn(
     for (const sha256 of imagesOf(entry)) yield { sha256, seq: entry.seq };
 }
 
-/** For each image, the number of the newest entry that needs it; Infinity for images of pending changes. */
+/**
+ * For each content, the number of the newest entry that needs it; Infinity if a change is pending.
+ */
 async function lastUses(store: Store, pending: ReadonlySet<string>): Promise<NumberedImages> {
   const uses = new NumberedImages();
   for await (const { sha256, seq } of usesIn(store, {})) uses.raise(sha256, seq);
@@ -279,12 +282,12 @@ async function lastUses(store: Store, pending: ReadonlySet<string>): Promise<Num
   return uses;
 }
 
-/** The images that pending changes need. */
+/** The hashes of the file contents that pending changes need. */
 export function imagesOfPending(pending: readonly PendingChange[]): ReadonlySet<string> {
   return new Set(pending.flatMap(({ entry }) => imagesOf(entry)));
 }
 
-/** The hashes of bytes that sessions were shown. Used to show differences, not needed by any undo. */
+/** Hashes of contents that sessions were shown. Only diffs use them; no undo needs them. */
 async function imagesSeen(store: Store): Promise<NumberedImages> {
   const seen = new NumberedImages();
   for await (const { sightings } of withSightings(store, await store.sessions()))
@@ -292,7 +295,7 @@ async function imagesSeen(store: Store): Promise<NumberedImages> {
   return seen;
 }
 
-/** Queries under way at once: a fleet has thousands of sessions, and each query is a round trip. */
+/** Number of concurrent queries. A fleet has thousands of sessions; each query is a round trip. */
 const AT_ONCE = 64;
 
 /** Sessions, each with all its sightings. */
@@ -335,9 +338,9 @@ interface PurgeRequest {
 }
 
 /**
- * Removes every kept image of a file and records that in the journal. Equal bytes are stored once,
- * so the same content of other files is removed too. The file's changes can no longer be undone. A
- * pending change keeps its images.
+ * Removes all stored contents of a file and records that in the journal. Equal bytes are stored
+ * once, so equal contents of other files are removed too. The file's changes can no longer be
+ * undone. Contents that a pending change needs stay.
  */
 export async function purgeImages({ store, images }: GcStores, request: PurgeRequest): Promise<ImageUsage> {
   const hashes = await hashesOf(store, request.key);
@@ -345,7 +348,7 @@ export async function purgeImages({ store, images }: GcStores, request: PurgeReq
   const removed = await images.remove([...hashes], async () => imagesOfPending(await store.pending()));
   const whose = request.key === undefined ? ' of secret files' : '';
   const text = `purged ${countOf(removed.count, 'kept image')}${whose}: earlier changes cannot be undone`;
-  // The root `/` contains every workspace, so that every log of the file shows the entry.
+  // The root `/` contains every workspace, so the entry appears in every log of the file.
   const about =
     request.key === undefined ? { root: '/' } : { root: '/', path: request.key.replace(/^\//, '') };
   const entry = { kind: 'notice', atMs: request.nowMs, session: 'lookfirst', ...about, text } as const;

@@ -26,7 +26,8 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
     history.undoerOf(entry, effect.key) !== undefined ||
     takenBackBy(entry).changes.some((change) => touches(byChange.get(change), effect.key));
   const keys = new Set([...selected].map((effect) => effect.key));
-  // Effects before the start that were already undone stay undone.
+  // Changes before `start` that an undo has taken back must stay undone. So the folder effects of
+  // that undo are not selected.
   const earlier = keysByChange(history.changes.filter((entry) => entry.seq < start));
   const tookBackEarlier = (entry: Entry, { key }: Effect): boolean =>
     takenBackBy(entry).changes.some(

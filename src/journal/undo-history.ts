@@ -50,8 +50,8 @@ export function isUndo(entry: Entry): boolean {
 }
 
 /**
- * The destination of a moved file or folder. In a single move it may be implicit: the effect after
- * the source.
+ * The destination of a moved file or folder. If the effect does not name it, the next effect of the
+ * move is at the destination.
  */
 export function movedTo(entry: Entry, effect: Effect): string | undefined {
   if (effect.movedTo !== undefined) return effect.movedTo;
@@ -62,8 +62,8 @@ export function movedTo(entry: Entry, effect: Effect): string | undefined {
 }
 
 /**
- * Keys whose state after the change equals the state before: nothing to undo. Empty if a folder was
- * moved, because the folder must return through the same paths.
+ * Keys whose state after the change equals the state before, so that there is nothing to undo.
+ * Empty if a folder was moved, because an undo must reverse each of its moves.
  */
 export function idleKeys(entry: Entry): ReadonlySet<string> {
   const first = new Map<string, Side>();
@@ -201,8 +201,9 @@ const FIRST_PAGE = 100;
 export async function entriesForUndo(store: Store, target: UndoTarget): Promise<readonly Entry[]> {
   if (target.kind === 'since') return store.entries({ kinds: ['change'], afterSeq: target.afterSeq });
   if (target.kind === 'last') {
-    // Query both in one round trip: the first page nearly always contains the target. The newest change of a session is
-    // found faster than its oldest, which may come after many reads.
+    // One round trip checks that the target has any change, and fetches the first page, which
+    // nearly always contains the selected one. A session's newest change is found faster than its
+    // oldest, which may come after many reads.
     const [[any], page] = await Promise.all([
       store.entries({ ...firstOf(target), order: 'newest' }),
       store.entries({ kinds: ['change'], limit: FIRST_PAGE }),

@@ -14,9 +14,9 @@ import {
 import { type Gap, type UndoStep, undoSteps } from './undo-steps.ts';
 
 /**
- * A plan that undoes changes. The executor first checks every step with `lookAt`. It then keeps the
- * current bytes of all of them, because a step may need bytes that another displaces. Finally it
- * runs the steps in order.
+ * A plan that undoes changes. The executor first checks every step with `lookAt`. It then saves the
+ * current bytes of all files, because a step may need bytes that another step overwrites. Finally
+ * it runs the steps in order.
  */
 export interface UndoPlan {
   readonly steps: readonly UndoStep[];
@@ -100,7 +100,10 @@ function planFor(
   };
 }
 
-/** The hashes of available bytes: those in the images, and those that the plan will displace. */
+/**
+ * The hashes of all bytes that the steps can restore: stored file contents, and bytes that are
+ * still on disk.
+ */
 function heldBytes(history: UndoHistory, steps: readonly UndoStep[]): ReadonlySet<string> {
   const held = new Set<string>();
   const add = (side: Side): void => {
@@ -197,10 +200,9 @@ function refuse(
 
 /**
  * All events in a workspace since the oldest selected change, oldest first, all marked selected.
- * Includes undone changes and their undos. Reversing them passes through every earlier state,
- * including folders created, moved and removed between a change and its undo. Undefined if one of
- * them must stay, or if no undo is mixed with other changes, because then the remaining changes
- * suffice.
+ * Includes undone changes and their undos, so that reversing them passes through every earlier
+ * state of folders. Undefined if a change that is not selected must stay. Also undefined if there
+ * is no undo among them: undoing the selected changes is then enough.
  */
 function wholeCourse(
   history: UndoHistory,
@@ -216,7 +218,8 @@ function wholeCourse(
     wanted || isUndo(entry) || history.undoerOf(entry, effect.key) !== undefined;
   const since = history.changes.filter(({ seq }) => seq >= start);
   if (!since.some(isUndo)) return undefined;
-  // Check before pairs are removed: a change that was undone and redone must stay, although its undo cancels it out.
+  // Check this before `withoutIdlePairs` removes changes together with their undo. It could remove
+  // a change that was redone later and must stay.
   if (!eventsIn(since).every(goes)) return undefined;
   const course = withoutIdlePairs(since);
   if (!course.some(isUndo)) return undefined;
@@ -309,7 +312,8 @@ class PathUse {
   }
 
   #hasOther(entries: Entry[], own: ReadonlySet<Entry>, start: number): boolean {
-    // Drop forgotten entries at the end, which are the ones met most often.
+    // Remove forgotten entries from the end of the list, so that later searches do not pass them
+    // again.
     for (let last = entries.at(-1); last !== undefined && this.#forgotten.has(last); last = entries.at(-1))
       entries.pop();
     const other = entries.findLast(

@@ -68,7 +68,7 @@ export function undoSteps(events: readonly UndoEvent[]): { steps: UndoStep[]; ga
  */
 function withoutNeeded(steps: readonly UndoStep[]): UndoStep[] {
   const kept: UndoStep[] = [];
-  /** Keys of later steps, and folders that contain something after the last step. */
+  /** `later`: keys of later steps. `needed`: folders that contain something after the last step. */
   const [later, needed] = [new Set<string>(), new Set<string>()];
   let hasMove = false;
   for (const step of steps.toReversed()) {
@@ -124,7 +124,10 @@ function moveBack(source: Effect, destination: Effect): UndoStep {
   return { ...stepOf(source, source), from };
 }
 
-/** Creates one step per path and unbroken run of changes, in an executable order. */
+/**
+ * Creates one step for all consecutive changes of a path. If another program wrote in between, the
+ * path gets several steps. Returns the steps in an executable order.
+ */
 function collapse(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[] } {
   const byKey = new Map<string, UndoEvent[]>();
   for (const event of events) {
@@ -134,8 +137,8 @@ function collapse(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[
   }
   const gaps: Gap[] = [];
   /**
-   * The steps by round. Round n holds, for each path, the nth unbroken run of its changes, counted
-   * from the newest.
+   * The steps by round. A path has several steps if another program wrote between its changes: its
+   * newest step is in the first round, the next older one in the second.
    */
   const rounds: UndoStep[][] = [];
   for (const same of byKey.values()) {
@@ -170,8 +173,8 @@ function unbrokenRuns(events: readonly UndoEvent[], gaps: Gap[]): Run[] {
 }
 
 /**
- * True if the later effect starts from the state that the earlier one left. Folder effects always
- * connect: a folder has no content, and an undo may have found it in its target state.
+ * True if the later effect starts from the state that the earlier one left. Always true for
+ * folders: they have no content, and an undo skips a folder that already has its target state.
  */
 function continues(earlier: Effect, later: Effect): boolean {
   return sameContent(earlier.after, later.before) || (isOfFolder(earlier) && isOfFolder(later));

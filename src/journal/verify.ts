@@ -10,7 +10,10 @@ export type ChainReport =
       readonly seq: number;
       /** `removed`: entry `seq` is missing. `altered`: entry `seq` is not what was written there. */
       readonly problem: 'removed' | 'altered';
-      /** The chain in which `seq` counts, if every writer has its own. */
+      /**
+       * The chain of entries that contains the entry `seq`. Present if every writer has its own
+       * chain.
+       */
       readonly chain?: string;
     };
 
@@ -113,13 +116,17 @@ function startOf({ known }: ChainState): string {
   return known === '[]' ? CHAIN_START.hash : hash('sha256', known);
 }
 
-/** The ends of one chain that other chains recorded at their beginning: hashes by number. */
+/**
+ * The last entries of one chain, as other chains recorded them when they began: hashes by entry
+ * number.
+ */
 type Ends = ReadonlyMap<number, string>;
 
 function endsKnownTo(chains: readonly ChainState[]): ReadonlyMap<string, Ends> {
   const ends = new Map<string, Map<number, string>>();
   for (const { known } of chains) {
-    // The server wrote this when the chain began; the chain's first hash covers it.
+    // The cast is safe: the database server wrote `known` when the chain began, and the chain's
+    // first hash covers it.
     for (const [chain, seq, end] of JSON.parse(known) as [string, number, string][]) {
       const those = ends.get(chain) ?? new Map<number, string>();
       ends.set(chain, those.set(seq, end));
@@ -128,7 +135,9 @@ function endsKnownTo(chains: readonly ChainState[]): ReadonlyMap<string, Ends> {
   return ends;
 }
 
-/** The first end that another chain recorded and that no longer exists. */
+/**
+ * The first entry that another chain recorded as the end of its chain, and that no longer exists.
+ */
 function missedEnd(chains: readonly ChainState[], ends: ReadonlyMap<string, Ends>): ChainReport | undefined {
   const heads = new Map(chains.map(({ chain, head }) => [chain, head.seq]));
   for (const [chain, those] of ends)

@@ -96,7 +96,10 @@ export interface Facts {
   readonly contentHash?: string | undefined;
   /** The kind of content that an overwrite writes; absent counts as text. */
   readonly contentKind?: 'text' | 'bytes' | undefined;
-  /** The placeholder for omitted lines, or the mark of a read, that the new text adds; in a few words. */
+  /**
+   * A sign that the new text is not real content: a placeholder for omitted lines, or line numbers
+   * from the output of a read. In a few words.
+   */
   readonly placeholder?: string | undefined;
   /** The other session whose recorded change produced the current file. */
   readonly writer?: { readonly session: string; readonly atMs: number } | undefined;

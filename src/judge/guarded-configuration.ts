@@ -38,8 +38,8 @@ const RUNS_PROGRAMS: readonly RegExp[] = [
 ];
 
 /**
- * Files that a tool may not change either. Fewer than `GUARDED`: agents work on other editor
- * settings every day.
+ * Files that an agent's file tools may not change. Fewer than `GUARDED`, which applies to commands:
+ * agents edit other editor settings every day.
  */
 const GUARDED_FROM_TOOLS =
   /(^|\/)(\.mcp\.json|\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|pam_environment))$/i;
@@ -53,7 +53,10 @@ export function toolGuard(relative: string): 'always' | 'own-entries' | undefine
   return CLIENT_FILES.test(relative) ? 'own-entries' : undefined;
 }
 
-/** True for a file in which only some settings are guarded. Compare both texts with `changedProgram`. */
+/**
+ * True for a git configuration file. Only some of its settings are guarded: compare the text before
+ * and after a change with `changedProgram`.
+ */
 export function isGitConfig(relative: string): boolean {
   return GIT_CONFIG.test(relative);
 }
@@ -93,8 +96,8 @@ export function changedProgram(before: string, after: string): string | undefine
 }
 
 /**
- * Settings that run programs, with all their values. A backslash at the end of a line continues a value, but not a
- * comment, so both readings count.
+ * Settings that run programs, with all their values. Git joins a value that ends in a backslash
+ * with the next line, but not a comment. So the text is read twice, with and without joined lines.
  */
 function programs(text: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();

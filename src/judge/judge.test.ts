@@ -11,7 +11,7 @@ const EMPTY: Target = { ...FILE, sizeBytes: 0, empty: true };
 const HEAD: Coverage = { kind: 'lines', ranges: [{ from: 1, to: 4 }] };
 const unseen = { sighting: undefined, freshness: undefined };
 
-/** The licence with its notices, or the refusal code. */
+/** The reason why the change is allowed and the notices, or the refusal code. */
 function verdict(given: Partial<Facts>, under: Policy = policy()): string {
   const result = judge(facts(given), under);
   if (result.outcome === 'refuse') return result.refusal.code;

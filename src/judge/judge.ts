@@ -6,7 +6,13 @@ import { contain, content, exists, kind, recursive, revision, size } from './rul
 import { covered, folder, fresh, seen } from './rules/seeing.ts';
 import type { JudgeRule } from './ruling.ts';
 
-/** The reason why a change is allowed. `carry`: the gate must still find the anchor unchanged, or refuse as STALE. */
+/**
+ * The reason why a change is allowed. `new`, `empty`, `append`: it destroys nothing. `revision`:
+ * the caller named the current revision. `seen`: the session has seen the file. `carry`: the file
+ * changed since, but the edit may still fit: the gate must find its anchor unchanged, or refuse as
+ * STALE. `bypass`: the operator exempts the path. `not-required`: the action or the policy requires
+ * no read.
+ */
 type Licence = 'new' | 'empty' | 'append' | 'revision' | 'seen' | 'carry' | 'bypass' | 'not-required';
 
 type Verdict =
@@ -15,17 +21,21 @@ type Verdict =
 
 /** Rules that apply to every session, regardless of what it has seen. */
 const ALWAYS: readonly JudgeRule[] = [contain, kind, size, exists, revision];
-/** Rules about what the session has seen. Another licence or the operator's bypass replaces them. */
+/**
+ * Rules about what the session has seen. They do not apply if the change is allowed for another
+ * reason.
+ */
 const SEEING: readonly JudgeRule[] = [seen, covered, fresh];
-/** Both lists of rules for deletions, which may remove a whole folder. */
+/** `ALWAYS` and `SEEING` for deletions, with rules about the deletion of a whole folder. */
 const ALWAYS_DELETING: readonly JudgeRule[] = [contain, kind, size, exists, recursive, revision];
 const SEEING_DELETING: readonly JudgeRule[] = [folder, ...SEEING];
 /** Rules that need file contents, so they come last. */
 const CONTENT: readonly JudgeRule[] = [content];
 
 /**
- * Decides whether a change is allowed. The first rule that refuses wins, in the order contain, kind, exists, seen,
- * covered, fresh, content. Pure: the same facts and policy always give the same verdict.
+ * Decides whether a change is allowed. The first rule that refuses wins: first the rules in
+ * `ALWAYS`, then those in `SEEING`, then those in `CONTENT`. Pure: the same facts and policy always
+ * give the same verdict.
  */
 export function judge(facts: Facts, policy: Policy): Verdict {
   // All rules add to one list; concatenating lists would cost more than the rules themselves.
@@ -88,7 +98,10 @@ function license({ facts, policy, notices }: JudgeContext): Licensed {
   return { licence: carry ? 'carry' : 'seen', refusal };
 }
 
-/** Licences that need no sighting: nothing would be destroyed, or the caller has other proof. */
+/**
+ * The reason to allow a change that the session has not seen: it destroys nothing, or the caller
+ * has other proof. Undefined if there is none.
+ */
 function exemption(facts: Facts, policy: Policy): Licence | undefined {
   const { action, target } = facts;
   if (!target.exists) return 'new';

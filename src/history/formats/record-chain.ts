@@ -1,4 +1,8 @@
-/** The kind of a linked record. It determines what happens if the conversation goes back to the record. */
+/**
+ * The kind of a record. `message`: a prompt or an answer; if it names an earlier parent, the
+ * conversation goes back there. `result`: the result of a tool call. `aside`: a record beside the
+ * conversation, such as a progress report.
+ */
 export type LinkKind = 'message' | 'result' | 'aside';
 
 export interface RecordChainState {
@@ -18,7 +22,10 @@ export class RecordChain {
   readonly #places = new NameTable();
   /** The key of the last record. Most new records follow that record, so no search is needed. */
   #tipKey: NameKey | undefined;
-  /** Start of the run of results at the end. Parallel results name different parents and belong together. */
+  /**
+   * Position of the last record that is not a tool result. A message whose parent is this record or
+   * a later one continues the conversation, because parallel results name different parents.
+   */
   #runStart = 0;
 
   get tip(): number {
@@ -42,7 +49,10 @@ export class RecordChain {
     return place;
   }
 
-  /** Begins a new conversation and forgets all earlier records. References to `keys` then mean this record. */
+  /**
+   * Begins a new conversation with the record `key` and forgets all earlier records. A later record
+   * that names one of `keys` as its parent follows this record.
+   */
   beginAnew(key: NameKey, keys: Iterable<NameKey>): void {
     this.#places.clear();
     const place = this.#log.appendAfter(-1);
@@ -69,7 +79,7 @@ export class RecordChain {
     const place = this.#places.get(parent);
     if (place === this.#log.tip && place >= 0) return this.#follow(kind);
     if (place === undefined) return kind === 'aside' ? this.#follow(kind) : this.#drift(kind);
-    // An aside does not change the end of the conversation.
+    // A record beside the conversation, such as a progress report, does not become its end.
     if (kind === 'aside') return place;
     if (kind === 'result') return this.#log.holds(place) ? this.#follow(kind) : place;
     return place >= this.#runStart ? this.#follow(kind) : this.#goBack(place, kind);
@@ -103,9 +113,12 @@ export class RecordChain {
   }
 }
 
-/** A run of consecutive records. A new run begins wherever the conversation goes back. Plain JSON. */
+/**
+ * Consecutive records of a transcript. A new branch begins wherever the conversation goes back.
+ * Plain JSON.
+ */
 interface Branch {
-  /** First position of the run. */
+  /** Position of the branch's first record. */
   readonly start: number;
   /** The last position that this branch shares with the conversation before it. -1 for a new beginning. */
   readonly from: number;
@@ -187,17 +200,20 @@ class BranchLog {
   }
 }
 
-/** Number of names in each of two generations. When the newer one is full, the older one is dropped as a whole. */
+/**
+ * Number of names in each of the two tables that `NameTable` keeps. When the newer table is full,
+ * the older one is dropped.
+ */
 const GENERATION = 4096;
 /** The table is at most half full, so that searches are short. */
 const SLOTS = 2 * GENERATION;
-/** A key combines two numbers of 31 and 21 bits. */
+/** A key consists of a number of 31 bits, multiplied by this factor, and a number of 21 bits. */
 const LOW = 2 ** 21;
 
 /** 52 bits of the hash of a record's name, enough to avoid accidental collisions. Never 0. */
 export type NameKey = number;
 
-/** A generation as plain JSON: alternating keys and positions. */
+/** A table of names as plain JSON: alternating keys and positions. */
 type Flat = readonly number[];
 
 /**
@@ -236,8 +252,8 @@ class NameTable {
 }
 
 /**
- * Open addressing in two arrays. A Map with fractional keys takes ten times as long, and every record needs a
- * lookup.
+ * A table of names: a hash table with open addressing in two arrays. A `Map` takes ten times as
+ * long with such large keys, and every record needs a lookup.
  */
 class Generation {
   readonly #keys = new Float64Array(SLOTS);
@@ -294,14 +310,20 @@ export function keyOf(name: string): NameKey {
   return joined(mixed(one), mixed(two));
 }
 
-/** Mixes all bits, because short names differ in few bits and a key drops some. */
+/**
+ * Spreads every bit of a hash over all bits. Hashes of short names differ in few bits, and a key
+ * drops some bits.
+ */
 function mixed(hash: number): number {
   const once = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
   return twice ^ (twice >>> 16);
 }
 
-/** Computes the key of a uuid directly from bytes, four digits at a time, from the groups at both ends. */
+/**
+ * Computes the key of a uuid directly from its bytes. Uses only the first and the last group of
+ * digits.
+ */
 export function keyAt(bytes: Uint8Array, at: number): NameKey {
   const a = fourAt(bytes, at);
   const b = fourAt(bytes, at + 4);

@@ -7,8 +7,8 @@ const TYPES = new Set(['TOOL_CALL', 'TOOL_RESULT', 'COMPACTION', 'USER_MESSAGE',
 const MAX_DEPTH = 4;
 
 /**
- * Events of a thread, as in the system behind the preset `thread-history`: `TOOL_CALL` and `TOOL_RESULT` with
- * the same id, `COMPACTION`.
+ * Transcripts that consist of events, as in the system behind the preset `thread-history`.
+ * `TOOL_CALL` and `TOOL_RESULT` share an id; `COMPACTION` contains the events that it kept.
  */
 export const THREAD_EVENTS: Format = {
   name: 'thread-events',
@@ -69,7 +69,9 @@ class ThreadReader implements Reader {
     this.#fold.result({ id, ok, flagged: true, text, atMs: timeIn(event, 'timestamp') });
   }
 
-  /** The compaction itself contains the events that it kept. */
+  /**
+   * Forgets everything seen so far, then reads the events that the compaction kept and contains.
+   */
   #compaction(data: JsonRecord, depth: number): void {
     this.#fold.compact();
     if (depth >= MAX_DEPTH) return;

@@ -68,8 +68,8 @@ function understand(member: FamilyMember, payload: JsonRecord): HookEvent | Malf
       return { ...context, kind: 'turn-end' };
     case 'WorktreeRemove':
       return { ...context, kind: 'worktree-removed', worktree: payloadText(payload['worktree_path']) ?? '' };
-    // Claude Code creates no worktree itself if a WorktreeCreate hook is configured, so `init`
-    // configures none.
+    // WorktreeCreate is missing here, because `init` configures no such hook: with one, Claude Code
+    // would create no worktree itself.
     case 'SessionEnd':
       return { ...context, kind: 'end' };
     default:

@@ -81,7 +81,8 @@ function understand(payload: JsonRecord): HookEvent | Malformed {
     case 'sessionEnd':
       return { ...context, kind: 'end' };
     default:
-      // Ignored: afterFileEdit, beforeShellExecution and afterShellExecution report these calls too.
+      // Ignores afterFileEdit, beforeShellExecution and afterShellExecution: `preToolUse` and
+      // `postToolUse` report the same calls.
       return { ...context, kind: 'other' };
   }
 }

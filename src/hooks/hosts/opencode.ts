@@ -55,7 +55,10 @@ function understand(payload: JsonRecord): HookEvent | Malformed {
   }
 }
 
-/** A compaction, or a revert, which names the first message that is taken back. */
+/**
+ * Recognises a compaction, and a revert of the conversation, which names the first message that it
+ * removes.
+ */
 function sessionEvent(
   input: JsonRecord,
 ): { readonly kind: 'compacted' | 'other' } | { readonly kind: 'rewound'; readonly before: string } {
@@ -68,7 +71,10 @@ function sessionEvent(
   return before === undefined ? { kind: 'other' } : { kind: 'rewound', before };
 }
 
-/** The function `event` carries the session id among the properties of its event. */
+/**
+ * The session id in the input of the plugin function `event`, which has it among the properties of
+ * its event.
+ */
 function sessionOfEvent(input: JsonRecord): string | undefined {
   const properties = input['properties'];
   return isRecord(properties) ? payloadText(properties['sessionID']) : undefined;

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { makeStateSubfolder, type ResidentPlace } from '../../config/resident-place.ts';
 import { isMissing, isTaken } from '../../model/fault.ts';
 
-/** The resident that a call is sent to. */
+/**
+ * The place of the resident (the background process that answers hook calls), and the process that
+ * calls it.
+ */
 export interface Asked extends ResidentPlace {
   /** The file from which the calling program was started. */
   readonly program: string;
@@ -28,8 +31,8 @@ const ANSWER_MS = 6_000;
 const PROBE_MS = 2_000;
 
 /**
- * Requests from the resident of the same program the text that the hook must print. Undefined if no resident is alive,
- * or if the resident leaves the call to its caller.
+ * Sends a hook call to the resident of the same program and returns the text that the hook must
+ * print. Undefined if no resident answers, or if the caller must answer the call itself.
  */
 export async function askResident(
   asked: Asked,
@@ -51,7 +54,10 @@ export async function isResidentAlive(asked: Asked): Promise<boolean> {
   return (await inFolder(asked, () => isAliveHere(asked.pointer, realProgram(asked.program)))) === true;
 }
 
-/** True if a resident of the same program answers behind a pointer in the current folder. */
+/**
+ * True if a resident of the same program answers through `pointer`, a link to its socket in the
+ * current folder.
+ */
 export async function isAliveHere(pointer: string, program: string): Promise<boolean> {
   const headers = { 'x-lookfirst-program': program };
   const answer = await send(pointer, { path: '/', headers, timeoutMs: PROBE_MS });
@@ -60,7 +66,10 @@ export async function isAliveHere(pointer: string, program: string): Promise<boo
 
 /** If a resident has not answered for this long after its start, the start has failed. */
 const START_MS = 10_000;
-/** Exists while a resident starts. Contains its process id. */
+/**
+ * Name of the file that exists while a resident starts. The file contains the id of the new
+ * process.
+ */
 const STARTING = 'starting';
 
 /** Starts a resident, unless another caller is doing so. `start` returns the new process's id. */
@@ -100,7 +109,10 @@ export function endStart(): void {
   rmSync(STARTING, { force: true });
 }
 
-/** The path without links, by which the script and the resident know a program. npm links it under other names. */
+/**
+ * The path of the program without links. The hook script and the resident compare programs by this
+ * path, because npm installs links with other names.
+ */
 export function realProgram(program: string): string {
   return realpathSync(program);
 }
@@ -149,13 +161,17 @@ function send(
       });
       outgoing.end(body);
     } catch {
-      // A header cannot carry control characters, which are legal in the name of a folder.
+      // `request` throws if a folder's name contains control characters, which a header cannot
+      // carry.
       nothing();
     }
   });
 }
 
-/** Paths are UTF-8, and Node writes the characters of a header as Latin-1. */
+/**
+ * The headers without undefined values. Node writes headers as Latin-1, so each UTF-8 byte becomes
+ * one character.
+ */
 function bytesOf(headers: Message['headers']): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>

@@ -37,7 +37,10 @@ export interface ResidentCall {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** Larger calls are left to Node, because the resident must not run out of memory. */
+/**
+ * Maximum size of a call, so that the resident does not run out of memory. The caller answers
+ * larger calls itself.
+ */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -121,8 +124,8 @@ async function serve(
     if (body === undefined) throw new Error('the call is too large');
     const text = body.toString('utf8');
     const answer = await options.answer({ client: (incoming.url ?? '/').slice(1), text, headers });
-    // The script can only print, so an answer that needs stderr or another exit code is left to
-    // Node.
+    // The hook script can only print. If an answer needs stderr or another exit code, the script
+    // starts Node, which answers the call again.
     const printable = answer.exitCode === 0 && answer.stderr === '';
     const output = Buffer.from(printable ? answer.stdout : '');
     outgoing.writeHead(printable ? 200 : 422, { 'content-length': output.length }).end(output);
@@ -159,7 +162,7 @@ function close(server: Server, socket: string): Promise<void> {
   });
 }
 
-/** A younger socket may belong to a resident that does not listen yet. */
+/** Sockets younger than this are not removed, because their resident may not listen yet. */
 const MIN_SOCKET_AGE_MS = 60_000;
 
 /** Removes the sockets that killed residents have left in the current folder. */

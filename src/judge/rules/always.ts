@@ -91,7 +91,10 @@ function absent(facts: Facts, policy: Policy): Ruling {
   return no(facts, { code: 'DELETED', next: 'other_tool', detail });
 }
 
-/** A non-empty folder is deleted only if the caller sets `recursive`; a bypass does not replace it. */
+/**
+ * Refuses to delete a non-empty folder, unless the caller sets `recursive`. The operator's bypass
+ * does not change this.
+ */
 export const recursive: JudgeRule = (facts) => {
   const { action, target, folder } = facts;
   if (action !== 'delete' || !target.exists || target.kind !== 'directory') return PASS;
@@ -123,8 +126,8 @@ function isSentAgain(facts: Facts): boolean {
 }
 
 /**
- * Refuses text for a file that is not text, text with line numbers or other marks of a read, and text with a placeholder for
- * omitted lines.
+ * Refuses text for a file that is not text, and text that is not real content: with line numbers
+ * from the output of a read, or with a placeholder for omitted lines.
  */
 export const content: JudgeRule = (facts, policy) => {
   if (mixesTextIntoBinary(facts, policy)) return no(facts, { code: 'NOT_TEXT', next: 'other_tool' });
@@ -140,6 +143,7 @@ export const content: JudgeRule = (facts, policy) => {
 function mixesTextIntoBinary(facts: Facts, policy: Policy): boolean {
   if (!facts.target.exists || facts.target.binary !== true) return false;
   if (facts.action === 'edit' || facts.action === 'insert') return true;
-  // In presets where any view licenses an overwrite, a binary file is overwritten like any other.
+  // In presets where any view of a file allows an overwrite, a binary file is overwritten like any
+  // other.
   return facts.action === 'overwrite' && facts.contentKind !== 'bytes' && policy.overwrite === 'whole';
 }

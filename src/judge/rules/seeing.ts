@@ -6,9 +6,9 @@ import { type Absence, bringsWhatIsThere, type Facts, knowledgeOf } from '../fac
 import { type JudgeRule, no, note, PASS, type Ruling } from '../ruling.ts';
 
 /**
- * This session must have seen the file, not too long ago, and the view must still be in the model's context. After a
- * compaction the baseline alone licenses edits of unchanged bytes, because their anchor is checked against the live
- * file.
+ * Requires that this session has seen the file, not too long ago, and that the view is still in the
+ * model's context. After a compaction, edits of unchanged files stay allowed, because the gate
+ * checks their old text against the file.
  */
 export const seen: JudgeRule = (facts, policy) => {
   if (policy.seen === 'optional' || !facts.target.exists || facts.target.kind !== 'file') return PASS;
@@ -101,7 +101,8 @@ function repeatsRefused(facts: Facts, sighting: Sighting, policy: Policy): boole
 function stale(facts: Facts, sighting: Sighting, reason: string | undefined): Ruling {
   const detail = {
     reason,
-    // A session that repeats refused content and has seen the whole file may send the revision to confirm it.
+    // If the session has seen the whole file since, it gets the revision. It can then repeat the
+    // refused content on purpose, with this revision.
     revision: reason === 'repeated' && hasSeenAll(facts, sighting) ? facts.currentRevision : undefined,
     seenAtMs: sighting.atMs,
     mtimeMs: facts.target.exists ? facts.target.mtimeMs : undefined,
@@ -127,7 +128,10 @@ function warn(facts: Facts, sighting: Sighting): Ruling {
   return note({ kind: 'stale-warning', text: whatDiffers(facts, sighting) });
 }
 
-/** The reason in the wording of the preset `staleness`: both times and both sizes, as far as they are known. */
+/**
+ * The reason in the wording of the preset `staleness`, with the modification time and size when
+ * seen and now, if known.
+ */
 function whatDiffers(facts: Facts, sighting: Sighting): string {
   const parts: string[] = [];
   const then = seenMtimeMs(sighting);
@@ -143,9 +147,10 @@ function seenMtimeMs(sighting: Sighting): number | undefined {
 }
 
 /**
- * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked. A delete needs every
- * line, or the description of a binary; of a file too large to load, a current view. An insert needs the lines next to
- * it. An edit needs the lines it touches or any view (with a notice), by policy.
+ * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked.
+ * A delete needs every line, a description if the file is not text, or any lines if it is too large
+ * to load. An insert needs the lines next to it. An edit needs the lines that it touches or, by
+ * policy, any view; it then gets a notice.
  */
 export const covered: JudgeRule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);
@@ -181,8 +186,8 @@ function overwrite(facts: Facts, sighting: Sighting): Ruling {
 }
 
 /**
- * Refuses as PARTIALLY_READ. A new read would cut clamped lines again, so an edit is the way out; unseen lines only
- * need a read.
+ * Refuses as PARTIALLY_READ. If lines were cut, it recommends an edit, because a new read would cut
+ * them again. If lines were not shown, it recommends to read them.
  */
 function partial(facts: Facts, sighting: Sighting): Ruling {
   const totalLines = facts.totalLines ?? sighting.totalLines;
@@ -190,8 +195,8 @@ function partial(facts: Facts, sighting: Sighting): Ruling {
   const unread = totalLines === undefined ? undefined : missingLines(sighting.coverage, totalLines);
   const detail = {
     reason: cut ? 'clamped' : undefined,
-    // An edit of a partly seen file never makes it whole, even if the session has now seen each
-    // line. Only a read of all lines helps.
+    // After an edit of a partly seen file, the file does not count as seen whole, even if no line
+    // is missing. So name all lines: only a read of all of them helps.
     missing:
       sighting.coverage.kind === 'whole' ? undefined : unread?.length === 0 ? allLines(totalLines) : unread,
     totalLines,
@@ -249,7 +254,7 @@ export function unseenOf(coverage: Coverage, touched: readonly LineRange[]): Lin
   const unseen: LineRange[] = [];
   let first = 0;
   for (const range of wanted) {
-    // Both lists are sorted, so gaps before this range are also before all later ranges.
+    // `wanted` and `gaps` are sorted, so gaps before this range are also before all later ranges.
     while ((gaps[first]?.to ?? range.from) < range.from) first++;
     for (let i = first; i < gaps.length; i++) {
       const gap = gaps[i];

@@ -32,7 +32,7 @@ export async function main(): Promise<number> {
   return commandLine(process.argv.slice(2));
 }
 
-/** Says why nothing happens yet. A terminal may show "working …" on the line. */
+/** Prints why nothing happens yet. First clears the terminal's line, which may show "working …". */
 function explainWaiting(sentence: unknown): void {
   const { stderr } = process;
   stderr.write(`${stderr.isTTY ? '\r\x1b[K' : ''}lookfirst: ${String(sentence)}\n`);
@@ -55,7 +55,7 @@ async function commandLine(args: readonly string[]): Promise<number> {
   });
 }
 
-/** The viewer for users, beside a server over HTTP. */
+/** Creates the page on which users see the journal, for a server over HTTP. */
 async function viewer(
   ...args: Parameters<typeof import('./viewer/serve-viewer.ts').viewerBeside>
 ): Promise<ReturnType<typeof import('./viewer/serve-viewer.ts').viewerBeside>> {

@@ -21,7 +21,10 @@ export interface ServerOptions extends WorkspaceOptions {
 }
 
 export interface StdioServerOptions extends ServerOptions {
-  /** Default: standard input and output. Nothing else may be written to the output. */
+  /**
+   * The streams to the client; default: standard input and output. Nothing else may write to
+   * `output`.
+   */
   readonly input?: Readable | undefined;
   readonly output?: Writable | undefined;
 }

@@ -47,17 +47,17 @@ interface Checked {
 /** Two views less than this far apart count as simultaneous. */
 export const SAME_MOMENT_MS = 1000;
 
-/** If at least this many files are deleted at once, only files that the session has seen get a tombstone. */
+/** From this many deletions at once, only files that the session has seen are marked as deleted. */
 const MANY_GONE = 1000;
 
-/** One in this many keys belongs to the sample. */
+/** One in this many file keys is in the sample that `isSampled` selects. */
 export const SAMPLE = 64;
 
 /**
- * The sightings of one session. Caches nothing and queries the store every time, because other
- * processes write there too. Changes through one ledger run one after the other, so two concurrent
- * views of a file both count. Two ledgers of one session do not wait for each other: of two
- * simultaneous views, one may be lost and must be seen again.
+ * The sightings of one session. Queries the store every time, except for locked files, because
+ * other processes write there too. Changes through one ledger run one after the other, so two
+ * concurrent views of a file both count. Two ledgers of one session do not wait for each other: of
+ * two simultaneous views, one may be lost and must be seen again.
  */
 export class Ledger {
   readonly session: string;
@@ -182,14 +182,14 @@ export class Ledger {
     return added === 0 ? writes : joinWrites(await this.#makeRoom(added, merged), writes);
   }
 
-  /** The writes that record tombstones for files and folders that this session deleted. */
+  /** The writes that mark files and folders as deleted by this session (tombstones). */
   async tombstoneWrites(keys: readonly string[], atMs: number): Promise<Writes> {
     const seen = await this.fetched.recallMany(keys);
     for (const key of keys) {
       this.earlier.keep(seen.get(key));
       this.fetched.drop(key);
     }
-    // Tombstones for all of these files would push out the sightings of files that the session works with.
+    // Too many such marks would push out sightings of files that the session works with.
     const noted = keys.length < MANY_GONE ? keys : keys.filter((key) => seen.has(key));
     return this.#write(
       noted.map((key) => {
@@ -205,7 +205,7 @@ export class Ledger {
     return { sightings: all.map((sighting) => ({ session: to, sighting })) };
   }
 
-  /** Forgets one file and leaves a stub with the reason. Without a key, deletes all sightings without a trace. */
+  /** Replaces a file's sighting by the reason of the loss. Without a key, deletes all sightings. */
   forget(key?: string): Promise<void> {
     return this.#inTurn(async () => {
       this.earlier.clear();
@@ -215,8 +215,8 @@ export class Ledger {
   }
 
   /**
-   * Call after the model's context was summarised: coverage is dropped. The policy decides whether
-   * the baseline is dropped too.
+   * Call after the model's context was summarised: no lines count as shown any more. The policy
+   * decides whether the hashes of the seen files are dropped too.
    */
   compacted(): Promise<void> {
     const { compaction } = this.#policy;
@@ -269,7 +269,7 @@ export class Ledger {
     return { kept: kept.length, dropped: offered.length - kept.length };
   }
 
-  /** True if nothing has changed through this ledger since `recalled` was recalled. */
+  /** True if nothing was changed through this ledger since it returned `recalled`. */
   #isLast(key: string, recalled: Sighting | undefined): boolean {
     return this.#turns === 0 && this.fetched.isLast(key, recalled);
   }
@@ -376,10 +376,10 @@ export function isSampled(key: string): boolean {
 const arrivals = new AsyncLocalStorage<number>();
 
 /**
- * Runs `work` so that `recall` returns only what was shown before its call arrived. Later views do
- * not license the call, even if they are recorded while `work` runs. A call that is judged alone,
- * as nearly all are, needs no asynchronous context: other lookups meanwhile may know too little,
- * never too much.
+ * Runs `work` so that `recall` returns only what was shown before the call arrived. Later views do
+ * not count for the call. If no other call is being judged, `ledger.judged` holds the arrival time,
+ * which costs less than an asynchronous context. Other lookups during that time may then know too
+ * little, never too much.
  */
 export function asOf<T>(ledger: Ledger, times: CallTimes | undefined, work: () => Promise<T>): Promise<T> {
   if (times === undefined) return work();

@@ -170,11 +170,13 @@ function nameOf(key: string, { sha256 }: Fingerprint): string {
 }
 
 /**
- * Maximum number of remembered files whose views were all answered. A call older than all of them
- * is judged by the current sightings.
+ * Beyond this number of files, the oldest one whose views were all answered is forgotten. Calls
+ * that arrived before its views are then judged by its current sighting.
  */
 const MAX_FILES = 256;
-/** Maximum number of remembered files, including those whose views were never answered. */
+/**
+ * Beyond this number of files, the oldest one is forgotten even if a view of it was never answered.
+ */
 const MAX_UNANSWERED = 10_000;
 /** Maximum views per file that are remembered. */
 const MAX_VIEWS = 8;
@@ -190,8 +192,8 @@ interface RecentView {
 }
 
 /**
- * When files were last shown to the model. A view licenses only calls that arrived after its answer
- * was sent: an earlier call was written without knowledge of it.
+ * When files were last shown to the model. A view counts only for calls that arrived after its
+ * answer was sent: an earlier call was written without knowledge of it.
  */
 export class RecentViews {
   readonly #views = new Map<string, RecentView[]>();
@@ -206,7 +208,10 @@ export class RecentViews {
     if (this.#views.size > MAX_FILES) this.#dropOldest();
   }
 
-  /** Drops the oldest file whose views were all answered: an unanswered view licenses nothing, however old it is. */
+  /**
+   * Forgets the oldest file. Skips files with an unanswered view, unless there are too many: such a
+   * view must never count, however old it is.
+   */
   #dropOldest(): void {
     const isFull = this.#views.size > MAX_UNANSWERED;
     for (const [key, views] of this.#views) {
@@ -217,16 +222,16 @@ export class RecentViews {
   }
 
   /**
-   * The sighting that judges a call that arrived at `moment`: what was shown later does not count.
-   * The session's own changes count regardless of time; what their notices showed does not. `now`:
-   * the current sighting.
+   * The sighting that counts for a call that arrived at `moment`. Views whose answer was sent later
+   * do not count. The session's own changes always count, but not what the notices about them
+   * showed. `now`: the current sighting.
    */
   knownAt(moment: number, now: Sighting): Sighting | undefined {
     let known: Sighting | undefined = now;
     for (const { by, before } of this.#views.get(now.key)?.toReversed() ?? []) {
       if (by.answeredAt < moment) break;
-      // After the session's own change, a view of the same bytes comes from the notice of that change; `before` is the
-      // sighting without that notice.
+      // If the session's own change made `now`, a view of the same bytes comes from the notice
+      // about that change. `before` is the sighting without that notice.
       if (SHOWN.has(now.how) || isOfSameBytes(before, now)) known = before;
     }
     return known;
@@ -285,14 +290,17 @@ export function tombstoneOf(key: string, atMs: number, seenBefore?: Sighting['se
   return seenBefore === undefined ? gone : { ...gone, seenBefore };
 }
 
-/** A tombstone without the bytes that were seen; undefined for a sighting of another kind. */
+/**
+ * The record of a deleted file (tombstone) without the bytes that were seen; undefined for other
+ * sightings.
+ */
 export function withoutStates({ tombstone, key, atMs }: Sighting): Sighting | undefined {
   return tombstone === true ? tombstoneOf(key, atMs) : undefined;
 }
 
 /**
- * Removes the coverage, because the model's context is gone. Keeps the baseline to detect whether
- * the bytes changed.
+ * Removes the shown lines, because they are no longer in the model's context. Keeps hash and stamp,
+ * to detect whether the file changed.
  */
 export function withoutContext(sighting: Sighting, lost: LostReason): Sighting {
   const { refusedContent: _refused, heldBack: _held, seenBefore: _before, ...rest } = sighting;
@@ -319,7 +327,10 @@ interface Room {
 interface Evicted {
   /** Stubs that replace the evicted sightings. A stub holds only the reason of the loss. */
   readonly stubs: readonly Sighting[];
-  /** Keys of the oldest stubs and tombstones, which are deleted without a trace. */
+  /**
+   * Keys of the oldest stubs (lost sightings) and tombstones (deleted files), which are deleted
+   * without a trace.
+   */
   readonly forgotten: readonly string[];
   /** The number of live sightings afterwards. */
   readonly live: number;
@@ -327,8 +338,8 @@ interface Evicted {
 
 /**
  * Chooses the oldest sightings to evict, so that at most `max` are live. Evicts a tenth more, so
- * that the next ones fit without another eviction. Up to `max` stubs and tombstones are kept in
- * addition.
+ * that the next ones fit without another eviction. Up to `max` stubs (lost sightings) and
+ * tombstones (deleted files) are kept in addition.
  */
 export function evict(all: readonly Sighting[], room: Room): Evicted {
   const oldestFirst = [...all].sort((a, b) => a.atMs - b.atMs || (a.key < b.key ? -1 : 1));

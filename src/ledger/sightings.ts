@@ -27,10 +27,10 @@ const MAX_SEEN_BEFORE = 8;
 const MAX_PAGES = 200;
 
 /**
- * A session's sighting of a file after one more view. Coverage accumulates only for equal
- * fingerprints; other bytes replace the old sighting. The session's own edit moves the baseline and
- * never makes a partial view whole. The time is that of the latest view: a TTL counts from it, and
- * a rewind before it drops the whole sighting.
+ * A session's sighting of a file after one more view. The shown lines add up only for equal bytes;
+ * other bytes replace the old sighting. The session's own edit replaces the bytes, but never makes
+ * a partial view whole. The time is that of the latest view: a TTL counts from it, and a rewind
+ * before it drops the whole sighting.
  */
 export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighting {
   if (old === undefined) return next;
@@ -85,8 +85,8 @@ function addView(old: Sighting, next: Sighting): Sighting {
 }
 
 /**
- * The pages of both views; a newer page replaces older ones inside its range. Drops the oldest
- * beyond a limit.
+ * The pages of the old and the new view; a newer page replaces older ones inside its range. Drops
+ * the oldest beyond a limit.
  */
 function joinedPages(old: Sighting, next: Sighting): readonly SeenPage[] | undefined {
   const newer = next.pages;
@@ -112,9 +112,9 @@ function isEverything({ coverage, how, fingerprint, stamp, totalLines, flags }: 
 }
 
 /**
- * The sighting after the session's own edit. The caller has already carried the coverage over;
- * clamped and redacted flags persist. If the old view was partial and the new one claims to be
- * whole, nothing counts as covered until the next read.
+ * The sighting after the session's own edit. `next` already has the shown lines with their new
+ * numbers. Cut or masked lines stay marked. If the old view was partial and the new one claims to
+ * be whole, nothing counts as shown until the next read.
  */
 function afterEdit(old: Sighting, next: Sighting): Sighting {
   const upgraded = next.coverage.kind === 'whole' && old.coverage.kind !== 'whole';
@@ -132,7 +132,10 @@ function afterEdit(old: Sighting, next: Sighting): Sighting {
   };
 }
 
-/** Pages of a huge file have no fingerprint; for them an equal stamp counts as equal bytes. */
+/**
+ * True if two sightings are of the same bytes. Pages of a huge file have no fingerprint: for them,
+ * equal stamps count as equal bytes.
+ */
 function sameBytes(a: Sighting, b: Sighting): boolean {
   if (a.fingerprint !== undefined && b.fingerprint !== undefined)
     return sameFingerprint(a.fingerprint, b.fingerprint);
@@ -140,7 +143,10 @@ function sameBytes(a: Sighting, b: Sighting): boolean {
   return !a.racy && sameStamp(a.stamp, b.stamp);
 }
 
-/** A description (of a file that is not text) shows no lines, so it adds no coverage to a view of text. */
+/**
+ * The shown lines of the old and the new view. The description of a file that is not text shows no
+ * lines, so it adds none to a view of text.
+ */
 function textCoverages(old: Sighting, next: Sighting): [Coverage, Coverage] {
   if (old.flags.notText === next.flags.notText) return [old.coverage, next.coverage];
   return old.flags.notText ? [NOTHING, next.coverage] : [old.coverage, NOTHING];
@@ -174,7 +180,10 @@ function taint(flag: 'clamped' | 'redacted', old: Sighting, next: Sighting): boo
   return !rangesOf(tainted.coverage, 0).every((range) => covers(clean.coverage, range));
 }
 
-/** The newer view's fields. Refused content stays refused until the whole file is read again. */
+/**
+ * The new sighting, with the old stamp if it has none. Refused content of the old sighting stays
+ * refused until the whole file is read again.
+ */
 function carriedOver(old: Sighting, next: Sighting): Sighting {
   const reread = next.coverage.kind === 'whole' && (next.how === 'read' || next.how === 'witness');
   const refused = next.refusedContent ?? (reread ? undefined : old.refusedContent);

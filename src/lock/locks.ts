@@ -51,7 +51,7 @@ export interface Locks {
 export class LocalLocks implements Locks {
   readonly #mutex = new KeyedMutex<number>();
   readonly #processes: ProcessLock;
-  /** The number of shared holders per slot in this process; the process locks the slot once for all of them. */
+  /** Shared holders in this process, by lock number; the process takes each lock once for all. */
   readonly #shared = new Map<number, number>();
   /** Slots computed before, by key: most changes concern one file, and often the same file again. */
   readonly #known = new Map<string, Slots>();
@@ -251,9 +251,9 @@ export function openRangeLock(file: string): ProcessLock | undefined {
 }
 
 /**
- * The kernel walks the list of a file's locks for every new lock. 20,000 locks take 2.7 seconds of CPU in one file, and
- * 0.95 when spread over this many files. All files are opened at once: later, a process with too many open files, or
- * under another user, could not open them.
+ * Number of files that hold the kernel locks. For every lock, the kernel walks the list of its
+ * file: 20,000 locks take 2.7 s of CPU in one file, 0.95 s in eight. All files are opened at once,
+ * because a process could later lack handles or rights.
  */
 const LISTS = 8;
 /** Every byte of a file that `openRangeLock` can lock. */
@@ -342,7 +342,7 @@ function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) =
       (name) => name.startsWith(`${slot.toString(36)}~`) && isHeld(join(folder, name)),
     );
 
-  // Each kind of lock creates its file before it checks for the other kind: of two attempts at once, one sees the other.
+  // Create the own file before checking for others: of two attempts at once, one sees the other.
   const takeAlone = (slot: number): boolean => {
     if (!linked(own, fileOf(slot))) {
       isHeld(fileOf(slot));

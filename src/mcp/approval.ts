@@ -42,7 +42,10 @@ export function approvalOf(result: unknown): Approval {
   return action === 'decline' || action === 'cancel' ? 'declined' : undefined;
 }
 
-/** Questions to the user of one legacy client over stdio, as requests of the server. */
+/**
+ * Questions to the user of one client over stdio, which the server sends as requests. For protocol
+ * revisions before 2026-07-28.
+ */
 export class Questions {
   readonly #send: (parts: Parts) => void;
   readonly #open = new Map<unknown, (answer: Approval) => void>();
@@ -81,8 +84,8 @@ export class Questions {
 }
 
 /**
- * The result a modern client gets instead of an answer: the client asks the user, then repeats the call with this
- * state.
+ * The result that a client of revision 2026-07-28 gets if a call needs the user's approval. The
+ * client asks the user, then repeats the call with the answer and `requestState`.
  */
 export interface InputRequired {
   readonly inputRequests: {
@@ -94,7 +97,10 @@ export interface InputRequired {
   readonly requestState: string;
 }
 
-/** One modern tool call, with the parameters of its request. */
+/**
+ * One tool call of a client of revision 2026-07-28. `inputResponses` and `requestState` continue an
+ * earlier call.
+ */
 interface AskingCall {
   readonly name: string;
   readonly args: JsonRecord;
@@ -103,7 +109,9 @@ interface AskingCall {
   readonly context: ToolContext;
 }
 
-/** Adds the parameters of earlier rounds to a call. */
+/**
+ * Adds the parameters that continue an earlier call: the user's answer and the state of that call.
+ */
 export function askingCall(
   { inputResponses, requestState }: JsonRecord,
   call: Pick<AskingCall, 'name' | 'args' | 'context'>,
@@ -151,7 +159,7 @@ export class HeldCalls {
     return held;
   }
 
-  /** Waits for the answer or the next question. */
+  /** Waits until the call has its answer, or needs to ask the user another question. */
   async #round(held: HeldCall, context: ToolContext): Promise<ToolAnswer | InputRequired> {
     held.context = context;
     const asked = new Promise<ApprovalRequest>((resolve) => {
@@ -166,7 +174,7 @@ export class HeldCalls {
   }
 
   #hold(held: HeldCall, request: ApprovalRequest): InputRequired {
-    // Avoids an unhandled rejection while no round waits; the next round reports the error.
+    // Avoids an unhandled rejection while the user is asked; the next request reports the error.
     held.answer.catch(() => {});
     held.pause();
     const requestState = randomUUID();
@@ -184,7 +192,10 @@ export class HeldCalls {
   }
 }
 
-/** A call over several rounds. Each round has its own request and signal. */
+/**
+ * A call that may ask the user several questions. After each one, the client continues it with a
+ * new request and signal.
+ */
 class HeldCall implements ToolContext {
   readonly #call: AskingCall;
   readonly meta: JsonRecord;
@@ -193,7 +204,7 @@ class HeldCall implements ToolContext {
   readonly times: ToolContext['times'];
   answer: Promise<ToolAnswer> = new Promise(() => {});
   onQuestion: (request: ApprovalRequest) => void = () => {};
-  /** The context of the current round; undefined between two rounds. */
+  /** The context of the current request; undefined while the user is asked. */
   #context: ToolContext | undefined;
   #controller: AbortController | undefined;
   #resolve: (answer: Approval) => void = () => {};
@@ -213,7 +224,10 @@ class HeldCall implements ToolContext {
     return callText(this.#call.name, this.#call.args);
   }
 
-  /** Sets the current round, whose cancellation cancels the call. */
+  /**
+   * Sets the context of the current request. If the request is cancelled, the call is cancelled
+   * too.
+   */
   set context(context: ToolContext) {
     this.#context = context;
     if (this.#controller !== undefined) this.#follow(context, this.#controller);
@@ -227,7 +241,10 @@ class HeldCall implements ToolContext {
     return this.#controller.signal;
   }
 
-  /** Ends a round with a question. From now on, the end of the round's request does not cancel the call. */
+  /**
+   * Pauses the call while the user is asked. The end of the current request then does not cancel
+   * the call.
+   */
   pause(): void {
     this.#context = undefined;
   }

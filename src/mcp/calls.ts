@@ -22,7 +22,7 @@ import {
   toolResult,
 } from './protocol.ts';
 
-/** The client of one call: its protocol era (legacy or modern), and its name and version if given. */
+/** The client of one call: its protocol (legacy or modern), and its name and version if given. */
 export interface Caller {
   readonly era: Era;
   readonly clientInfo: Implementation | undefined;

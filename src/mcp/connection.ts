@@ -61,9 +61,10 @@ interface ClientConnectionOptions extends CallsOptions {
 }
 
 /**
- * The protocol on one stream, for both eras. The first request fixes the era. A request with the
- * 2026-07-28 envelope makes it modern, except `server/discover`, which clients use to probe. Any
- * other request makes it legacy. Requests are answered as they finish, not in order.
+ * Speaks the protocol on one stream. The first request decides whether the client is modern or
+ * legacy. The `_meta` fields of revision 2026-07-28 make it modern, except in `server/discover`,
+ * which clients use to probe. Any other request makes it legacy. Requests are answered as they
+ * finish, not in order.
  */
 export class ClientConnection {
   readonly #host: ToolHost;
@@ -153,7 +154,7 @@ export class ClientConnection {
       });
     }
     if (message.kind === 'invalid') {
-      // The official server logs the same words, so existing log searches find them.
+      // The official filesystem server logs the same words, so existing log searches find them.
       this.#log(`MCP filesystem transport error: ${message.error.message}`);
       answer(errorMessage(message.id, message.error));
     } else if (message.kind === 'response') {
@@ -196,7 +197,10 @@ export class ClientConnection {
     return errorMessage(id, internalError());
   }
 
-  /** Determines the caller and its era. The first request that shows an era fixes it for the connection. */
+  /**
+   * Determines the caller, and whether it is modern or legacy. The first request that shows this
+   * fixes it for the connection.
+   */
   #caller(request: Request): Caller {
     if (this.#era === 'legacy')
       return { era: 'legacy', clientInfo: this.#clientInfo, canElicit: this.#canElicit };
@@ -300,7 +304,9 @@ export class ClientConnection {
   }
 }
 
-/** The error for a request without a valid envelope on a modern connection. */
+/**
+ * The error for a request of a modern client without valid `_meta` fields of revision 2026-07-28.
+ */
 function withoutEnvelope(request: Request, envelope: Envelope): RpcError {
   if (request.method === 'initialize') return unsupportedVersion(String(request.params['protocolVersion']));
   if (envelope.kind === 'invalid') return envelope.error;

@@ -35,7 +35,10 @@ import { metaOf } from './protocol.ts';
 import { type SdkServerOptions, sdkServer } from './sdk-server.ts';
 
 const METHODS: readonly string[] = ['POST', 'GET', 'DELETE'];
-/** The media types of answers. A client must accept both, and for GET the second one. */
+/**
+ * The media types of answers. A client must accept both types for a POST, and the second one for a
+ * GET.
+ */
 const ANSWER_TYPES: readonly string[] = ['application/json', 'text/event-stream'];
 const MAX_BODY_BYTES = 64 << 20;
 /** Time limit for a client to send one request. */
@@ -193,7 +196,7 @@ class Endpoint {
         headers: { allow: METHODS.join(', ') },
       });
     else {
-      // The SDK looks for the names of both types in the header, and would reject `*/*`.
+      // The SDK looks for the names in `ANSWER_TYPES` in the header, and would reject `*/*`.
       req.headers.accept = acceptedOf(req.headers.accept, ANSWER_TYPES).join(', ');
       await this.#arrivals.run(performance.now(), () => this.#route(req, res, address.session));
     }

@@ -11,21 +11,21 @@ import {
   PARSE_ERROR,
 } from '../wire/rpc.ts';
 
-/** Constants and errors of the Model Context Protocol that both transports need. */
+/** Constants and errors of the Model Context Protocol, for stdio and HTTP. */
 
 /** Revisions supported by `initialize`, newest first. */
 export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 export type LegacyVersion = (typeof LEGACY_VERSIONS)[number];
 
-/** Revisions without `initialize`, served request by request. */
+/** Revisions without `initialize`: every request names its revision and needs no earlier one. */
 export const MODERN_VERSIONS = ['2026-07-28'] as const;
 
 /** The only revision in which one line may contain several messages. */
 export const BATCH_VERSION: LegacyVersion = '2025-03-26';
 
 /**
- * `legacy`: revisions negotiated by `initialize`; `modern`: 2026-07-28, where every request carries
- * its own envelope.
+ * `legacy`: protocol revisions that client and server agree on with `initialize`. `modern`:
+ * 2026-07-28, where every request names its revision and client in `_meta`.
  */
 export type Era = 'legacy' | 'modern';
 
@@ -182,7 +182,10 @@ export function inputRequiredMessage(id: RequestId, input: JsonRecord, info: Imp
   return resultMessage(id, { ...result, resultType: 'input_required' });
 }
 
-/** The answer to `tools/call`. For a modern client it also contains the completion mark and the server info. */
+/**
+ * The answer to `tools/call`. For a modern client it also says that the result is complete, and
+ * names the server.
+ */
 export function toolMessage(
   id: RequestId,
   result: ToolResult,
@@ -252,7 +255,7 @@ export interface TextResult {
   readonly structuredAs?: string;
 }
 
-/** `structured`: the tool also returns its content as `structuredContent`. */
+/** `structured`: the tool also returns its content as `structuredContent`. `plain`: it does not. */
 type Form = 'structured' | 'plain';
 
 /** The form of a tool's results. */

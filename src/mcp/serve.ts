@@ -15,7 +15,10 @@ import { type StdioEnd, runStdioLoop as serveStreams } from './stdio-loop.ts';
 /** A workspace, and the options for serving it. */
 export interface ServeOptions {
   readonly workspace: WorkspaceOptions;
-  /** `client`: over stdio, use the roots that the client names, or those of `workspace` if it names none. */
+  /**
+   * The source of the roots. Default `workspace`: its own roots. `client`: over stdio, the roots
+   * that the client names, or those of `workspace` if it names none.
+   */
   readonly rootsFrom?: 'workspace' | 'client' | undefined;
   readonly dialect: DialectName;
   /** The session of every call that does not name its own. */

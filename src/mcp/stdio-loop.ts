@@ -41,7 +41,10 @@ interface StdioOptions {
  */
 const MAX_WAITING_BYTES = 16 << 20;
 
-/** Initial buffer size for the answers of one turn; larger buffers are allocated on demand. */
+/**
+ * Initial buffer size for the answers in one turn of the event loop; larger buffers are allocated
+ * on demand.
+ */
 const ROOM_BYTES = 16 << 10;
 /** After this many messages a write begins early, so that the client can read while we answer the rest. */
 const MAX_TOGETHER = 8;
@@ -97,9 +100,9 @@ export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
 }
 
 /**
- * Resolves when the input that has already arrived has been received. The round trip through a worker thread gives
- * time to a client that was interrupted between two writes. Afterwards the event loop polls its descriptors once
- * more: the first immediate may run before that poll; the second, which the first one requests, runs after it.
+ * Resolves when the input that has already arrived has been received. First waits for a worker
+ * thread, which gives time to a client that was interrupted between two writes. Then waits for two
+ * immediates, because the event loop polls its input before the second one at the latest.
  */
 export function inputRead(): Promise<void> {
   return new Promise((resolve) => randomBytes(1, () => setImmediate(() => setImmediate(resolve))));
@@ -132,7 +135,7 @@ async function finish(end: StdioEnd, { options, connection, output, hurry }: Fin
   await within(cancelMs, output.flush(), hurry);
 }
 
-/** Waits for `work`, but at most `ms` and not after `hurry`. */
+/** Waits for `work`, but for at most `ms`, and no longer once `hurry` is aborted. */
 async function within(ms: number, work: Promise<void>, hurry: AbortSignal): Promise<void> {
   if (hurry.aborted) return;
   const enough = new Promise<void>((resolve) => {

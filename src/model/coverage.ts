@@ -4,7 +4,10 @@ export interface LineRange {
   readonly to: number;
 }
 
-/** The part of a file that was shown: all of it, some lines, or nothing (only the baseline is known). */
+/**
+ * The part of a file that was shown: all of it, some lines, or nothing (only its hash and stamp are
+ * known).
+ */
 export type Coverage =
   | { readonly kind: 'whole' }
   | { readonly kind: 'lines'; readonly ranges: readonly LineRange[] }

@@ -187,7 +187,10 @@ export const SESSION_CONTINUED = 'continued';
 /** The session of changes that a user makes on the command line. Each command is a process that opens and closes it. */
 export const COMMAND_LINE = 'command-line';
 
-/** A change that was announced and is not settled. If its process died, a later start must settle it. */
+/**
+ * A change that was announced and whose end is not recorded yet. If its process died, a later start
+ * of Lookfirst must record it.
+ */
 export interface PendingChange {
   readonly change: string;
   readonly entry: NewEntry;
@@ -198,13 +201,19 @@ export interface PendingChange {
    * none.
    */
   readonly locked?: readonly string[];
-  /** Present if another program makes the change: what settling needs to know beyond the effects. */
+  /**
+   * Present if another program makes the change: the facts besides the effects that are needed to
+   * record its end.
+   */
   readonly foreign?: ForeignAnnouncement;
 }
 
 /** A change that another program makes. The entry's effects hold the previous state and the expected bytes. */
 interface ForeignAnnouncement {
-  /** `lock`: the announcing process holds the file locks until it settles. `none`: other writers wait two seconds at most. */
+  /**
+   * `lock`: the announcing process holds the file locks until the change has ended. `none`: it
+   * holds none, and other writers wait at most two seconds.
+   */
   readonly hold: 'lock' | 'none';
   /** The caller's id of the call, unique within its session. */
   readonly call?: string;
@@ -214,9 +223,9 @@ interface ForeignAnnouncement {
   readonly writes: readonly ForeignWrite[];
   /** Present if a shell command makes the change. It may change files that the effects do not name. */
   readonly command?: AnnouncedCommand;
-  /** Notices that the caller shows once the change is settled. */
+  /** Notices that the caller shows once the change has ended. */
   readonly untold?: readonly Notice[];
-  /** Entries about the operator's bypass, written when the change is settled. */
+  /** Journal entries about uses of the operator's bypass, written when the change has ended. */
   readonly bypasses: readonly NewEntry[];
 }
 
@@ -224,16 +233,20 @@ interface ForeignAnnouncement {
 export interface AnnouncedCommand {
   /** The state of each git work tree. */
   readonly snapshots: readonly TreeSnapshot[];
-  /** The reason why files that the session has not seen are not covered; absent if they are covered. */
+  /**
+   * The reason why the snapshots do not cover files that the session has not seen; absent if they
+   * do.
+   */
   readonly uncovered?: string;
   readonly layer?: LayerExpectation;
-  /** The command runs on a layer; committing that layer records its changes. */
+  /** The command runs on an overlay layer. Its changes are recorded when the layer is committed. */
   readonly onLayer?: true;
 }
 
 /**
- * Says if the client's shell prefix is expected to run the command on a layer. `expected`: only seen files were saved
- * before it. `never`: the command runs in the background, where a layer would hide its writes. `possible`: not known.
+ * Says if `lookfirst-shell` will run the command on an overlay layer, which hides its writes until
+ * it ends. `expected`: yes, so only seen files were saved before it. `never`: no, because it runs
+ * in the background. `possible`: not known.
  */
 export type LayerExpectation = 'expected' | 'possible' | 'never';
 
@@ -253,8 +266,9 @@ export interface TreeSnapshot {
 }
 
 /**
- * The part of the new text that the caller supplied: all, some lines, or none. `command`: a shell command may write the
- * file, and the session has not seen the text that it writes.
+ * A file, and the part of its new text that the caller supplied: all, some lines, or none.
+ * `command`: a shell command may write the file, and the session has not seen the text that it
+ * writes.
  */
 export interface ForeignWrite {
   readonly key: string;

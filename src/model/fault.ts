@@ -23,8 +23,9 @@ export function nothingChanged(error: unknown): unknown {
 }
 
 /**
- * Lookfirst itself failed. Thrown, never returned; every caller treats it as a refusal. The message names the
- * attempted operation. `path` is the path as the caller wrote it, never a handle path.
+ * Lookfirst itself failed. Thrown, never returned; every caller treats it as a refusal. The message
+ * names the attempted operation. `path` is the path as the caller wrote it, never the internal path
+ * of an open folder.
  */
 export class Fault extends Error {
   readonly code: FaultCode;

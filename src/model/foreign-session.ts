@@ -21,8 +21,8 @@ export interface ForeignSession {
   /** Records that a command wrote this file from its own text. If the file holds exactly that text, it counts as seen. */
   witnessWritten(path: string, content: string): Promise<void>;
   /**
-   * Checks whether all of these changes may be made; see `Session.announce`. Settle every announced change exactly
-   * once.
+   * Checks whether all of these changes may be made; see `Session.announce`. Call `settle` exactly
+   * once for every announced change.
    */
   announce(
     intents: readonly ForeignIntent[],
@@ -33,9 +33,10 @@ export interface ForeignSession {
   /** Ends an announced change: the other server has answered, or never will. */
   settle(change: string, ending: ChangeEnding): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
-   * Records what the other server showed or ran. With `content`, a read records the shown text, not the current file.
-   * Content that differs from the disk is recorded as a sighting of older bytes and later refused as STALE. If content
-   * was only guessed to be the file's, a difference means that the shown part of the file is unknown.
+   * Records what the other server showed or ran. With `content`, a read records the shown text, not
+   * the current file. Content that differs from the disk is recorded as a sighting of older bytes
+   * and later refused as STALE. For the result of an unknown tool, different content counts as a
+   * view of unknown lines.
    */
   witness(
     event: WitnessEvent | ListingEvent | LookEvent | GuessedEvent,
@@ -61,8 +62,8 @@ export interface ForeignSession {
 }
 
 /**
- * When a call arrived and when its answer was passed to the transport, in `performance.now()` time. An answer licenses
- * only calls that arrived after it.
+ * When a call arrived and when its answer was passed to the transport, in `performance.now()` time.
+ * What an answer shows counts as seen only for calls that arrived after it.
  */
 export interface CallTimes {
   readonly arrivedAt: number;
@@ -84,7 +85,10 @@ export interface ShownBytes {
  */
 export type GuessedEvent = Extract<WitnessEvent, { readonly kind: 'read' }> & { readonly guessed: true };
 
-/** The result of a tool that shows only metadata or matches (a search, a file size). It licenses nothing. */
+/**
+ * The result of a tool that shows only metadata or matches (a search, a file size). Nothing in it
+ * counts as seen.
+ */
 export interface LookEvent {
   readonly kind: 'look';
   readonly path: string;

@@ -54,7 +54,10 @@ export type FileIntent =
       readonly edits: readonly Edit[];
       readonly expectedRevision?: string | undefined;
       readonly withDiff?: boolean | undefined;
-      /** Destination of the file, moved in the same step. An existing file there is overwritten as by a move. */
+      /**
+       * Destination of the file, which is moved in the same step. The rules for an existing file
+       * there are those of a move.
+       */
       readonly moveTo?: string | undefined;
       /** True if the file is executable afterwards; default: unchanged. */
       readonly executable?: boolean | undefined;
@@ -97,8 +100,9 @@ export interface ApplyIntent {
 export type ForeignIntent = FileIntent | TouchIntent;
 
 /**
- * A change whose text only the other program knows: by symbol, pattern or line number. Creating the file needs no read.
- * In an existing file, the session must have seen these lines (without `lines`: all of it), unchanged since.
+ * A change whose new text only the other program knows, because the call names a symbol, a pattern
+ * or line numbers. Creating the file needs no read. In an existing file, the session must have seen
+ * these lines (without `lines`: all of it), unchanged since.
  */
 export interface TouchIntent {
   readonly kind: 'touch';

@@ -11,7 +11,10 @@ export interface ResolvedPath {
   readonly relative: string;
   /** Canonical absolute path. */
   readonly absolute: string;
-  /** Identifies the file: `absolute`, folded where the file system ignores case or Unicode form. */
+  /**
+   * Identifies the file: `absolute`, in lower case and in one Unicode form where the file system
+   * ignores these.
+   */
   readonly key: string;
   /** The path as the caller wrote it, for messages. */
   readonly given: string;

@@ -7,7 +7,10 @@ export interface Policy {
   readonly preset: PresetName;
   /** The preset whose wording refusals use. */
   readonly wording: PresetName;
-  /** `required`: a session may change a file only after it has seen it. */
+  /**
+   * `required`: a session may change a file only after it has seen it. `optional`: it may also
+   * change unseen files.
+   */
   readonly seen: 'required' | 'optional';
   /** Views that an overwrite needs: `whole` (every line) or `any`. */
   readonly overwrite: 'whole' | 'any';
@@ -20,7 +23,10 @@ export interface Policy {
   readonly staleness: 'refuse' | 'merge' | 'confirm' | 'warn' | 'off';
   /** When a file counts as changed: other bytes, or (preset `file-time`) other bytes or another modification time. */
   readonly freshness: 'bytes' | 'mtime';
-  /** The cure of a STALE refusal: the diff in the refusal, or (preset `file-time`) a new read of the file. */
+  /**
+   * The way out of a STALE refusal: the diff in the refusal, or (preset `file-time`) a new read of
+   * the file.
+   */
   readonly cure: 'diff' | 'reread';
   /**
    * Appends to an unseen file. `free`: allowed with a notice; `gated`: an append needs the same sightings as an insert.
@@ -40,8 +46,8 @@ export interface Policy {
   /** Values in secret files and known tokens: show them masked, refuse such files, or show everything. */
   readonly secrets: 'mask' | 'refuse' | 'show';
   /**
-   * Sightings that remain after compaction: none; the baseline, which still licenses edits of unchanged files; or
-   * everything (presets `sandbox`, `file-time`).
+   * Knowledge that remains after a compaction: none; the hashes of seen files, so that edits of
+   * unchanged files stay allowed; or everything (presets `sandbox`, `file-time`).
    */
   readonly compaction: 'clear' | 'verify' | 'keep';
   /** Sightings older than this are READ_EXPIRED; 0 = never. */
@@ -52,7 +58,10 @@ export interface Policy {
    * Typographic quotes in model-authored code: replaced by straight ones where they act as code, everywhere, or never.
    */
   readonly quotes: 'code' | 'all' | 'off';
-  /** Text with a placeholder such as "rest unchanged", or with line numbers or other marks of a read. */
+  /**
+   * Refuse or allow text with a placeholder such as "rest unchanged", or with line numbers copied
+   * from a read.
+   */
   readonly placeholders: 'refuse' | 'allow';
   /** Globs that no session may read or write, matched case-insensitively against the path inside the root. */
   readonly protected: readonly string[];
@@ -96,18 +105,21 @@ export interface Policy {
   readonly journal: {
     readonly quotaBytes: number;
     readonly retentionMs: number;
-    /** In a fleet store: journal every read, or the first of each minute, session and file. */
+    /**
+     * In a database that machines share: journal every read, or the first of each minute, session
+     * and file.
+     */
     readonly reads: 'all' | 'summary';
     /**
-     * In a fleet store: retention of reads; changes and refusals are kept for `retentionMs`. 0 = use `retentionMs` for
-     * all.
+     * In a database that machines share: retention of reads; changes and refusals are kept for
+     * `retentionMs`. 0 = use `retentionMs` for all.
      */
     readonly readRetentionMs: number;
   };
   readonly images: {
     /**
-     * The place where a fleet store keeps before-images of secret files: only on the machine that made the change, or
-     * in the database.
+     * If machines share a database, the place of the stored contents of secret files before a
+     * change: only the machine that made the change, or the database.
      */
     readonly secrets: 'here' | 'shared';
   };
@@ -121,7 +133,7 @@ export interface Policy {
    * sessions.
    */
   readonly claimMs: number;
-  /** `on`: offer the tools that claim and release paths. */
+  /** Offer the tools that claim and release paths, or not. */
   readonly claimTools: 'on' | 'off';
   readonly commands: CommandPolicy;
   /**
@@ -135,7 +147,8 @@ export interface Policy {
 /** Settings of the hooks that check an agent's own tools; see docs/hooks.md. */
 interface HookPolicy {
   /**
-   * The record of shell commands: images of files before and after, or a layer where machine and client support it.
+   * The way to record a shell command's changes. `images`: compare files before and after. `layer`:
+   * run the command on an overlay layer where machine and client support it.
    */
   readonly shell: 'layer' | 'images';
   /**
@@ -150,12 +163,15 @@ interface HookPolicy {
 export interface BypassRule {
   /** Globs of paths inside the root. */
   readonly paths?: readonly string[];
-  /** Globs of tool names in the active dialect. */
+  /** Globs of tool names, as the client sees them. */
   readonly tools?: readonly string[];
   readonly sessions?: readonly string[];
 }
 
-/** Settings of commands that run on a layer; see docs/commands.md. */
+/**
+ * Settings of commands that run on an overlay layer, which keeps their writes apart until they are
+ * committed; see docs/commands.md.
+ */
 export interface CommandPolicy {
   /**
    * The treatment of a command's writes. `judged`: committed, unless they drop another writer's change to a file that
@@ -165,15 +181,22 @@ export interface CommandPolicy {
   readonly writes: 'judged' | 'apply' | 'seen-only' | 'discard';
   /** Network access of a confined command. */
   readonly network: 'off' | 'on';
-  /** Globs of folders that commands change directly, without layer and journal. Git must ignore them. */
+  /**
+   * Globs of folders that commands change directly, without overlay layer and journal entry. Git
+   * must ignore them.
+   */
   readonly scratch: readonly string[];
   /**
-   * Globs of protected paths that commands may change, and of guarded configuration that tools and commands may change.
+   * Globs of protected paths that commands may change, and of configuration files that run
+   * programs, which tools and commands may then change.
    */
   readonly trust: readonly string[];
   /** Paths hidden from confined commands; `~/` means the user's home folder. */
   readonly hide: readonly string[];
-  /** Environment variables passed to a confined command in addition to the harmless ones. */
+  /**
+   * Environment variables passed to a confined command, in addition to a fixed list of harmless
+   * ones.
+   */
   readonly env: readonly string[];
   /** Time limit of a confined command, unless its caller sets another one. */
   readonly timeoutMs: number;

@@ -10,7 +10,10 @@ export type Notice =
       readonly diff: string;
       readonly truncated: boolean;
       readonly writer?: string;
-      /** The writers' claims on the file, if this notice is the first to name them in this turn. */
+      /**
+       * The claims of the sessions that changed the file, if this notice is the first to name them
+       * in this turn.
+       */
       readonly claims?: readonly ToldClaim[];
     }
   | { readonly kind: 'unseen-lines'; readonly ranges: readonly LineRange[] }
@@ -35,7 +38,7 @@ export type Notice =
   | { readonly kind: 'not-recorded' }
   /** The store failed, so the shown lines do not count as seen. */
   | { readonly kind: 'not-noted' }
-  /** Another session changed the file after the change was announced and before it was settled. */
+  /** Another session changed the file between the announcement of this change and its end. */
   | { readonly kind: 'overtaken'; readonly path: string; readonly change: string; readonly session: string }
   /** The file has earlier bytes again, which this session had seen. */
   | { readonly kind: 'came-back' }
@@ -52,7 +55,7 @@ export type Notice =
   | { readonly kind: 'other-worktree'; readonly path: string; readonly own: string; readonly meant: string }
   | { readonly kind: 'recreated' };
 
-/** The tiers at which the text of an edit can match, strictest first. */
+/** The ways in which the text of an edit can match, strictest first. */
 export const MATCH_TIERS = [
   'exact',
   'line-endings',
@@ -105,7 +108,7 @@ export interface ChangeResult {
   readonly revision?: string;
   /** Number of replaced matches, for edits. */
   readonly replaced?: number;
-  /** The tier at which the text of an edit matched, if not exactly. */
+  /** The way in which the text of an edit matched, if not exactly. */
   readonly tier?: MatchTier;
   /** The inserted lines, for inserts. */
   readonly inserted?: LineRange;

@@ -74,9 +74,9 @@ export interface Session {
   /** Checks the change again and makes it, under one lock. */
   perform(intent: Intent, options?: CallOptions): Promise<Outcome<ApplyResult>>;
   /**
-   * Announces changes that another program will make. Checks them like `perform`, saves the bytes they would destroy,
-   * and stores the announcement, so that any process of this session can settle it. End every announcement with
-   * `settle`.
+   * Announces changes that another program will make. Checks them like `perform`, saves the bytes
+   * that they would destroy, and stores the announcement. End every announcement with `settle`,
+   * from any process of this session.
    */
   announce(
     intents: readonly ForeignIntent[],
@@ -126,11 +126,14 @@ export interface Session {
   rewound(toMs: number, options?: SignalOption): Promise<void>;
   /** Creates a copy of this session, including everything it has seen. */
   fork(id?: string, options?: SignalOption): Promise<Session>;
-  /** Creates a sub-agent's session. It starts empty, and its reads never license its parent. */
+  /**
+   * Creates a sub-agent's session. It starts empty, and what it reads does not count as seen by its
+   * parent.
+   */
   child(id?: string, options?: SignalOption): Promise<Session>;
   /**
-   * Imports from a transcript what the model of that conversation has seen. Only what the disk confirms licenses
-   * changes.
+   * Imports from a transcript what the model of that conversation has seen. Only content that the
+   * disk confirms allows changes.
    */
   resumeFrom(transcript: Transcript, options?: ResumeOptions): Promise<Resumed>;
   /** Exports everything this session has seen, as JSON text for another process. */
@@ -150,9 +153,10 @@ export type SignalOption = Pick<CallOptions, 'signal'>;
 
 export interface AnnounceOptions extends CallOptions {
   /**
-   * Default `lock`: sessions that share the state wait for the files until the change is settled. `none`: they wait at
-   * most two seconds, and the announcement outlives its process. If it stays unsettled, the next writer of one of its
-   * files settles it by comparing bytes. After ten minutes, any process settles it.
+   * Default `lock`: sessions that share the state wait for the files until the change has ended.
+   * `none`: they wait at most two seconds, and the announcement outlives its process. If no process
+   * ends it with `settle`, the next writer of one of its files does so by comparing bytes. After
+   * ten minutes, any process does.
    */
   readonly hold?: 'lock' | 'none' | undefined;
   /** Name of the tool that makes the change, for bypass rules that name tools. */
@@ -170,7 +174,7 @@ export interface AnnounceOptions extends CallOptions {
 export interface CommandOptions extends Pick<AnnounceOptions, 'call'> {
   /** Files that the command certainly writes, including files that do not exist yet. */
   readonly writes?: readonly string[] | undefined;
-  /** Default `possible`. */
+  /** Says if the command will run on an overlay layer. Default `possible`. */
   readonly layer?: LayerExpectation | undefined;
 }
 
@@ -185,8 +189,8 @@ export type ChangeEnding = 'done' | 'failed' | 'unknown';
 export type Command = string | readonly string[] | KeptCommand;
 
 /**
- * Refers to writes that a refusal kept. Applying them overwrites changes that other programs have made to the same
- * files since.
+ * Refers to the writes of a refused command, which the refusal kept. Applying them overwrites
+ * changes that other programs have made to the same files since.
  */
 export interface KeptCommand {
   readonly kept: string;
@@ -194,8 +198,9 @@ export interface KeptCommand {
 
 export interface RunOptions extends CallOptions {
   /**
-   * Default `confine`: no network, no capabilities, private /tmp, hidden secrets, limits. `undo`: only the workspace is
-   * layered; nothing else is restricted.
+   * Default `confine`: no network, no capabilities, private /tmp, hidden secrets, limits. `undo`:
+   * the workspace is on an overlay layer, so that changes can be undone; nothing else is
+   * restricted.
    */
   readonly profile?: 'undo' | 'confine' | undefined;
   /** For a confined command. Default: the policy's setting. */
@@ -236,8 +241,9 @@ export interface ReadOptions extends CallOptions {
   /** A larger file is refused as TOO_LARGE before any of it is shown. */
   readonly maxBytes?: number | undefined;
   /**
-   * Default true: the shown lines count as seen. False is for callers that do not show the text to the model: the read
-   * licenses nothing, refreshes nothing and returns no revision.
+   * Default true: the shown lines count as seen. False is for callers that do not show the text to
+   * the model: nothing counts as seen, earlier sightings are not renewed, and no revision is
+   * returned.
    */
   readonly credit?: boolean | undefined;
   /** Clamps no lines and always returns `bytes`; for a file that is not text, all of its bytes. */
@@ -287,9 +293,9 @@ export interface ListOptions extends CallOptions {
   /** Continue after this name; only with depth 1. The pages of one unchanged folder add up to a full listing. */
   readonly after?: string | undefined;
   /**
-   * Default `listing`: folders listed in full count as seen. `entries`: for callers that show only some entries;
-   * nothing counts as seen, and folders have a size, that of their table of names. `names`: like `entries`, without
-   * sizes, times and link targets.
+   * Default `listing`: folders listed in full count as seen. `entries`: for callers that show only
+   * some entries; nothing counts as seen, and folders have the size that `stat` reports. `names`:
+   * like `entries`, without sizes, times and link targets.
    */
   readonly as?: 'listing' | 'entries' | 'names' | undefined;
   /**

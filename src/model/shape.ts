@@ -9,8 +9,8 @@ interface Described {
 }
 
 /**
- * The form that a value must have, as data. The first five kinds are JSON Schema as it is written. The others are what
- * settings and programs need in addition; `toJsonSchema` converts them.
+ * The form that a value must have, as data. The first five kinds are written as in JSON Schema. The
+ * others are for settings and programs; `toJsonSchema` converts them.
  */
 export type Shape =
   | ({
@@ -209,13 +209,17 @@ function checkMember(
   given: unknown,
 ): readonly Mismatch[] {
   const expected = properties[name];
-  // Inherited names, such as `constructor`, have values without a type.
+  // Names that every object inherits, such as `constructor`, are found here too, but have no
+  // `type`.
   if (expected?.type === undefined) return [unknownName(properties, name, given)];
   const found = checkShape(expected, given);
   return found.length === 0 ? found : within(name, found);
 }
 
-/** If only one alternative has the value's type, its own mismatches say more than "must be A or B". */
+/**
+ * Checks a value that may have one of several shapes. If only one shape has the value's type, its
+ * own mismatches say more than "must be A or B".
+ */
 function checkEither(shape: Extract<Shape, { type: 'either' }>, value: unknown): readonly Mismatch[] {
   const tried = shape.shapes.map((each) => checkShape(each, value));
   if (tried.some((found) => found.length === 0)) return NO_MISMATCH;

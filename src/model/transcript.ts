@@ -38,7 +38,10 @@ export interface ResumeOptions {
 export interface Resumed {
   /** Number of files whose sightings the disk confirms. */
   readonly confirmed: number;
-  /** Number of files that changed since the transcript showed them; these sightings license no overwrite. */
+  /**
+   * Number of files that changed since the transcript showed them; these sightings allow no
+   * overwrite.
+   */
   readonly unverified: number;
   readonly skipped: Skipped;
 }

@@ -30,7 +30,8 @@ export const REFUSAL_CODES = [
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
 /**
- * The recommended next step. `report/` turns it into a sentence that names a tool of the active dialect.
+ * The recommended next step. `report/` turns it into a sentence that names a tool as the client
+ * knows it.
  */
 export type NextStep =
   | 'read'

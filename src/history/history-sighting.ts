@@ -102,7 +102,7 @@ export function shownView(path: string, lines: ShownLines): View {
   return { ...view, shown: [shown], ...(isWhole ? { fingerprint: { sha256, size } } : {}) };
 }
 
-/** A view without text: it is only known that the file was seen, or also which lines. */
+/** A view without text: the transcript shows that the file was seen, and perhaps which lines. */
 export function bareView(path: string, extra: Partial<View>): View {
   return { path, coverage: NOTHING, how: 'read', clamped: false, redacted: false, ...extra };
 }

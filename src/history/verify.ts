@@ -103,9 +103,10 @@ interface DiskFile {
 }
 
 /**
- * Combines the views of one file in a transcript into a sighting. A view is confirmed by a receipt's revision, by the
- * hash of the whole content, or by the hash of the shown lines. Other views are unverified and never license an
- * overwrite. Confirmed views add up; views of other bytes never add to them. Undefined if no lines were shown.
+ * Combines the views of one file in a transcript into a sighting. A view is confirmed by a
+ * receipt's revision, by the hash of the whole content, or by the hash of the shown lines. Other
+ * views are unverified and never allow an overwrite. Confirmed views add up; views of other bytes
+ * never add to them. Undefined if no lines were shown.
  */
 export function joinSightings(history: readonly HistorySighting[], disk: DiskFile): Sighting | undefined {
   const compared = comparedOf(disk);

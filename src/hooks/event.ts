@@ -27,7 +27,10 @@ interface EventContext {
 export interface ToolCall {
   readonly tool: string;
   readonly input: unknown;
-  /** The host's id of the call. Without one, before and after are paired by session, tool and input. */
+  /**
+   * The host's id of the call. Without one, the events before and after a call are matched by
+   * session, tool and input.
+   */
   readonly call?: string;
 }
 

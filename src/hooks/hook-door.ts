@@ -65,7 +65,8 @@ export class HookDoor {
       return await this.#respondIn(usable, { settings, event, roots });
     } catch (error) {
       if (!isLost(error)) throw error;
-      // The user has deleted the state. The new state remembers nothing, so everything must be read again.
+      // The user has deleted the database. The new one remembers nothing, so everything must be
+      // read again.
       await this.#forget(roots, usable);
       return this.#respondIn(await this.#usable(roots), { settings, event, roots });
     }

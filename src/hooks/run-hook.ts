@@ -18,7 +18,7 @@ import type { ResidentCall } from './resident/resident.ts';
 
 interface HookProcess extends ConfigSources {
   readonly args: readonly string[];
-  /** The Node executable and the program file, to start a resident with. */
+  /** The Node executable and the program file, to start a resident process with. */
   readonly self: readonly [node: string, program: string];
   readonly uid: number;
   stdin(): Promise<string>;
@@ -66,7 +66,8 @@ export async function runHook(process: HookProcess): Promise<number> {
 /** Answers the call in this process, without the background process. */
 function answerHere(process: HookProcess, call: HookCall, settings: HookSettings): Promise<HookAnswer> {
   return answerHook(call, async (_host, event) => {
-    // Loaded here, because a resident answers most calls, and because a failure to load must become a denial.
+    // Loaded here, because the resident process answers most calls, and a failure to load must
+    // become a denial.
     const { HookDoor } = await import('./hook-door.ts');
     const door = new HookDoor(process, settings.state);
     return thenClose(door, () => door.respond(settings, event), process.tell);
@@ -174,17 +175,23 @@ function isDefaultState({ env }: ConfigSources, values: Values): boolean {
   );
 }
 
-/** A call with one of these variables is not sent to a resident, which may have been started with another value. */
+/**
+ * A call with one of these variables is not sent to the resident process, which may have started
+ * with another value.
+ */
 const OWN_VARIABLES = [
   'LOOKFIRST_WORKSPACE',
   'LOOKFIRST_SHARED_WORKSPACE',
   'LOOKFIRST_GUARANTEE',
   'LOOKFIRST_SANDBOX',
-  // Set by the script if the resident has not answered it.
+  // Set by the hook script if the resident process has not answered it.
   'LOOKFIRST_RESIDENT_ASKED',
 ];
 
-/** True if a resident would answer this call as this process does, and the script has not tried it yet. */
+/**
+ * True if the resident process would answer this call as this process does, and the hook script has
+ * not tried it yet.
+ */
 function isForResident({ env, platform }: HookProcess, { roots, session }: HookSettings): boolean {
   return (
     platform !== 'win32' &&
@@ -194,7 +201,9 @@ function isForResident({ env, platform }: HookProcess, { roots, session }: HookS
   );
 }
 
-/** The answer of a running resident of this program, as text to print; undefined without an answer. */
+/**
+ * The text to print that the resident process of this program answers; undefined without an answer.
+ */
 async function askCurrentResident(
   around: HookProcess,
   { host, text, declaredEvent, onFailure }: HookCall,
@@ -212,8 +221,8 @@ async function askCurrentResident(
 }
 
 /**
- * Starts a resident for the next calls, unless one is running. A failure costs only speed, so it is reported and
- * ignored.
+ * Starts a resident process for the next calls, unless one is running. A failure costs only speed,
+ * so the current call ignores it.
  */
 async function startResident(around: HookProcess): Promise<void> {
   if (around.platform === 'win32') return;
@@ -235,7 +244,10 @@ async function startResident(around: HookProcess): Promise<void> {
   });
 }
 
-/** Passes the location of the resident to `ask`. Undefined if that fails: the call is then answered in this process. */
+/**
+ * Passes the location of the resident process to `ask`. Undefined if that fails: this process then
+ * answers the call.
+ */
 async function withPlace<T>(
   { cwd, uid, env, platform, self, homeFolder = homedir() }: HookProcess,
   ask: (place: Asked) => Promise<T>,

@@ -104,7 +104,7 @@ const GRACE_MS = 10 * 60_000;
 export async function planGc({ store, images }: GcStores, limits: GcLimits, nowMs: number): Promise<GcPlan> {
   const { head, checkpoint, mayPrune } = await store.state();
   // Query pending changes first: the entries may lack a change that ends between the two queries.
-  // In a fleet (a database shared by many machines) entry numbers become visible out of order.
+  // In a database that many machines share, entry numbers become visible out of order.
   const pending = imagesOfPending(await store.pending());
   const uses = await lastUses(store, pending);
   const sorted = await sortImages(images, { uses, seen: await imagesSeen(store), nowMs });
@@ -141,9 +141,9 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
 }
 
 /**
- * A number for each stored file content, in 24 to 48 bytes, because a fleet has millions of them.
- * Contents whose hashes begin alike share the larger number, so one of them may be kept longer than
- * needed.
+ * A number for each stored file content, in 24 to 48 bytes, because a shared database has millions
+ * of them. Contents whose hashes begin alike share the larger number, so one of them may be kept
+ * longer than needed.
  */
 class NumberedImages {
   #keys = new Float64Array(1 << 10);
@@ -295,7 +295,7 @@ async function imagesSeen(store: Store): Promise<NumberedImages> {
   return seen;
 }
 
-/** Number of concurrent queries. A fleet has thousands of sessions; each query is a round trip. */
+/** Number of concurrent queries. Each is a round trip, and there may be thousands of sessions. */
 const AT_ONCE = 64;
 
 /** Sessions, each with all its sightings. */

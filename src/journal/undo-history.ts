@@ -175,8 +175,8 @@ function isWanted(entry: Entry, target: Exclude<UndoTarget, Since>): boolean {
 }
 
 /**
- * The effects of a change that concern a path: its own, those below it, and the other end of a
- * move. A change of a single file is taken as a whole, including the folders it created.
+ * The effects of a change on a path: on the path itself, on everything below it, and at the other
+ * end of a move. A change of a single file is taken as a whole, including the folders it created.
  */
 function ofKey(entry: Entry, standing: readonly Effect[], key: string | undefined): readonly Effect[] {
   if (key === undefined) return standing;

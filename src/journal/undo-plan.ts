@@ -32,7 +32,10 @@ export interface UndoOptions {
    * and a file with unexpected bytes is merged.
    */
   readonly merge?: boolean;
-  /** The session that undoes. It takes its own later changes back first, and keeps those of others. */
+  /**
+   * The session that undoes. If one of its own later changes is in the way, the refusal recommends
+   * to undo that change first, instead of a merge.
+   */
   readonly session?: string;
   /** The call that repeats this undo with a merge, for the next step of a refusal. */
   readonly merged?: UndoCall | undefined;

@@ -111,7 +111,7 @@ class Whereabouts {
     let now = key;
     for (const { effect, folderTo } of this.#moves) {
       const to = folderTo?.key ?? '';
-      // The move's destination did not exist before the move.
+      // This path is inside the move's destination, so it did not exist before the move.
       if (isWithin(now, to)) return undefined;
       if (isWithin(now, effect.key)) now = to + now.slice(effect.key.length);
     }

@@ -66,8 +66,8 @@ export interface Facts {
   /** Set if the caller knows a more precise reason than `never` for the missing sighting. */
   readonly absence?: Absence | undefined;
   /**
-   * The result of comparing the current bytes with the sighting's baseline. Absent if they were not
-   * compared.
+   * The result of comparing the current bytes with those that the session saw. Absent if they were
+   * not compared.
    */
   readonly freshness?: 'same' | 'changed' | 'unknown' | undefined;
   /** True if the session last saw other bytes, but has seen the current bytes whole before. */
@@ -126,7 +126,9 @@ export function knowledgeOf(facts: Facts): Knowledge {
   return { known: true, sighting };
 }
 
-/** True if only the reason is left of a sighting: no coverage and no baseline. */
+/**
+ * True if only the reason of the loss is left of a sighting: no shown lines, no hash and no stamp.
+ */
 export function isStub(sighting: Sighting): boolean {
   return sighting.lost !== undefined && sighting.fingerprint === undefined && sighting.stamp === undefined;
 }

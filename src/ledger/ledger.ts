@@ -111,8 +111,8 @@ export class Ledger {
   }
 
   /**
-   * Call this before recording what an answer will show. Shown content licenses only calls that arrive after the
-   * answer.
+   * Call this before recording what an answer will show. Shown content counts only for calls that
+   * arrive after the answer.
    */
   async willShow(sightings: readonly Sighting[], by: CallTimes): Promise<void> {
     const earlier = await this.fetched.recallMany(sightings.map(({ key }) => key));
@@ -129,8 +129,8 @@ export class Ledger {
   }
 
   /**
-   * Sightings of new files whose bytes the session has seen under another name, for example before `git mv` or `cp`. They
-   * count as seen as far as they were seen there.
+   * Sightings of new files whose bytes the session has seen under another name, for example before
+   * `git mv` or `cp`. The lines that it saw there count as seen here.
    */
   async seenElsewhere(
     created: readonly { readonly key: string; readonly fingerprint: Fingerprint }[],

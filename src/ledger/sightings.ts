@@ -196,7 +196,10 @@ export function counts(sighting: Sighting): boolean {
   return sighting.tombstone !== true && !isStub(sighting);
 }
 
-/** True for live sightings, and for tombstones whose file may come back with bytes that were seen. */
+/**
+ * True if a sighting can allow a change: a live one, or that of a deleted file whose seen bytes may
+ * come back.
+ */
 export function licenses(sighting: Sighting): boolean {
   return counts(sighting) || (sighting.tombstone === true && sighting.seenBefore !== undefined);
 }

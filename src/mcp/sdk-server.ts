@@ -41,8 +41,8 @@ export interface SdkServerOptions {
 }
 
 /**
- * An SDK server for a host: one per legacy session, one per modern request. It keeps no state.
- * Importing this loads the SDK and zod, so the stdio loop must not import it.
+ * An SDK server for a host: one per session of a legacy client, one per request of a modern client.
+ * It keeps no state. Importing this loads the SDK and zod, so the stdio loop must not import it.
  */
 export function sdkServer(host: ToolHost, era: Era, { log, held, arrivedAt }: SdkServerOptions): Server {
   const server = new Server(

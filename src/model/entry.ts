@@ -42,7 +42,10 @@ export type Side =
       readonly fingerprint: Fingerprint;
       /** Permission bits (without file type). */
       readonly mode: number;
-      /** True if the store holds the bytes. Without them, an undo that would restore this side is refused. */
+      /**
+       * True if the store holds the bytes. Without them, an undo that would restore this state is
+       * refused.
+       */
       readonly kept: boolean;
     }
   | { readonly kind: 'link'; readonly target: string }
@@ -129,7 +132,10 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly call?: string;
   /** On the change of a shell command: why it may have changed files that this entry does not name. */
   readonly uncovered?: string;
-  /** The machine that wrote this entry; absent for this machine. Only entries of a fleet store have it. */
+  /**
+   * The machine that wrote this entry; absent for this machine. Present only in a database that
+   * machines share.
+   */
   readonly machine?: string;
   /**
    * On an entry of kind `claim`: the claim made or released. On one of kind `notice`: the claim reported to the
@@ -275,14 +281,17 @@ export interface ForeignWrite {
   readonly text: 'whole' | 'parts' | 'unknown' | 'command';
 }
 
-/** True if both sides have the same kind and the same content. Ignores permissions and whether the bytes are kept. */
+/**
+ * True if two states of a path have the same kind and content. Ignores permissions and whether the
+ * bytes are kept.
+ */
 export function sameContent(a: Side, b: Side): boolean {
   if (a.kind === 'file' && b.kind === 'file') return sameFingerprint(a.fingerprint, b.fingerprint);
   if (a.kind === 'link' && b.kind === 'link') return a.target === b.target;
   return a.kind === b.kind;
 }
 
-/** True if both sides have the same content and the same permissions. */
+/** True if two states of a path have the same content and permissions. */
 export function sameSide(a: Side, b: Side): boolean {
   return sameContent(a, b) && modeOf(a) === modeOf(b);
 }

@@ -14,7 +14,7 @@ export interface ForeignSession {
   readonly readOnly: boolean;
   /** Resolves a path if the session may access it for this action. Synchronous where possible. Reads no content. */
   locate(path: string, action: Action): ForeignPlace | Promise<ForeignPlace>;
-  /** The path with the names on disk, where a name differs only in its Unicode form. */
+  /** The path, with each name spelled as on disk if it differs only in its Unicode form. */
   pathOnDisk(path: string): string;
   /** Records the output of a command that names this file: output lines that equal lines of the file count as seen. */
   witnessOutput(path: string, output: string): Promise<void>;

@@ -18,8 +18,9 @@ export function nearestName(word: string, known: readonly string[]): string | un
 }
 
 /**
- * A forgotten ending (`quota` for `quotaBytes`) is the most likely mistake, however long the ending
- * is. Next is one word too many or too few (`file_path` for `path`).
+ * The number of mistakes between a word and a name. A forgotten ending (`quota` for `quotaBytes`)
+ * counts as one, however long it is. One word too many or too few (`file_path` for `path`) counts
+ * as at most two.
  */
 function stepsBetween(word: string, name: string): number {
   if (word.length > 2 && name.startsWith(word)) return 1;

@@ -75,8 +75,9 @@ function timeOf(value: unknown): number | undefined {
 }
 
 /**
- * The text of a tool result: a string, one text block, or the text blocks of an array, one per line.
- * Undefined if there is no text; an empty array is an emptied result and gives ''.
+ * The text of a tool result: a string, one text block, or the text blocks of an array, one per
+ * line. Undefined if there is no text. An empty array gives '', because the host has emptied the
+ * result.
  */
 export function textOf(content: unknown): string | undefined {
   if (typeof content === 'string') return content;

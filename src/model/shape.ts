@@ -121,9 +121,9 @@ export function integerFrom(minimum: number): Shape {
 }
 
 /**
- * Every reason why a value does not have the shape; none if it has. An unknown name is a mismatch, because a misspelt
- * setting or condition would otherwise be ignored. Undefined counts as absent. Runs on every call, vet and change, so
- * paths are built only for mismatches, by `within`.
+ * Every reason why a value does not have the shape; none if it has. An unknown name is a mismatch,
+ * because a misspelt setting or condition would otherwise be ignored. Undefined counts as absent.
+ * Runs for every call, so paths are built only for mismatches, by `within`.
  */
 export function checkShape(shape: Shape, value: unknown): readonly Mismatch[] {
   switch (shape.type) {

@@ -37,8 +37,9 @@ export function coverageOfPages(pages: readonly SeenPage[]): Coverage {
 }
 
 /**
- * Records that this session was shown these bytes of this file. `coverage` is in the model's context; `fingerprint` and
- * `stamp` are the baseline, which survives compaction.
+ * Records that this session was shown these bytes of this file. `coverage`: the lines in the
+ * model's context. `fingerprint` and `stamp`: the version of the file, which is still known after a
+ * compaction.
  */
 export interface Sighting {
   /** The file's key (canonical path); see `ResolvedPath.key`. */
@@ -72,8 +73,8 @@ export interface Sighting {
   /** This session deleted the file. Recreating it needs no read, because the journal has its bytes. */
   readonly tombstone?: boolean;
   /**
-   * Why the coverage was removed. Without a baseline (no fingerprint, no stamp), the sighting consists only of this
-   * reason.
+   * Why no lines count as shown any more. Without fingerprint and stamp, the sighting consists only
+   * of this reason.
    */
   readonly lost?: LostReason;
 }

@@ -49,7 +49,7 @@ export async function askResident(
   return answer?.status === 200 ? answer.text : undefined;
 }
 
-/** True if a resident of the same program answers. */
+/** True if a resident process of the same program answers. */
 export async function isResidentAlive(asked: Asked): Promise<boolean> {
   return (await inFolder(asked, () => isAliveHere(asked.pointer, realProgram(asked.program)))) === true;
 }
@@ -64,7 +64,7 @@ export async function isAliveHere(pointer: string, program: string): Promise<boo
   return answer?.status === 200;
 }
 
-/** If a resident has not answered for this long after its start, the start has failed. */
+/** If a resident process has not answered for this long after its start, the start has failed. */
 const START_MS = 10_000;
 /**
  * Name of the file that exists while a resident starts. The file contains the id of the new
@@ -72,7 +72,7 @@ const START_MS = 10_000;
  */
 const STARTING = 'starting';
 
-/** Starts a resident, unless another caller is doing so. `start` returns the new process's id. */
+/** Starts a resident process, unless another caller is doing so. `start` returns the process id. */
 export function startOnce({ folder }: ResidentPlace, start: () => number | undefined): void {
   const path = join(folder, STARTING);
   makeStateSubfolder(folder);
@@ -118,8 +118,8 @@ export function realProgram(program: string): string {
 }
 
 /**
- * Runs `work` in the residents' folder, because a socket's path has at most 107 bytes. Undefined if the folder does not
- * belong to this user.
+ * Runs `work` in the folder that contains the sockets of resident processes, because the path of a
+ * socket has at most 107 bytes. Undefined if the folder does not belong to this user.
  */
 async function inFolder<T>({ folder, uid, cwd }: Asked, work: () => Promise<T>): Promise<T | undefined> {
   if (lstatSync(folder, { throwIfNoEntry: false })?.uid !== uid) return undefined;

@@ -24,7 +24,7 @@ interface ResidentOptions {
    */
   readonly program: string;
   readonly idleMs: number;
-  /** The interval at which the resident checks that it is still the current one. */
+  /** The interval at which the resident process checks that no other one has replaced it. */
   readonly checkMs: number;
   /** Answers one hook call. */
   answer(call: ResidentCall): Promise<HookAnswer>;
@@ -44,8 +44,9 @@ export interface ResidentCall {
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
- * Answers hook calls over a Unix socket until it is idle, replaced or outdated. Returns immediately if another resident
- * of the same program is alive. Changes the working directory of the process.
+ * Answers hook calls over a Unix socket. Ends when no calls come, when another process replaces it,
+ * or when the program file changes. Returns immediately if another resident process of the same
+ * program is alive. Changes the working directory of the process.
  */
 export async function runResident(options: ResidentOptions): Promise<'yielded' | 'ended'> {
   const { place, program } = options;

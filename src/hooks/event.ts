@@ -10,7 +10,7 @@ export const HOST_NAMES = [
 ] as const;
 export type HostName = (typeof HOST_NAMES)[number];
 
-/** The session, place and time of an event. */
+/** The session, turn and folders of an event. */
 interface EventContext {
   /** The host's session id; with `/` and the sub-agent's id for a sub-agent. */
   readonly session: string;

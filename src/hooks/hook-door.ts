@@ -138,7 +138,9 @@ export class HookDoor {
     }
   }
 
-  /** Closes a workspace, so that the next call opens it with the state that exists at that time. */
+  /**
+   * Closes a workspace, so that the next call opens it with the database that exists at that time.
+   */
   async #forget(roots: readonly string[], usable: UsableRoots): Promise<void> {
     const name = this.#nameOf(roots);
     // Another call may have opened the workspace again already.

@@ -116,7 +116,7 @@ function located(scene: Scene, touch: Touch): Touch {
   }
 }
 
-/** An intent with each of its paths mapped by `at`. */
+/** A requested change, with each of its paths converted by `at`. */
 export function locatedIntent(at: (path: string) => string, intent: ForeignIntent): ForeignIntent {
   return intent.kind === 'move'
     ? { ...intent, source: at(intent.source), destination: at(intent.destination) }

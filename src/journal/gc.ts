@@ -64,7 +64,7 @@ export async function collectGarbage(
 }
 
 export interface GcLimits {
-  /** Older entries are removed, with the file contents that only they need; 0 = keep all. */
+  /** Entries older than this are removed, with contents that only they need; 0 = keep all. */
   readonly retentionMs: number;
   /**
    * Limit for stored file contents. Beyond it the oldest changes are removed with their contents,
@@ -94,7 +94,7 @@ interface GcStores {
   readonly images: Images;
 }
 
-/** Younger file contents are kept, because their change may not be announced yet. */
+/** Contents stored within this time are kept, because their change may not be announced yet. */
 const GRACE_MS = 10 * 60_000;
 
 /**
@@ -191,7 +191,9 @@ function keyOf(sha256: string): number {
 }
 
 interface SortedImages {
-  /** Contents that a change needs: the number of its last entry, and the size. Oldest first. */
+  /**
+   * Contents that a change needs: the number of the last such entry, and the size. Oldest first.
+   */
   readonly used: readonly { readonly last: number; readonly bytes: number }[];
   /** Contents that no change needs, but that a session was shown; newest first. */
   readonly shown: readonly KeptImage[];
@@ -219,8 +221,8 @@ async function sortImages(
 }
 
 /**
- * The number of the last entry before the first entry newer than `ms`. Decided by numbers, because
- * entry times can go back when a clock is set back.
+ * The number of the last entry before the first one that is newer than `ms`. Later entries stay
+ * even if their time is older, because a clock was set back.
  */
 async function lastBefore(store: Store, ms: number, headSeq: number): Promise<number> {
   const [first] = await store.entries({ sinceMs: ms, order: 'oldest', limit: 1 });

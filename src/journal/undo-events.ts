@@ -143,7 +143,8 @@ function touches(entry: Entry | undefined, key: string): boolean {
 function folderDestination(entry: Entry, effect: Effect): Effect | undefined {
   if (effect.before.kind !== 'directory') return undefined;
   const key = movedTo(entry, effect);
-  // Search after the source: earlier in a batch, another effect may concern the destination.
+  // Search only after the move's source: an earlier effect of a batch may also be at the
+  // destination.
   const following = entry.effects?.slice(entry.effects.indexOf(effect) + 1);
   return key === undefined ? undefined : following?.find((other) => other.key === key);
 }

@@ -124,8 +124,8 @@ export function selectChanges(history: UndoHistory, target: UndoTarget): Selecte
 }
 
 /**
- * True if only created folders remain of a partly undone change, because other files need them.
- * `last` skips it.
+ * True if only created folders remain of a partly undone change, because other files need them. An
+ * undo of the last change skips such a change.
  */
 function isRemainder(history: UndoHistory, entry: Entry, effects: readonly Effect[]): boolean {
   const isMadeFolder = ({ before, after }: Effect): boolean =>

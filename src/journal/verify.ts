@@ -59,8 +59,8 @@ interface Chains {
 }
 
 /**
- * Checks every chain, then cross-checks them. A chain begins with the ends of the other chains that
- * its writer knew. So later chains reveal that an earlier chain was removed or shortened.
+ * Checks every chain, then compares them. When a chain begins, it records the last entries of the
+ * other chains. So later chains reveal that an earlier chain was removed or shortened.
  */
 async function walkChains(
   store: Store,
@@ -136,7 +136,7 @@ function endsKnownTo(chains: readonly ChainState[]): ReadonlyMap<string, Ends> {
 }
 
 /**
- * The first entry that another chain recorded as the end of its chain, and that no longer exists.
+ * The first entry that one chain recorded as the end of another chain, and that no longer exists.
  */
 function missedEnd(chains: readonly ChainState[], ends: ReadonlyMap<string, Ends>): ChainReport | undefined {
   const heads = new Map(chains.map(({ chain, head }) => [chain, head.seq]));

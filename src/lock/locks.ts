@@ -21,7 +21,7 @@ interface LockOptions {
   readonly home: string;
   readonly owner: string;
   isAlive(owner: string): boolean;
-  /** `owner` disables kernel locks, for tests of the weaker kind. */
+  /** `owner`: use lock files that name their owner instead of kernel locks, for tests. */
   readonly use?: 'owner';
 }
 
@@ -165,10 +165,10 @@ type Slot = readonly [number, LockMode];
 type Slots = readonly Slot[];
 
 /**
- * The slots of the keys and of the folders above them, in the order in which all processes acquire them. Folders come
- * before their contents: a request that waits for a folder must not hold files that others need. At equal depth, the
- * highest slot comes first. In rising order thousands of locks take three times as long, because the kernel keeps the
- * locks of a file in a list sorted by position.
+ * The lock numbers (slots) of the keys and of the folders above them, in the order in which all
+ * processes acquire them. Folders come before their contents: a request that waits for a folder
+ * must not hold files that others need. At equal depth, the highest number comes first: in rising
+ * order, thousands of locks take three times as long.
  */
 export function slotsOf(keys: readonly string[]): Slots {
   const wanted = new Map<number, { readonly sharing: LockMode; readonly depth: number }>();

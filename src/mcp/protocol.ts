@@ -251,7 +251,10 @@ export interface TextResult {
   readonly escaped: Escaped;
   readonly meta?: JsonRecord;
   readonly isError?: boolean;
-  /** The member of `structuredContent` under which the text is sent as well, for dialects that declare it. */
+  /**
+   * The member of `structuredContent` under which the text is sent as well, for tools that declare
+   * it.
+   */
   readonly structuredAs?: string;
 }
 

@@ -296,7 +296,7 @@ function isOfTheState(error: unknown): boolean {
   return error instanceof Fault && error.code === 'STORE_FAILED';
 }
 
-/** Loads one dialect and none of the others. */
+/** Loads one dialect (a set of tool names and forms) and none of the others. */
 export async function loadDialect(name: DialectName): Promise<Dialect> {
   switch (name) {
     case 'lookfirst':

@@ -26,7 +26,7 @@ function stepsBetween(word: string, name: string): number {
   if (word.length > 2 && name.startsWith(word)) return 1;
   const steps = distance(word, name);
   if (isPartOf(name, word) || isPartOf(word, name)) return Math.min(2, steps);
-  // Two changed letters turn a short word into any other.
+  // A short word may have only one mistake: two changed letters turn it into almost any other.
   return word.length <= SHORT && steps > 1 ? Number.POSITIVE_INFINITY : steps;
 }
 

@@ -205,7 +205,7 @@ class BranchLog {
  * the older one is dropped.
  */
 const GENERATION = 4096;
-/** The table is at most half full, so that searches are short. */
+/** Number of slots of a table, which is at most half full, so that searches are short. */
 const SLOTS = 2 * GENERATION;
 /** A key consists of a number of 31 bits, multiplied by this factor, and a number of 21 bits. */
 const LOW = 2 ** 21;

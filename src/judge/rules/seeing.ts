@@ -33,8 +33,8 @@ function unseen(facts: Facts, absence: Absence, seenAtMs: number | undefined): R
 }
 
 /**
- * The absence reason of a sighting. A sighting whose content was never shown (for example of a file
- * that a tool copied) counts as `never`, not as lost.
+ * The reason why a sighting does not count. If its content was never shown (for example, a tool
+ * copied the file), the reason is `never`, not a loss.
  */
 function lossOf({ lost, atMs }: Sighting): [Absence, number | undefined] {
   return lost === undefined ? ['never', undefined] : [lost, atMs];

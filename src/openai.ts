@@ -32,9 +32,9 @@ export {
 } from './adapters/openai.ts';
 
 /**
- * A `Shell` for `shellTool` that judges commands before `shell` runs them. Certain writes of a
- * command are refused like writes of a tool. Lines of files in its output count as read, and its
- * changes can be undone. `shell` must start commands in the session's first root.
+ * A `Shell` for `shellTool` that judges each command before `shell` runs it. A command that is sure
+ * to write a file obeys the rules for tools that write. File lines in its output count as read, and
+ * its changes can be undone. `shell` must start commands in the session's first root.
  */
 export function lookfirstShell(session: Session | (() => Session), shell: OpenAiShell): OpenAiShell {
   return guardedShell(shell, judgeOf(session));
@@ -42,8 +42,8 @@ export function lookfirstShell(session: Session | (() => Session), shell: OpenAi
 
 /**
  * A sandbox session with the gate in front of its editor and its commands. The sandbox's workspace
- * must be the session's only root, on this machine. In paths, `root` of its manifest represents
- * that folder.
+ * must be the session's only root, on this machine. A path that begins with `root` of the sandbox's
+ * manifest means that folder.
  */
 export function guardSandbox<Sandbox extends OpenAiSandbox>(
   sandbox: Sandbox,
@@ -60,7 +60,10 @@ export function guardSandbox<Sandbox extends OpenAiSandbox>(
   return guardedSandbox(sandbox, editor, judgeHere);
 }
 
-/** The sandbox names its folders below the root of its manifest. */
+/**
+ * Makes the command's folder relative to the workspace. The sandbox gives folders below `root`, the
+ * root of its manifest.
+ */
 function located(command: HostCommand, root: string | undefined): HostCommand {
   const { folder } = command;
   if (root === undefined || folder === undefined) return command;
@@ -68,7 +71,10 @@ function located(command: HostCommand, root: string | undefined): HostCommand {
   return inside ? { ...command, folder: folder.slice(root.length).replace(/^\/+/, '') || '.' } : command;
 }
 
-/** Codex has the same tools: a shell that reads and a tool that applies patches. */
+/**
+ * The gate treats these tools like those of Codex: a shell that reads, and a tool that applies
+ * patches.
+ */
 const HOST = 'codex';
 
 function judgeOf(session: Session | (() => Session)): CommandJudge {

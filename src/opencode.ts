@@ -47,7 +47,10 @@ export async function LookfirstPlugin({ directory }: PluginInput): Promise<Plugi
     callHook(directory, { hook, directory, input, output });
   /** The message to which each session is reverted. */
   const reverted = new Map<string | undefined, string>();
-  /** opencode does not wait for the answer to an event, but the next call depends on it. */
+  /**
+   * Resolves when the gate has handled all events so far. opencode itself does not wait for that,
+   * so the next tool call does.
+   */
   let events: Promise<unknown> = Promise.resolve();
   return {
     async 'tool.execute.before'(input, output) {
@@ -89,7 +92,7 @@ function isHarmless(input: unknown): boolean {
   return HARMLESS.includes((input as ToolInput).tool);
 }
 
-/** Runs the hook script of the state folder this file was copied to, or the package it is part of. */
+/** Runs the hook script next to this file, or, if there is none, the command of the package. */
 function callHook(
   cwd: string,
   event: { readonly hook: string; readonly [field: string]: unknown },

@@ -25,11 +25,14 @@ interface CompileCache {
 }
 
 interface CompiledCodeOptions {
-  /** The folders that must be private. The last one holds the code. */
+  /** Folders that no other user may write to. The last one holds the compiled code. */
   readonly folders: readonly string[];
   /** The folder of the bundled CommonJS files. */
   readonly sources: string;
-  /** The name of one set of compiled code: the kind of start and the build. */
+  /**
+   * The name of one set of compiled code. It differs for each build, and for each kind of command
+   * that the program is started with.
+   */
   readonly name: string;
 }
 
@@ -85,7 +88,9 @@ function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }):
 const SUFFIX = '.code';
 /** Code of other builds and Node versions that was not renewed for this long is removed. */
 const MAX_AGE_MS = 30 * 24 * 3_600_000;
-/** A process that runs for this many seconds may have compiled more than was kept. */
+/**
+ * A process that ran longer than this may have compiled more functions, so `save` checks the size.
+ */
 const LONG_S = 5;
 const NOTABLY = 1.1;
 /** V8 copies code that does not begin at a multiple of this. */
@@ -142,8 +147,8 @@ class CompiledCode {
   }
 
   /**
-   * Writes the code if it lacks a file that was compiled. A process that ran for long has compiled more functions, and
-   * writes if there is notably more code. A failure costs only time at the next start.
+   * Writes the compiled code if a source file had no valid code in the cache. After a long run,
+   * also writes it if the code has grown notably. A failure costs only time at the next start.
    */
   save(): void {
     if (this.#isComplete && process.uptime() < LONG_S) return;
@@ -172,7 +177,7 @@ class CompiledCode {
     });
     if (cachedData === undefined || script.cachedDataRejected === true) this.#isComplete = false;
     this.#scripts.set(file, script);
-    // The text of the script is a function with these parameters.
+    // The cast is safe: the script's text is a function with the parameters of a CommonJS module.
     const body = script.runInThisContext() as (...around: unknown[]) => unknown;
     return Reflect.apply(body, from.exports, [from.exports, createRequire(file), from, file, dirname(file)]);
   }

@@ -62,11 +62,13 @@ function filesBelow(folder: string, name: string): readonly string[] {
 }
 
 const HEADER_BYTES = 12;
-/** The name of the extension of a split index. */
+/** The name of the index extension that marks a split index. */
 const SPLIT = 'link';
-/** The number of bytes of an entry before its mode: stat fields that a mere `git status` renews. */
+/**
+ * The number of bytes in an index entry before its mode: stat fields that even `git status` renews.
+ */
 const STAT_BYTES = 24;
-/** The number of bytes from the mode to the flags: mode, owner, group, size, hash. */
+/** The number of bytes of the object's hash (SHA-1) in an index entry. */
 const OBJECT_BYTES = 20;
 
 function stagedDigest(path: string): string {

@@ -32,8 +32,8 @@ interface SnapshotOptions {
  * Takes a snapshot of the files below a folder, or returns the reason why git cannot. The snapshot
  * is a private copy of the index: git compares files with it by their stat fields. Nothing in the
  * user's `.git` is written, and no filter, hook or file system monitor of the user runs. A folder
- * without a repository, or whose repository has no index, gets an empty index, so that all its
- * files are loose.
+ * without a repository, or whose repository has no index, gets an empty index. All its files then
+ * count as untracked.
  */
 export async function takeSnapshot(
   root: string,
@@ -102,8 +102,8 @@ async function emptyIndex(
 const NO_REPOSITORY = 'none.git';
 
 /**
- * Folders of installed packages and caches. A folder without a repository has no ignore rules that
- * name them.
+ * Folders of installed packages and caches, which a snapshot leaves out where no repository exists.
+ * Such a folder has no ignore rules that name them.
  */
 const NEVER_LOOSE = ['node_modules/', '.venv/', '__pycache__/'];
 
@@ -195,7 +195,10 @@ export function dropSnapshot({ index }: Pick<TreeSnapshot, 'index'>): void {
   }
 }
 
-/** A command is settled within minutes, so no command needs a snapshot that is a day old. */
+/**
+ * The changes of a command are recorded within minutes, so no command needs a snapshot that is a
+ * day old.
+ */
 const MAX_SNAPSHOT_AGE_MS = 24 * 3_600_000;
 
 /** Snapshots that no command needs any more, because the process that took them was killed. */

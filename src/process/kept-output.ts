@@ -124,8 +124,8 @@ export class KeptOutput {
   }
 
   /**
-   * If the output cannot be kept, for example on a full disk, the command continues, and only head
-   * and tail remain.
+   * Returns `failed` if the output cannot be kept, for example on a full disk. The command then
+   * continues, and only head and tail of its output remain.
    */
   #attempt(work: () => number): number | 'failed' {
     try {
@@ -165,7 +165,7 @@ export function readKeptOutput(
   }
 }
 
-/** The files of expired outputs. Outputs are kept for as long as layers. */
+/** The files of outputs that are older than `KEPT_MS`. */
 export function expiredOutputs(home: string, nowMs: number): readonly string[] {
   const folder = join(home, 'outputs');
   let names: string[];

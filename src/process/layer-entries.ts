@@ -111,10 +111,11 @@ const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLO
 const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
 
 /**
- * All entries of an overlay's upper folder, each folder before its contents. Links are not followed. Files and folders
- * without read permission become readable here; the modes in the entries are those that the command set. The overlay's
- * attributes are removed from files, so that a file can become part of the workspace. If a layer is read a second time,
- * `copied` is therefore false for its files.
+ * All entries of an overlay's upper folder, each folder before its contents. Links are not
+ * followed. Files and folders without read permission become readable here; the modes in the
+ * entries are those that the command set. The overlay's attributes are removed from files, so that
+ * a file can become part of the workspace. `copied` comes from these attributes, so it is false for
+ * all files when a layer is read again.
  */
 export function* layerEntries(upper: string, attributes: AttributeReader): Generator<LayerEntry> {
   const names = readdirSync(upper).sort();
@@ -226,8 +227,8 @@ function withOpen<T>(
 }
 
 /**
- * Opens a file of this user regardless of its permissions. The layer is ours, and the entry already
- * has the mode.
+ * Opens a file of this user and makes it accessible if necessary. Changing its mode does no harm:
+ * the file is in the state folder, and `mode` keeps the mode that the command set.
  */
 function openOwned(path: string, mode: number, flags: number): number {
   try {

@@ -18,7 +18,9 @@ import { dirname, join } from 'node:path';
 import { errnoOf, isMissing, unlessErrno } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
 
-/** A layer that was kept after a conflict can be applied for this long. */
+/**
+ * A command's writes that were kept after a conflict can be applied to the workspace for this long.
+ */
 export const KEPT_MS: number = 7 * 24 * 60 * 60 * 1000;
 /** Longer than any command may run. An older layer that is not kept belongs to a process that died. */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
@@ -27,7 +29,7 @@ const ABANDONED_MS = 24 * 60 * 60 * 1000;
 export interface LayerRecord {
   readonly session: string;
   readonly command: string;
-  /** The folders that the layer covers, in the order of their numbers. */
+  /** The folders that the layer covers. The writes over the Nth folder are in `up-N`. */
   readonly layered: readonly string[];
   /**
    * Entries of the workspace that changed after this time changed while the command ran; see
@@ -36,7 +38,7 @@ export interface LayerRecord {
   readonly beganNs: bigint;
 }
 
-/** A folder in the state folder that collects one command's writes. The command has ended or has not begun. */
+/** A folder in the state folder that collects one command's writes. */
 export interface Layer {
   readonly id: string;
   readonly folder: string;
@@ -59,8 +61,8 @@ export function layerFolder(home: string, id: string): string {
 }
 
 /**
- * Makes the folders for a layer over each of `layered`. Its command must not start before `clockTicked`. `owner`: the tag
- * of this process; see `abandonedLayers`.
+ * Makes the folders for a layer over each of `layered`. Its command must not start before
+ * `clockTicked` has returned. `owner`: the tag of this process; see `abandonedLayers`.
  */
 export function makeLayer(home: string, id: string, layered: readonly string[], owner?: string): Layer {
   const folder = layerFolder(home, id);
@@ -105,7 +107,10 @@ function byteOf(octal: string): string {
   return String.fromCharCode(Number.parseInt(octal, 8));
 }
 
-/** Creates the folder through which a real folder is bound into the sandbox. */
+/**
+ * Creates `through-N`. By way of it, the sandbox shows the command a real folder inside a layered
+ * one.
+ */
 export function makePassage(layer: Layer, index: number): void {
   mkdirSync(join(layer.folder, `through-${index}`), { mode: 0o700 });
 }
@@ -175,7 +180,10 @@ export function openLayer(home: string, id: string): (Layer & LayerRecord) | und
  */
 const REMOVED_AT_ONCE = 500;
 
-/** Changes the mode of folders only, because a file may also be in the workspace. */
+/**
+ * The shell text that removes what is left of a layer. It changes the mode of folders only: a file
+ * may have a second name in the workspace.
+ */
 const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exec rm -rf -- "$1"';
 
 /**
@@ -204,7 +212,7 @@ function retire(folder: string, spent: string): void {
     mkdirSync(dirname(spent), { recursive: true, mode: 0o700 });
     isRenamed(folder, spent);
   }
-  // Most commands change nothing: an empty folder needs only one call.
+  // Most commands change nothing. Their `up-N` folders are empty, and one call removes each.
   for (const name of namesIn(spent))
     if (name.startsWith('up-'))
       unlessGone(() => isRemoved(join(spent, name)) || removeTree(join(spent, name), 0));
@@ -248,7 +256,9 @@ export function abandonedLayers(home: string, isAlive: (owner: string) => boolea
   });
 }
 
-/** Layers that have expired. */
+/**
+ * Layers that were kept for longer than `KEPT_MS`, and abandoned ones older than `ABANDONED_MS`.
+ */
 export function expiredLayers(home: string, nowMs: number): readonly Pick<Layer, 'folder' | 'spent'>[] {
   const expired: Pick<Layer, 'folder' | 'spent'>[] = [];
   for (const name of namesIn(join(home, 'layers'))) {

@@ -122,7 +122,7 @@ describe.skipIf(here === undefined)('a confined command does not escape', () => 
     const script = `node -e 'require("net").connect(process.argv[1]).on("error",()=>console.log("no")).on("connect",()=>console.log("yes"))' '${path}'; true`;
     const { output } = await at.run(script, { profile: CONFINE });
     server.close();
-    // The folder is in /tmp, which a confined command gets as an empty private folder.
+    // The socket is in /tmp, and a confined command sees an empty private folder there.
     expect([output.head.trim(), met]).toEqual(['no', []]);
   });
 });

@@ -38,7 +38,10 @@ interface ProcessesOptions {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly attributes: AttributeReader | undefined;
-  /** Needed only by a process that watches work trees or removes leftovers of other processes. */
+  /**
+   * Identifies this process. Only a process that watches work trees, or that removes leftovers of
+   * other processes, needs it.
+   */
   readonly owner?: TaggedOwner;
 }
 
@@ -54,15 +57,15 @@ export interface CommandRequest {
   readonly boundThrough: readonly string[];
   readonly cwd: string;
   readonly command: readonly string[];
-  /** Paths that a confined command must not see; `~/` begins the user's home folder. */
+  /** Paths that a confined command must not see. `~/` at the start means the user's home folder. */
   readonly hide: readonly string[];
   /** Environment variables that a confined command gets in addition to the harmless ones. */
   readonly env: readonly string[];
   readonly timeoutMs: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /**
-   * `kept`: the result contains a bounded part, the state folder all of it. `inherit`: the command writes to the stdout
-   * and stderr of this process.
+   * `kept`: the result contains the beginning and the end of the output, and the state folder the
+   * whole. `inherit`: the command writes to the stdout and stderr of this process.
    */
   readonly output: 'kept' | 'inherit';
   /** Called as output arrives, with the number of bytes so far. */
@@ -276,8 +279,8 @@ export class Processes {
   }
 
   /**
-   * Removes expired layers, outputs and snapshots, and ends commands whose process was killed. Returns the number of
-   * layers and outputs; a dry run only counts them.
+   * Removes expired layers, outputs and snapshots. Also ends commands that a killed process has
+   * left running. Returns the number of layers and outputs; a dry run only counts them.
    */
   expire({ nowMs, dryRun }: { readonly nowMs: number; readonly dryRun: boolean }): ExpiredWork {
     const { home } = this.#options;
@@ -335,8 +338,8 @@ function confinedEnvironment(env: Environment, named: readonly string[]): Enviro
 }
 
 /**
- * The existing paths of a list that must be hidden; `~/` is the user's home folder. A path that cannot be inspected is
- * left out, because the command could not read it either.
+ * The existing paths of a list that must be hidden. `~/` at the start means the user's home folder.
+ * A path that cannot be inspected is left out, because the command could not read it either.
  */
 function hiddenPaths(paths: readonly string[], homeFolder: string | undefined): HiddenPath[] {
   return paths.flatMap((path) => {

@@ -97,7 +97,7 @@ export async function runSandboxed(
         void ended([child.stdout, child.stderr]).then(() => resolve([Number(code), null]));
     });
   });
-  // The sandbox may be killed before it has read the byte that starts the command.
+  // Ignore a failed write of the byte that starts the command: the sandbox may already be killed.
   start.on('error', () => {});
   if (options.output !== 'inherit') child.stdout?.on('data', options.output);
   for (const each of told) {
@@ -131,8 +131,8 @@ function spawnSandbox(
     perl === undefined ? bubblewrapArgv(tools, complete) : perlArgv(tools, perl, complete);
   return spawn(program, args, {
     cwd: perl === undefined ? plan.layer : '/',
-    // Reading a locale's files costs as much as mounting, and `explain` in probe.ts expects English
-    // messages.
+    // With another locale, the programs that build the sandbox would read its files, which takes as
+    // long as mounting. Also, `explain` in probe.ts expects English messages.
     env: { ...env, LC_ALL: 'C' },
     stdio: stdioOf(stream, perl),
     // The command gets its own process group, so that `end` reaches every process. At a terminal it needs the terminal's group.
@@ -155,8 +155,9 @@ function begin(start: Duplex, make: SandboxRun['layer']['make'], perl: PerlTools
 }
 
 /**
- * Every pipe costs 0.1 ms. Perl uses one for its messages and for the byte that starts the command, and the command's
- * standard error joins its standard output.
+ * The pipes between this process and the sandbox, as few as possible: each costs 0.1 ms. Perl uses
+ * one for its messages and for the bytes that it waits for. It joins the command's standard error
+ * with standard output.
  */
 function stdioOf(stream: 'inherit' | 'pipe', perl: PerlTools | undefined): StdioOptions {
   if (stream === 'inherit')

@@ -64,7 +64,7 @@ export interface SandboxPlan {
   readonly cwd: string;
   /** The program and its arguments. */
   readonly command: readonly string[];
-  /** `one`: standard error joins standard output. `two`: both stay as they are. */
+  /** `one`: standard error joins standard output. `two`: the two stay separate. */
   readonly streams: 'one' | 'two';
   /** The command's own LC_ALL. The programs that build the sandbox run with `C`. */
   readonly locale: string | undefined;
@@ -120,8 +120,9 @@ export function bubblewrapArgv(tools: SandboxTools, plan: SandboxPlan): readonly
 }
 
 /**
- * Programs inherit a keyring of the kernel, which may hold passwords and tickets. A confined command gets an empty
- * keyring if Perl is installed, because no other usual program can make one.
+ * The words before a confined command that give it an empty keyring. Otherwise it would inherit a
+ * keyring of the kernel, which may hold passwords and tickets. Needs Perl, because no other usual
+ * program can make a keyring.
  */
 function withoutKeys({ perl }: SandboxTools, profile: Profile): readonly string[] {
   if (profile.kind === 'undo' || perl === undefined) return [];

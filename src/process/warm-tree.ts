@@ -24,7 +24,10 @@ const MIN_TRACKED = 5_000;
  * and Node does not report the loss.
  */
 const MAX_EVENTS = 4_096;
-/** With more loose files than this, a new snapshot is cheaper than tracking them. */
+/**
+ * A snapshot lists untracked files and files that differ from the index. If there are more than
+ * this, a full snapshot is cheaper.
+ */
 const MAX_LOOSE = 300;
 const MAX_WATCHES = 20_000;
 const FLUSH_MS = 2_000;
@@ -51,7 +54,7 @@ export class WarmTree {
   readonly #watchers = new Map<string, FSWatcher>();
   /** Paths changed since the first snapshot. */
   readonly #changed = new Set<string>();
-  /** Changed paths that were not compared yet. */
+  /** Paths from events since `#expand` ran, which adds the files of changed folders. */
   readonly #heard = new Set<string>();
   /** For each later snapshot in use, by the path of its index: the paths that changed since it was taken. */
   readonly #marks = new Map<string, Set<string>>();
@@ -159,8 +162,8 @@ export class WarmTree {
         resolve(true);
       };
     });
-    // One write causes several events. Two files are used in turn, so that late events of the previous wait do not
-    // count.
+    // One write causes several events. Two marker files are written in turn, so that late events of
+    // the previous wait do not end this one.
     this.#turn = 1 - this.#turn;
     writeFileSync(`${this.#sentinel}${this.#turn}`, String(Date.now()));
     const isWhole = (await arrived) && this.#events <= MAX_EVENTS;
@@ -209,7 +212,7 @@ export class WarmTree {
     for (const mark of this.#marks.values()) mark.add(path);
   }
 
-  /** A folder that appeared or disappeared counts as a change of every file in it. */
+  /** Adds every file of a folder that appeared or disappeared to the changed paths. */
   #expand(): void {
     for (const path of this.#heard) {
       if (!this.#watchers.has(path) && !isFolder(join(this.#base.root, path))) continue;
@@ -281,7 +284,7 @@ function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Every folder above some paths. */
+/** Every folder that contains one of the paths. */
 function foldersOf(paths: Iterable<string>): ReadonlySet<string> {
   const folders = new Set<string>();
   for (const path of paths)

@@ -159,8 +159,8 @@ export class Aftermath {
   }
 
   /**
-   * Records reads, listings and commands, then releases the turn. Never throws: if recording fails,
-   * nothing counts as seen.
+   * Records reads, listings and commands, then lets the next call use the call's files. Never
+   * throws: if recording fails, nothing counts as seen.
    */
   async #noted(call: ProxyCall, response: unknown): Promise<void> {
     try {
@@ -203,7 +203,7 @@ async function witnessLooks(
     await session.witness({ kind: 'look', path: place(path), shown: texts.join('\n') });
 }
 
-/** The path, if the call reads one whole file whose text the table declares to be shown verbatim. */
+/** The path of the whole file that the call reads, if the server shows its text verbatim. */
 function wholeFileOf({ meaning }: ProxyCall): string | undefined {
   const [touch, ...more] = meaning.touches;
   if (touch?.does !== 'read' || more.length > 0 || meaning.guessed || touch.asked !== undefined)
@@ -323,7 +323,7 @@ export class EscapedAnswer {
   }
 }
 
-/** Compares one piece. `at` is undefined if the bytes differ. `open`: the piece ends after a backslash. */
+/** Compares a piece with a file's bytes. `at`: undefined if they differ. `open`: ends in `\`. */
 function compare(
   part: Buffer,
   from: number,
@@ -336,7 +336,7 @@ function compare(
   while (at < length && done < bytes.length) {
     if (escaped) {
       const meant = ESCAPES[part[at] ?? 0];
-      // Only the parser handles `\u` escapes.
+      // A `\u` escape counts as different, because only the parser handles it.
       if (meant === 0 || meant !== bytes[done]) return DIFFERENT;
       escaped = false;
       at++;

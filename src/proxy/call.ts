@@ -34,7 +34,7 @@ export interface ProxyCall extends Answerable {
   keys: readonly string[];
   /** Releases the call's turn at its files. */
   release: () => void;
-  /** The id of the announced change, until it is settled. */
+  /** The id of the change that the call announced, until its result is recorded. */
   change: string | undefined;
   notices: readonly Notice[];
   /** The files that were left out of a call that reads several, by path as the caller wrote it. */

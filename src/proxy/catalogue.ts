@@ -7,7 +7,10 @@ import type { ToolNames } from '../report/tool-names.ts';
 
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 
-/** Facts about the upstream from the messages so far: its name, its tools, and the matching tables. */
+/**
+ * Facts about the upstream from the messages so far: its name, its tools, and the tables that
+ * describe a server like it.
+ */
 export class Catalogue {
   readonly #known: readonly ServerTable[];
   readonly #own: readonly ServerTable[];
@@ -15,18 +18,21 @@ export class Catalogue {
   #name: string | undefined;
   #listed = false;
   #fitting: readonly ServerTable[] = [];
-  /** The matching tables, with the user's own first. */
+  /** The tables that describe this server, with the user's own first. */
   #describing: readonly ServerTable[] = [];
 
-  /** The user's tables take precedence for a tool's rules, however well a known table matches. */
+  /**
+   * `own`: the tables in the user's policy. Their rules for a tool apply even if a table in `known`
+   * fits the server better.
+   */
   constructor(known: readonly ServerTable[], own: readonly ServerTable[] = []) {
     this.#known = known;
     this.#own = own;
   }
 
   /**
-   * Reads the server's name from the result of `initialize` or `server/discover`, or from any
-   * modern result.
+   * Reads the server's name from the result of `initialize` or `server/discover`. In MCP revision
+   * 2026-07-28, any result has the name.
    */
   sawServer(result: unknown): void {
     const meta = fieldOf(result, '_meta');
@@ -37,7 +43,10 @@ export class Catalogue {
     this.#recognise();
   }
 
-  /** Reads one page of a tool list. Removed tools are kept, because clients do not call them. */
+  /**
+   * Reads one page of a tool list. Tools that the server no longer lists are kept, which is
+   * harmless: clients do not call them.
+   */
   sawTools(result: unknown): void {
     const tools = fieldOf(result, 'tools');
     if (!Array.isArray(tools)) return;
@@ -50,7 +59,10 @@ export class Catalogue {
     this.#recognise();
   }
 
-  /** The best matching table. It determines how paths are interpreted and which sentences are used. */
+  /**
+   * The table that fits the server best. It defines how the server interprets paths, and how it
+   * words its errors.
+   */
   get table(): ServerTable | undefined {
     return this.#fitting[0];
   }

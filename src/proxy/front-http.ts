@@ -273,9 +273,9 @@ interface OpenPost {
 }
 
 /**
- * One client of a revision with sessions. It has its own server process, so that ids and tokens
- * need no translation. Answers and progress go to their request, questions to the newest open
- * request. Everything else goes to the client's own stream, if it has opened one.
+ * One client of an MCP revision with sessions. It has its own server process, so that ids and
+ * tokens need no translation. Answers and progress go to their request, questions to the newest
+ * open request. Everything else goes to the client's own stream, if it has opened one.
  */
 class LegacyClient {
   readonly id: string;
@@ -309,7 +309,8 @@ class LegacyClient {
     const reply = new Reply(response, { headers: this.#headers, modern: false, streams });
     const token = idKey(rpcMeta(message)['progressToken']);
     this.#posts.set(key, { reply, token });
-    // In the revisions with sessions, a disconnect does not cancel the request. Its answer is then dropped.
+    // In MCP revisions with sessions, a disconnect does not cancel the request. Its answer is
+    // dropped.
     reply.onGone(() => this.#posts.delete(key));
     this.connection.send(line);
   }

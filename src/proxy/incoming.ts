@@ -124,8 +124,8 @@ function straightened(
 }
 
 /**
- * The version of the upstream's paths that a call relies on; undefined if all its paths are unambiguous or only
- * guessed.
+ * The current version of the upstream's paths, if the call depends on where relative paths start.
+ * Otherwise undefined. Guessed paths do not count.
  */
 function pathsVersionOf(meaning: CallMeaning, { version }: UpstreamPaths): number | undefined {
   const relies = !meaning.guessed && !givenPaths(meaning).every(UpstreamPaths.isPlain);
@@ -151,8 +151,9 @@ function splicesFor(
 }
 
 /**
- * The name of the argument that lists the files of a call that only reads; undefined if one refused file refuses the
- * whole call.
+ * The name of the argument that lists the files of a call that only reads. Refused files can be
+ * removed from that list. Undefined if there is no such list: one refused file then refuses the
+ * call.
  */
 export function fileListOf({ meaning, args, message }: ProxyCall): string | undefined {
   const { touches, unexplained } = meaning;
@@ -168,7 +169,7 @@ export function fileListOf({ meaning, args, message }: ProxyCall): string | unde
   return lists.length === 1 ? lists[0] : undefined;
 }
 
-/** Removes files from a call that may not read them. Returns false if no file would be left. */
+/** Removes from a call the files that it may not read. Returns false if no file would be left. */
 export function leaveOut(call: ProxyCall, list: string, leftOut: ReadonlyMap<string, Refusal>): boolean {
   const { meaning, message } = call;
   const items = call.args[list];
@@ -219,7 +220,10 @@ function treeOf(splices: readonly Splice[]): Tree {
   return root;
 }
 
-/** Walks a value that contains wanted places, no deeper than these places; returns its end. */
+/**
+ * Walks a value that contains strings to replace, and notes their positions. Skips parts without
+ * such strings. Returns the end of the value.
+ */
 function follow(walk: Walk, start: number, tree: Tree): number {
   const first = walk.line[start];
   if (first === OPEN_OBJECT) return followObject(walk, start, tree);

@@ -49,8 +49,8 @@ interface Shared {
 }
 
 /**
- * Renders a refusal with the upstream's tool names. If the upstream has its own sentence for the
- * case, that comes first.
+ * Renders a refusal with the upstream's tool names. If the upstream has its own error message for
+ * the case, that comes first.
  */
 export function inWords(
   refusal: Refusal,
@@ -73,7 +73,7 @@ export function inWords(
   return `${own.replace(/PATH|ROOT|TEXT/g, (name) => values[name as keyof typeof values] ?? '')}\n${text}`;
 }
 
-/** The text that was not found, of the edit that the refusal is about. */
+/** The text that the refused edit was to replace and that the file does not contain. */
 function oldTextOf({ detail }: Refusal, call: Pick<ProxyCall, 'meaning'> | undefined): string {
   for (const touch of call?.meaning.touches ?? []) {
     if (touch.does === 'change' && touch.intent.kind === 'edit')
@@ -147,7 +147,7 @@ export interface GateOptions {
   readonly session: ForeignSession | ((meta: JsonRecord) => ForeignSession | Promise<ForeignSession>);
   /** The wording of refusals; default `default`. */
   readonly wording?: PresetName;
-  /** The user's own tables, tried before the known ones. */
+  /** The user's own descriptions of servers, tried before the built-in ones. */
   readonly tables?: readonly ServerTable[];
   /** Treatment of typographic quotes in texts for the upstream; default `off`. */
   readonly quotes?: Policy['quotes'];
@@ -163,10 +163,13 @@ export interface GateOptions {
 
 type Choice = (meta: JsonRecord) => ForeignSession | Promise<ForeignSession>;
 
-/** Maximum number of cached choices. The cache does not help a client whose `_meta` differs in every call. */
+/**
+ * The maximum number of sessions in the cache by `_meta`. The cache does not help a client whose
+ * `_meta` differs in every call.
+ */
 const KEPT = 100;
 
-/** Builds the pump's options from the caller's options. */
+/** Completes the caller's options with defaults and with the state that all connections share. */
 export function gateFor(
   options: GateOptions & UpstreamChoice,
   log: (text: string) => void,

@@ -218,7 +218,8 @@ export class Intercept {
   /** Vets the call's changes and forwards it. */
   async #send(call: ProxyCall): Promise<void> {
     const intents = withRevision(callIntents(call.meaning), call.revision);
-    // The effects of a command are found by comparing seen files, so these must be recorded first.
+    // Record earlier reads first. The next step needs them: it checks a change against the lines
+    // seen, and compares seen files after a command.
     if (intents.length > 0 || call.meaning.unexplained) await this.#aftermath.drain();
     if (call.stage === 'waiting' && intents.length > 0 && call.session !== undefined) {
       const prepared = await call.session.announce(intents, call.times, call.tool);
@@ -292,7 +293,10 @@ export class Intercept {
   }
 }
 
-/** Locates each path of a call once, because every refusal is recorded in the journal. */
+/**
+ * Locates each path of a call only once: every attempt that is refused adds an entry to the
+ * journal.
+ */
 function locate(
   call: ProxyCall,
   session: ForeignSession,
@@ -343,8 +347,8 @@ function keysOf(
 }
 
 /**
- * True if the upstream may open a file with a slightly different name. For changes, some ASCII
- * characters count too: the Kelvin sign, for example, equals the letter K.
+ * True if the upstream may open a file whose name differs only in case or Unicode form. Before a
+ * change, ASCII characters such as K are uncertain too, because the Kelvin sign equals K.
  */
 function mayDifferOnDisk(meaning: CallMeaning, table: ServerTable | undefined): boolean {
   if (table?.equalNames !== true || meaning.guessed) return false;

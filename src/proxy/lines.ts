@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { LineFrames, type LineSink } from '../wire/lines.ts';
 
-/** Each message is one line; this is the longest line accepted from either side. */
+/** Each message is one line. This is the longest line accepted, from the client or the server. */
 export const MAX_MESSAGE_BYTES: number = 256 * 1024 * 1024;
 
 const NEWLINE = Buffer.from('\n');
@@ -44,8 +44,7 @@ export class LineReader {
 
 /**
  * Writes lines to a stream. The first line of an event loop turn is written immediately, the others
- * together at its end. Writes to a broken stream are dropped: its reader is gone, and the other
- * side learns that from its own stream.
+ * together at its end. Writes to a broken stream are dropped, because its reader is gone.
  */
 export class LineWriter {
   readonly #stream: Writable;

@@ -178,7 +178,10 @@ export class Pump {
     return false;
   }
 
-  /** Reads the answer while it passes. */
+  /**
+   * Passes the result of this request to `look` when the answer arrives. The client gets the answer
+   * unchanged.
+   */
   #watch(message: JsonRecord, look: (result: unknown) => void): void {
     const key = idKey(message['id']);
     if (key === undefined) return;
@@ -205,8 +208,8 @@ export class Pump {
   }
 
   /**
-   * Batches are legal in one revision only. A batch with a call or a read would pass the gate
-   * unseen, so it is refused as a whole.
+   * Refuses a batch with a call or a read as a whole, because the gate does not read batches.
+   * Forwards any other batch. Only one MCP revision allows batches.
    */
   #batch(line: Buffer, messages: readonly unknown[]): void {
     // Members of a batch are not examined, so assume that one of them changed the roots.
@@ -259,9 +262,9 @@ function isIgnored(line: Buffer): boolean {
 }
 
 /**
- * Holds calls back until the server has identified itself, because their meaning depends on it.
- * Clients should wait for that answer themselves; otherwise their first calls would be interpreted
- * by guesswork.
+ * Holds calls back until the server has identified itself in its answer to the handshake, because
+ * their meaning depends on the server. Clients should wait for that answer themselves. If they do
+ * not, their first calls would otherwise be interpreted by guesswork.
  */
 class Handshake {
   #held: (() => void)[] | undefined;

@@ -3,7 +3,7 @@ import type { ForeignIntent } from '../model/intent.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { paramsOf } from '../wire/rpc.ts';
 
-/** The argument in which a call returns a receipt's revision. */
+/** The argument in which the agent passes back the revision from a receipt. */
 const REVISION_ARGUMENT = 'expected_revision';
 
 const ARGUMENT = {
@@ -16,8 +16,8 @@ const RECEIPT = ' The answer ends with a receipt line: [read PATH lines A-B of N
 type RulesOf = (tool: string) => readonly Rule[] | undefined;
 
 /**
- * Adds receipts to the described tools of a tool list: reads mention the receipt, changes get an
- * argument for its revision.
+ * Describes receipts in a tool list. Tools that read mention the receipt line at the end of their
+ * answers. Tools that change files get an argument for the revision in it.
  */
 export function withReceiptTools(result: JsonRecord, rulesOf: RulesOf): JsonRecord {
   const { tools } = result;

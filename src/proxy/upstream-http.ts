@@ -291,7 +291,10 @@ function headerOf(response: IncomingMessage, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** One event stream. Reconnects to continue after an event, or if the stream must stay open. */
+/**
+ * One event stream. After a disconnect it reconnects and continues after the last event with an id.
+ * A stream that answers no request reconnects even without such an event.
+ */
 class ServerStream {
   readonly #options: ServerStreamOptions;
   #response: IncomingMessage | undefined;

@@ -104,10 +104,7 @@ function climbs(path: string): boolean {
   return path.includes('..') && path.split(/[/\\]/).includes('..');
 }
 
-/**
- * True if a host is this machine, and so sees the same files. Absolute paths of other machines are
- * not ours.
- */
+/** True if a host is this machine, and so sees the same files. */
 function isThisMachine(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase();
   if (name === 'localhost' || name.endsWith('.localhost') || name.startsWith('127.')) return true;
@@ -136,8 +133,8 @@ export function folderOf(launch: Launch, table: ServerTable): string | undefined
 }
 
 /**
- * The folder after the server's name. Only options may precede that name: an argument there might
- * be another server.
+ * The folder that follows the server's name in the command line. Only options may precede the name:
+ * any other argument there might be another server.
  */
 function folderAfter(launch: Launch, name: string, table: ServerTable): string | undefined {
   const { command, args, cwd } = launch;

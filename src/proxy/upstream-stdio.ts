@@ -88,7 +88,7 @@ export class StdioUpstream implements Upstream {
     process.once('exit', endGroup);
     child.once('exit', (code, signal) => {
       clearTimeout(this.#timer);
-      // Other processes of the server's group may still hold our pipe open.
+      // End the other processes of the server's group, which may still hold our pipe open.
       this.#climb(LADDER);
       void silent.then(() => {
         clearTimeout(this.#timer);

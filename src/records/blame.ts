@@ -16,7 +16,7 @@ import { Workspace } from '../workspace/workspace.ts';
 import type { Records } from './records.ts';
 
 const MAX_BYTES = 8 << 20;
-/** The number of moves that are followed back. */
+/** The maximum number of renames through which a file's history is followed. */
 const MAX_MOVES = 20;
 
 /**
@@ -190,8 +190,8 @@ class Course {
     }
     const { sha256 } = side.fingerprint;
     const bytes = await bytesOf(side.fingerprint);
-    // The image was not kept. The next state is compared with the one before, and the difference
-    // counts as another program's change.
+    // The bytes after this change were not kept. The next known state is compared with the one
+    // before, and the difference counts as another program's change.
     if (bytes === undefined) return;
     const earlier = this.#known.get(sha256);
     if (earlier === undefined) this.#take(bytes, sha256, origin);
@@ -266,7 +266,10 @@ export async function agentTrace(
   };
 }
 
-/** Lines that no recorded change wrote are left out, unless another program wrote them since. */
+/**
+ * The lines of each session. Lines of other programs form one group without a session. Lines that
+ * are older than the first recorded change are left out.
+ */
 function conversationsIn(lines: readonly BlamedLine[]): readonly TracedConversation[] {
   const bySession = new Map<string | undefined, number[]>();
   for (const { line, session, outside } of lines) {

@@ -30,7 +30,7 @@ export interface CleanUpReport {
     /** Kept writes of refused commands and kept long outputs that have expired. */
     readonly commands: ExpiredWork;
   };
-  /** Images that were compressed, and the bytes saved by that. */
+  /** Kept bytes of replaced files that were compressed, and the room that this saved. */
   readonly packed?: ImageUsage;
   /** Late writes found by this run: other programs wrote into the old files after a change replaced them. */
   readonly late: readonly LateWrite[];
@@ -51,7 +51,7 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   const limits = limitsOf(world.policy, request);
   const before = await stateSize(world);
   const kept = (await world.store.state()).mayPrune === false ? ({ entriesKept: true } as const) : {};
-  // Do this first, while the entries that name the files still exist.
+  // Search for late writes first: the entries that name the replaced files may be removed below.
   const late = dryRun ? [] : await noteLateWrites(world, {});
   const plan = await planGc(world, limits, nowMs);
   const leftovers = await leftoversOf(world, limits, nowMs);
@@ -81,7 +81,7 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   };
 }
 
-/** Reads have their own, shorter retention. */
+/** Removes journal entries of reads, which have their own, shorter retention. */
 async function pruneReads({ store, policy }: World, nowMs: number): Promise<number> {
   const { readRetentionMs } = policy.journal;
   if (store.pruneReads === undefined || readRetentionMs === 0) return 0;
@@ -114,7 +114,10 @@ interface PurgeReport {
   readonly images: ImageUsage;
 }
 
-/** Removes every kept image of the given files or folders and journals it. Without paths it purges secret files. */
+/**
+ * Removes all kept earlier contents of the given files or folders, and journals that. Without
+ * paths, does so for all secret files.
+ */
 export async function purge(
   { world }: Sessions,
   request: { readonly cwd: string; readonly paths: readonly string[]; readonly dryRun: boolean },

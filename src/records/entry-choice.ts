@@ -65,7 +65,10 @@ function isContinued({ session, text }: Entry): boolean {
   return text === SESSION_CONTINUED || (session === COMMAND_LINE && text === 'resumed');
 }
 
-/** Refusals of paths outside all roots keep the path as the caller wrote it, which may be absolute. */
+/**
+ * The absolute paths of an entry's files. The refusal of a path outside all roots has no key, so
+ * its path is used as the caller wrote it.
+ */
 function* pathsOf(entry: Entry): Generator<string> {
   if (entry.path !== undefined && isAbsolute(entry.path)) yield entry.path;
   else yield* entryKeys(entry);

@@ -41,7 +41,9 @@ export function whatOf(entry: Entry): string {
   }
 }
 
-/** The sentence of an entry that needs more than a few words. */
+/**
+ * The full text of an entry whose summary is too short to explain it; undefined for other entries.
+ */
 export function detailOf({ kind, text }: Entry): string | undefined {
   return kind === 'notice' || kind === 'bypass' || kind === 'unjudged' ? text : undefined;
 }
@@ -73,7 +75,10 @@ function changeWords(entry: Entry): string {
   return `${action}${part}${command}${many}${recovered}`;
 }
 
-/** The message for an empty list. On a fleet, this machine may not know the name of the folder's workspace. */
+/**
+ * The message for an empty list. A machine that shares its store may not know the name of this
+ * folder's workspace, so the message then mentions the option that names it.
+ */
 export function nothingHere({ store, workspace }: RecordsPlace): string {
   const isUnnamed = isFleetUrl(store) && workspace === undefined;
   const named = isUnnamed ? '; --workspace NAME shows the one that this folder is a copy of' : '';

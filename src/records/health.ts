@@ -38,7 +38,10 @@ export interface FolderHealth {
   /** The folder without links. */
   readonly root: string;
   readonly guarantee: Workspace['guarantee'];
-  /** The machine whose clock sets file times. Only with this machine's own clock can an equal stamp replace hashing. */
+  /**
+   * `own`: this machine's clock sets file times, so an equal stamp can replace hashing. `foreign`:
+   * another machine's clock does. `unreadable`: it is unknown.
+   */
   readonly clock: 'own' | 'foreign' | 'unreadable';
 }
 
@@ -77,8 +80,8 @@ export function exchangeFiles(one: string, other: string): boolean {
 }
 
 /**
- * Takes and releases a lock in a file. `files`: locks are files, because kernel locks are not available. `refused`: the
- * kernel does not grant the lock.
+ * Takes and releases a lock in a file. `kernel`: the kernel granted it. `refused`: the kernel did
+ * not. `files`: kernel locks are not available, so locks are files.
  */
 export function lockHealth(file: string): 'kernel' | 'files' | 'refused' {
   const lock = openRangeLock(file);

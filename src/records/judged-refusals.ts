@@ -158,7 +158,10 @@ function alarmsIn(entries: readonly Entry[]): Entry[] {
   return found;
 }
 
-/** The size of the whole file, which the session would have read again without the diff. */
+/**
+ * The size of the whole file. Without the diff in the message, the session would have read all of
+ * it again.
+ */
 function rereadBytes({ kind, sizeBytes, effects = [] }: Entry): number {
   if (kind === 'refusal') return sizeBytes ?? 0;
   return effects.reduce((sum, { before }) => sum + (before.kind === 'file' ? before.fingerprint.size : 0), 0);

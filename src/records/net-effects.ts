@@ -69,11 +69,11 @@ export interface PathDiff {
   readonly truncated: boolean;
 }
 
-/** Larger files are only named: both sides would have to be in memory. */
+/** The diff of a larger file is not shown: its old and new bytes would have to be in memory. */
 const MAX_BYTES = 32 << 20;
 const NOTHING = Buffer.alloc(0);
 
-/** The bytes of one side of a change, or the reason why they are missing. */
+/** The bytes of a file before or after a change, or the reason why they are missing. */
 type FoundBytes = { readonly bytes: Uint8Array } | { readonly missing: string };
 
 export interface PathDiffOptions {
@@ -142,7 +142,7 @@ function sentence(before: Side, after: Side): string | undefined {
   return `(${describeSide(before)} became ${describeSide(after)})`;
 }
 
-/** A side of a change in a few words. */
+/** The state of a path before or after a change, in a few words. */
 export function describeSide(side: Side): string {
   switch (side.kind) {
     case 'absent':
@@ -159,8 +159,8 @@ export function describeSide(side: Side): string {
 }
 
 /**
- * Finds bytes by their fingerprint: among the images, or in the file itself if it is unchanged. Only bytes that a later
- * change displaced are among the images; the newest ones are on disk.
+ * Finds bytes by their fingerprint: among the kept bytes, or in the file itself if it is unchanged.
+ * Bytes are kept only when a later change replaces them; the newest ones are on disk.
  */
 export async function findBytes(
   images: Images,

@@ -125,7 +125,10 @@ async function imageOf(records: Records, sha256: string): Promise<Uint8Array | u
   return fingerprint === undefined ? undefined : records.images.read(fingerprint);
 }
 
-/** The size belongs to the fingerprint: another program may have appended to a file after it was kept. */
+/**
+ * The size and hash of kept bytes, from a journal entry or a sighting. The size is needed, because
+ * another program may have appended to a file after it was kept.
+ */
 async function fingerprintFor(records: Records, sha256: string): Promise<Fingerprint | undefined> {
   for await (const { effects = [] } of walkEntries(records.store, { kinds: ['change'] }))
     for (const side of effects.flatMap(({ before, after }) => [before, after]))

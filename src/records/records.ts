@@ -173,7 +173,10 @@ function recordedAt({ home, workspace, folders = [] }: RecordsPlace): Pick<Recor
   return { home, name: { workspace, roots } };
 }
 
-/** Store calls that take milliseconds each. Long lists make many of them. */
+/**
+ * Store calls that wait until no user waits for an answer. Each takes milliseconds, and a long list
+ * makes many of them.
+ */
 const PAGED: ReadonlySet<PropertyKey> = new Set(['entries', 'confirm']);
 
 /**
@@ -216,7 +219,9 @@ export class Foreground {
     });
   }
 
-  /** Accepts waiting requests first, then waits for those in progress. */
+  /**
+   * Lets Node accept requests that have arrived, then waits until none of a user is in progress.
+   */
   async #turn(): Promise<void> {
     do {
       await setImmediate();

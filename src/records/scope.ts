@@ -57,7 +57,7 @@ export function isInScope(path: string, folder: string): boolean {
 /** The target of a path after following its links. A path that does not exist keeps its missing names. */
 interface CanonicalPath {
   readonly absolute: string;
-  /** The name of the file in journal and ledger. */
+  /** The path that identifies the file in the journal and in the sightings of sessions. */
   readonly key: string;
   readonly kind: 'folder' | 'file' | 'missing';
 }

@@ -11,7 +11,10 @@ import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 import { canonicalPath } from './scope.ts';
 
-/** A session with its newest turn and, on a fleet store, the machine and workspace where it works. */
+/**
+ * A session with its newest turn. If machines share the store, also the machine and workspace where
+ * it works.
+ */
 export interface PlacedSession extends SessionRecord {
   /**
    * The label or id of the session's newest turn. Absent if the turn is older than the last `MAX_TURNS` turns in scope.
@@ -24,14 +27,17 @@ export interface PlacedSession extends SessionRecord {
 /** Maximum number of newest turns that are searched for the newest turn of each session. */
 const MAX_TURNS = 1000;
 
-/** Adds to each session its newest turn, and on a fleet store the machine of its newest entry and the workspace. */
+/**
+ * Adds to each session its newest turn. If machines share the store, also adds the machine of the
+ * session's newest entry, and its workspace.
+ */
 export async function placedSessions(
   { store, fleet }: Pick<Records, 'store' | 'fleet'>,
   scope: Scope,
   records: readonly SessionRecord[],
 ): Promise<readonly PlacedSession[]> {
   if (records.length === 0) return [];
-  // Queries sent together cost a fleet store one round trip.
+  // All queries are sent together, so that a store on another machine costs one round trip.
   const newestOf = ({ id }: SessionRecord): Promise<readonly Entry[]> =>
     fleet === undefined ? Promise.resolve([]) : store.entries({ session: id, limit: 1 });
   const [marks, ...newest] = await Promise.all([
@@ -100,8 +106,9 @@ export async function forgetSession(
 }
 
 /**
- * Applies a compaction to a session, in the way that the policy sets, and journals it. Returns the number of files that
- * the session had seen; undefined if there is no such session.
+ * Records that a session's conversation was compacted. Its sightings then count as the policy sets
+ * for that case. Returns the number of files that the session had seen; undefined if there is no
+ * such session.
  */
 export async function compactSession(
   { store }: Records,
@@ -135,7 +142,10 @@ interface ClaimRequest {
   readonly nowMs: number;
 }
 
-/** The claims in a scope, newest first. Claims of closed sessions are left out. */
+/**
+ * The claims in a scope, newest first. A claim says that a session is changing a file, or will.
+ * Claims of closed sessions are left out.
+ */
 export async function claimViews(
   { store }: Records,
   { scope, session, claimMs, nowMs }: ClaimRequest,

@@ -12,7 +12,10 @@ import type { Scope } from './scope.ts';
 import { canonicalPath } from './scope.ts';
 import { lastUsedMs, type PlacedSession, placedSessions } from './session-views.ts';
 
-/** The sessions in a scope, and the workspaces that they or the journal name. */
+/**
+ * The sessions in a scope, and the roots of their workspaces. The root of the newest journal entry
+ * is included, because its session may be gone.
+ */
 export interface StatusPlaces {
   /** The sessions, most recently used first. Only the first `MAX_PLACED` have a turn, a machine and a workspace. */
   readonly sessions: readonly PlacedSession[];
@@ -30,7 +33,7 @@ export async function surroundings(
   detail: 'placed' | 'bare' = 'placed',
 ): Promise<StatusPlaces> {
   const { store } = records;
-  // Queries sent together cost a fleet store one round trip.
+  // Both queries are sent together, so that a store on another machine costs one round trip.
   const [known, [newest]] = await Promise.all([
     store.sessions(),
     // Notices are excluded, because those about the whole state name no workspace.
@@ -113,7 +116,7 @@ export async function clientOf(
   return entry === undefined ? undefined : (await store.session(entry.session))?.client;
 }
 
-/** The number of a session's sightings that are still current. */
+/** The number of files that a session has seen, the number that changed since, and its last use. */
 interface SessionFreshness {
   readonly seen: number;
   readonly outOfDate: number;
@@ -159,7 +162,10 @@ async function viewersOf(
  */
 const AT_ONCE = 200;
 
-/** Queries sent together cost a fleet store one round trip. */
+/**
+ * Runs the work for all items, up to `AT_ONCE` at a time. Queries that are sent together cost a
+ * store on another machine one round trip.
+ */
 async function inSteps<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results: R[] = [];
   for (let at = 0; at < items.length; at += AT_ONCE)
@@ -167,14 +173,17 @@ async function inSteps<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
   return results;
 }
 
-/** Saves further queries: a ledger that only shows what was seen need not notice later sightings. */
+/**
+ * Gives a ledger the sightings that were already fetched, which saves queries. Sightings from later
+ * on are missed, which is harmless in a display.
+ */
 function holdAll(ledger: Ledger, found: ReadonlyMap<string, Sighting | undefined>): void {
   ledger.fetched.hold([...found.keys()], found);
 }
 
-/** Calls of hosts that passed without being judged. */
+/** Calls in agent programs such as Claude Code that the hooks let pass without a judgement. */
 export interface UnjudgedCalls {
-  /** At most `MAX_COUNTED`. */
+  /** The number of such calls, at most `MAX_COUNTED`. */
   readonly count: number;
   readonly newest: Entry | undefined;
 }

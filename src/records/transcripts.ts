@@ -23,14 +23,17 @@ import {
 
 /** The lines that the model of a conversation has been shown, from its transcript. */
 export type TranscriptSightings = DerivedHistory;
-/** The problems found in one conversation. */
+/** A problem found in a conversation. */
 export type TranscriptFinding = AuditFinding;
 
 interface ReadTranscriptOptions {
   /** The base of relative paths in these options. */
   readonly base: string;
   readonly format?: FormatName | undefined;
-  /** Default: the project folder that the client has recorded, otherwise `base`. */
+  /**
+   * The start of relative paths in the transcript. Default: the project folder that the client has
+   * recorded, otherwise `base`.
+   */
   readonly cwd?: string | undefined;
   /** Leave out files outside this folder. */
   readonly root?: string | undefined;
@@ -123,8 +126,9 @@ interface Audit {
 const DECIDING = 200;
 
 /**
- * Audits a whole conversation with one record per line. Only facts that the transcript proves count: a write is blind
- * only if the host recorded the file before it. Throws CONFIG_INVALID for an unknown format.
+ * Audits a whole conversation with one record per line. Only facts that the transcript proves
+ * count: a write is not judged unless the transcript holds the file's earlier text. Throws
+ * CONFIG_INVALID for an unknown format.
  */
 export function auditTranscript(text: string, options: HistoryOptions): Audit {
   const records = text.split('\n').flatMap((line): JsonRecord[] => {

@@ -136,7 +136,8 @@ function turnOf(change: Entry, marks: readonly Entry[], families: Families): Ent
   const isRelated = (mark: Entry): boolean => families.includes(mark.session, change.session);
   if (change.turn === undefined) return marks.findLast(isRelated);
   const named = marks.filter(({ turn }) => turn === change.turn);
-  // An unnamed sub-agent has no record; then only its parent's turn has this id.
+  // A sub-agent without a name has no record that names its parent. Then the only turn with this id
+  // is its parent's.
   return (
     named.findLast(({ session }) => session === change.session) ?? named.findLast(isRelated) ?? named.at(-1)
   );

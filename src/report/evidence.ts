@@ -82,7 +82,7 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
   NOT_FOUND: (told) => (told.refusal.action === 'undo' ? [] : otherwise(told)),
   UNVERIFIABLE: (told) => (told.refusal.action === 'commit' ? [] : otherwise(told)),
   COMMAND_CONFLICT: ({ detail, when }) => [...seen(when), ...keptLayer(detail)],
-  // For these codes the first sentence already contains the reason.
+  // For the codes from here on, the first sentence already contains the reason.
   NO_SANDBOX: nothing,
   READ_ONLY: nothing,
   INVALID_ARGUMENT: nothing,
@@ -97,7 +97,8 @@ function seen(when: string | undefined): string[] {
 }
 
 /**
- * Describes both states of a file whose change is allowed when repeated; undefined for any other refusal.
+ * Describes a file as the session saw it and as it is now, if repeating the call would be allowed.
+ * Undefined for any other refusal.
  */
 export function whatDiffers({ seen: then, now }: RefusalDetail): string | undefined {
   if (then === undefined || now === undefined) return undefined;

@@ -103,7 +103,7 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
     template === undefined
       ? [firstSentence(refusal), ...evidence(refusal, options.nowMs)]
       : inSeedWords(template, refusal, { nowMs: options.nowMs, tools });
-  // A change that was held back is allowed when it is repeated.
+  // Do not say that repeating does not help if the change is allowed when it is repeated.
   const again = refusal.detail?.now === undefined && explainsItself(refusal.detail?.repeated ?? 0);
   return [
     ...own,
@@ -148,7 +148,10 @@ function batch({ detail }: Refusal): string[] {
   return ['Nothing was changed. Refused:', ...lines, ...(more > 0 ? [`- and ${more} more`] : [])];
 }
 
-/** ISO 8601 with milliseconds, in UTC. Seed B, which the preset `file-time` copies, used local times. */
+/**
+ * ISO 8601 with milliseconds, in UTC. The system that the preset `file-time` imitates shows local
+ * times.
+ */
 function isoTime(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString();
 }

@@ -25,7 +25,10 @@ export interface SuccessOutcome {
   readonly changed?: boolean;
   /** The id of the change in the journal. */
   readonly change?: string;
-  /** The tier at which the text of an edit matched, if not exactly. */
+  /**
+   * The difference that was ignored when the text of an edit was matched; absent for an exact
+   * match.
+   */
   readonly tier?: MatchTier;
   readonly notice?: readonly Notice[];
   /** For a listing that was cut: whether more entries follow. */

@@ -131,7 +131,10 @@ const ALL_LEVELS = 32;
 /** The first lines of a file; few enough to fit into one read under any policy. */
 const FIRST_PAGE = { from: 1, to: 500 } as const;
 
-/** The next step as a sentence that names a tool of the dialect, or says that these tools offer no way. */
+/**
+ * The next step as a sentence. It names a tool that the agent has, or says that its tools offer no
+ * way.
+ */
 export function nextStep(
   refusal: Refusal,
   tools: ToolNames,
@@ -205,8 +208,8 @@ function read(refusal: Refusal, tools: ToolNames): string {
 }
 
 /**
- * The next step for a client without a name. Its reads are not remembered, so only the revision from a read can
- * license its change.
+ * The next step for a client without a name. Its reads are not remembered, so its changes are
+ * allowed only with the revision from a read.
  */
 function namelessRead(refusal: Refusal, tools: ToolNames): string {
   const { revision } = tools.arguments;

@@ -3,8 +3,8 @@ import type { Refusal } from '../model/verdict.ts';
 import { jsonText } from './bounded.ts';
 
 /**
- * Names of a dialect's tools and arguments, for sentences that name the next call. Names that a dialect lacks are
- * absent; the sentences then suggest another way.
+ * The names of an agent's tools and of their arguments, for sentences that suggest the next call.
+ * For a name that is absent, the sentences suggest another way.
  */
 export interface ToolNames {
   readonly read: string;
@@ -32,7 +32,7 @@ export interface ToolNames {
     readonly from?: string;
     /** First line of a range, counted from 0; used with `count`. */
     readonly fromZero?: string;
-    /** Number of lines. A dialect has either this or `to`, the last line. */
+    /** Number of lines. A set of tools has either this or `to`, the last line. */
     readonly count?: string;
     readonly to?: string;
     /** First and last line, as a pair in one argument. */
@@ -47,7 +47,7 @@ export interface ToolNames {
   };
 }
 
-/** The default dialect. */
+/** The names of Lookfirst's own tools, which are the default. */
 export const LOOKFIRST_TOOLS: ToolNames = {
   read: 'read_file',
   write: 'write_file',

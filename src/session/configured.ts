@@ -128,9 +128,9 @@ interface CommandFolders {
 }
 
 /**
- * Like `openWorkspace`, for a command of the user. A workspace name from a flag or the environment is for the user's
- * folders. The first folder gets exactly this name, even if the command opens only another one. Other roots keep the
- * names that they were served with.
+ * Like `openWorkspace`, for a command of the user. A workspace name from a flag or the environment
+ * applies only if all opened roots are among `folders`, the folders that the user gave. It is then
+ * saved for the first of `folders`, even if the command opens only another one.
  */
 export async function openForCommand(
   around: ConfigSources,

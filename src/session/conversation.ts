@@ -171,7 +171,8 @@ export class Conversation {
 }
 
 /**
- * The time span that a rewind cut off before this file, if the client continues a rewound conversation in a new file.
+ * The time span of the messages that a rewind removed. Undefined unless the client continues a
+ * rewound conversation in a new file, namely this one.
  */
 function cutBetweenFiles(path: string): { readonly afterMs: number; readonly untilMs: number } | undefined {
   const kept = keptPart(transcriptTail(path, MAX_HEAD_BYTES, MAX_HEAD_BYTES));

@@ -116,7 +116,7 @@ function foundAgain(workspace: Workspace, folder: Folder, path: string): string 
   return located.exists && located.stats.isFile() ? workspace.shown(located.place.path) : undefined;
 }
 
-/** The parts that find and search need. Every gate's World has them. */
+/** The parts of an open workspace that find and search need. */
 export interface SearchWorld {
   readonly workspace: Workspace;
   /** Settings for masking secrets in hits and for the time limit. Default: masked. */
@@ -131,12 +131,18 @@ export function runLimits({ policy, ripgrep }: SearchWorld): RunLimits {
   return policy === undefined ? DEFAULT_LIMITS : { ...DEFAULT_LIMITS, timeMs: policy.maxReadMs };
 }
 
-/** The target of a search: a pinned folder, or one file in its pinned folder. The owner must close it. */
+/**
+ * The target of a search: an open folder, or one file in its open folder. The owner must close the
+ * folder.
+ */
 export type SearchTarget =
   | { readonly kind: 'folder'; readonly dir: PinnedDirectory; readonly path: ResolvedPath }
   | { readonly kind: 'file'; readonly dir: PinnedDirectory; readonly place: Place };
 
-/** Locates and pins the target. Anything but a folder or a file is refused before it is opened. */
+/**
+ * Locates the target and opens its folder. Anything but a folder or a file is refused before it is
+ * opened.
+ */
 function openTarget(workspace: Workspace, path: string): Outcome<{ target: SearchTarget }> {
   const outcome = workspace.locate(path, 'search');
   if (!outcome.ok) return outcome;
@@ -156,7 +162,7 @@ function targetOf(place: Place, kind: ReturnType<typeof kindOf>): SearchTarget |
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === undefined) throw error;
-    // The path was a folder a moment ago.
+    // The path was a folder a moment ago, so another program has changed it since.
     return {
       code: 'UNVERIFIABLE',
       action: 'search',

@@ -205,16 +205,16 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /**
-   * Keeps the bytes that a shell command may destroy, before a host runs it without a layer. `settle` records its
-   * changes.
+   * Keeps the bytes that a shell command may destroy. For commands that a host runs directly on the
+   * workspace, without a sandbox. `settle` records the changes afterwards.
    */
   announceCommand(command: string, options: CommandOptions = {}): Promise<string> {
     return this.during(() => this.gate.announcements.announceCommand(command, options));
   }
 
   /**
-   * Marks an announced command as run on a layer by the client's shell prefix. Returns false if it must not run on a
-   * layer, or if there is no sandbox.
+   * Marks an announced command as run in a sandbox, by the program that the client starts its shell
+   * through. Returns false if it must not run in a sandbox, or if there is none.
    */
   moveToLayer(change: string): Promise<boolean> {
     return this.during(async (world) => {
@@ -240,7 +240,7 @@ export class GatedSession extends LookingSession implements Session {
     return canonical === undefined || workspace.pathOf(canonical) === undefined ? undefined : canonical;
   }
 
-  /** The id of the change that was announced for a call and is not settled yet. */
+  /** The id of the change that was announced for a call and whose result is not recorded yet. */
   announcedAs(call: string): Promise<string | undefined> {
     return this.during(() => this.gate.announcements.changeOf(call));
   }
@@ -250,7 +250,10 @@ export class GatedSession extends LookingSession implements Session {
     return this.during(() => this.gate.announcements.announceOwnCall(call));
   }
 
-  /** True if a call was announced and was settled before its host reported its end. */
+  /**
+   * True if a call was announced and its result is recorded, even if its host has not reported its
+   * end.
+   */
   isSettled(call: string): Promise<boolean> {
     return this.during(() => this.gate.announcements.isSettled(call));
   }
@@ -291,14 +294,17 @@ export class GatedSession extends LookingSession implements Session {
     return this.during((world) => outsideChangesOfTurn(world, this.ledger));
   }
 
-  /** Settles, by comparing bytes, changes that this session announced without a lock and that are still pending. */
+  /**
+   * Records the results of changes that this session announced without a lock and whose end was
+   * never reported. Compares bytes to find out what happened.
+   */
   settleLeft(): Promise<void> {
     return this.during(() => this.gate.announcements.settleLeft());
   }
 
   /**
-   * This session for a proxy, where another server makes the reads and changes. `ended` is for a session of one call:
-   * it is called when that call ends.
+   * This session for a proxy, where another server makes the reads and changes. `ended` is called
+   * when the call ends, if the session serves only one call.
    */
   foreign(ended?: () => void): ForeignSession {
     const scene = { world: this.world(), ledger: this.ledger };
@@ -338,8 +344,8 @@ interface CopyRequest {
 }
 
 /**
- * The write that copies a file with its present bytes and mode. The session's coverage of the source applies to the
- * copy.
+ * The write that copies a file with its present bytes and mode. Lines that the session has seen in
+ * the source count as seen in the copy.
  */
 async function copyIntent(
   world: World,

@@ -216,7 +216,10 @@ class Listing {
     }
   }
 
-  /** Entries count as lines, so that pages of an unchanged folder add up to full coverage. */
+  /**
+   * The sighting of a folder. Its entries count as lines, so that pages of an unchanged folder add
+   * up to a full view.
+   */
   #sighting(path: ResolvedPath, names: readonly DirectoryEntry[], coverage: Coverage): Sighting {
     return {
       key: path.key,

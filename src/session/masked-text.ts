@@ -74,7 +74,10 @@ export function visibleText(
   };
 }
 
-/** The end of a page's lines in the text. A page with long lines has no bytes, so its end is not known. */
+/**
+ * The offset at which a page ends in the text. If the page's position is unknown, the end of the
+ * whole text. It is unknown for a page in which long lines were cut.
+ */
 function endOf(body: Buffer, page: PageText | undefined): number {
   const { bytes } = page ?? {};
   if (bytes === undefined || bytes.buffer !== body.buffer) return body.length;
@@ -134,7 +137,10 @@ async function secretsIn(
   }
 }
 
-/** The values of a secret file with their names, and also alone if they are distinctive. */
+/**
+ * The texts to mask in a command's output: each value of a secret file together with its name, and
+ * a distinctive value also alone.
+ */
 function secretTexts(text: string): { readonly text: string; readonly shown: string }[] {
   return secretSpans(text, { secretFile: true }).flatMap(({ start, end }) => {
     const name = text.slice(text.lastIndexOf('\n', start - 1) + 1, start).trimStart();

@@ -42,7 +42,10 @@ export interface WorldOptions {
   /** The state folder. Default: `LOOKFIRST_HOME`, else the platform's state location. */
   readonly home?: string | undefined;
   readonly policy: Policy;
-  /** Opening fails if the containment is weaker than this. */
+  /**
+   * The required protection against paths that lead out of the roots. Opening fails if the machine
+   * offers only a weaker one.
+   */
   readonly require?: Guarantee | undefined;
   readonly now?: (() => number) | undefined;
 }
@@ -155,14 +158,15 @@ async function assemble(
 }
 
 /**
- * Servers compress old images a minute after their start and every few hours. Short-lived processes end before that.
+ * Servers compress the kept bytes of replaced files a minute after their start, then every few
+ * hours. Short-lived processes end before that.
  */
 const FIRST_PACK_MS = 60_000;
 const PACK_EVERY_MS = 6 * 3_600_000;
 
 /**
- * Compresses old images, so that the state stays small without `gc`. Failures are left to the next run; `gc` reports
- * them.
+ * Compresses the kept bytes of replaced files, so that the state stays small without `gc`. Failures
+ * are left to the next run; `gc` reports them.
  */
 function packRegularly(images: Images): CloseStep {
   const ending = new AbortController();

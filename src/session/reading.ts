@@ -31,7 +31,10 @@ export interface OpenRead {
   readonly path: string;
   readonly options: Omit<ReadOptions, keyof ReadControls>;
   readonly watching: ReadControls;
-  /** `memory`: a file with a trusted, unchanged stamp is not read again. */
+  /**
+   * `disk`: the file is always read. `memory`: it is not read again while its size and times prove
+   * that it is unchanged.
+   */
   readonly from: 'disk' | 'memory';
   readonly located: Found;
   readonly earlier: Sighting | undefined;
@@ -319,7 +322,7 @@ function maskedPage(
   return { text, clamped, redacted: text !== lines.text };
 }
 
-/** Clamps line by line, because a cut line has lost its ending. */
+/** Cuts long lines one by one, because a line that the page already cut has no line ending. */
 function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text' | 'clamped'> {
   const missing = new Map(page.cut.map(({ line, missingChars }) => [line, missingChars]));
   const clamped: number[] = [];
@@ -333,9 +336,9 @@ function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text'
 }
 
 /**
- * The session's known fingerprint, if the file still has these bytes although its stamp changed, by the session's own
- * change or a touch. Without this check, a page with a new stamp would discard all earlier pages. Skipped for files too
- * large to be changed.
+ * The fingerprint that the session has seen, if the file still has these bytes under a new stamp.
+ * The session's own change or a `touch` can cause that. Without this check, a page with a new stamp
+ * would discard all earlier pages. A file that is too large to be changed is not checked.
  */
 async function confirmed(
   { world, earlier, located, watching }: OpenRead,

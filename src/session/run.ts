@@ -23,8 +23,9 @@ import { outputMask } from './masked-text.ts';
 import { outputPath } from './path-names.ts';
 
 /**
- * Runs a command on a layer over the workspace and commits its writes as one change. A command that was stopped, or
- * whose writes are refused, changes nothing. A refused layer is kept if the user could still want to apply it.
+ * Runs a command whose writes go to a separate layer over the workspace, then commits them as one
+ * change. A command that was stopped, or whose writes are refused, changes nothing. A refused layer
+ * is kept if the user could still want to apply it.
  */
 export async function runCommand(
   world: World,
@@ -71,7 +72,8 @@ export async function runCommand(
 }
 
 /**
- * Commits a layer that was kept after a refusal. Overwrites what other programs changed in the same files meanwhile.
+ * Applies the writes of a command that were kept after a refusal. Overwrites what other programs
+ * changed in the same files meanwhile.
  */
 async function applyKept(
   world: World,
@@ -136,7 +138,10 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
   return { ...committed, exitCode: end.code, output, scratch: [] };
 }
 
-/** The error of a failed commit. The user may want the writes, so it names the kept layer. */
+/**
+ * The error for writes of a command that could not be applied. It names the layer that keeps them,
+ * if they are kept, because the user may want them.
+ */
 function notCommitted(error: unknown, layer: string | undefined): unknown {
   const fault = error instanceof Fault ? error : undefined;
   const reason = fault?.reason ?? errnoOf(error);
@@ -247,7 +252,10 @@ async function noLayer({ store }: World, change: string): Promise<Refusal> {
   return { code: 'NOT_FOUND', action: 'run', path: '', next: 'none', detail: { reason } };
 }
 
-/** Limits of the search for scratch folders: deep enough for the packages of a monorepo, yet bounded in large trees. */
+/**
+ * Limits of the search for folders that commands use directly. They are high enough for the
+ * packages of a monorepo, yet bound the search in large trees.
+ */
 const MAX_DEPTH = 4;
 const MAX_FOLDERS = 3000;
 

@@ -18,7 +18,7 @@ import {
 import { unreadableRefusal } from './reading.ts';
 
 const DEFAULT_LIMIT = 200;
-/** Number of files passed to one run; each needs a descriptor. */
+/** Number of files passed to one run of ripgrep; each needs a descriptor. */
 const BATCH = 128;
 const EVERY_FILE: FileGlob = { args: [], base: [], matches: () => true };
 
@@ -79,7 +79,9 @@ interface Search {
   readonly candidates: string[];
 }
 
-/** All runs of a search share its time limit. */
+/**
+ * Returns a function that gives the time left, because all runs of a search share its time limit.
+ */
 function limitsFromNow({ timeMs, memoryBytes }: RunLimits): () => RunLimits {
   const endMs = performance.now() + timeMs;
   return () => ({ timeMs: Math.max(endMs - performance.now(), 1), memoryBytes });
@@ -290,7 +292,7 @@ class LineHits implements HitReader {
   #files: OpenedFiles | undefined;
   #records = new RipgrepRecords('\n');
   #chars = 0;
-  /** Index of the current file's first line. */
+  /** Index in `#lines` of the current file's first line. */
   #start = 0;
 
   readonly #show: (line: string, path: string) => string;

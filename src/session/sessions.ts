@@ -64,7 +64,8 @@ export class Sessions implements SessionHost {
   readonly world: World;
   readonly #close: () => Promise<void>;
   /**
-   * Set when closing begins. Closing happens once, because the closed resources may belong to other owners afterwards.
+   * Set when closing begins. Later calls return the same promise: closing again could close
+   * descriptors that belong to other files by then.
    */
   #ended: Promise<void> | undefined;
   readonly #closesWithLast: boolean;
@@ -140,7 +141,8 @@ export class Sessions implements SessionHost {
     try {
       await this.#begin(session, like);
     } catch (error) {
-      // The store has no record of it: the next call must begin it again, and closing must not write one.
+      // The store has no record of this session. So the next call must begin the session again, and
+      // closing the workspace must not write a record.
       this.#open.delete(session.id);
       throw error;
     }
@@ -173,8 +175,8 @@ export class Sessions implements SessionHost {
   }
 
   /**
-   * Closes the workspace in this process, while its sessions continue in others: the sessions and their claims stay
-   * open.
+   * Closes the workspace in this process only. Its sessions continue in other processes, so the
+   * sessions and their claims stay open.
    */
   suspend(): Promise<void> {
     this.#suspended = true;
@@ -206,7 +208,8 @@ export class Sessions implements SessionHost {
       ...defined({ parent, forked }),
       ...program,
     };
-    // An open session continues in this process: hooks run one process per call while there is no resident.
+    // A session that is still open continues in this process. That is usual: without a background
+    // process, each hook call is a process of its own.
     const known = kept?.closedMs === undefined ? SESSION_CONTINUED : 'resumed';
     const text = kept === undefined ? 'opened' : known;
     const entry = {

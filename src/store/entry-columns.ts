@@ -7,7 +7,7 @@ import { inCanonicalOrder } from './chain.ts';
 import type { ChainLink, EntryFilter, PendingFilter } from './store.ts';
 
 const NONE: readonly string[] = [];
-/** Entries of these kinds can always be found by their keys through `touches`. */
+/** Entries of these kinds can always be found by their keys through the table `touches`. */
 export const INDEXED: ReadonlySet<Entry['kind']> = new Set(['change', 'grant']);
 
 /**
@@ -82,8 +82,8 @@ export function entryFrom(row: unknown): Entry {
 }
 
 /**
- * The keys that `touches` stores for an entry: all keys that a change touched. For other entries, only keys that differ
- * from root and path, so that recording a read writes no second row.
+ * The keys that the table `touches` stores for an entry: all keys that a change touched. For other
+ * entries, only keys that differ from root and path, so that recording a read writes no second row.
  */
 export function touchedKeys(entry: NewEntry): readonly string[] {
   const plain = plainKey(entry);
@@ -93,7 +93,10 @@ export function touchedKeys(entry: NewEntry): readonly string[] {
   return [...entryKeys(entry)].filter((key) => key !== skipped || entry.path === '').map(column);
 }
 
-/** True for nearly every entry: it concerns one file, whose key follows from its row. */
+/**
+ * True if an entry concerns one file whose key is its root and path. That holds for nearly every
+ * entry.
+ */
 function isPlainRead({ kind, effects, key, path }: NewEntry, plain: string | undefined): boolean {
   const alone = !INDEXED.has(kind) && effects === undefined && (key === undefined || key === plain);
   return alone && plain !== undefined && path !== '' && column(plain) === plain;
@@ -155,7 +158,7 @@ export function matches(entry: NewEntry, filter: EntryFilter): boolean {
 export function ancestorsOf(folder: string): string[] {
   const parts = folder.split('/');
   const found = parts.map((_, i) => parts.slice(0, i + 1).join('/') || '/');
-  // `/` splits into two empty parts.
+  // Remove duplicates: `/` splits into two empty parts, and both give `/`.
   return [...new Set(found)];
 }
 

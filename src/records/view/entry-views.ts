@@ -128,7 +128,10 @@ export function viewText({ secrets }: Pick<ViewSources, 'secrets'>, path: string
 
 type FoundText = { readonly text: string } | { readonly missing: string };
 
-/** The text of one side of a change; undefined for folders and links. */
+/**
+ * The text of a file before or after a change; empty if it did not exist. Undefined for folders and
+ * links.
+ */
 async function textOf(
   { records }: ViewSources,
   side: Side,

@@ -103,7 +103,10 @@ function filesOf({ kind, root, path, effects = [] }: Entry): { root: string; pat
   return [...new Set(files.map(({ relative }) => relative))].map((relative) => ({ root, path: relative }));
 }
 
-/** Refusals keep the path as the caller wrote it. */
+/**
+ * True for a path outside the root. The path of a refusal is kept as the caller wrote it, so it may
+ * lead there.
+ */
 function isElsewhere(path: string): boolean {
   return path === '' || path.startsWith('/') || path.startsWith('..');
 }

@@ -2,10 +2,10 @@
 const MAX_PAUSE_MS = 60_000;
 /** A longer pause is cut and drawn as if it took this time. */
 const CUT_MS = 8_000;
-/** Entries of the same moment are drawn beside each other. */
+/** The minimum distance between two entries, so that those of the same moment do not overlap. */
 const MIN_STEP_MS = 150;
 
-/** Positions on the time axis of the lanes, from 0 to 1. */
+/** Positions on the viewer's time axis, from 0 to 1. */
 interface LaneAxis {
   /** The position of each entry, in the given order. */
   readonly at: Float64Array;
@@ -38,7 +38,8 @@ export function laneAxis(times: ArrayLike<number>): LaneAxis {
 }
 
 /**
- * The longest pause that is drawn to scale. It is a part of the total working time, so that short scenes have cuts too.
+ * The longest pause that is drawn to scale. It depends on the total time, so that a short period
+ * has cuts too.
  */
 function pauseFor(times: ArrayLike<number>): number {
   const total = (times[times.length - 1] ?? 0) - (times[0] ?? 0);

@@ -171,8 +171,8 @@ export interface FilePicture {
   /** Changes and refusals, newest first. */
   readonly history: readonly FeedRow[];
   /**
-   * For each line, the index in `history` of the change that wrote it last; -1 if it was written
-   * before, or by another program.
+   * For each line, the index in `history` of the change that wrote it last. -1 if the line is older
+   * than the history, or if another program wrote it.
    */
   readonly authors: readonly number[];
 }
@@ -187,7 +187,7 @@ export interface TurnDetail {
 export type UndoView =
   | {
       readonly ok: true;
-      /** The undo's own change; absent in a preview. */
+      /** The id of the change that the undo made; absent in a preview. */
       readonly change?: string;
       readonly files: readonly UndoneFile[];
       readonly diffs: readonly FileDiff[];

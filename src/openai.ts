@@ -71,10 +71,7 @@ function located(command: HostCommand, root: string | undefined): HostCommand {
   return inside ? { ...command, folder: folder.slice(root.length).replace(/^\/+/, '') || '.' } : command;
 }
 
-/**
- * The gate treats these tools like those of Codex: a shell that reads, and a tool that applies
- * patches.
- */
+/** The gate treats the SDK's shell and its patch tool like those of Codex. */
 const HOST = 'codex';
 
 function judgeOf(session: Session | (() => Session)): CommandJudge {

@@ -41,7 +41,10 @@ interface Answer {
   readonly context?: string;
 }
 
-/** Denies a call by throwing the reason; the model reads it verbatim. A failure before a call denies it as well. */
+/**
+ * The plugin. It denies a call by throwing the reason, which the model reads verbatim. A failure of
+ * Lookfirst denies the call too, unless its tool changes no file.
+ */
 export async function LookfirstPlugin({ directory }: PluginInput): Promise<PluginHooks> {
   const ask = (hook: string, input: unknown, output: unknown) =>
     callHook(directory, { hook, directory, input, output });

@@ -127,8 +127,8 @@ export async function candidatesSince(
   const hasNewRules = [...tracked, ...found.map((path) => ({ path }))].some(({ path }) =>
     IGNORE_RULES.test(path),
   );
-  // Files that were ignored before look new after the rules have changed. The command did not
-  // create them.
+  // After a change of ignore rules, files that were ignored before look new. Count only those that
+  // were created since the snapshot.
   const created = found.filter((path) => !hasNewRules || bornAfter(join(root, path), atMs));
   return [...tracked, ...[...loose, ...created].map((path) => ({ path }))];
 }

@@ -49,7 +49,10 @@ export function accessList(
   return bytes === null ? undefined : parseAccessList(bytes);
 }
 
-/** Entries of 8 bytes (kind, permissions, id) follow a version of 4 bytes. */
+/**
+ * Parses an access control list: a version of 4 bytes, then entries of 8 bytes (kind, permissions,
+ * id).
+ */
 function parseAccessList(bytes: Buffer): AccessList {
   let [group, mask, entries] = [0, 0o7, ''];
   for (let at = 4; at + 8 <= bytes.length; at += 8) {
@@ -79,7 +82,7 @@ export type LayerEntry =
        * True if the overlay hides the contents of the workspace's folder, so that only the layer's own entries remain.
        */
       readonly opaque: boolean;
-      /** The names in the layer's folder. */
+      /** The names of the folder's entries in the overlay layer. */
       readonly names: readonly string[];
     }
   | {
@@ -93,7 +96,7 @@ export type LayerEntry =
       readonly hasOtherNames: boolean;
       /** True if the file has extended attributes or access lists, apart from those of the overlay. */
       readonly hasAttributes: boolean;
-      /** The path of the file's bytes in the layer. */
+      /** The path of the file's bytes in the overlay layer. */
       readonly path: string;
     }
   | { readonly kind: 'link'; readonly relative: string; readonly target: string }
@@ -152,7 +155,8 @@ function entryAt({ upper, attributes }: UpperLayer, relative: string): LayerEntr
   // A path of this length may exist, but programs that are not inside the folder cannot reach it.
   if (Buffer.byteLength(path) >= PATH_MAX) return { kind: 'unnameable', relative, reason: TOO_LONG };
   const stats = lstatSync(path, { throwIfNoEntry: false });
-  // No other process changes a layer, so a listed name that does not exist was decoded incorrectly.
+  // No other process changes an overlay layer, so a listed name that does not exist was decoded
+  // incorrectly.
   if (stats === undefined) return { kind: 'unnameable', relative, reason: NOT_UTF8 };
   const mode = stats.mode & 0o7777;
   if (stats.isDirectory()) {
@@ -240,7 +244,9 @@ function openOwned(path: string, mode: number, flags: number): number {
   }
 }
 
-/** The bytes of a layer's file. Call it after `layerEntries` has made the file readable. */
+/**
+ * The bytes of a file in an overlay layer. Call it after `layerEntries` has made the file readable.
+ */
 export function layerBytes({ path }: Extract<LayerEntry, { kind: 'file' }>): Buffer {
   const fd = openSync(path, OPEN_FILE);
   try {

@@ -22,10 +22,13 @@ import { isRecord } from '../model/record.ts';
  * A command's writes that were kept after a conflict can be applied to the workspace for this long.
  */
 export const KEPT_MS: number = 7 * 24 * 60 * 60 * 1000;
-/** Longer than any command may run. An older layer that is not kept belongs to a process that died. */
+/**
+ * No command may run this long. An older layer belongs to a process that died, unless it is kept
+ * for the user.
+ */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
 
-/** Facts stored beside a kept layer, so that another process can apply it. */
+/** Facts stored beside a command's kept writes, so that another process can apply them. */
 export interface LayerRecord {
   readonly session: string;
   readonly command: string;
@@ -49,13 +52,13 @@ export interface Layer {
   readonly spent: string;
 }
 
-/** Holds layers that no command needs any more. */
+/** The name of the folder for layers that no command needs any more. */
 const SPENT = 'spent-layers';
 
 /** The link in a layer's folder that names the process which runs its command. */
 const OWNER = 'owner';
 
-/** The folder of a layer, which need not exist yet. */
+/** The folder that collects the writes of the command with this id. It need not exist yet. */
 export function layerFolder(home: string, id: string): string {
   return join(home, 'layers', id);
 }
@@ -135,7 +138,10 @@ function touched(folder: string): bigint {
   return statSync(folder, { bigint: true }).ctimeNs;
 }
 
-/** Keeps a layer for `openLayer`. Returns false if that is impossible, for example on a full disk. */
+/**
+ * Keeps a command's writes, so that `openLayer` finds them later. Returns false if that is
+ * impossible, for example on a full disk.
+ */
 export function keepLayer(layer: Layer, record: Pick<LayerRecord, 'session' | 'command'>): boolean {
   const { layered, beganNs } = layer;
   const text = JSON.stringify({ ...record, layered, beganNs: String(beganNs) });
@@ -150,7 +156,7 @@ export function keepLayer(layer: Layer, record: Pick<LayerRecord, 'session' | 'c
   }
 }
 
-/** A kept layer and its record; undefined if there is none with this id. */
+/** The kept writes of a command and their record; undefined if there are none with this id. */
 export function openLayer(home: string, id: string): (Layer & LayerRecord) | undefined {
   if (!/^[a-z0-9]+$/.test(id)) return undefined;
   const folder = layerFolder(home, id);
@@ -187,12 +193,12 @@ const REMOVED_AT_ONCE = 500;
 const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exec rm -rf -- "$1"';
 
 /**
- * Removes a layer with its contents. Links are not followed, and folders without permissions get
- * some. A layer that cannot be removed stays and is tried again after it expires: its command
- * already has its result, and other commands must not fail because of it. Files with a second
- * name in the workspace are removed immediately, because removing one changes its ctime. A command
- * that runs later would treat such a file as changed by another program. Removing folders takes
- * milliseconds, so a layer with a `spent` name is only renamed; see `removeSpentLayers`.
+ * Removes a layer with its contents. Does not follow links, and makes folders accessible if
+ * necessary. A layer that cannot be removed stays, and its removal is tried again after it expires.
+ * No error is thrown then: the layer's command already has its result. Files with a second name in
+ * the workspace are removed immediately, because removing one changes its ctime. A command that runs
+ * later would treat such a file as changed by another program. Removing folders takes milliseconds,
+ * so a layer with a `spent` name is only renamed; see `removeSpentLayers`.
  */
 export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<Pick<Layer, 'spent'>>): void {
   try {

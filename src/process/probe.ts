@@ -13,7 +13,7 @@ export type Probe =
   | { readonly ok: false; readonly missing: string; readonly cure: string };
 
 interface ProbeOptions {
-  /** The state folder, in which layers are made. */
+  /** The state folder, in which the sandbox collects a command's writes. */
   readonly home: string;
   readonly platform: string;
   readonly path: string;
@@ -24,7 +24,7 @@ interface ProbeOptions {
   readonly uid: number;
   readonly gid: number;
   readonly attributes: AttributeReader | undefined;
-  /** The name of the temporary layer. */
+  /** The name of the temporary folder that collects the writes of the test command. */
   readonly id: string;
   /** The tag of this process; see `abandonedLayers`. */
   readonly owner: string | undefined;
@@ -34,8 +34,8 @@ const OVERLAY_MAGIC = 0x794c7630;
 const TIMEOUT_MS = 20_000;
 
 /**
- * Builds a sandbox over a temporary folder, lets a command create, change and remove files in it,
- * and reads its layer.
+ * Builds a sandbox over a temporary folder and lets a command create, change and remove files in
+ * it. Then reads the writes that the sandbox collected.
  */
 export async function probe(options: ProbeOptions): Promise<Probe> {
   if (options.platform !== 'linux') {
@@ -107,7 +107,10 @@ function findAll({ path, arch, env }: ProbeOptions): Programs | Extract<Probe, {
   };
 }
 
-/** Also searches the folders of administrators' programs, which a user's PATH often lacks. */
+/**
+ * Finds a program on the PATH, and in the folders of administrators' programs, which a user's PATH
+ * often lacks.
+ */
 function find(name: string, path: string): string | undefined {
   const folders = [...path.split(delimiter), '/usr/sbin', '/sbin', '/usr/bin', '/bin'];
   return folders

@@ -45,21 +45,26 @@ interface ProcessesOptions {
   readonly owner?: TaggedOwner;
 }
 
-/** One command to run on a new layer. */
+/** One command to run in a sandbox. Its writes go to a new layer over the workspace. */
 export interface CommandRequest {
   /** The id of the layer and of the kept output: letters and digits only. */
   readonly id: string;
   readonly session: string;
   readonly profile: Profile;
   readonly layered: readonly string[];
-  /** See `SandboxPlan.mounted`. */
+  /**
+   * Numbers of the layered folders that are the root of another file system; see
+   * `SandboxPlan.mounted`.
+   */
   readonly mounted: readonly number[];
   readonly boundThrough: readonly string[];
   readonly cwd: string;
   readonly command: readonly string[];
   /** Paths that a confined command must not see. `~/` at the start means the user's home folder. */
   readonly hide: readonly string[];
-  /** Environment variables that a confined command gets in addition to the harmless ones. */
+  /**
+   * Environment variables that a confined command gets in addition to those that match `PASSED`.
+   */
   readonly env: readonly string[];
   readonly timeoutMs: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -79,7 +84,7 @@ export interface CommandRun {
   readonly output: ShownOutput;
 }
 
-/** Time after the last command before the remains of layers are removed. */
+/** Time after the last command before the folders of its discarded layer are removed. */
 const TIDY_MS = 1000;
 /** The longest time for the first snapshot of a watched work tree. */
 const WARM_UP_MS = 120_000;
@@ -97,8 +102,8 @@ export interface ExpiredWork {
 }
 
 /**
- * Runs commands on layers over the workspace. There is one instance per workspace. It keeps only the watched work trees
- * open.
+ * Runs commands in sandboxes, whose writes go to layers over the workspace. There is one instance
+ * per workspace. It keeps only the watched work trees open.
  */
 export class Processes {
   readonly #options: ProcessesOptions;
@@ -177,7 +182,10 @@ export class Processes {
     }
   }
 
-  /** Removes the remains of layers while no command runs, because that takes several milliseconds. */
+  /**
+   * Removes the folders of discarded layers while no command runs, because that takes several
+   * milliseconds.
+   */
   #tidyLater(): void {
     clearTimeout(this.#tidying);
     this.#tidying = setTimeout(() => removeSpentLayers(this.#options.home), TIDY_MS);
@@ -193,7 +201,7 @@ export class Processes {
     this.#removeLeftovers();
   }
 
-  /** The state of a git work tree, for commands that run without a layer. */
+  /** The state of a git work tree, for commands that run directly on the workspace. */
   async snapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
     const folder = join(this.#options.home, 'snapshots');
     if (this.#warm === undefined) return takeSnapshot(root, { folder, name, signal });
@@ -246,7 +254,7 @@ export class Processes {
     return known ?? candidatesSince(snapshot, signal);
   }
 
-  /** Ends all watching, and removes the remains of layers. */
+  /** Ends all watching, and removes the folders of discarded layers. */
   close(): void {
     this.#closing.abort();
     for (const tree of this.#warm?.values() ?? []) tree.close();
@@ -268,7 +276,10 @@ export class Processes {
     return mountsBelow(folders, [...except, this.#options.home]);
   }
 
-  /** A layer that was kept after a conflict. */
+  /**
+   * The writes of a command that were kept after a conflict; undefined if there are none with this
+   * id.
+   */
   kept(id: string): (Layer & LayerRecord) | undefined {
     return openLayer(this.#options.home, id);
   }
@@ -331,7 +342,10 @@ export function probeAt(homes: readonly string[], options: Omit<ProcessesOptions
   return new Processes({ ...options, home }).probe();
 }
 
-/** The environment of a confined command: the harmless variables, and those that the policy names. */
+/**
+ * The environment of a confined command: the variables that match `PASSED`, and those that the
+ * policy names.
+ */
 function confinedEnvironment(env: Environment, named: readonly string[]): Environment {
   const passed = Object.entries(env).filter(([name]) => PASSED.test(name) || named.includes(name));
   return { ...Object.fromEntries(passed), TMPDIR: '/tmp' };

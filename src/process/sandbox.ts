@@ -22,8 +22,8 @@ export interface SandboxTools {
   readonly bwrap: string;
   readonly prlimit: string;
   /**
-   * Builds sandboxes of the profile `undo` in a third less time than the other programs. If undefined, the other
-   * programs build these sandboxes too.
+   * Builds sandboxes of the profile `undo` in a third less time than bubblewrap. If undefined,
+   * bubblewrap builds these sandboxes too.
    */
   readonly perl: PerlTools | undefined;
   /** The shell that reads command lines: bash, which is what agents write for, or else sh. */

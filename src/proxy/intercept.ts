@@ -92,7 +92,7 @@ export class Intercept {
   /** Applies a session event before any later call is judged. */
   report(meta: JsonRecord, apply: (session: ForeignSession) => Promise<void>): void {
     this.#unreported.push(async () => {
-      // Earlier answered reads belong to the conversation before the event.
+      // Record earlier answered reads first: they belong to the conversation before the event.
       await this.#aftermath.drain();
       const session = await this.#options.session(meta);
       await apply(session);

@@ -19,7 +19,10 @@ import type { Upstream, UpstreamChoice, UpstreamEnd } from './upstream.ts';
 import { HttpUpstream } from './upstream-http.ts';
 import { StdioUpstream, stdioOptions } from './upstream-stdio.ts';
 
-/** Opens a workspace and runs the proxy over it until either side ends; resolves to the exit code. */
+/**
+ * Opens a workspace and runs the proxy over it until the client or the server ends. Resolves to the
+ * exit code.
+ */
 export async function openProxy(options: ProxyPlan, streams: ProxyStreams = process): Promise<number> {
   const sessions = await Sessions.open(options.workspace);
   try {
@@ -154,8 +157,9 @@ interface RelayJudge {
 type Mode = 'pass' | 'hold' | 'drop';
 
 /**
- * Runs the gate in front of a server until either side ends. Resolves to the exit code: the
- * server's own, or 128 plus the number of its signal. Rejects if the server cannot be started.
+ * Runs the gate in front of a server until the client or the server ends. Resolves to the exit
+ * code: the server's own, or 128 plus the number of its signal. Rejects if the server cannot be
+ * started.
  */
 export async function runProxy(options: ProxyOptions): Promise<number> {
   const log = (text: string): void => void options.stderr.write(`lookfirst: ${text}\n`);

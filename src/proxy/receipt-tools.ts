@@ -60,7 +60,10 @@ export function withoutRevision(
   return { line: Buffer.from(JSON.stringify(stripped)), message: stripped, revision };
 }
 
-/** Adds the revision to a change as proof. Only a change of a single file can have one. */
+/**
+ * Adds the revision to a change, as proof that its author has read the file. Only a change of a
+ * single file can have one.
+ */
 export function withRevision(
   intents: readonly ForeignIntent[],
   revision: string | undefined,

@@ -34,7 +34,10 @@ export interface CleanUpReport {
   readonly packed?: ImageUsage;
   /** Late writes found by this run: other programs wrote into the old files after a change replaced them. */
   readonly late: readonly LateWrite[];
-  /** Present if the entries were kept, because only the owner of the fleet store may remove them. */
+  /**
+   * Present if the entries were kept, because only the owner of the store that machines share may
+   * remove them.
+   */
   readonly entriesKept?: true;
   readonly before: StateSize;
   readonly after?: StateSize;

@@ -26,7 +26,10 @@ export async function storeHealth({ store: url, home }: RecordsPlace): Promise<C
   }
 }
 
-/** Connection, latency, schema, clock and size of a fleet store; undefined for other stores. */
+/**
+ * Connection, latency, schema, clock and size of a store that machines share; undefined for other
+ * stores.
+ */
 export async function fleetHealth(url: string): Promise<FleetHealth | undefined> {
   if (!isFleetUrl(url)) return undefined;
   const { inspectFleet } = await import('../store/postgres/open.ts');

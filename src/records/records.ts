@@ -14,13 +14,13 @@ export interface RecordsPlace {
   readonly home: string;
   /** URL of the store. */
   readonly store: string;
-  /** The name of a workspace in a fleet. */
+  /** The name of a workspace in a store that machines share. */
   readonly workspace?: string;
   /** Absolute paths of the roots of the workspace, for a machine that has never served it. */
   readonly folders?: readonly string[];
 }
 
-/** An entry as a fleet shows it, with its machine and the workspace of its root. */
+/** An entry and, if machines share the store, the name of the workspace around its root. */
 export interface FleetEntry extends Entry {
   readonly workspace?: string;
 }

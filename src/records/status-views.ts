@@ -157,8 +157,8 @@ async function viewersOf(
 }
 
 /**
- * Maximum queries in progress. A fleet has thousands of sessions, and a query that waits behind all others would exceed
- * its deadline.
+ * Maximum queries in progress. Machines that share a store have thousands of sessions. A query that
+ * waits behind all others would exceed its deadline.
  */
 const AT_ONCE = 200;
 
@@ -174,8 +174,8 @@ async function inSteps<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
 }
 
 /**
- * Gives a ledger the sightings that were already fetched, which saves queries. Sightings from later
- * on are missed, which is harmless in a display.
+ * Gives a session's ledger (its record of seen files) the sightings that were already fetched,
+ * which saves queries. Later sightings are missed, which is harmless in a display.
  */
 function holdAll(ledger: Ledger, found: ReadonlyMap<string, Sighting | undefined>): void {
   ledger.fetched.hold([...found.keys()], found);

@@ -53,7 +53,10 @@ export async function turnViews(records: Records, request: TurnRequest): Promise
   return marks.filter(isShown).map((mark) => viewOf(mark, byMark.get(mark.seq) ?? [], history));
 }
 
-/** False for the second mark of a turn that a session began in several workspaces. Entries come oldest first. */
+/**
+ * False for the later entries of a turn that a session began in several workspaces. Entries come
+ * oldest first.
+ */
 function unlessRepeated(entries: readonly Entry[]): (entry: Entry) => boolean {
   const first = new Map<string, number>();
   const keyOf = ({ session, turn }: Entry): string => JSON.stringify([session, turn]);
@@ -62,7 +65,10 @@ function unlessRepeated(entries: readonly Entry[]): (entry: Entry) => boolean {
   return (entry) => entry.kind !== 'turn' || first.get(keyOf(entry)) === entry.seq;
 }
 
-/** False for a mark of a sub-agent that has the id of its parent's turn, because both are the same turn. */
+/**
+ * False for the turn entry of a sub-agent if it has the id of its parent's turn: it is no turn of
+ * its own.
+ */
 function unlessInherited(entries: readonly Entry[], families: Families): (entry: Entry) => boolean {
   const marks = entries.filter(({ kind }) => kind === 'turn');
   return ({ kind, turn, session }) =>

@@ -27,7 +27,7 @@ const FILESYSTEM: ToolNames = {
   arguments: { path: 'path' },
 };
 
-/** Refusals as judge, workspace and text layer produce them: code, action, next step, detail. */
+/** Refusals as the parts of the gate produce them: code, action, next step, detail. */
 const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] = [
   ['OUTSIDE_WORKSPACE', 'read', 'other_path'],
   ['PROTECTED', 'overwrite', 'ask_human', { reason: '**/.ssh/**' }],

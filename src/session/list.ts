@@ -159,7 +159,10 @@ class Listing {
     return kind === 'directory' && at.depth < this.#bounds.depth;
   }
 
-  /** The state folder is never shown. Only its parent can hold it, so other folders are not searched for it. */
+  /**
+   * The names without the state folder, which is never shown. Only its parent can hold it, so other
+   * folders are not searched for it.
+   */
   #visible(path: ResolvedPath, names: readonly DirectoryEntry[]): readonly DirectoryEntry[] {
     const { workspace, home } = this.#world;
     const hidden = basename(home);

@@ -123,7 +123,8 @@ function readLocated(
 }
 
 /**
- * A read destroys nothing, so it works without a store. The file then does not count as seen, and the result says so.
+ * Returns `otherwise()` if the store fails, because a read destroys nothing. The file then does not
+ * count as seen, and the result says so.
  */
 function unlessStoreFails<T>(work: () => Awaitable<T>, otherwise: () => T): Awaitable<T> {
   const recover = (error: unknown): T => {

@@ -112,7 +112,10 @@ export function column(text: string): string {
   return isFragile(text) || text.startsWith(ESCAPED) ? ESCAPED + JSON.stringify(text) : text;
 }
 
-/** Some drivers end a text at NUL. A lone surrogate has no UTF-8 form and would become another character. */
+/**
+ * True if a database would not return the text unchanged. Some drivers end a text at NUL. A lone
+ * surrogate has no UTF-8 form and would become another character.
+ */
 function isFragile(text: string): boolean {
   return text.includes('\0') || !text.isWellFormed();
 }

@@ -18,7 +18,7 @@ export interface FeedRow {
   readonly code?: RefusalCode;
   readonly change?: string;
   readonly turn?: string;
-  /** The other machine of the fleet that made the entry. */
+  /** The machine that made the entry, if machines share the store. May be absent for this one. */
   readonly machine?: string;
 }
 

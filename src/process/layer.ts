@@ -196,9 +196,9 @@ const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exe
  * Removes a layer with its contents. Does not follow links, and makes folders accessible if
  * necessary. A layer that cannot be removed stays, and its removal is tried again after it expires.
  * No error is thrown then: the layer's command already has its result. Files with a second name in
- * the workspace are removed immediately, because removing one changes its ctime. A command that runs
- * later would treat such a file as changed by another program. Removing folders takes milliseconds,
- * so a layer with a `spent` name is only renamed; see `removeSpentLayers`.
+ * the workspace are removed immediately, because removing one changes its ctime. A command that
+ * runs later would treat such a file as changed by another program. Removing folders takes
+ * milliseconds, so a layer with a `spent` name is only renamed; see `removeSpentLayers`.
  */
 export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<Pick<Layer, 'spent'>>): void {
   try {

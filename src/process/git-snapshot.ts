@@ -7,7 +7,10 @@ import { isMissing } from '../model/fault.ts';
 /** A path that may have changed since a snapshot. */
 export interface Candidate {
   readonly path: string;
-  /** The blob that holds the bytes of the snapshot; undefined for a path that was untracked or missing. */
+  /**
+   * The git blob with the file's bytes at the time of the snapshot; undefined for a path that was
+   * untracked or missing.
+   */
   readonly blob?: string;
   /** Permission bits at the time of the snapshot, if `blob` is given. */
   readonly mode?: number;

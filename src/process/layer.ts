@@ -35,8 +35,8 @@ export interface LayerRecord {
   /** The folders that the layer covers. The writes over the Nth folder are in `up-N`. */
   readonly layered: readonly string[];
   /**
-   * Entries of the workspace that changed after this time changed while the command ran; see
-   * `Layer.beganNs`.
+   * The time at which the layer was made. An entry of the workspace with a later ctime changed
+   * while the command ran.
    */
   readonly beganNs: bigint;
 }
@@ -46,7 +46,10 @@ export interface Layer {
   readonly id: string;
   readonly folder: string;
   readonly layered: readonly string[];
-  /** A file with a later ctime was changed after the layer was made; any other file was changed before. */
+  /**
+   * The time at which the layer was made. A file with a later ctime changed since then, any other
+   * file before.
+   */
   readonly beganNs: bigint;
   /** The name that the folder gets when no command needs it any more. */
   readonly spent: string;
@@ -323,8 +326,8 @@ function removeFile(path: string, left: number): number {
 }
 
 /**
- * Undefined if another process has removed the entry first, or if its path is too long. The program that removes the
- * rest reaches long paths, because it walks from folder to folder.
+ * Runs `remove`. Undefined if another process has removed the entry first, or if its path is too
+ * long. The shell text `REMOVE_REST` reaches long paths, because it walks from folder to folder.
  */
 function unlessGone<T>(remove: () => T): T | undefined {
   try {

@@ -19,14 +19,14 @@ interface ProbeOptions {
   readonly path: string;
   /** The processor, in Node's spelling. */
   readonly arch: string;
-  /** Variables that commands get. */
+  /** Environment variables that commands get. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly uid: number;
   readonly gid: number;
   readonly attributes: AttributeReader | undefined;
   /** The name of the temporary folder that collects the writes of the test command. */
   readonly id: string;
-  /** The tag of this process; see `abandonedLayers`. */
+  /** The tag that identifies this process as the owner of the test; see `abandonedLayers`. */
   readonly owner: string | undefined;
 }
 

@@ -15,7 +15,10 @@ import {
   STATUS_FD,
 } from './sandbox.ts';
 
-/** The result of a command. `ended`: it was killed, and its writes must not be committed. */
+/**
+ * The result of a command. `exited`: it ended by itself. `ended`: it was killed, and its writes
+ * must not be committed.
+ */
 export type CommandEnd =
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'ended'; readonly why: 'timeout' | 'cancelled' }
@@ -78,7 +81,8 @@ export async function runSandboxed(
     // the namespace would not notice that bubblewrap died, and would wait for ever. So the whole process group is
     // killed.
     if (stream === 'inherit' || !isGroupKilled(child.pid)) child.kill('SIGKILL');
-    // A process of a confined command may have left the group before bubblewrap began to watch it.
+    // Also end processes that carry the command's id, and repeat that. A process of a confined
+    // command may have left the group before bubblewrap began to watch it.
     const { id } = options;
     if (id !== undefined) again ??= setInterval(() => endCommands([id]), END_AGAIN_MS);
   };
@@ -180,8 +184,8 @@ function isGroupKilled(leader: number | undefined): boolean {
 export const COMMAND_VARIABLE = 'LOOKFIRST_COMMAND';
 
 /**
- * Ends the processes of commands that no process waits for any more: the process that ran them was killed while
- * bubblewrap was starting, so that bubblewrap did not notice.
+ * Ends the processes of commands that no process waits for any more. Their own process was killed
+ * while bubblewrap was starting, so that bubblewrap did not notice.
  */
 export function endCommands(ids: readonly string[]): void {
   if (ids.length === 0) return;

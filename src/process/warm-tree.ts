@@ -79,7 +79,8 @@ export class WarmTree {
     root: string,
     { index, home, tag }: { readonly index: string; readonly home: string; readonly tag: string },
   ): Promise<WarmTree | undefined> {
-    // The paths of an index start at the top of the repository.
+    // Only the top folder of a repository can be watched, because the paths of an index start
+    // there.
     const tracked = repositoryAround(root) === root ? readIndex(index) : undefined;
     if (tracked === undefined || tracked.size < MIN_TRACKED) return undefined;
     const folder = join(home, 'snapshots');
@@ -152,7 +153,10 @@ export class WarmTree {
     this.close();
   }
 
-  /** Waits until every event before this moment has arrived: all watches of a process share one queue. */
+  /**
+   * Waits until every event before this moment has arrived. False if some may be lost. All watches
+   * of a process share one queue, so the event of a marker file comes last.
+   */
   async #settled(): Promise<boolean> {
     if (this.#isBroken) return false;
     const arrived = new Promise<boolean>((resolve) => {

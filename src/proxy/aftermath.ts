@@ -323,7 +323,10 @@ export class EscapedAnswer {
   }
 }
 
-/** Compares a piece with a file's bytes. `at`: undefined if they differ. `open`: ends in `\`. */
+/**
+ * Compares a piece of an answer with a file's bytes. `at` is undefined if they differ. `open` says
+ * that the piece ends after a backslash.
+ */
 function compare(
   part: Buffer,
   from: number,

@@ -61,7 +61,10 @@ function scalarText(value: unknown): string | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
 }
 
-/** The first mismatch between a modern request's headers and its body; undefined if there is none. */
+/**
+ * The first mismatch between the headers and the body of a request of MCP revision 2026-07-28;
+ * undefined if there is none.
+ */
 export function headerMismatch(
   headers: Readonly<Record<string, unknown>>,
   message: JsonRecord,

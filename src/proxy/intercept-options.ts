@@ -24,7 +24,7 @@ export const JUDGED_METHODS: readonly string[] = [
   COMPACTED_METHOD,
 ];
 
-/** The options of the gate for tool calls. */
+/** The complete options of the gate for tool calls. */
 export interface InterceptOptions {
   /** The session of a request, by its `_meta`. */
   session(meta: JsonRecord): ForeignSession | Promise<ForeignSession>;
@@ -82,7 +82,7 @@ function oldTextOf({ detail }: Refusal, call: Pick<ProxyCall, 'meaning'> | undef
   return '';
 }
 
-/** The called tool's names for the arguments of our own edits and inserts. */
+/** The names that the called tool has for the arguments of Lookfirst's own edits and inserts. */
 function argumentsOf(rules: readonly Rule[]): Readonly<Record<string, string>> {
   const terms: Record<string, string> = {};
   const name = (ours: string, theirs: ArgumentName | undefined): void => {
@@ -138,7 +138,7 @@ export class Witnesses {
   }
 }
 
-/** The options that concern the gate. */
+/** The caller's options for the gate in front of a server. */
 export interface GateOptions {
   /**
    * The session of all requests, or a function that chooses one by a request's `_meta`. Equal
@@ -151,7 +151,10 @@ export interface GateOptions {
   readonly tables?: readonly ServerTable[];
   /** Treatment of typographic quotes in texts for the upstream; default `off`. */
   readonly quotes?: Policy['quotes'];
-  /** Treatment of tools that may change something and that no table describes; default `allow`. */
+  /**
+   * Treatment of tools that may change something and that no table of known servers describes;
+   * default `allow`.
+   */
   readonly unknownTools?: UnknownTools;
   /** True if read results get a receipt with the revision; default false. */
   readonly receipts?: boolean;

@@ -142,7 +142,8 @@ export class Intercept {
   #passesAtOnce(call: ProxyCall): boolean {
     const { meaning } = call;
     if (this.#arriving > 0 || this.#unreported.length > 0 || meaning.unexplained) return false;
-    // Guessed paths are checked on disk first. A call without paths has nothing to check.
+    // A call with guessed paths must wait until they are checked on disk. A call without paths has
+    // nothing to check.
     if (meaning.guessed && meaning.touches.length > 0) return false;
     if (changes(meaning)) return false;
     if (mayDifferOnDisk(meaning, this.#options.catalogue.table)) return false;
@@ -332,7 +333,10 @@ async function locateAll(call: ProxyCall, session: ForeignSession): Promise<Refu
   return list === undefined || leaveOut(call, list, refused) ? undefined : first;
 }
 
-/** The keys of all files of a call, or the first result that is refused or not available synchronously. */
+/**
+ * The keys of all files of a call. `instead`: the first location that is refused or must be waited
+ * for.
+ */
 function keysOf(
   call: ProxyCall,
   session: ForeignSession,
@@ -379,7 +383,8 @@ async function judgeUnexplained(
 ): Promise<Refusal | undefined> {
   const { unknownTools, catalogue, shared } = options;
   const { meaning, tool } = call;
-  // A server's claims about its own tools are no proof: where changes are forbidden, a table must describe the tool.
+  // A server's claims about its own tools are no proof. Where changes are forbidden, a table of
+  // known servers must describe the tool.
   const isUnproven = meaning.guessed && (session.readOnly || unknownTools === 'deny');
   const what = commandOf(meaning, tool) ?? (isUnproven ? tool : undefined);
   if (what === undefined) return undefined;

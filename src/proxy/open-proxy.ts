@@ -153,7 +153,10 @@ interface RelayJudge {
   log(text: string): void;
 }
 
-/** `pass`: forwarded to the client as it arrives. `hold`: assembled first. `drop`: not a message. */
+/**
+ * `pass`: forwarded to the client as it arrives. `hold`: assembled first. `drop`: ignored, because
+ * it is no message.
+ */
 type Mode = 'pass' | 'hold' | 'drop';
 
 /**

@@ -274,7 +274,7 @@ class Handshake {
     this.#held ??= [];
   }
 
-  /** Releases the held calls: the answer has arrived, or never will. */
+  /** Releases the held calls: the server has answered the handshake, or never will. */
   end(): void {
     const held = this.#held ?? [];
     this.#held = undefined;

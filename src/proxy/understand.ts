@@ -12,7 +12,9 @@ export interface CallMeaning extends Interpretation {
   place(path: string): string;
 }
 
-/** Interprets a call by a table if one describes the tool, otherwise by a guess. */
+/**
+ * Interprets a call by the table of a known server if one describes the tool, otherwise by a guess.
+ */
 export function understand(
   catalogue: Catalogue,
   call: { readonly tool: string; readonly args: Arguments },

@@ -67,7 +67,7 @@ export class HttpUpstream implements Upstream {
   #streams = new Set<ServerStream>();
   #session: string | undefined;
   #version: string | undefined;
-  /** Later messages wait until the server has accepted the handshake. */
+  /** Resolves when the server has accepted the handshake. Later messages wait for it. */
   #handshake: Promise<unknown> = Promise.resolve();
   #posting = new Set<Promise<void>>();
   #over = false;

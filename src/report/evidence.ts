@@ -15,7 +15,10 @@ export function evidence(refusal: Refusal, nowMs: number): string[] {
   return [...said(refusal, nowMs), ...told, ...quoted(refusal.detail ?? {})];
 }
 
-/** The parts of the file that the refusal shows: diff, nearest text, places. */
+/**
+ * Quotations in the refusal: the diff, the command's output, the most similar text, the places
+ * found.
+ */
 export function quoted(detail: RefusalDetail): string[] {
   const parts: string[] = [];
   if (detail.diff !== undefined) parts.push(`What changed since:\n${quotation(detail.diff)}`);

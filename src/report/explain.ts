@@ -8,7 +8,7 @@ import { fill, templateFor } from './wordings.ts';
 
 export interface ExplainOptions {
   readonly nowMs: number;
-  /** Tool names for the next step. Default: the tools of the default dialect. */
+  /** Tool names for the next step. Default: Lookfirst's own tools. */
   readonly tools?: ToolNames | undefined;
   /** The preset whose sentences are used. Default: the default sentences. */
   readonly wording?: PresetName | undefined;

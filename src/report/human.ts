@@ -82,7 +82,10 @@ function naturalWidths(columns: readonly Column[], rows: readonly (readonly stri
   );
 }
 
-/** Keeps as many columns from the left as can be cut to fit, and cuts those, the widest first. */
+/**
+ * The widths of the columns. Leaves out columns on the right until the others can be cut to fit.
+ * Then cuts the widest column first.
+ */
 function fitWidths(columns: readonly Column[], natural: readonly number[], width: number): number[] {
   const least = natural.map((own, i) => (columns[i]?.cut === undefined ? own : Math.min(own, MIN_CUT_WIDTH)));
   let kept = columns.length;

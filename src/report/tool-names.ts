@@ -71,7 +71,7 @@ export const LOOKFIRST_TOOLS: ToolNames = {
 };
 
 /**
- * Formats a read of a file, or of some lines if the dialect supports it: `read_file
+ * Formats a read of a file, or of some lines if the tool can do that: `read_file
  * {"path":"a","offset":51,"limit":50}`.
  */
 export function readCall(tools: ToolNames, path: string, range?: LineRange): string {
@@ -107,7 +107,10 @@ export function callOf(
   return `${command.tool} ${jsonText({ [command.argument]: name, ...args })}`;
 }
 
-/** Replaces the default dialect's argument names in the reason of a refusal by others (`terms`). */
+/**
+ * Replaces the argument names of Lookfirst's own tools in the reason of a refusal by others
+ * (`terms`).
+ */
 export function inTermsOf(terms: Readonly<Record<string, string>>, refusal: Refusal): Refusal {
   const reason = refusal.detail?.reason;
   if (refusal.code !== 'INVALID_ARGUMENT' || reason === undefined) return refusal;

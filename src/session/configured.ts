@@ -176,7 +176,7 @@ async function openAt(
 export interface UsableRoots {
   /** Undefined if no root could be opened. */
   readonly sessions: Sessions | undefined;
-  /** The reasons why other roots could not be opened. */
+  /** The reasons why the missing roots could not be opened. */
   readonly leftOut: readonly Fault[];
 }
 
@@ -221,8 +221,9 @@ export async function openUsable(
 }
 
 /**
- * The folders that can be served. Like the official MCP file server, only warns about a folder that cannot be opened,
- * unless none is left. For a single folder, or a dialect other than that server's, a missing folder is an error.
+ * The folders that can be served. Like the official MCP file server, only warns about a folder that
+ * cannot be opened, unless none is left. With a single folder, or with tools other than that
+ * server's, a missing folder is an error.
  */
 export async function accessibleFolders(
   roots: readonly string[],

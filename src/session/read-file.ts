@@ -47,7 +47,7 @@ const MAX_MEDIA_BYTES = 5 << 20;
 
 /** The path and options of a read. */
 export interface ReadRequest extends Pick<OpenRead, 'path' | 'options' | 'watching' | 'from' | 'pageEnds'> {
-  /** Default: the policy's setting. */
+  /** Maximum number of bytes of lines in the answer. Default: the policy's setting. */
   readonly maxAnswerBytes?: number | undefined;
 }
 

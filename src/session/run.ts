@@ -129,7 +129,7 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
     committed = await commitCommand(world, ledger, { ...commit, times: ended.times });
   } catch (error) {
     const isKept = keepLayer(layer, record);
-    // A layer that cannot be kept is removed: it may be the reason why the disk is full.
+    // Writes that cannot be kept are removed: they may be the reason why the disk is full.
     if (!isKept) removeLayer(layer);
     throw notCommitted(error, isKept ? layer.id : undefined);
   }
@@ -167,7 +167,10 @@ const NOTHING_DONE: Omit<RunResult, 'output'> = {
   droppedBits: [],
 };
 
-/** Keeps a refused layer if the user may still want its writes, but not if the policy forbids them. */
+/**
+ * Keeps the refused writes of a command if the user may still want them, but not if the policy
+ * forbids them.
+ */
 function keptFor(
   layer: Layer,
   { refusal }: Refused,
@@ -207,8 +210,9 @@ function folderAt(world: World, { cwd: given, profile }: RunOptions): Outcome<{ 
 }
 
 /**
- * The folders that get a layer: the roots, and every file system that is mounted inside a root. Outer folders come
- * first, because inner ones are mounted over them.
+ * The folders over which a command's writes are collected: the roots, git folders that they share
+ * with other worktrees, and file systems mounted inside these. Outer folders come first, because
+ * inner ones are mounted over them.
  */
 function layeredFolders(
   { workspace, processes }: World,
@@ -260,8 +264,8 @@ const MAX_DEPTH = 4;
 const MAX_FOLDERS = 3000;
 
 /**
- * Folders that commands use directly, without a layer: real folders that match the policy's list and that git ignores.
- * A link, or a folder that git does not ignore, is layered like everything else.
+ * Folders that commands write to directly: real folders that match the policy's list and that git
+ * ignores. Writes to a link, or to any other folder, are collected in a layer first.
  */
 async function scratchFolders(world: World): Promise<readonly ResolvedPath[]> {
   const { scratch } = world.policy.commands;
@@ -306,7 +310,7 @@ function candidatesIn(world: World, root: string, matches: PathMatch): ResolvedP
   return found;
 }
 
-/** Runs `work` in a subfolder. Skips a folder that is gone or became a link meanwhile: it holds no scratch folder. */
+/** Runs `work` in a subfolder. Skips a folder that is gone or became a link meanwhile. */
 function within(dir: PinnedDirectory, name: string, work: (inner: PinnedDirectory) => void): void {
   let inner: PinnedDirectory;
   try {

@@ -73,7 +73,7 @@ interface Search {
   readonly options: SearchOptions;
   readonly mode: SearchResult['mode'];
   readonly limit: number;
-  /** Limits for the next run. */
+  /** Limits for the next run of ripgrep. */
   readonly limits: () => RunLimits;
   /** Files in which the first run found matches; paths relative to the folder. */
   readonly candidates: string[];
@@ -145,7 +145,8 @@ async function readBatch(
     const nothing: RipgrepEnd = { how: 'done', complaint: '' };
     const end = files.arguments.length === 0 ? nothing : await readHits(search, files, reader);
     if (end.how === 'failed') throw failure(end);
-    // A file whose name is not UTF-8 cannot be opened by the decoded name.
+    // The result is incomplete: a file whose name is not UTF-8 cannot be opened by the decoded
+    // name.
     const isPart = end.how === 'done' && missing.some((path) => path.includes('\uFFFD'));
     return isPart ? { ...end, how: 'partly' } : end;
   } finally {

@@ -354,7 +354,7 @@ function turnRow({ seq, turn, session, atMs, label, prompt, files, changes, stan
   return { seq, turn, session, atMs, words: label ?? prompt ?? turn, files, changes: changes.length, stands };
 }
 
-/** A turn with the differences that it made; undefined if there is none with this number. */
+/** A turn with the differences that it made. */
 export async function turnDetail(sources: ViewSources, turn: TurnView): Promise<TurnDetail> {
   const entries: Entry[] = [];
   for (const id of turn.changes) {

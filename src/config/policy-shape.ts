@@ -40,14 +40,17 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     oneOf('required', 'optional'),
     'whether a session must have seen a file before it changes it',
   ),
-  overwrite: setting(oneOf('whole', 'any'), 'what an overwrite needs: every line seen, or any view'),
+  overwrite: setting(
+    oneOf('whole', 'any'),
+    'what an overwrite needs: a read of every line (whole), or any read of the file (any)',
+  ),
   partial: setting(
     oneOf('lines', 'file'),
     'an edit of lines that were not shown: allow it with a notice (file), or refuse it (lines)',
   ),
   staleness: setting(
     oneOf('refuse', 'merge', 'confirm', 'warn', 'off'),
-    'a file changed since it was seen: refuse, merge edits with the change, hold back until repeated (confirm), warn, or off',
+    'a change of a file that changed since it was seen: refuse it, merge edits (merge), allow it at the second try (confirm), allow it with a warning (warn), or do not check (off)',
   ),
   freshness: setting(
     oneOf('bytes', 'mtime'),
@@ -88,11 +91,11 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   quotes: setting(
     oneOf('code', 'all', 'off'),
-    'typographic quotes written by a model: straightened in code, everywhere, or never',
+    'typographic quotes written by a model: straighten them in code (code), everywhere (all), or never (off)',
   ),
   placeholders: setting(
     oneOf('refuse', 'allow'),
-    'text that carries line numbers or "rest unchanged" stubs: refuse or allow',
+    'new text that contains copied line numbers or a placeholder such as "rest unchanged": refuse or allow it',
   ),
   protected: setting(GLOBS, 'globs that no session may read or write'),
   approve: setting(GLOBS, 'globs of paths; the user must approve each change of them'),
@@ -111,7 +114,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   bypass: setting(
     BYPASS,
-    'changes that need no read before: globs of paths, or rules with paths, tools and sessions',
+    'changes that need no earlier read: globs of paths, or rules with paths, tools and sessions',
   ),
   hugeBytes: setting(POSITIVE, 'files over this size are read in pages'),
   maxEditBytes: setting(POSITIVE, 'files over this size are not edited or overwritten'),
@@ -126,7 +129,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   maxSightings: setting(AMOUNT, 'the most files that a session remembers (0 = no limit)'),
   lockTimeoutMs: setting(
     AMOUNT,
-    'milliseconds to wait for another writer before BUSY; the wait begins again whenever another call of the same process finishes',
+    'milliseconds to wait for another writer before a change is refused as BUSY; the wait begins again whenever another call of the same process finishes',
   ),
   sessionIdleMs: setting(POSITIVE, 'milliseconds after which an idle unnamed session is forgotten'),
   journal: objectOf({
@@ -162,13 +165,13 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   commands: objectOf({
     writes: setting(
       oneOf('judged', 'apply', 'seen-only', 'discard'),
-      "a command's writes: refuse lost updates (judged), do not check (apply), only seen files (seen-only), or discard",
+      "a command's writes: refuse those that drop another writer's change (judged), commit without a check (apply), refuse changes of unseen files (seen-only), or commit nothing (discard)",
     ),
     network: setting(oneOf('off', 'on'), 'whether a confined command may use the network'),
     scratch: setting(GLOBS, 'folders that commands change directly, without a layer, journal or undo'),
     trust: setting(
       GLOBS,
-      'globs of protected paths that commands may change, and of guarded configuration that tools and commands may change',
+      'globs of paths that may be changed although they are protected: by commands any protected path, by tools only client and shell configuration',
     ),
     hide: setting(GLOBS, 'paths that a confined command does not see'),
     env: setting(
@@ -187,11 +190,11 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   hooks: objectOf({
     shell: setting(
       oneOf('layer', 'images'),
-      "a client's own shell commands: run them on a layer where possible, or save the files before and after (images)",
+      "a client's own shell commands: run them on a layer where possible (layer), or compare the files before and after (images)",
     ),
     snapshot: setting(
       oneOf('auto', 'git', 'off'),
-      'a search with git for files that a command changed and the session had not seen: for up to 3 s (auto), without a limit (git), or off',
+      "a search with git for unseen files that a client's shell command changed: for up to 3 s (auto), without a time limit (git), or off",
     ),
     outside: setting(
       oneOf('pass', 'refuse'),

@@ -184,7 +184,7 @@ function entryType(kind: FileKind): 'file' | 'directory' | 'symlink' | 'other' {
 
 function encoded(content: string, encoding: string | undefined): string | Uint8Array {
   if (encoding === undefined) return content;
-  if (!Buffer.isEncoding(encoding)) throw new Fault('MISUSE', `there is no encoding "${encoding}"`);
+  if (!Buffer.isEncoding(encoding)) throw new Fault('MISUSE', `unknown encoding "${encoding}"`);
   return Buffer.from(content, encoding);
 }
 

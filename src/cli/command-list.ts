@@ -58,7 +58,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'status',
     usage: 'status [PATH]',
-    summary: 'shows what sessions have seen, and if it is current',
+    summary: 'shows what sessions have seen, and whether it is current',
     isPaged: true,
     load: async () => (await import('./commands/status.ts')).defineStatus,
   },
@@ -85,13 +85,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'rewind',
     usage: 'rewind [TURN]',
-    summary: 'lists turns; returns the files to the beginning of one',
+    summary: 'lists turns; returns the files to the start of a turn',
     load: async () => (await import('./commands/rewind.ts')).defineRewind,
   },
   {
     name: 'view',
     usage: 'view [DIR]',
-    summary: 'shows all of this in your browser, with undo by click',
+    summary: 'shows the journal in your browser, with undo by click',
     load: async () => (await import('./commands/view.ts')).defineView,
   },
   {
@@ -103,7 +103,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'sessions',
     usage: 'sessions [forget ID | compacted ID]',
-    summary: 'shows who works here; forgets what one has seen',
+    summary: 'lists sessions; lets one forget what it has seen',
     isPaged: true,
     load: async () => (await import('./commands/sessions.ts')).defineSessions,
   },

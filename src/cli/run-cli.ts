@@ -141,8 +141,8 @@ function generalHelp(): string {
   return [
     'Usage: lookfirst COMMAND [options]',
     '',
-    'The one way an AI agent touches files: it changes only what it has read and what has not changed',
-    'since, never leaves the workspace, and can undo every change.',
+    'A gate between AI agents and files: an agent changes only what it has read, if it has not changed',
+    'since, and never leaves the workspace. Every change can be undone.',
     '',
     'Commands:',
     ...commands,

@@ -29,7 +29,10 @@ const FORMATS: readonly Format[] = [
 export function formatNamed(name: string): Format {
   const format = FORMATS.find((one) => one.name === name);
   if (format === undefined)
-    throw new Fault('CONFIG_INVALID', `no transcript format ${name}; known: ${known()}`);
+    throw new Fault(
+      'CONFIG_INVALID',
+      `there is no transcript format ${name}; the known formats are ${known()}`,
+    );
   return format;
 }
 
@@ -52,7 +55,7 @@ export function detectFormat(records: readonly unknown[]): FormatName {
   if (plain !== undefined) return plain.name;
   throw new Fault(
     'CONFIG_INVALID',
-    `not a transcript of a known format: ${seen(records)}; known: ${known()}`,
+    `not a transcript of a known format: ${seen(records)}; the known formats are ${known()}`,
   );
 }
 

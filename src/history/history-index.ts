@@ -66,7 +66,10 @@ export class HistoryIndex {
    */
   static restore(snapshot: HistorySnapshot, options: HistoryIndexOptions = {}): HistoryIndex {
     if (snapshot.version !== 2)
-      throw new Fault('CONFIG_INVALID', `a history snapshot of version ${String(snapshot.version)}, not 2`);
+      throw new Fault(
+        'CONFIG_INVALID',
+        `the history snapshot has version ${String(snapshot.version)}, not 2: build the index again`,
+      );
     const { format } = snapshot;
     const index = new HistoryIndex(format === null ? options : { ...options, format });
     index.#base = snapshot.offset;

@@ -52,7 +52,7 @@ export async function answerHook(call: HookCall, respond: Respond): Promise<Hook
 
 /** The answer to a failure in an event that changes no file and runs no command: the host continues. */
 function ignored(reason: string): HookAnswer {
-  return { ...SILENT, stderr: `lookfirst: ${reason}; the host goes on\n` };
+  return { ...SILENT, stderr: `lookfirst: ${reason}; the client continues\n` };
 }
 
 /**

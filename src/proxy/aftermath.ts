@@ -94,7 +94,7 @@ export class Aftermath {
       notices = settled?.ok === true ? [...call.notices, ...settled.notices] : call.notices;
     } catch (error) {
       // The upstream has already made the change, so the client must learn that, even if recording it failed.
-      this.#options.log(`${call.tool} was done and could not be recorded: ${String(error)}`);
+      this.#options.log(`${call.tool} was done, but could not be recorded: ${String(error)}`);
       notices = [{ kind: 'not-recorded' }];
     }
     const result = fieldOf(response, 'result');

@@ -79,7 +79,7 @@ describe('Relay', () => {
     const { push, out, said } = relay({ holds: false, listens: false });
     push('Debug: x\n\n\r\n{"a":1}\n');
     expect(out()).toBe('{"a":1}\n');
-    expect(said).toEqual(['not a message, dropped: Debug: x']);
+    expect(said).toEqual(['dropped a line that is not a message: Debug: x']);
   });
 
   it.each([
@@ -99,7 +99,7 @@ describe('Relay', () => {
         push(line.slice(0, at));
         push(`${line.slice(at)}\n{"b":2}\n`);
         expect([out(), ...received.map((message) => `${message.line}\n`)].join('')).toBe('{"b":2}\n');
-        expect(said).toEqual([`not a message, dropped: ${line}`]);
+        expect(said).toEqual([`dropped a line that is not a message: ${line}`]);
       }
   });
 
@@ -124,7 +124,7 @@ describe('Relay', () => {
       expect(received.map(({ line, forwarded }) => [line.toString(), forwarded])).toEqual([
         [' \t{"a":1}\r', false],
       ]);
-      expect(said).toEqual(['not a message, dropped: Debug: x']);
+      expect(said).toEqual(['dropped a line that is not a message: Debug: x']);
     },
   );
 

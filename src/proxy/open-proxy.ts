@@ -175,7 +175,7 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
   const relay = new Relay(pump, client, {
     maxBytes: options.maxLineBytes ?? MAX_MESSAGE_BYTES,
     onTooLong: () => {
-      log('the server sent a message that is too long; ending it');
+      log('the server sent a message that is too long, so the proxy stops it');
       upstream.stop('SIGTERM');
     },
   });
@@ -345,6 +345,6 @@ export class Relay {
 
   #dropped({ line }: Received): void {
     const text = line.toString('utf8', 0, 200).trim();
-    if (text !== '') this.#judge.log(`not a message, dropped: ${text}`);
+    if (text !== '') this.#judge.log(`dropped a line that is not a message: ${text}`);
   }
 }

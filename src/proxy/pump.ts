@@ -88,7 +88,7 @@ export class Pump {
   fromUpstream(line: Buffer): void {
     const message = Received.whole(line);
     if (message.begins) this.received(message);
-    else this.log(`not a message, dropped: ${line.toString('utf8', 0, 200)}`);
+    else this.log(`dropped a line that is not a message: ${line.toString('utf8', 0, 200)}`);
   }
 
   /** Handles a message from the server, whether or not it was already forwarded. */

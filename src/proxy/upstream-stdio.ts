@@ -159,7 +159,9 @@ export class StdioUpstream implements Upstream {
         maxBytes: this.#options.maxLineBytes,
         onLine: (line) => events.onLine(line),
         onTooLong: () => {
-          events.log(`the server sent a message of over ${this.#options.maxLineBytes} bytes; ending it`);
+          events.log(
+            `the server sent a message of over ${this.#options.maxLineBytes} bytes, so the proxy stops it`,
+          );
           this.stop('SIGTERM');
         },
         onEnd: resolve,

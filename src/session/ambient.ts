@@ -19,7 +19,8 @@ export const openSessions = {
 export function runInSession<T>(session: Session | string, fn: () => T): T {
   const chosen = typeof session === 'string' ? [...open].findLast(({ id }) => id === session) : session;
   if (chosen === undefined) throw new Fault('MISUSE', `no open session has the id ${String(session)}`);
-  if (typeof chosen?.read !== 'function') throw new Fault('MISUSE', 'this is neither a session nor its id');
+  if (typeof chosen?.read !== 'function')
+    throw new Fault('MISUSE', 'runInSession needs a session or the id of one');
   if (typeof fn !== 'function') throw new Fault('MISUSE', 'there is no function to run in the session');
   return ambient.run(chosen, fn);
 }

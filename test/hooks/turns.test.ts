@@ -185,7 +185,7 @@ describe('lookfirst rewind and git', () => {
     const ran = await lookfirst(places, ['rewind', 'turn-1']);
     expect(ran.code).toBe(0);
     expect(existsSync(join(places.root, 'c.txt'))).toBe(false);
-    expect(ran.stderr).toContain('git is left as it is');
+    expect(ran.stderr).toContain('git itself was not rewound');
     expect(ran.stderr).toContain('git symbolic-ref HEAD refs/heads/main');
     expect(ran.stderr).toContain(`git reset ${head.slice(0, 12)}`);
     expect(await outputOf('git rev-parse HEAD', places.root)).toBe(moved);

@@ -149,7 +149,7 @@ describe('a state that cannot be opened', () => {
     );
     const other = new Hooked(places, { door });
     await expect(other.send(blind)).rejects.toThrow('nonsense:');
-    await expect(other.prompt('x')).rejects.toThrow('the host goes on');
+    await expect(other.prompt('x')).rejects.toThrow('the client continues');
   });
 
   it('denies changes if an agent can write the policy file through a hard link', async () => {

@@ -109,7 +109,7 @@ describe('the server’s environment', () => {
     const proxy = await odd();
     await proxy.client.initialize();
     expect((await proxy.client.call('noise')).text).toBe('ok');
-    await proxy.said('not a message, dropped: Debug: not a message');
+    await proxy.said('dropped a line that is not a message: Debug: not a message');
   });
 });
 

@@ -202,9 +202,9 @@ export function readyConfigurations({ dir, http }: { readonly dir: string; reado
   const start = configurationFor('claude-desktop', { dir, platform: process.platform });
   const windows = configurationFor('claude-desktop', { dir: 'C:\\path\\to\\project', platform: 'win32' });
   return [
-    'configurations to paste, to connect to this server while it runs:',
+    'configurations to paste, which connect a client to this server while it runs:',
     ...connect,
-    'or to let a client start its own, without HTTP and token (the same shape for all of them):',
+    'configurations that let a client start its own server, without HTTP and token (every client uses this form):',
     block(start),
     'on Windows:',
     block(windows),

@@ -106,7 +106,8 @@ describe('configureClient', () => {
     (client, name, before) => {
       const { project, run, put } = person();
       const file = put(join(project, `.${client}`, name), before);
-      const reason = 'its "lookfirst" connects to an address; remove it first with lookfirst remove';
+      const reason =
+        'its server "lookfirst" is an address, not a command; remove it first with lookfirst remove';
       expect(run('init', client, { scope: 'project' })).toMatchObject([{ ok: false, reason, line: 1 }]);
       expect(readFileSync(file, 'utf8')).toBe(before);
       expect(run('remove', client, { scope: 'project' })).toMatchObject([{ ok: true, did: 'change' }]);
@@ -337,7 +338,7 @@ describe('reportText', () => {
         { ok: true, file: '/f', did: 'nothing', diff: '', next: 'N' },
         { action: 'init', dryRun: false },
       ],
-      'nothing to do in /f: Lookfirst is already there\n',
+      'nothing to do in /f: it already has the entries of Lookfirst\n',
     ],
     [
       [

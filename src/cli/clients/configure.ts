@@ -341,7 +341,10 @@ export function reportText(
     return `cannot edit ${report.file}: ${report.reason}${line}. Nothing was changed.\n`;
   }
   if (report.did === 'nothing') {
-    const why = request.action === 'init' ? 'Lookfirst is already there' : 'Lookfirst is not there';
+    const why =
+      request.action === 'init'
+        ? 'it already has the entries of Lookfirst'
+        : 'it has no entries of Lookfirst';
     return `nothing to do in ${report.file}: ${why}\n`;
   }
   const head = request.dryRun ? `would ${report.did}` : DONE[report.did];

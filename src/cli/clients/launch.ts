@@ -134,9 +134,9 @@ export function whyLeftAlone(
     return `it has another server called "${name}"; rename or remove that one first`;
   // An entry with both an address and a command is ambiguous: it is unknown which of them the client uses.
   if (/\b(?:url|httpUrl)\b/.test(entryText))
-    return `its "${name}" connects to an address; remove it first with lookfirst remove`;
+    return `its server "${name}" is an address, not a command; remove it first with lookfirst remove`;
   if (words !== undefined && servedFolder(words) === undefined)
-    return `its "${name}" has arguments that the user added; change them there, or remove it first with lookfirst remove`;
+    return `its server "${name}" has arguments that the user added; change them there, or remove it first with lookfirst remove`;
   return undefined;
 }
 

@@ -34,7 +34,7 @@ export function defineAllow(cli: Cli): Command {
     .option('--once', 'only for the next change of a file')
     .option('--list', 'show what is allowed')
     .option('--revoke', 'end the permission')
-    .option('--yes', 'do not ask before all of the home folder is allowed')
+    .option('--yes', 'do not ask for confirmation, even for the home folder')
     .addHelpText('after', EXAMPLES)
     .action(async (path: string | undefined, flags: AllowFlags) => {
       const isList = flags.list === true;
@@ -103,7 +103,8 @@ async function stopUnlessMeant(cli: Cli, path: string, flags: AllowFlags): Promi
 
 async function list(cli: Cli, grants: readonly GrantView[], flags: AllowFlags): Promise<ExitCode> {
   if (flags.json === true) await print(cli, grants, { flags, text: '' });
-  else if (grants.length === 0) cli.terminal.tell('nothing is allowed here (--all shows every workspace)');
+  else if (grants.length === 0)
+    cli.terminal.tell('no permission was given here (--all shows every workspace)');
   else
     await cli.terminal.printTable(
       [
@@ -130,9 +131,9 @@ async function revoked(
   { path, flags }: { readonly path: string; readonly flags: AllowFlags },
 ): Promise<ExitCode> {
   if (grants.length === 0)
-    return tellMissing(cli, `nothing is allowed for ${path}`, {
+    return tellMissing(cli, `no permission was given for ${path}`, {
       json: flags.json,
-      hint: 'lookfirst allow --list shows what is.',
+      hint: 'lookfirst allow --list shows the permissions.',
     });
   const text = grants.map(({ id, path: each }) => `revoked ${id} for ${pathText(typeable(each, cli.cwd))}`);
   await print(cli, grants, { flags, text: text.join('\n') });

@@ -97,7 +97,7 @@ async function printTable(cli: Cli, audited: readonly AuditedTranscript[], root:
   );
   if (findings.length === 0) return;
   const newest = findings.sort((a, b) => (a.finding.atMs ?? 0) - (b.finding.atMs ?? 0)).slice(-MAX_FINDINGS);
-  await cli.terminal.print(`\nthe latest ${newest.length} of ${findings.length} (all of them: --json)`);
+  await cli.terminal.print(`\nthe latest ${newest.length} of ${findings.length} (--json shows all)`);
   await cli.terminal.printTable(
     FINDING_COLUMNS,
     newest.map(({ client, finding: { kind, path, atMs } }) => [

@@ -79,7 +79,7 @@ async function chosen(
 
 async function nothing(cli: Cli, change: string | undefined, flags: DiffFlags): Promise<ExitCode> {
   if (change === undefined) {
-    if (flags.json !== true) cli.terminal.tell('no change here (--all looks in every workspace)');
+    if (flags.json !== true) cli.terminal.tell('no change is recorded here (--all searches every workspace)');
     return EXIT.done;
   }
   return tellMissing(cli, `there is no change ${change}`, { json: flags.json, hint: LISTS_CHANGES });

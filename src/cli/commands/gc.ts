@@ -154,7 +154,7 @@ function commandLines({ layers, outputs }: CleanUpReport['removed']['commands'])
 }
 
 function lateText({ path, kept }: CleanUpReport['late'][number]): string {
-  return `another program wrote to ${pathText(path)} after it was replaced; that is kept at ${pathText(kept)}`;
+  return `another program wrote to ${pathText(path)} after it was replaced; what it wrote is kept at ${pathText(kept)}`;
 }
 
 function sizeText({ entries, storeBytes, images }: StateSize): string {

@@ -65,7 +65,9 @@ async function list(cli: Cli, flags: Flags): Promise<ExitCode> {
   );
   if (flags.json === true) for (const turn of turns) await cli.terminal.print(turnJson(turn));
   else if (turns.length === 0)
-    cli.terminal.tell('no turns are recorded here: clients with hooks and checkpoint() record them');
+    cli.terminal.tell(
+      'no turns are recorded here: only clients with hooks, and programs that call beginTurn() or checkpoint(), record them',
+    );
   else {
     const { yellow } = cli.terminal.colours;
     await cli.terminal.printTable(
@@ -98,7 +100,12 @@ async function rewind(cli: Cli, name: string, flags: Flags): Promise<ExitCode> {
   const code = await runUndoJob(cli, job, { flags, manner: { askFrom: 1, fields, text } });
   const left = code === EXIT.done && flags.dryRun !== true ? gitLeftAlone(turn) : [];
   if (left.length > 0)
-    cli.terminal.tell(['git is left as it is:', ...left.map((line) => `  ${line}`)].join('\n'));
+    cli.terminal.tell(
+      [
+        'git itself was not rewound. What differs, and the command for it:',
+        ...left.map((line) => `  ${line}`),
+      ].join('\n'),
+    );
   return code;
 }
 

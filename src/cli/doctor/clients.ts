@@ -43,10 +43,11 @@ const AROUND: Readonly<Record<ClientName, string | undefined>> = {
   zed: 'its own edit tools and terminal bypass the gate unless its profile leaves them out',
   opencode: 'its own edit, write and bash bypass the gate unless its configuration turns them off',
 };
-const LATER = 'shell writes that the command does not name are recorded and undoable, not held back';
+const LATER =
+  'shell writes that the command line does not name are recorded and can be undone, but are not prevented';
 /** For each client: changes by its own tools that the gate does not prevent even with our hooks. */
 const AROUND_HOOKS: Readonly<Partial<Record<ClientName, string>>> = {
-  'claude-code': 'background commands are recorded and undoable, not held back',
+  'claude-code': 'background commands are recorded and can be undone, but are not prevented',
   codex: `${LATER}; hooks that are not trusted in /hooks are skipped silently`,
   gemini: LATER,
   cursor: LATER,
@@ -71,7 +72,8 @@ export async function* checkClients(cli: Cli, stage: Stage): AsyncGenerator<Doct
           count += 1;
           yield check;
         }
-  if (count === 0) yield warn('clients', 'none is configured for Lookfirst; lookfirst init CLIENT adds it');
+  if (count === 0)
+    yield warn('clients', 'no client is configured for Lookfirst; lookfirst init CLIENT adds it');
 }
 
 interface Configured {

@@ -132,7 +132,10 @@ async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Pr
   const subject = `${name} shell`;
   const { shell, script } = hookFiles(home);
   if (!textOf(file).includes(shell))
-    return warn(subject, 'its commands run without a layer: images before and after record what they change');
+    return warn(
+      subject,
+      'its commands run without a layer: Lookfirst compares the files before and after each command',
+    );
   const { workspace } = stage;
   const command = 'echo layered > by-shell.txt';
   try {

@@ -235,7 +235,9 @@ function checkExchange(stage: Stage): DoctorCheck {
     return warn(name, `not on this file system (${errorText(error)}); ${weaker}`);
   }
   const isSwapped = stage.text('one.txt') === 'two' && stage.text('two.txt') === 'one';
-  return isSwapped ? ok(name, 'a file changes in one step') : fail(name, 'two names were not exchanged');
+  return isSwapped
+    ? ok(name, 'a file changes in one step')
+    : fail(name, 'a trial exchange of two files failed');
 }
 
 function checkLocks(stage: Stage): DoctorCheck {
@@ -247,7 +249,7 @@ function checkLocks(stage: Stage): DoctorCheck {
     case 'files':
       return warn(name, 'by lock files: a killed process is detected by its process id');
     case 'refused':
-      return fail(name, 'a free lock could not be taken');
+      return fail(name, 'a lock that no process holds could not be taken');
     default:
       return health satisfies never;
   }

@@ -41,7 +41,7 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
   LF001: { reason: 'lease', text: 'another process took over the lease of this file' },
   LF002: {
     reason: 'lost',
-    text: 'the fleet store went back in time: it was restored from a backup while in use',
+    text: 'the fleet store was restored from a backup while in use: start Lookfirst again',
   },
   LF003: { reason: 'outdated', text: 'another process has written for this session' },
   '55P03': { reason: 'busy', text: 'another process holds a lock in the fleet store for too long' },

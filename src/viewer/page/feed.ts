@@ -114,7 +114,7 @@ export function SessionList(): VNode {
 export function TurnList(): VNode {
   const now = selected.value;
   if (turns.value.length === 0)
-    return html`<p class="hint">No turns are on record. Hooks and adapters name them: a turn is what happens between two prompts.</p>`;
+    return html`<p class="hint">No turns are on record. Hooks and adapters record them: a turn is what happens between two prompts.</p>`;
   return html`<ol class="cards" aria-label="Turns, newest first">${turns.value.map((turn, i) => {
     const isOn = now?.kind === 'turn' && now.seq === turn.seq;
     return html`<li key=${turn.seq}><a class=${`card${isOn ? ' on' : ''}`} href=${pageAddress({ kind: 'turn', seq: turn.seq })} aria-current=${isOn ? 'true' : undefined} style=${tint(turn.session)} onKeyDown=${moveFocus}>

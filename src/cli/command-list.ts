@@ -12,7 +12,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'proxy',
     usage: 'proxy --root DIR -- COMMAND ARGS...',
-    summary: 'puts the gate in front of any MCP server',
+    summary: 'checks every call to another MCP server',
     ownsStdout: true,
     load: async () => (await import('./commands/proxy.ts')).defineProxy,
   },
@@ -46,7 +46,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'doctor',
     usage: 'doctor',
-    summary: 'checks that the gate is enforced, and says where it is not',
+    summary: 'checks this machine, and that blind writes are refused',
     load: async () => (await import('./commands/doctor.ts')).defineDoctor,
   },
   {
@@ -110,7 +110,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'claims',
     usage: 'claims [claim TARGET | release TARGET]',
-    summary: 'shows who works on what; claims or releases a path',
+    summary: 'lists who works on which file; claims or releases a path',
     isPaged: true,
     load: async () => (await import('./commands/claims.ts')).defineClaims,
   },

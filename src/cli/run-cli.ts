@@ -150,8 +150,8 @@ function generalHelp(): string {
     'lookfirst COMMAND --help shows the options of a command and examples.',
     '',
     'Environment: LOOKFIRST_HOME (state folder), LOOKFIRST_SESSION, LOOKFIRST_STORE, LOOKFIRST_TOKEN,',
-    'LOOKFIRST_PAGER (else PAGER, else less; empty or cat: none).',
+    'LOOKFIRST_PAGER (otherwise PAGER or less; empty or cat: no pager).',
     'Flags win over the environment, the environment over the policy file.',
-    'Exit codes: 0 done, 1 fault, 2 refused, 64 usage.',
+    'Exit codes: 0 done, 1 failure, 2 refused, 64 wrong usage.',
   ].join('\n');
 }

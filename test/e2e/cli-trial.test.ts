@@ -165,7 +165,7 @@ describe('lookfirst init and remove', () => {
       expect((await lookfirst(places, ['init', 'vscode', '--proxy', 'files'])).code).toBe(0);
       writeFileSync(file, change(readFileSync(file, 'utf8')));
       const ran = await lookfirst(places, ['doctor', '--json']);
-      const check = objects(ran).find(({ message }) => String(message).startsWith('the gate before'));
+      const check = objects(ran).find(({ message }) => String(message).startsWith('the proxy before'));
       expect(readFileSync(join(places.root, 'precious.txt'), 'utf8')).toBe('mine\n');
       expect(readdirSync(places.root).sort()).toEqual(['.vscode', 'precious.txt']);
       return { places, file, code: ran.code, check };
@@ -175,7 +175,11 @@ describe('lookfirst init and remove', () => {
       const { file, code, check } = await proxied();
       expect([code, check]).toEqual([
         0,
-        { name: 'vscode', status: 'ok', message: `the gate before "files" in ${file} refused a blind write` },
+        {
+          name: 'vscode',
+          status: 'ok',
+          message: `the proxy before "files" in ${file} refused a blind write`,
+        },
       ]);
     });
 

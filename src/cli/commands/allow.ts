@@ -28,7 +28,7 @@ export function defineAllow(cli: Cli): Command {
       'Lets sessions change a file, or everything in a folder, without having read it. Running servers obey ' +
         'at once, and the journal records every use. Protected and read-only files stay protected and read-only.',
     )
-    .argument('[path]', 'a file or folder; with --revoke also the id of a grant');
+    .argument('[path]', 'a file or folder; with --revoke also the id of a permission');
   return addCommonFlags(addScopeFlags(command))
     .option('--session <id>', 'only for this session')
     .option('--once', 'only for the next change of a file')

@@ -35,7 +35,7 @@ export function defineAudit(cli: Cli): Command {
 const NOTES = `
 Nothing needs to be installed, and nothing is changed. Only what a transcript proves is counted:
   blind overwrite   a whole file was replaced, but some of its lines had not been shown
-  outdated edit     the file was no longer what the model had last been shown
+  outdated edit     the file had changed since the model was last shown it
   shell write       a command wrote the file; the client's own rewind cannot restore it
 
 Examples:

@@ -31,8 +31,8 @@ interface DoctorFlags extends StateFlags {
 /** `lookfirst doctor`: checks what works on this machine by trying it. */
 export function defineDoctor(cli: Cli): Command {
   const command = new Command('lookfirst doctor').description(
-    'Checks this machine, this folder and the clients configured here, proves with a real refused write that the ' +
-      'gate is enforced, and says what is not.',
+    'Checks this machine, this folder and the clients configured here. Proves with a real write that unread files ' +
+      'cannot be overwritten, and says what is not enforced.',
   );
   return addCommonFlags(command)
     .addOption(unusedSessionOption())

@@ -35,7 +35,7 @@ export function defineServe(): Command {
 }
 
 const SERVE_EXAMPLES = `
-stdout belongs to the protocol. The token of --http is in LOOKFIRST_TOKEN or printed.
+stdout carries only the protocol. The token of --http comes from LOOKFIRST_TOKEN, or is printed.
 The word serve may be left out before a folder or an option.
 
 Examples:
@@ -64,7 +64,7 @@ export function defineHook(): Command {
 }
 
 const HOOK_EXAMPLES = `
-stdout belongs to the client. lookfirst init CLIENT --hooks configures these calls.
+stdout carries only the answer for the client. lookfirst init CLIENT --hooks configures these calls.
 
 Example:
   lookfirst hook claude-code --event PreToolUse < event.json`;

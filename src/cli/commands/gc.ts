@@ -33,8 +33,16 @@ export function defineGc(cli: Cli): Command {
   return addCommonFlags(command)
     .addOption(unusedSessionOption())
     .option('--dry-run', 'show what would be removed, and remove nothing')
-    .option('--older-than <time>', "retention instead of the policy file's, as in 30d", ageParser)
-    .option('--quota <size>', "space for before-images instead of the policy file's, as in 500MB", sizeParser)
+    .option(
+      '--older-than <time>',
+      "remove entries older than this, as in 30d, instead of the policy file's retention",
+      ageParser,
+    )
+    .option(
+      '--quota <size>',
+      "keep at most this size of before-images, as in 500MB, instead of the policy file's quota",
+      sizeParser,
+    )
     .option(
       '--purge [path...]',
       'instead remove every kept image of these files (without a path: of secret files), and record it in the journal',

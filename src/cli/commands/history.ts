@@ -23,7 +23,9 @@ export function defineHistory(cli: Cli): Command {
       'Shows which parts of files the model of a conversation has seen and still has in its context.',
     )
     .argument('<file>', 'a transcript')
-    .addOption(new Option('--format <name>', 'of the transcript (default: detected)').choices(FORMAT_NAMES))
+    .addOption(
+      new Option('--format <name>', 'format of the transcript (default: detected)').choices(FORMAT_NAMES),
+    )
     .option(
       '--cwd <dir>',
       'where relative paths start if the transcript does not say (default: the project folder that Gemini CLI recorded, else this folder)',

@@ -40,10 +40,13 @@ export function defineInit(cli: Cli): Command {
     )
     .option(
       '--proxy <name>',
-      "put the gate in front of this server in the client's configuration, instead of adding our server",
+      "check the calls to this server of the client, instead of adding Lookfirst's own server",
     )
-    .option('--hooks', "also gate the client's own file and shell tools")
-    .option('--only', "also deny the client's own edit tools, so that only our tools can change files")
+    .option('--hooks', "also check the client's own file and shell tools")
+    .option(
+      '--only',
+      "also deny the client's own edit tools, so that only Lookfirst's tools can change files",
+    )
     .addOption(
       new Option(
         '--command <how>',
@@ -64,7 +67,7 @@ export function defineInit(cli: Cli): Command {
 export function defineRemove(cli: Cli): Command {
   return clientCommand('lookfirst remove')
     .description("Removes Lookfirst from a client's configuration and restores what `init` changed.")
-    .option('--proxy <name>', 'remove only the gate in front of this server')
+    .option('--proxy <name>', 'remove only the proxy in front of this server')
     .addHelpText('after', REMOVE_EXAMPLES)
     .action(async (name: ClientName, flags: Flags) =>
       cli.end(await configureAsOperator(cli, 'remove', { name, flags })),
@@ -75,10 +78,10 @@ const INIT_EXAMPLES = `
 Examples:
   lookfirst init claude-code --dry-run            show what would change
   lookfirst init claude-desktop --root ~/project
-  lookfirst init claude-code --hooks              gate its own Edit, Write and Bash as well
-  lookfirst init claude-code --only               deny its own edit tools, approve ours
+  lookfirst init claude-code --hooks              check its own Edit, Write and Bash as well
+  lookfirst init claude-code --only               deny its own edit tools, approve Lookfirst's
   lookfirst init cursor --scope user
-  lookfirst init vscode --proxy filesystem        keep that server, with the gate in front`;
+  lookfirst init vscode --proxy filesystem        keep that server, and check its calls`;
 
 const REMOVE_EXAMPLES = `
 Examples:

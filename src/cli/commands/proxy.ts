@@ -29,26 +29,30 @@ interface ProxyFlags extends StateFlags {
 export function defineProxy(cli: Cli): Command {
   const command = new Command('lookfirst proxy')
     .description(
-      'Puts the gate in front of any MCP server: everything passes, except blind writes, stale writes and paths outside the root.',
+      'Checks every call to another MCP server. Refuses writes to files that were not read or have changed since, and paths outside the root. Everything else passes.',
     )
     .argument('[command...]', 'the server to start and its arguments')
     .passThroughOptions()
     .option('--root <dir>', 'the folder the server works in (repeatable; default: the current one)', gather)
     .option('--url <url>', 'a Streamable HTTP server that sees the same files, instead of a command')
-    .option('--header <header>', 'sent to that server, as in "Authorization: Bearer …" (repeatable)', header)
+    .option(
+      '--header <header>',
+      'an HTTP header for that server, as in "Authorization: Bearer …" (repeatable)',
+      header,
+    )
     .option(
       '--http [port]',
-      'offer HTTP on 127.0.0.1 instead of stdio; the token is in LOOKFIRST_TOKEN or printed',
+      'offer HTTP on 127.0.0.1 instead of stdio; the token comes from LOOKFIRST_TOKEN, or is printed',
       port,
     )
     .option('--session <id>', 'the session of every call that names none (LOOKFIRST_SESSION)', sessionId)
     .addOption(
       new Option(
         '--unknown-tools <what>',
-        'tools that may change files and that no table describes (default: as in the policy file, else allow)',
+        'tools that may change files and that Lookfirst does not know (default: as in the policy file, else allow)',
       ).choices(['allow', 'deny', 'ask']),
     )
-    .option('--receipts', 'add a receipt with the revision to every read')
+    .option('--receipts', 'end every read with a receipt line that names its revision')
     .addOption(new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES))
     .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)')
     .option('--store <url>', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)')
@@ -63,9 +67,9 @@ export function defineProxy(cli: Cli): Command {
 }
 
 const EXAMPLES = `
-stdout belongs to the protocol. The proxy exits with the exit code of its server.
-In the policy file, "proxy" may hold "unknownTools", "receipts" and "servers":
-tables of your own servers' tools.
+stdout carries only the protocol. The proxy exits with the exit code of its server.
+In the policy file, "proxy" may contain "unknownTools", "receipts" and "servers".
+"servers" describes the tools of your own servers.
 
 Examples:
   lookfirst proxy --root . -- npx -y @modelcontextprotocol/server-filesystem .

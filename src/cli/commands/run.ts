@@ -43,16 +43,16 @@ export function defineRun(cli: Cli): Command {
       gather,
     )
     .option('--session <id>', 'the session that makes the change (LOOKFIRST_SESSION)')
-    .option('--discard', 'run it and discard its changes')
-    .option('--dry-run', 'like --discard, and show what it would have changed')
+    .option('--discard', 'run the command and discard its changes')
+    .option('--dry-run', 'like --discard, and show what the command would have changed')
     .option(
       '--confine',
-      'run it without network, capabilities and the secrets of the home folder, with a private /tmp and limits',
+      'run the command without network, capabilities and the secrets of the home folder, with a private /tmp and limits',
     )
     .option('--network', 'with --confine: allow the network')
     .option(
       '--timeout <time>',
-      'stop it after this time, as in 30s or 5m; it then changes nothing',
+      'stop the command after this time, as in 30s or 5m; it then changes nothing',
       durationParser,
     )
     .option('--apply <change>', 'commit the kept writes of a refused command, even over later changes')

@@ -30,7 +30,7 @@ type Action = 'list' | 'forget' | 'compacted';
 export function defineSessions(cli: Cli): Command {
   const command = new Command('lookfirst sessions')
     .description(
-      'Lists who has worked in the workspaces around this folder. Forgets what a session has seen, or records that its context was summarised.',
+      'Lists the sessions that worked in the workspaces around this folder. Forgets what a session has seen, or records that its context was summarised.',
     )
     .addArgument(
       new Argument('[action]', 'what to do').choices(['list', 'forget', 'compacted']).default('list'),

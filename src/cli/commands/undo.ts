@@ -41,8 +41,8 @@ export function defineUndo(cli: Cli): Command {
 const EXAMPLES = `
 On a terminal it asks before it takes back more than one change. If a file was changed since, it
 refuses, shows the difference and exits with 2; --merge keeps both where they do not overlap.
-If LOOKFIRST_SESSION is set, the newest change is that session's. An agent can only undo changes of
-its own session.
+Without an id, it takes back the newest change here; if LOOKFIRST_SESSION is set, the newest of that
+session. An agent can only undo changes of its own session.
 
 Examples:
   lookfirst undo --dry-run               what would be taken back

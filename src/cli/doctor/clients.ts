@@ -153,7 +153,7 @@ async function checkProxied(
     server,
   }: Configured & { readonly text: string; readonly server: ProxiedServer },
 ): Promise<DoctorCheck> {
-  const subject = `the gate before "${server.name}" in ${file}`;
+  const subject = `the proxy before "${server.name}" in ${file}`;
   const env = { ...serverEnvironment(client, text, places, server.name), ...ownState(stage) };
   const words = server.words.map((word) => expanded(word, places.project, env));
   const unknown = words.find((word) => word.includes('${'));
@@ -234,7 +234,7 @@ function notEnforced(client: Client, proxied: readonly ProxiedServer[], places: 
   const { name } = client;
   const canHaveHooks = AROUND_HOOKS[name] !== undefined;
   const isHooked = canHaveHooks && hooksFile(name, places) !== undefined;
-  const cure = canHaveHooks && !isHooked ? `; lookfirst init ${name} --hooks puts the gate before them` : '';
+  const cure = canHaveHooks && !isHooked ? `; lookfirst init ${name} --hooks checks them` : '';
   const around = isHooked ? AROUND_HOOKS[name] : AROUND[name];
   return [
     ...(around === undefined ? [] : [warn(name, `not enforced: ${around}${cure}`)]),

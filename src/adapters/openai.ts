@@ -157,7 +157,7 @@ const OTHER_FILE = /^\*\*\* (?!End of File\s*$)/m;
 async function patched(tool: AdapterTool, header: readonly string[], diff: string): Promise<ToolsetAnswer> {
   if (header.some((line) => line.includes('\n')) || OTHER_FILE.test(diff)) {
     const text =
-      'refusing the patch: an operation changes one file, and this one names another [INVALID_ARGUMENT]';
+      'refusing the patch: its operation is for one file, but the diff names another [INVALID_ARGUMENT]';
     return { ok: false, text, outcome: { ok: false, code: 'INVALID_ARGUMENT', next: 'fix_argument' } };
   }
   const body = diff === '' ? [] : [diff.replace(/\n$/, '')];

@@ -138,7 +138,7 @@ export function bypassEntries(
     const used = notices.find((notice) => notice.kind === 'bypassed');
     if (used === undefined) return [];
     const { root, relative, key } = path;
-    const text = `allowed by the operator's bypass for ${used.glob}`;
+    const text = `allowed without a read, by the user's rule for ${used.glob}`;
     const grant = used.grant === undefined ? {} : { grant: { id: used.grant } };
     return [{ ...like, kind: 'bypass', action, root, path: relative, key, text, ...grant }];
   });

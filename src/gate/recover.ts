@@ -84,7 +84,7 @@ export async function settleLeft(world: World, left: readonly PendingChange[]): 
 function settlingFailed(error: unknown): unknown {
   const reason = errnoOf(error);
   if (reason === undefined) return error;
-  const message = `a change that another process left unfinished cannot be settled: ${reason}`;
+  const message = `a change that another process left unfinished cannot be completed or reverted: ${reason}`;
   return new Fault('IO_FAILED', message, { cause: error, reason });
 }
 

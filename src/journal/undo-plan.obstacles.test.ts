@@ -29,7 +29,9 @@ describe('a change in between', () => {
       ok: false,
       refusal: {
         code: 'STALE',
-        detail: { reason: expect.stringMatching(/outside between change c1 and change c2/) },
+        detail: {
+          reason: expect.stringMatching(/another program changed it between change c1 and change c2/),
+        },
       },
     });
   });

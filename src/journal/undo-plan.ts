@@ -171,7 +171,7 @@ function inTheWay({ event, by, folder }: Obstacle, { session, merge, merged }: U
   const canMerge = !folder && merge !== true && author !== session;
   const undo = canMerge ? merged : change === undefined ? undefined : { change };
   return refuse('STALE', event.effect.relative, {
-    reason: `change ${change} by session ${author} came after change ${event.entry.change} and was not selected`,
+    reason: `change ${change} by session ${author} came after change ${event.entry.change} and is not part of this undo`,
     writer: { session: author, atMs },
     undo,
   });
@@ -179,7 +179,7 @@ function inTheWay({ event, by, folder }: Obstacle, { session, merge, merged }: U
 
 function changedBetween({ older, newer }: Gap, { merged }: UndoOptions): Refused {
   return refuse('STALE', newer.effect.relative, {
-    reason: `it was changed from outside between change ${older.entry.change} and change ${newer.entry.change}`,
+    reason: `another program changed it between change ${older.entry.change} and change ${newer.entry.change}`,
     undo: merged,
   });
 }

@@ -41,7 +41,7 @@ describe('describeNotice', () => {
     ],
     [
       { kind: 'bypassed', glob: 'gen/**' },
-      "The operator's bypass for gen/** allowed this; the journal records it.",
+      "The user's rule for gen/** allowed this without a read; the journal records it.",
     ],
     [{ kind: 'not-recorded' }, 'The journal could not be written, so this change cannot be undone.'],
     [

@@ -57,7 +57,7 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
     case 'changed-seen-files':
       return changedSeenFiles(notice.paths, notice.cut);
     case 'bypassed':
-      return `The operator's bypass for ${phrase(notice.glob)} allowed this; the journal records it.`;
+      return `The user's rule for ${phrase(notice.glob)} allowed this without a read; the journal records it.`;
     case 'not-recorded':
       return 'The journal could not be written, so this change cannot be undone.';
     case 'not-noted':

@@ -128,7 +128,7 @@ function notRead({ detail, next }: Refusal, when: string): string {
     case 'compacted':
       return `It was seen ${when}, before the conversation was summarised, so it no longer counts.`;
     case 'rewound':
-      return `It was seen ${when}, in a part of the conversation that was taken back.`;
+      return `It was seen ${when}, in a part of the conversation that was rewound.`;
     case 'forgotten':
       return 'The record of what was seen was dropped, on request or because the file had changed meanwhile.';
     case 'recreated':

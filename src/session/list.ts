@@ -256,10 +256,12 @@ function describe(
 }
 
 function whyContradictory({ depth, after, links, as = 'listing' }: ListOptions): string | undefined {
-  if (after !== undefined && depth !== 1) return 'after continues the listing of one folder: leave depth out';
-  if (links === 'inside' && as === 'listing') return 'links "inside" is only for names, not for a listing';
+  if (after !== undefined && depth !== 1)
+    return 'the option after continues the listing of one folder: leave depth out';
+  if (links === 'inside' && as === 'listing')
+    return 'the option links: "inside" is only for names, not for a listing';
   return after !== undefined && as === 'names'
-    ? 'after needs a sorted listing, and names are not sorted'
+    ? 'the option after needs a sorted listing, but names are not sorted'
     : undefined;
 }
 

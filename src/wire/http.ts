@@ -169,7 +169,7 @@ function isDeep(value: unknown): boolean {
 export function givenToken(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const token = env['LOOKFIRST_TOKEN'] || undefined;
   if (token !== undefined && !/^[!-~]+$/.test(token))
-    throw new Fault('CONFIG_INVALID', 'LOOKFIRST_TOKEN must be ASCII without blanks');
+    throw new Fault('CONFIG_INVALID', 'LOOKFIRST_TOKEN may contain only ASCII characters, without spaces');
   return token;
 }
 

@@ -221,7 +221,8 @@ describe('over HTTP', () => {
       const ran = await lookfirst(places, ['serve', '--http'], { env: { LOOKFIRST_TOKEN: token } });
       expect(ran).toMatchObject({
         code: 1,
-        stderr: 'lookfirst: LOOKFIRST_TOKEN must be ASCII without blanks [CONFIG_INVALID]\n',
+        stderr:
+          'lookfirst: LOOKFIRST_TOKEN may contain only ASCII characters, without spaces [CONFIG_INVALID]\n',
       });
     },
   );

@@ -30,7 +30,7 @@ it.each(USES)(
     const store = await openStore(`sqlite:${join(t.home, 'lookfirst.db')}`);
     const entries = await store.entries({ kinds: ['bypass'] });
     await store.close();
-    const text = "allowed by the operator's bypass for gen/**";
+    const text = "allowed without a read, by the user's rule for gen/**";
     expect(entries).toMatchObject([{ path: 'gen/a', change, text }]);
   },
 );

@@ -155,7 +155,7 @@ function writingCheck(writing: FleetReport['writing']): DoctorCheck {
 export function checkPolicy(cli: Cli, flags: StateFlags): DoctorCheck {
   try {
     const policy = policyOf(cli, flags);
-    const open = policy.bypass.length === 0 ? '' : `; exempt from the gate: ${policy.bypass.join(', ')}`;
+    const open = policy.bypass.length === 0 ? '' : `; changes that need no read: ${policy.bypass.join(', ')}`;
     const said = `preset ${policy.preset}, staleness ${policy.staleness}${open}`;
     return open === '' ? ok('policy', said) : warn('policy', said);
   } catch (error) {

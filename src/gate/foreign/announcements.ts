@@ -372,7 +372,7 @@ export class Announcements {
       invalidArgument(
         'status',
         change,
-        'this session has announced no such change, or it was settled without an effect',
+        'this session has not announced that change, or it is settled without effect',
       ),
     );
   }

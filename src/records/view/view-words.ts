@@ -55,7 +55,7 @@ const NOTICES: Partial<Readonly<Record<Notice['kind'], string>>> = {
   'stale-warning': 'The file had changed since the session read it. The policy only warns.',
   'met-save': 'Another program saved the file in the same moment. Its bytes are kept.',
   'late-write': 'Another program wrote into the replaced file. Its bytes are kept.',
-  bypassed: 'The operator had exempted this path.',
+  bypassed: 'The user had allowed changes of this path without a read.',
   recreated: 'The file had been deleted and was made again.',
   'came-back': 'Earlier bytes of the file, which the session had read, had come back.',
   'lost-change': "A command dropped another writer's change.",

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Entry } from '../model/entry.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { whatOf } from '../records/entry-words.ts';
+import { changeOfPath } from '../records/entry-words.ts';
 import { Scope } from '../records/scope.ts';
 import type { UndoJob } from '../records/undo-jobs.ts';
 import { type TakenBack, takeBack } from '../records/undo-jobs.ts';
@@ -110,7 +110,7 @@ function previewText(cli: Cli, taken: TakenBack): string {
   for (const entry of changes.slice(0, MAX_LISTED)) lines.push(`  ${changeLine(cli, entry)}`);
   const more = changes.length - MAX_LISTED;
   if (more > 0) lines.push(`  and ${more} more`);
-  lines.push(...fileLines(cli, taken));
+  lines.push('the files would be:', ...fileLines(cli, taken));
   if (result.diff !== undefined) lines.push(paintDiff(harmless(result.diff), cli.terminal.colours));
   return lines.join('\n');
 }
@@ -131,8 +131,8 @@ export function rewoundText(cli: Cli, taken: TakenBack, turn: string): string {
 }
 
 function changeLine(cli: Cli, entry: Entry): string {
-  const path = pathText(entryPath(entry, cli.cwd));
-  return `${entry.change}  ${whatOf(entry)} ${path} by ${entry.session}, ${cli.times.age(entry.atMs)}`;
+  const changed = changeOfPath(entry, pathText(entryPath(entry, cli.cwd)));
+  return `${entry.change}  ${changed} by ${entry.session}, ${cli.times.age(entry.atMs)}`;
 }
 
 function fileLines(cli: Cli, { root, result: { files } }: TakenBack): string[] {

@@ -13,6 +13,11 @@ export function entryData(entry: Entry): object {
   return { seq, at: new Date(atMs).toISOString(), atMs, kind, session, root, ...rest };
 }
 
+/** A change and its path in a few words. The path stands in brackets after a command line, which has words of its own. */
+export function changeOfPath(entry: Entry, path: string): string {
+  return entry.action === 'run' ? `${whatOf(entry)} (${path})` : `${whatOf(entry)} ${path}`;
+}
+
 /** A summary of the event in a few words. */
 export function whatOf(entry: Entry): string {
   switch (entry.kind) {

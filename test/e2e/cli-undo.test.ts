@@ -86,6 +86,7 @@ describe('lookfirst undo', () => {
     expect(timeless(stdout).split('\n')).toEqual([
       'would take back 1 change:',
       '  ID|overwrite a.txt by agent-7, just now',
+      'the files would be:',
       '  restored|a.txt',
       'a.txt',
       '@@ -1 +1 @@',
@@ -101,7 +102,7 @@ describe('lookfirst undo', () => {
     const [, second = '', third = ''] = work.changes;
     const below = await lookfirst(work, ['undo', third, '--dry-run'], { cwd: join(work.root, 'new') });
     expect(below.stdout).toMatch(
-      /^ {2}\S+ {2}create b\.txt by .*\n {2}removed {5}b\.txt\n {2}removed {5}\.\n/m,
+      /^ {2}\S+ {2}create b\.txt by .*\nthe files would be:\n {2}removed {5}b\.txt\n {2}removed {5}\.\n/m,
     );
     const above = await lookfirst(work, ['undo', second], { cwd: work.base });
     expect(above.stdout).toContain('\n  restored    root/a.txt\n');

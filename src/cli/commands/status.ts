@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Entry } from '../../model/entry.ts';
 import type { FileStatus, Freshness } from '../../model/results.ts';
 import { type StateSize, stateSize } from '../../records/clean-up.ts';
-import { nothingHere, whatOf } from '../../records/entry-words.ts';
+import { changeOfPath, nothingHere, whatOf } from '../../records/entry-words.ts';
 import { Records } from '../../records/records.ts';
 import { canonicalPath, Scope } from '../../records/scope.ts';
 import type { PlacedSession } from '../../records/session-views.ts';
@@ -299,7 +299,7 @@ function stateText(cli: Cli, { world }: Sessions, { home, size, last, client, un
   const change =
     last === undefined
       ? 'none'
-      : `${whatOf(last)} ${pathText(entryPath(last, cli.cwd))} by ${writerWords(last, client)}, ${cli.times.age(last.atMs)} (${last.change})`;
+      : `${changeOfPath(last, pathText(entryPath(last, cli.cwd)))} by ${writerWords(last, client)}, ${cli.times.age(last.atMs)} (${last.change})`;
   return [
     `workspace    ${world.workspace.roots.map(pathText).join(', ')}`,
     `last change  ${change}`,

@@ -27,7 +27,7 @@ export async function manualPage({ version, description }) {
     '.SH COMMANDS',
     ...commands,
     '.SH "COMMON OPTIONS"',
-    'Commands that look at the state, and most others, also have these. \\fB\\-\\-help\\fR of a command lists its own.',
+    'Most commands also have the following options. \\fB\\-\\-help\\fR of a command lists its own.',
     ...[...shared.values()].flatMap(listed),
     '.SH "ENVIRONMENT AND EXIT CODES"',
     ...preformatted(general.after),

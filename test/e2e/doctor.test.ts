@@ -71,7 +71,7 @@ describe('lookfirst doctor', () => {
       'warn  claude-code',
       'ok    claude-desktop',
     ]);
-    expect(lines[1]).toContain('its own Edit, Write and Bash bypass the gate');
+    expect(lines[1]).toContain('its own Edit, Write and Bash bypass Lookfirst');
     expect(lines[2]).toContain('a change by another program in that moment is not noticed');
   });
 

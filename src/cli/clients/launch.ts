@@ -142,7 +142,7 @@ export function whyLeftAlone(
 
 /** The reason why a proxy is of no use for this entry. */
 export function needsNoProxy(name: string): string {
-  return `"${name}" is Lookfirst itself, which needs no gate in front of it`;
+  return `"${name}" is Lookfirst itself, which needs no proxy in front of it`;
 }
 
 /** A hint for an unknown server name: the name that was probably meant, or the existing names. */

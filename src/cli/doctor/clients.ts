@@ -34,14 +34,14 @@ import { type DoctorCheck, fail, ok, warn } from './state.ts';
  * the gate.
  */
 const AROUND: Readonly<Record<ClientName, string | undefined>> = {
-  'claude-code': 'its own Edit, Write and Bash bypass the gate unless its permissions deny them',
+  'claude-code': 'its own Edit, Write and Bash bypass Lookfirst unless its permissions deny them',
   'claude-desktop': undefined,
-  codex: 'its own apply_patch and shell bypass the gate',
-  gemini: 'its own write_file, replace and shell bypass the gate unless excluded in its settings',
-  cursor: 'its own edit tools and terminal bypass the gate',
-  vscode: 'its own edit tools and terminal bypass the gate unless switched off in the tool picker',
-  zed: 'its own edit tools and terminal bypass the gate unless its profile leaves them out',
-  opencode: 'its own edit, write and bash bypass the gate unless its configuration turns them off',
+  codex: 'its own apply_patch and shell bypass Lookfirst',
+  gemini: 'its own write_file, replace and shell bypass Lookfirst unless excluded in its settings',
+  cursor: 'its own edit tools and terminal bypass Lookfirst',
+  vscode: 'its own edit tools and terminal bypass Lookfirst unless switched off in the tool picker',
+  zed: 'its own edit tools and terminal bypass Lookfirst unless its profile leaves them out',
+  opencode: 'its own edit, write and bash bypass Lookfirst unless its configuration turns them off',
 };
 const LATER =
   'shell writes that the command line does not name are recorded and can be undone, but are not prevented';

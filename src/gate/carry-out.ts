@@ -8,7 +8,8 @@ import type { Basis } from '../store/store.ts';
 import { announce, bypassEntries, newChangeId, type Settlement, settle } from './announce.ts';
 import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
 import { type ClaimNotice, withClaimNotices } from './claims.ts';
-import { conflictRefusal, type Done, type DoneStep, runSteps, type Step, stagedEarly } from './step.ts';
+import { runSteps, stagedEarly } from './run-steps.ts';
+import { conflictRefusal, type Done, type DoneStep, type Step } from './step.ts';
 import type { World } from './world.ts';
 
 /** A message names at most this many files and counts the rest. */
@@ -107,7 +108,7 @@ async function carryOutAnnounced(
   let refusal: Refusal | undefined;
   try {
     await work.staged;
-    refusal = await runSteps(world, work.steps, done);
+    refusal = await runSteps(world, work, done);
     if (refusal === undefined) {
       const settled = settledEntry(work, done);
       const entries = work.entries ?? [];

@@ -313,10 +313,17 @@ export async function stage(
   }
 }
 
-/** Removes a temporary file that was not published. */
+/** Removes a temporary file that was not published. If its folder cannot be opened, the next start removes the file. */
 export function unstage(world: World, { key }: UndoStep, staged: Staged): void {
   const outcome = locateKey(world, key);
-  if (!outcome.ok) return;
-  dropStaged(outcome.located.place, staged);
-  outcome.located.place.dir.close();
+  if (!outcome.ok) {
+    world.disk.litter.doubt();
+    return;
+  }
+  const { place } = outcome.located;
+  try {
+    dropStaged(place, staged);
+  } finally {
+    place.dir.close();
+  }
 }

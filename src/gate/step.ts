@@ -1,12 +1,11 @@
-import { dirname } from 'node:path';
-import { BATCH_FILES, batchContext, changeFailed, severalContext } from '../disk/context.ts';
+import { BATCH_FILES, batchContext, severalContext } from '../disk/context.ts';
 import { inspect, linkTarget } from '../disk/list.ts';
 import { fingerprintIfStill } from '../disk/page.ts';
 import { modeOf, readSnapshot, type Snapshot, stampOf, type Unreadable } from '../disk/read.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { Effect, Side } from '../model/entry.ts';
-import { errnoOf, Fault } from '../model/fault.ts';
+import { Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { at, type Place, type ResolvedPath } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
@@ -109,85 +108,6 @@ export function worldFor(
   return disk.sync
     .works(disk.retained)
     .then((isBatch) => ({ ...world, disk: isBatch ? batchContext(disk) : severalContext(disk) }));
-}
-
-/**
- * Runs the steps in order and returns the refusal of the one that failed, if any. `done` collects the completed steps.
- * In a batch, all new bytes are written and synced before the first file changes, and all names are synced after the
- * last.
- */
-export function runSteps(
-  world: World,
-  steps: readonly Step[],
-  done: DoneStep[],
-): Promise<Refusal | undefined> {
-  return world.disk.batch === undefined ? runAll(world, steps, done) : runBatch(world, steps, done);
-}
-
-async function runBatch(
-  world: World,
-  steps: readonly Step[],
-  done: DoneStep[],
-): Promise<Refusal | undefined> {
-  try {
-    world.disk.litter.expect(steps.map(({ path }) => dirname(path.absolute)));
-    for (const step of steps) await step.stage?.();
-    // Without staged bytes there is nothing to sync yet.
-    if (steps.some(({ stage }) => stage !== undefined)) await syncAll(world, steps);
-    const refusal = await runAll(world, steps, done);
-    if (refusal === undefined) await syncAll(world, steps);
-    return refusal;
-  } catch (error) {
-    const [first] = steps;
-    throw first === undefined || errnoOf(error) === undefined
-      ? error
-      : changeFailed(world.disk, error, first.path);
-  } finally {
-    // Last step first: a folder that an early step made for several files is empty only after the others.
-    for (const step of steps.toReversed()) await step.unstage?.();
-  }
-}
-
-async function runAll(
-  { locks }: World,
-  steps: readonly Step[],
-  done: DoneStep[],
-): Promise<Refusal | undefined> {
-  for (const step of steps) {
-    locks.mustHold?.();
-    const outcome = await step.run();
-    if (!outcome.ok) return conflictRefusal(step, outcome);
-    done.push({ step, outcome });
-  }
-  for (const step of steps.toReversed()) step.finish?.();
-  return undefined;
-}
-
-async function syncAll({ disk }: World, steps: readonly Step[]): Promise<void> {
-  if (disk.batch === 'none') return;
-  await disk.sync.sync([disk.retained, ...new Set(steps.map(({ path }) => path.root))]);
-}
-
-interface StagedEarly {
-  /** Rejects if the new bytes could not be written. */
-  readonly staged: Promise<void>;
-  /** Removes the new bytes if they were not published. */
-  readonly unstage: () => Promise<void>;
-}
-
-/**
- * Writes and syncs the new bytes of a single replacement while its announcement is being synced.
- * Both must be on the disk before the names are exchanged, and neither needs the other. Undefined
- * if nothing is synced, or if the step must wait for its announcement. After a crash, the next
- * start removes the temporary file.
- */
-export function stagedEarly({ disk }: World, [step, ...more]: readonly Step[]): StagedEarly | undefined {
-  if (step?.stagesEarly !== true || more.length > 0) return undefined;
-  if (disk.durability !== 'full' || disk.batch !== undefined) return undefined;
-  const staged = step.stage?.('alone') ?? Promise.resolve();
-  // The caller awaits `staged` only after the announcement; without this handler an earlier failure would be unhandled.
-  const ended = staged.catch(() => undefined);
-  return { staged, unstage: () => ended.then(() => step.unstage?.()) };
 }
 
 /** Policy settings that one call may change for itself. */

@@ -1,0 +1,113 @@
+import { dirname } from 'node:path';
+import { changeFailed } from '../disk/context.ts';
+import { errnoOf, Fault } from '../model/fault.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { conflictRefusal, type DoneStep, type Step } from './step.ts';
+import type { World } from './world.ts';
+
+/** The part of the world that running steps needs. */
+type StepWorld = Pick<World, 'disk' | 'locks'>;
+
+/** The steps of a change. */
+interface ReservedSteps {
+  readonly steps: readonly Step[];
+  /** Frees the descriptors that reverting and removing temporary files need. */
+  readonly reserve: () => void;
+}
+
+/**
+ * Runs the steps in order and returns the refusal of the one that failed, if any. `done` collects the completed steps.
+ * In a batch, all new bytes are written and synced before the first file changes, and all names are synced after the
+ * last.
+ */
+export function runSteps(
+  world: StepWorld,
+  { steps, reserve }: ReservedSteps,
+  done: DoneStep[],
+): Promise<Refusal | undefined> {
+  return world.disk.batch === undefined
+    ? runAll(world, steps, done)
+    : runBatch(world, { steps, reserve }, done);
+}
+
+async function runBatch(
+  world: StepWorld,
+  { steps, reserve }: ReservedSteps,
+  done: DoneStep[],
+): Promise<Refusal | undefined> {
+  try {
+    world.disk.litter.expect(steps.map(({ path }) => dirname(path.absolute)));
+    for (const step of steps) await step.stage?.();
+    // Without staged bytes there is nothing to sync yet.
+    if (steps.some(({ stage }) => stage !== undefined)) await syncAll(world, steps);
+    const refusal = await runAll(world, steps, done);
+    if (refusal === undefined) await syncAll(world, steps);
+    else reserve();
+    return refusal;
+  } catch (error) {
+    reserve();
+    const [first] = steps;
+    throw first === undefined || errnoOf(error) === undefined
+      ? error
+      : changeFailed(world.disk, error, first.path);
+  } finally {
+    await unstageAll(world, steps);
+  }
+}
+
+/**
+ * Removes the temporary files that were not published, last step first: a folder that an early step
+ * made for several files is empty only after the others. A file that cannot be removed now is
+ * removed by the next start.
+ */
+async function unstageAll({ disk }: StepWorld, steps: readonly Step[]): Promise<void> {
+  for (const step of steps.toReversed())
+    try {
+      await step.unstage?.();
+    } catch (error) {
+      if (!(error instanceof Fault) && errnoOf(error) === undefined) throw error;
+      disk.litter.doubt();
+    }
+}
+
+async function runAll(
+  { locks }: StepWorld,
+  steps: readonly Step[],
+  done: DoneStep[],
+): Promise<Refusal | undefined> {
+  for (const step of steps) {
+    locks.mustHold?.();
+    const outcome = await step.run();
+    if (!outcome.ok) return conflictRefusal(step, outcome);
+    done.push({ step, outcome });
+  }
+  for (const step of steps.toReversed()) step.finish?.();
+  return undefined;
+}
+
+async function syncAll({ disk }: StepWorld, steps: readonly Step[]): Promise<void> {
+  if (disk.batch === 'none') return;
+  await disk.sync.sync([disk.retained, ...new Set(steps.map(({ path }) => path.root))]);
+}
+
+interface StagedEarly {
+  /** Rejects if the new bytes could not be written. */
+  readonly staged: Promise<void>;
+  /** Removes the new bytes if they were not published. */
+  readonly unstage: () => Promise<void>;
+}
+
+/**
+ * Writes and syncs the new bytes of a single replacement while its announcement is being synced.
+ * Both must be on the disk before the names are exchanged, and neither needs the other. Undefined
+ * if nothing is synced, or if the step must wait for its announcement. After a crash, the next
+ * start removes the temporary file.
+ */
+export function stagedEarly({ disk }: StepWorld, [step, ...more]: readonly Step[]): StagedEarly | undefined {
+  if (step?.stagesEarly !== true || more.length > 0) return undefined;
+  if (disk.durability !== 'full' || disk.batch !== undefined) return undefined;
+  const staged = step.stage?.('alone') ?? Promise.resolve();
+  // The caller awaits `staged` only after the announcement; without this handler an earlier failure would be unhandled.
+  const ended = staged.catch(() => undefined);
+  return { staged, unstage: () => ended.then(() => step.unstage?.()) };
+}

@@ -201,7 +201,8 @@ describe('24. a fault names its cause', () => {
     expect(text).toMatch(/the disk of the state folder is full/);
     expect(text).toMatch(/nothing was changed/i);
     expect(t.text('a.txt')).toBe('one\n');
-    expect(server.client.errors).toMatch(/full/);
+    // The message may arrive after the answer.
+    await expect.poll(() => server.client.errors).toMatch(/full/);
     // SQLite may still have room in its own files for the first records.
     let shown = '';
     for (let reads = 0; reads < 60 && !shown.includes('could not be recorded'); reads += 1)

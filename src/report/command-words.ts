@@ -40,7 +40,7 @@ export function changeWords(result: RunResult): string[] {
   const rest = total - named.length;
   const head = committed
     ? `changed ${countOf(total, 'path')}`
-    : `nothing was committed; would change ${countOf(total, 'path')}`;
+    : `nothing was committed; ${countOf(total, 'path')} would be`;
   return [
     ...(total === 0 ? ['changed no file'] : [`${head}:`, ...named.flatMap(fileWords)]),
     ...(rest === 0 ? [] : [`- and ${rest} more`]),

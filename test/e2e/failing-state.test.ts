@@ -24,7 +24,7 @@ describe('a server whose state database is damaged', () => {
     });
     const second = await served.call('write_file', { path: 'a.txt', content: 'two\n' });
     expect(second).toMatchObject({ ok: true, text: expect.not.stringContaining('damaged') });
-    expect(served.client.errors).toMatch(/database was damaged.*\.damaged-/);
+    await expect.poll(() => served.client.errors).toMatch(/database was damaged.*\.damaged-/);
     expect(await served.stop()).toBe(0);
     expect((await lookfirst(places, ['log'])).stdout).toMatch(/database was damaged/);
     expect((await lookfirst(places, ['doctor'])).stdout).toMatch(/damaged database was set aside/);

@@ -68,7 +68,7 @@ describe('a server process', () => {
     expect(readdirSync(places.root)).toEqual([]);
     expect(readdirSync(places.outside)).toEqual([]);
     // RawClient would have thrown at a line that is not JSON.
-    expect(served.client.errors).toContain(`serving ${places.root}`);
+    await expect.poll(() => served.client.errors).toContain(`serving ${places.root}`);
   });
 
   it.each([
@@ -98,7 +98,7 @@ describe('a server process', () => {
     const served = Served.launch(places, ['serve', join(places.base, 'nowhere')]);
     await served.hello();
     expect((await served.client.exit()).code).toBe(1);
-    expect(served.client.errors).toMatch(/does not exist/);
+    await expect.poll(() => served.client.errors).toMatch(/does not exist/);
   });
 
   it('sets a damaged database aside, says so, and continues', async () => {
@@ -110,7 +110,7 @@ describe('a server process', () => {
       ok: false,
       outcome: { code: 'NOT_FOUND' },
     });
-    expect(served.client.errors).toMatch(/damaged/);
+    await expect.poll(() => served.client.errors).toMatch(/damaged/);
     expect(served.client.errors).not.toMatch(/^ +at /m);
     expect(readdirSync(places.home).some((name) => name.startsWith('lookfirst.db.damaged-'))).toBe(true);
   });

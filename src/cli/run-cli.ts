@@ -79,7 +79,10 @@ async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
   await command.parseAsync(rest, { from: 'user' });
 }
 
-/** A policy file that the user names must be valid, also for a command that needs no policy. */
+/**
+ * Throws if the policy file that the user names is invalid, also for a command that needs no
+ * policy.
+ */
 async function checkNamedPolicy(cli: Cli, { policy }: { readonly policy?: unknown }): Promise<void> {
   if (typeof policy !== 'string') return;
   const { policyOf } = await import('../session/configured.ts');

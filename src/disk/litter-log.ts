@@ -23,7 +23,7 @@ export const TEMP_PREFIX = '.lookfirst-';
 
 /**
  * One line of the log of temporary names. Either a folder in which this process creates such names,
- * or a file there that it renames to one for a moment (`claim`).
+ * or a file (`name`) that it renames to a temporary name (`claim`) for a moment.
  */
 export type LitterLine =
   | { readonly dir: string }
@@ -62,8 +62,8 @@ export class LitterLog {
   }
 
   /**
-   * A fresh temporary name in `dir`. The folder is logged before the name exists, so that it is
-   * never forgotten.
+   * Returns a new temporary name for `dir`. Logs the folder before a file with that name exists, so
+   * that a later start finds the file.
    */
   tempName(dir: string): string {
     if (!this.#dirs.has(dir)) {
@@ -185,7 +185,7 @@ export class ReadyFiles {
    * another owner or file system than `like`, or if the rename fails.
    */
   take(path: string, like: BigIntStats): number | undefined {
-    // Make no further files at the first request: the process may make only one change.
+    // Do not refill at the first request: the process may make only one change.
     this.#requests += 1;
     if (this.#requests > 1 && this.#files.length < FEW_FILES) void this.fill();
     const file = this.#files.at(-1);

@@ -30,8 +30,8 @@ export async function putBackFile(
   place: Place,
   { displaced, ours }: PutBack,
 ): Promise<'back' | 'taken' | 'unavailable'> {
-  // The file has become a stored old content, which another process may already use. Leave it
-  // there.
+  // The file is now one of the stored old contents, and another process may already use it there.
+  // Leave it in the store.
   if (dirname(displaced) !== context.retained) return 'unavailable';
   try {
     if (ours !== undefined) return await exchangeBack(context, place, { displaced, ours });
@@ -58,7 +58,8 @@ async function exchangeBack(
     native.swapSync(temp, at(place));
   } catch (error) {
     if (!isMissing(error)) throw error;
-    // Another process deleted the file, so it stays deleted.
+    // Another process has deleted our file, so the name stays free. Keep the old file outside the
+    // workspace.
     retain(context, temp);
     return 'taken';
   }

@@ -124,10 +124,10 @@ async function viewOf(world: World, session: string, looking: LookTarget<Located
   if (request.depth === 'glance' && facts.freshness === 'same' && request.expectedRevision === undefined)
     return view;
   const known = countingSighting(sighting);
-  // Without reading, nothing is known: only a `glance` may rely on the stamp.
+  // The bytes may not be read. Then an equal stamp proves nothing: only a `glance` may rely on it.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
   const read = await readBytes(world, session, { located, known, request });
-  // The present bytes differ from those that the session saw and deleted, so they are unseen.
+  // The session deleted the file that it saw. The bytes of the new file differ, so they are unseen.
   if (read.isUnseen && !mayRead(world, facts, undefined))
     return { ...view, facts: { ...facts, freshness: undefined } };
   const seen: Facts = Object.assign(facts, { freshness: undefined }, read.facts);
@@ -140,10 +140,7 @@ async function viewOf(world: World, session: string, looking: LookTarget<Located
   };
 }
 
-/**
- * The facts that need only the located file and no further disk access. One object literal, for speed: every vet calls
- * this.
- */
+/** The facts that need no further disk access. One object literal, because every vet calls this. */
 export function glanceFacts(
   world: World,
   { request, located, sighting }: LookTarget<Located>,
@@ -182,8 +179,8 @@ function targetOf(found: Found): Target {
 }
 
 /**
- * Drops a record of seen lines that permits nothing. The record of a deletion counts only if it
- * names bytes seen before the deletion, which may come back.
+ * Drops a record of seen lines that permits nothing. The record of a deletion permits something
+ * only if it names earlier bytes that the session saw, because they may come back.
  */
 function countingSighting(sighting: Sighting | undefined): Sighting | undefined {
   if (sighting === undefined || isStub(sighting)) return undefined;
@@ -216,8 +213,8 @@ async function readBytes(
   session: string,
   { located, known, request }: { located: Found; known: Sighting | undefined; request: LookRequest },
 ): Promise<{ snapshot: Snapshot | undefined; facts: Partial<Facts>; isUnseen?: true }> {
-  // An edit keeps all bytes it does not touch, so a trusted stamp is enough. Changes that replace everything must read
-  // every byte.
+  // For an edit, an equal stamp that can be trusted is enough, because an edit keeps the other
+  // bytes. Read every byte before a change that replaces everything.
   const { action } = request;
   const sparing = action === 'edit' || action === 'insert' ? trusted(known) : undefined;
   const likely = likelyBytes(world, known?.fingerprint);
@@ -250,7 +247,7 @@ function likelyBytes({ baselines }: World, fingerprint: Fingerprint | undefined)
   return bytes && { bytes, fingerprint };
 }
 
-/** Revisions are costly. The rules need one only if the caller sent one, or to show it in a repeated refusal. */
+/** True if the rules need the revision: the caller sent one, or a repeated refusal shows it. */
 function needsRevision({ expectedRevision }: LookRequest, known: Sighting | undefined): boolean {
   return expectedRevision !== undefined || known?.refusedContent !== undefined;
 }
@@ -389,9 +386,9 @@ function guardOutside({ home, policy }: World, path: string): string | undefined
   return isOurs ? `${path}, because it holds the configuration of Lookfirst` : undefined;
 }
 
-/** Decodes the replaced file only if the new text looks suspicious, so that ordinary writes do not pay for it. */
+/** The line of a new text with a placeholder ("rest unchanged") or with copied line numbers. */
 export function placeholderIn(text: string | undefined, view: LookedFile, at?: number): string | undefined {
-  // A new file has no text that a placeholder could leave out.
+  // A new file has no old text that a placeholder could leave out.
   if (text === undefined || !view.located.exists) return undefined;
   const existing = (): string | undefined => view.snapshot && decodeText(view.snapshot.bytes)?.text;
   const found = findPlaceholder(text, existing, at === undefined ? {} : { at });

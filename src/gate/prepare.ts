@@ -179,8 +179,9 @@ interface SingleJudge<T> {
 }
 
 /**
- * Judges a change. If it is refused and the operator has granted its path with `lookfirst allow`, judges again. Called
- * under the lock of its files, so that a grant for one use is used once. A change that passes costs nothing extra.
+ * Judges a change. If it is refused and the operator has allowed its path with `lookfirst allow`,
+ * judges it again with this grant. The caller must hold the locks of its files, so that two changes
+ * cannot both use a grant for one use.
  */
 export async function judgeGranted<T extends { readonly ok: true }>(
   world: World,
@@ -224,8 +225,9 @@ async function judgeTwice<T extends { readonly ok: true }>(
 }
 
 /**
- * The warning for the first try of a stale change. `confirmed`: the same change was tried before.
- * Undefined if the session has no record of the file in which to note the try.
+ * Decides about a stale change that must be confirmed. At the first try, returns the refusal with a
+ * warning. `confirmed`: the same change was tried before, and the file is unchanged since.
+ * Undefined if there is no file, or no record of it in which to note the try.
  */
 async function holdBack(
   world: World,
@@ -251,7 +253,7 @@ function timeOf({ stamp }: Sighting): Pick<FileState, 'mtimeMs'> {
   return stamp === undefined ? {} : { mtimeMs: Number(stamp.mtimeNs / 1_000_000n) };
 }
 
-/** Hash of changes as the caller gave them; equal hashes mean equal changes. */
+/** Hashes changes as the caller gave them. Equal hashes mean equal changes. */
 export function hashOf(change: ForeignIntent | readonly ForeignIntent[]): string {
   const text = JSON.stringify(change, (_key, value: unknown) =>
     value instanceof Uint8Array ? hash('sha256', value, 'hex') : value,
@@ -277,7 +279,8 @@ export function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaita
     const facts = glanceFacts(world, { request, located, sighting }, ledger.session);
     const isGuarded = toolGuard(located.place.path.relative) !== undefined;
     const enough = !isGuarded && (facts.freshness === 'same' || !located.exists);
-    // Content refused before is recognised by its hash, which only a full vet computes.
+    // If a write of this file was refused earlier, vet in full: this write may have the same
+    // content, and only a full vet computes its hash.
     const verdict = enough && sighting?.refusedContent === undefined ? judge(facts, world.policy) : undefined;
     if (verdict?.outcome === 'allow') return { ok: true, notices: verdict.notices };
     return vetInFull(world, ledger, change);

@@ -18,15 +18,21 @@ export interface RestoreContext {
   /** The session's earlier view of the restored file or folder: the lines or names it was shown. */
   readonly known?: Sighting | undefined;
   /**
-   * The lines that the session has seen of the contents of a folder that moves back, at the present
-   * path.
+   * For a folder that moves back: what the session has seen of the files in it, under their present
+   * paths.
    */
   readonly moving?: readonly Sighting[];
   /** Reads the bytes to restore. Default: the stored old content. */
   readonly bytes?: () => Promise<Uint8Array>;
-  /** The stamp of a file that moves back, if an equal stamp proves that it still holds its bytes. */
+  /**
+   * For a file that moves back: its recorded stamp. If the file still has this stamp, its bytes are
+   * unchanged and need not be read. Undefined if the stamp cannot prove that.
+   */
   readonly stamp?: Stamp | undefined;
-  /** A file owned by the gate that holds these bytes and has this mode; it is linked instead of written again. */
+  /**
+   * A file in the state folder with the bytes and the mode to restore. It is hard-linked, so that
+   * the bytes are not written again.
+   */
   readonly file?: string | undefined;
   /** The action that messages name. Default: undo. */
   readonly action?: Action;
@@ -80,9 +86,9 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
 }
 
 /**
- * Reverts the step: moves the replaced or removed file back, or restores the previous state
- * otherwise. Opens files even if their mode forbids their owner to read: the step may have made
- * such a file.
+ * Reverts the step: moves the replaced or removed file back. If that is impossible, restores the
+ * previous state from the stored contents. Opens files even if their mode forbids their owner to
+ * read them, because the step may have made such a file.
  */
 async function takeBack(world: World, step: UndoStep, displaced: Displaced | undefined): Promise<boolean> {
   const { restore: after } = step;

@@ -22,11 +22,14 @@ export interface Step {
   readonly path: ResolvedPath;
   /** The planned effects, announced before any file is touched. Empty if nothing will change. */
   readonly effects: readonly Effect[];
-  /** The file's bytes afterwards, if the step writes one file. */
+  /** The file's bytes after the step, if it writes one file. */
   readonly bytes?: Uint8Array;
   /** The lines of `bytes` that count as seen. */
   readonly seen?: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
-  /** Like `seen`, if the notices about other programs' changes are not shown. */
+  /**
+   * The lines that count as seen if the notices about other programs' changes are not shown.
+   * Replaces the lines in `seen` then.
+   */
   readonly untold?: Pick<Sighting, 'coverage'> | undefined;
   /** Further result fields of an edit, as far as they are already known. */
   readonly more?: Pick<ChangeResult, 'replaced' | 'tier' | 'inserted' | 'diff'> | undefined;
@@ -47,7 +50,10 @@ export interface Step {
   run(): Promise<Done | Conflict>;
   /** Called after all steps have run, last step first. */
   finish?(): void;
-  /** True if something could not be reverted after a conflict or a Fault; the change stays open. */
+  /**
+   * True if something could not be reverted after a conflict or a Fault. The change then stays
+   * pending until a process that locks one of its files completes its record.
+   */
   isLeft?(): boolean;
   /**
    * Reverts the step, because a later step failed or the change could not be recorded. Returns false if another program
@@ -71,7 +77,10 @@ export interface Done {
   readonly tombstones: readonly string[];
   /** Files that left the workspace. They are stored, so that an undo can restore them. */
   readonly displaced: readonly Displaced[];
-  /** Syncs the new name, while the old files are stored. Undefined if it is synced already. */
+  /**
+   * Syncs the folder of the new name. Call it while the old files are stored. Undefined if the
+   * folder is synced already.
+   */
   readonly syncNames?: (() => Promise<void>) | undefined;
 }
 
@@ -84,7 +93,10 @@ export interface Displaced {
   readonly bytes?: Uint8Array;
   /** The file's stats after it left the workspace, if they are known. */
   readonly stats?: AdoptedStats | undefined;
-  /** Set if a whole folder left the workspace and an undo can read the file from there. */
+  /**
+   * Set if the whole folder of the file left the workspace: an undo can read the file in that
+   * folder.
+   */
   readonly tree?: (Pick<TreeFile, 'name' | 'stamp'> & Pick<KeptTree, 'folder'>) | undefined;
 }
 

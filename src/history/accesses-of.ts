@@ -232,7 +232,11 @@ function writeView(access: WriteAccess, result: RecordedResult): View {
   };
 }
 
-/** Results of Lookfirst's edits contain a revision only if the session has seen the whole file as it is now. */
+/**
+ * The lines that count as seen after an edit: all lines if the result contains a revision,
+ * otherwise none. Lookfirst's tools return a revision only if the session has seen the whole file
+ * as it is now.
+ */
 function editView(access: EditAccess, result: RecordedResult): View {
   const revision = revisionOf(access, result);
   const coverage = revision.revision === undefined ? {} : { coverage: WHOLE };

@@ -47,8 +47,9 @@ export class ComparedText {
   }
 
   /**
-   * Resolves lines counted from the end. A number one past the last line means the empty line that some hosts count
-   * after a final newline.
+   * The line range of a shown text in this text; undefined if this text has no such lines. Negative
+   * numbers count from the end. A range may end one line too late, because some hosts count an
+   * empty line after a final newline.
    */
   #rangeOf(shown: ShownText): LineRange | undefined {
     const { totalLines } = this;
@@ -91,12 +92,15 @@ interface DiskFile {
   readonly key?: string;
   readonly fingerprint: Fingerprint;
   /**
-   * The revision of the bytes on disk. It depends on the state folder. Without it, no receipt can
-   * be confirmed.
+   * The revision of the bytes on disk, computed with the key of the state folder. If it is absent,
+   * the revision in a receipt cannot confirm a view.
    */
   readonly revision?: string;
   readonly totalLines: number;
-  /** Without the bytes only receipts and hashes of the whole file can be compared. */
+  /**
+   * The file's content. If it is absent, only revisions and hashes of the whole file can be
+   * compared.
+   */
   readonly bytes?: Uint8Array;
   readonly stamp?: Stamp;
   readonly racy?: boolean;
@@ -104,9 +108,10 @@ interface DiskFile {
 
 /**
  * Combines the views of one file in a transcript into a sighting. A view is confirmed by a
- * receipt's revision, by the hash of the whole content, or by the hash of the shown lines. Other
- * views are unverified and never allow an overwrite. Confirmed views add up; views of other bytes
- * never add to them. Undefined if no lines were shown.
+ * receipt's revision, by the hash of the whole content, or by the hash of the shown lines. The
+ * result covers the lines of all confirmed views together. If no view is confirmed, the result
+ * covers all views, is marked as unverified, and never allows an overwrite. Undefined if no lines
+ * were shown.
  */
 export function joinSightings(history: readonly HistorySighting[], disk: DiskFile): Sighting | undefined {
   const compared = comparedOf(disk);
@@ -141,8 +146,9 @@ interface Confirmed {
 }
 
 /**
- * Checks a view against the disk. If the shown text equals the file, nothing was cut or masked, whatever its flags say.
- * A revision alone proves nothing about that, so the flags stay.
+ * Compares a view with the file on disk; empty if they differ. If hashes prove the shown text, it
+ * was neither cut nor masked, whatever its flags say. An equal revision does not prove that, so the
+ * view keeps its flags.
  */
 function confirm(sighting: HistorySighting, disk: DiskFile, compared: ComparedText | undefined): Confirmed[] {
   const { fingerprint, revision, coverage, clamped, redacted } = sighting;
@@ -187,8 +193,8 @@ function union(views: readonly { readonly coverage: Coverage }[], totalLines: nu
 }
 
 /**
- * True if views with cut or masked lines must mark the result. False if the other views show the
- * same lines.
+ * True if the combined views must get this flag: some views have it, and the views without it do
+ * not cover the same lines.
  */
 function taints(
   flag: 'clamped' | 'redacted',

@@ -254,9 +254,9 @@ export function hooksInProcess(
 const PASS: HookReply = { verdict: 'pass' };
 
 /**
- * Handles a call that the host is about to make. Judges a change and announces it: the bytes that
- * it would replace are saved, and any process can record its end. The announcement holds no lock,
- * because the host may ask its user first or never make the call.
+ * Handles a call that the host is about to make. Judges a change and announces it: saves the bytes
+ * that the call would replace, so that any process can later record how the call ended. The
+ * announcement holds no lock, because the host may ask its user first or never make the call.
  */
 async function before(scene: Scene, event: Extract<HookEvent, { kind: 'before' }>): Promise<HookReply> {
   const meaning = meaningOf(scene, event);
@@ -285,8 +285,9 @@ function withContext(context: string | undefined): HookReply {
 }
 
 /**
- * Notices about writes into another worktree than the agent's own. A sub-agent in its own worktree
- * often means the file there, but names the one in its parent's checkout.
+ * Notices about writes into another worktree than the agent's own. A sub-agent with its own
+ * worktree often means the file in that worktree, but gives the path of the same file in its
+ * parent's checkout.
  */
 async function strayWrites(
   { session, cwd }: Scene,
@@ -332,7 +333,10 @@ async function observed(
   return PASS;
 }
 
-/** The denial of a call whose tool changes a file or runs a command, but whose arguments do not name it. */
+/**
+ * Denies a call whose arguments do not name the file that its tool changes, or the command that its
+ * tool runs.
+ */
 function incomprehensible(scene: Scene, { tool }: ToolCall, action: 'overwrite' | 'run'): HookReply {
   const what = action === 'run' ? 'which command it runs' : 'which file it changes';
   const reason = `the input of ${tool} does not say ${what}`;

@@ -229,7 +229,10 @@ async function lastBefore(store: Store, ms: number, headSeq: number): Promise<nu
   return first === undefined ? headSeq : first.seq - 1;
 }
 
-/** Changes up to this entry number must be removed, so that the remaining contents fit. */
+/**
+ * Returns the number of the last entry to remove, so that the remaining file contents fit into
+ * `room`. 0 if nothing must be removed.
+ */
 function cutForQuota(
   { used, fresh }: SortedImages,
   { expired, room, uses }: { expired: number; room: number; uses: NumberedImages },
@@ -265,7 +268,10 @@ function imagesOf(entry: NewEntry): string[] {
   return sides.flatMap((side) => (side.kind === 'file' && side.kept ? [side.fingerprint.sha256] : []));
 }
 
-/** The hashes of the file contents that matching changes need, oldest entry first. */
+/**
+ * The hashes of the file contents that changes need, for the changes that match the filter. Oldest
+ * entry first.
+ */
 async function* usesIn(
   store: Store,
   filter: EntryFilter,
@@ -275,7 +281,8 @@ async function* usesIn(
 }
 
 /**
- * For each content, the number of the newest entry that needs it; Infinity if a change is pending.
+ * For each stored content, the number of the newest entry that needs it; Infinity if a pending
+ * change needs it.
  */
 async function lastUses(store: Store, pending: ReadonlySet<string>): Promise<NumberedImages> {
   const uses = new NumberedImages();
@@ -350,7 +357,8 @@ export async function purgeImages({ store, images }: GcStores, request: PurgeReq
   const removed = await images.remove([...hashes], async () => imagesOfPending(await store.pending()));
   const whose = request.key === undefined ? ' of secret files' : '';
   const text = `purged ${countOf(removed.count, 'kept image')}${whose}: earlier changes cannot be undone`;
-  // The root `/` contains every workspace, so the entry appears in every log of the file.
+  // Record the purge under `/`, which contains every workspace, so that every log of the file shows
+  // it.
   const about =
     request.key === undefined ? { root: '/' } : { root: '/', path: request.key.replace(/^\//, '') };
   const entry = { kind: 'notice', atMs: request.nowMs, session: 'lookfirst', ...about, text } as const;

@@ -114,7 +114,7 @@ export class LocalLocks implements Locks {
   }
 
   async #enter([slot, sharing]: Slot, timeoutMs: number): Promise<boolean> {
-    // Not the machine's clock: it can be set back while this waits.
+    // Do not use the machine's clock, which can be set back while this waits.
     const begun = performance.now();
     const leave = await this.#mutex.acquire(slot, sharing, timeoutMs);
     if (leave === undefined) return false;

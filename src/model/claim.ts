@@ -2,8 +2,9 @@ import type { LineRange } from './coverage.ts';
 import type { Fingerprint } from './fingerprint.ts';
 
 /**
- * The claim fields of a journal entry. An explicit claim has a target (id, and key or glob). A change claims its files
- * without a target. A release without a target ends all claims of its session.
+ * The claim fields of a journal entry. In an explicit claim they name its id, and its key or glob.
+ * A change also claims the files that it changes; its entry has none of these names. A release
+ * without an id ends all claims of its session.
  */
 export interface ClaimMark {
   /** Id of an explicit claim. */
@@ -15,9 +16,12 @@ export interface ClaimMark {
   readonly untilMs?: number;
   /** This entry ends the claim. */
   readonly released?: true;
-  /** The turn ended: only claims made by changes end, explicit ones stay. */
+  /**
+   * Set when the session's turn ends. This ends the claims that its changes made; explicit claims
+   * stay.
+   */
   readonly turnEnded?: true;
-  /** On a notice: the session that holds the reported claim. */
+  /** In an entry about a notice: the session that holds the claim which the notice reports. */
   readonly of?: string;
 }
 
@@ -45,7 +49,10 @@ export interface Claim {
   readonly atMs: number;
   /** Expiry time, unless the claim is ended earlier. */
   readonly untilMs: number;
-  /** Fingerprints before the first and after the last change behind the claim; absent where there was no file. */
+  /**
+   * Fingerprint of the file before the session's first change in this turn. `after`: after its last
+   * change. Absent if there was no file at that time.
+   */
   readonly before?: Fingerprint;
   readonly after?: Fingerprint;
   /** Id of an explicit claim. */

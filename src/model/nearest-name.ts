@@ -1,4 +1,4 @@
-/** Words up to this length are compared more strictly. */
+/** Words up to this length may contain only one mistake. */
 const SHORT = 4;
 
 /** The known name most similar to `word`, or undefined if none is similar enough. */

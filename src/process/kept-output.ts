@@ -15,7 +15,10 @@ import { KEPT_MS } from './layer.ts';
 
 /** The number of bytes of one command's output that are kept on disk; later bytes are counted and dropped. */
 const MAX_KEPT_BYTES = 64 << 20;
-/** The size of the shown beginning and end: the beginning shows what started, the end how it finished. */
+/**
+ * Maximum bytes of the shown beginning. `TAIL_BYTES` limits the shown end, which tells how the
+ * command finished.
+ */
 const HEAD_BYTES = 10_000;
 const TAIL_BYTES = 20_000;
 
@@ -29,8 +32,8 @@ export interface ShownOutput {
   /** The number of bytes between head and tail. */
   readonly cutBytes: number;
   /**
-   * The id under which the whole output can be read; absent if nothing was cut, or if it could not
-   * be kept.
+   * The id under which the whole output can be read. Absent if nothing was cut, or if the output
+   * could not be stored.
    */
   readonly kept?: string;
 }
@@ -47,7 +50,10 @@ export class KeptOutput {
   /** The whole output until the limit is reached; afterwards only the beginning. */
   #head: Buffer[] = [];
   #tail = Buffer.alloc(0);
-  /** Undefined while the output fits into an answer; `failed` if the file could not be written. */
+  /**
+   * The descriptor of the file that stores the output. Undefined while the output fits into an
+   * answer; `failed` if the file could not be written.
+   */
   #file: number | 'failed' | undefined;
 
   constructor(home: string, { id, session }: { readonly id: string; readonly session: string }) {
@@ -70,7 +76,7 @@ export class KeptOutput {
     else this.#continue(chunk);
   }
 
-  /** Ends the file and returns what an answer shows. */
+  /** Closes the output file and returns the part of the output that an answer shows. */
   end(): ShownOutput {
     const bytes = this.#bytes;
     if (this.#file === undefined)
@@ -124,8 +130,9 @@ export class KeptOutput {
   }
 
   /**
-   * Returns `failed` if the output cannot be kept, for example on a full disk. The command then
-   * continues, and only head and tail of its output remain.
+   * Opens or writes the output file by calling `work`, and returns its descriptor. Returns `failed`
+   * if the output cannot be stored, for example on a full disk. The command then continues, and
+   * only head and tail of its output remain.
    */
   #attempt(work: () => number): number | 'failed' {
     try {

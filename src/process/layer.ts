@@ -76,7 +76,7 @@ export function makeLayer(home: string, id: string, layered: readonly string[], 
   if (owner !== undefined) symlinkSync(owner, join(folder, OWNER));
   for (const [index, path] of layered.entries()) {
     symlinkSync(path, join(folder, `low-${index}`));
-    // The layer's root takes the place of the workspace's root and must have its permissions.
+    // The command sees `up-N` in place of the layered folder, so give it that folder's permissions.
     mkdirSync(join(folder, `up-${index}`), { mode: 0o700 });
     chmodSync(join(folder, `up-${index}`), statSync(path).mode & 0o777);
     mkdirSync(join(folder, `work-${index}`), { mode: 0o700 });
@@ -114,8 +114,8 @@ function byteOf(octal: string): string {
 }
 
 /**
- * Creates `through-N`. By way of it, the sandbox shows the command a real folder inside a layered
- * one.
+ * Creates the folder `through-N`. The sandbox mounts a real folder on it first, and from there into
+ * the layered folder, where the command uses it directly.
  */
 export function makePassage(layer: Layer, index: number): void {
   mkdirSync(join(layer.folder, `through-${index}`), { mode: 0o700 });
@@ -184,24 +184,24 @@ export function openLayer(home: string, id: string): (Layer & LayerRecord) | und
 }
 
 /**
- * Number of files that this process removes itself. Removing a file may wait for the disk, and this process must not
- * wait long.
+ * Maximum number of files that this process removes itself, because a removal may wait for the
+ * disk. A child process removes the rest.
  */
 const REMOVED_AT_ONCE = 500;
 
 /**
- * The shell text that removes what is left of a layer. It changes the mode of folders only: a file
- * may have a second name in the workspace.
+ * The shell text that removes the rest of a layer. It changes only the mode of folders: a file may
+ * be a hard link of a file in the workspace, whose mode must not change.
  */
 const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exec rm -rf -- "$1"';
 
 /**
  * Removes a layer with its contents. Does not follow links, and makes folders accessible if
- * necessary. A layer that cannot be removed stays, and its removal is tried again after it expires.
- * No error is thrown then: the layer's command already has its result. Files with a second name in
- * the workspace are removed immediately, because removing one changes its ctime. A command that
- * runs later would treat such a file as changed by another program. Removing folders takes
- * milliseconds, so a layer with a `spent` name is only renamed; see `removeSpentLayers`.
+ * necessary. If the removal fails, no error is thrown, because the layer's command already has its
+ * result. The removal is tried again after the layer expires. Hard links to files in the workspace
+ * are removed at once: the removal changes the file's ctime. Later, that would look to a running
+ * command like a change by another program. Removing folders takes milliseconds, so a layer with a
+ * `spent` name is only renamed; see `removeSpentLayers`.
  */
 export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<Pick<Layer, 'spent'>>): void {
   try {
@@ -215,13 +215,16 @@ export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<P
   }
 }
 
-/** Renames the layer first: a partly removed layer must not be applied. */
+/**
+ * Moves a layer to its `spent` name and removes the hard links in it. It is moved first, because a
+ * partly removed layer must not be applied to the workspace.
+ */
 function retire(folder: string, spent: string): void {
   if (!isRenamed(folder, spent)) {
     mkdirSync(dirname(spent), { recursive: true, mode: 0o700 });
     isRenamed(folder, spent);
   }
-  // Most commands change nothing. Their `up-N` folders are empty, and one call removes each.
+  // Try to remove each `up-N` folder as an empty one first: most commands change nothing.
   for (const name of namesIn(spent))
     if (name.startsWith('up-'))
       unlessGone(() => isRemoved(join(spent, name)) || removeTree(join(spent, name), 0));
@@ -242,7 +245,7 @@ export function removeSpentLayers(home: string): void {
   }
 }
 
-/** Removes a folder. The rest of a large one is left to another process. */
+/** Removes a folder with its contents. If it has many files, a child process removes the rest. */
 function removeFolder(folder: string): void {
   if ((unlessGone(() => removeTree(folder, REMOVED_AT_ONCE)) ?? 1) > 0) return;
   const child = spawn('/bin/sh', ['-c', REMOVE_REST, 'sh', folder], { detached: true, stdio: 'ignore' });
@@ -250,7 +253,10 @@ function removeFolder(folder: string): void {
   child.unref();
 }
 
-/** The ids of layers whose process died while it ran their command. Each is returned once. */
+/**
+ * The ids of layers whose process died while it ran their command. An id is returned only once,
+ * because its owner link is then removed.
+ */
 export function abandonedLayers(home: string, isAlive: (owner: string) => boolean): readonly string[] {
   return namesIn(join(home, 'layers')).filter((id) => {
     const link = join(home, 'layers', id, OWNER);
@@ -290,8 +296,8 @@ function namesIn(folder: string): readonly string[] {
 }
 
 /**
- * Removes all files that have another name, and up to `most` other files. Returns the part of the limit that is left; 0
- * means that entries may remain.
+ * Removes all hard links in a folder, and up to `most` other files. Returns the part of the limit
+ * that is left; 0 means that entries may remain.
  */
 function removeTree(folder: string, most: number): number {
   let left = most;
@@ -316,8 +322,8 @@ function isRemoved(folder: string): boolean {
 }
 
 /**
- * Removes a file that has another name, or any file while `left` is not 0. Returns 1 if the file counts toward the
- * limit, otherwise 0.
+ * Removes a file if it is a hard link or if `left` is not 0. Returns the number to subtract from
+ * the limit: 1 for a removed file that is not a hard link, otherwise 0.
  */
 function removeFile(path: string, left: number): number {
   const isShared = lstatSync(path).nlink > 1;

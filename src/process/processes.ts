@@ -34,7 +34,10 @@ import type { HiddenPath, Profile } from './sandbox.ts';
 import { removeWarmLeftovers, type TaggedOwner, WarmTree } from './warm-tree.ts';
 
 interface ProcessesOptions {
-  /** The state folder. Layers and outputs are kept there, and no command sees it. */
+  /**
+   * The state folder. It stores the layers with the writes of commands and their long outputs. No
+   * command sees it.
+   */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly attributes: AttributeReader | undefined;
@@ -53,7 +56,7 @@ export interface CommandRequest {
   readonly profile: Profile;
   readonly layered: readonly string[];
   /**
-   * Numbers of the layered folders that are the root of another file system; see
+   * Indexes of the folders in `layered` at which another file system is mounted; see
    * `SandboxPlan.mounted`.
    */
   readonly mounted: readonly number[];
@@ -69,8 +72,9 @@ export interface CommandRequest {
   readonly timeoutMs: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /**
-   * `kept`: the result contains the beginning and the end of the output, and the state folder the
-   * whole. `inherit`: the command writes to the stdout and stderr of this process.
+   * `kept`: the result contains the beginning and the end of the output, and the state folder
+   * stores the whole output. `inherit`: the command writes to the stdout and stderr of this
+   * process.
    */
   readonly output: 'kept' | 'inherit';
   /** Called as output arrives, with the number of bytes so far. */
@@ -84,7 +88,7 @@ export interface CommandRun {
   readonly output: ShownOutput;
 }
 
-/** Time after the last command before the folders of its discarded layer are removed. */
+/** Delay between the end of the last command and the removal of discarded layers. */
 const TIDY_MS = 1000;
 /** The longest time for the first snapshot of a watched work tree. */
 const WARM_UP_MS = 120_000;
@@ -95,7 +99,7 @@ const PASSED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLO
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Expired layers and outputs of commands in the state folder. */
+/** Numbers of expired layers and of expired outputs in the state folder. */
 export interface ExpiredWork {
   readonly layers: number;
   readonly outputs: number;
@@ -103,14 +107,14 @@ export interface ExpiredWork {
 
 /**
  * Runs commands in sandboxes, whose writes go to layers over the workspace. There is one instance
- * per workspace. It keeps only the watched work trees open.
+ * per workspace. Call `close` to stop watching work trees.
  */
 export class Processes {
   readonly #options: ProcessesOptions;
   #probe: Promise<Probe> | undefined;
   /** Watched work trees by root; undefined: none are watched. */
   #warm: Map<string, WarmTree> | undefined;
-  /** The first snapshots that are being taken, by root. */
+  /** The first snapshots that are being taken now, by the root of their work tree. */
   readonly #warming = new Map<string, Promise<TreeSnapshot | Unavailable>>();
   readonly #closing = new AbortController();
   #tidying: NodeJS.Timeout | undefined;
@@ -183,8 +187,8 @@ export class Processes {
   }
 
   /**
-   * Removes the folders of discarded layers while no command runs, because that takes several
-   * milliseconds.
+   * Removes the folders of discarded layers later, when no command has run for `TIDY_MS`: the
+   * removal takes several milliseconds and would delay an answer.
    */
   #tidyLater(): void {
     clearTimeout(this.#tidying);
@@ -201,7 +205,10 @@ export class Processes {
     this.#removeLeftovers();
   }
 
-  /** The state of a git work tree, for commands that run directly on the workspace. */
+  /**
+   * Takes a snapshot of a git work tree. A later call of `candidates` compares the work tree with
+   * it, after a command that runs without a layer.
+   */
   async snapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
     const folder = join(this.#options.home, 'snapshots');
     if (this.#warm === undefined) return takeSnapshot(root, { folder, name, signal });
@@ -234,7 +241,8 @@ export class Processes {
     this.#warm?.get(root)?.close();
     this.#warm?.delete(root);
     let tree: WarmTree | undefined;
-    // Watching starts with the copied index, before the files are compared, so that no change is missed.
+    // Start watching when the index is copied, before the files are compared, so that no change is
+    // missed.
     const copied = async (index: string): Promise<void> => {
       tree = await WarmTree.begin(root, { index, home, tag });
     };
@@ -248,7 +256,7 @@ export class Processes {
     return taken;
   }
 
-  /** Paths that may have changed since a snapshot. */
+  /** Returns the paths in the work tree that may have changed since the snapshot. */
   async candidates(snapshot: TreeSnapshot, signal: AbortSignal): Promise<readonly Candidate[] | Unavailable> {
     const known = await this.#warm?.get(snapshot.root)?.candidates(snapshot);
     return known ?? candidatesSince(snapshot, signal);
@@ -271,7 +279,10 @@ export class Processes {
     endCommands(abandonedLayers(home, owner.isTagAlive));
   }
 
-  /** Folders in `folders` with another file system, which need a layer of their own. The state folder needs none. */
+  /**
+   * Returns the folders below `folders` at which another file system is mounted. Each of them needs
+   * its own layer. Folders in `except` and the state folder are left out.
+   */
   mountsBelow(folders: readonly string[], except: readonly string[]): readonly string[] {
     return mountsBelow(folders, [...except, this.#options.home]);
   }
@@ -291,7 +302,7 @@ export class Processes {
 
   /**
    * Removes expired layers, outputs and snapshots. Also ends commands that a killed process has
-   * left running. Returns the number of layers and outputs; a dry run only counts them.
+   * left running. Returns the numbers of expired layers and outputs. A dry run only counts them.
    */
   expire({ nowMs, dryRun }: { readonly nowMs: number; readonly dryRun: boolean }): ExpiredWork {
     const { home } = this.#options;

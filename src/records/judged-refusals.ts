@@ -145,7 +145,9 @@ export function numbersOf(entries: readonly Entry[]): Numbers {
   };
 }
 
-/** Takes entries oldest first, and returns the false alarms newest first. */
+/**
+ * Returns the refusals that were false alarms, newest first. `entries` must be sorted oldest first.
+ */
 function alarmsIn(entries: readonly Entry[]): Entry[] {
   const nextChange = new Map<string, Entry>();
   const found: Entry[] = [];
@@ -159,8 +161,8 @@ function alarmsIn(entries: readonly Entry[]): Entry[] {
 }
 
 /**
- * The size of the whole file. Without the diff in the message, the session would have read all of
- * it again.
+ * The bytes that the session did not have to read again, because the message showed it a diff: the
+ * size of the whole file.
  */
 function rereadBytes({ kind, sizeBytes, effects = [] }: Entry): number {
   if (kind === 'refusal') return sizeBytes ?? 0;

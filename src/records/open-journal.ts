@@ -102,7 +102,10 @@ const ENTRY_FILTER: ObjectShape = objectOf({
 
 const SIGHTING_FILTER: ObjectShape = objectOf({ session: TEXT, key: TEXT });
 
-/** Throws a Fault for a filter that is not valid: a misspelt name that is ignored would give all entries. */
+/**
+ * Returns the filter if it is valid; otherwise throws a Fault. Ignoring a misspelt field would
+ * return all entries.
+ */
 function checked<T>(shape: ObjectShape, filter: T): T {
   const [mismatch] = checkShape(shape, filter);
   if (mismatch === undefined) return filter;
@@ -126,8 +129,8 @@ async function imageOf(records: Records, sha256: string): Promise<Uint8Array | u
 }
 
 /**
- * The size and hash of kept bytes, from a journal entry or a sighting. The size is needed, because
- * another program may have appended to a file after it was kept.
+ * Finds the size and hash of stored contents in a journal entry or a sighting. A reader needs the
+ * size, because another program may have appended bytes to the stored file.
  */
 async function fingerprintFor(records: Records, sha256: string): Promise<Fingerprint | undefined> {
   for await (const { effects = [] } of walkEntries(records.store, { kinds: ['change'] }))

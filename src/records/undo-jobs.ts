@@ -30,9 +30,10 @@ interface TakeBackRequest
 }
 
 /**
- * The undos that a request selects. A named change is undone in any workspace. For a session or a time, all its changes
- * are undone, in every workspace in scope. Otherwise the newest change in scope that is not undone, of any session or
- * of `newestOf`.
+ * Returns the undos that a request selects. A named change is undone in any workspace. If the
+ * request names a session or a time, all matching changes in scope are undone, in every workspace.
+ * Otherwise only the newest change in scope that is not undone yet is undone. `newestOf` limits
+ * this to one session.
  */
 export async function undoJobs({ store }: Records, request: TakeBackRequest): Promise<UndoJob[]> {
   const { change, session, sinceMs } = request;

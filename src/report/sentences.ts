@@ -289,8 +289,8 @@ function lookAround(refusal: Refusal, tools: ToolNames): string {
 /** The nearest existing folder above a missing path, as far as the refusal tells. */
 function folderAbove(refusal: Refusal): string {
   let path = pathOf(refusal);
-  // The refusal counts the missing names of the resolved path. A path with `..` has more names, so go up only one
-  // level.
+  // `absentNames` counts names of the resolved path. In a path with `..` they are other names, so
+  // go up only one level there.
   const names = path.split(/[\\/]/).includes('..') ? 1 : (refusal.detail?.absentNames ?? 1);
   for (let name = 0; name < names; name += 1) path = parentOf(path);
   return path;
@@ -308,7 +308,8 @@ function otherPath(refusal: Refusal, tools: ToolNames): string {
     return 'Next: use a path inside the workspace; nothing outside of it can be reached.';
   if (code === 'NOT_A_FILE' && detail?.kind === 'directory') return 'Next: name a file in it.';
   if (code === 'NOT_FOUND') {
-    // A parent folder can be missing only for tools that do not create folders.
+    // A creation or a move usually fails here because the parent folder is missing, so suggest the
+    // call that creates it.
     const folder = { [tools.arguments.path]: parentOf(pathOf(refusal)) };
     if (action !== 'create' && action !== 'move') return lookAround(refusal, tools);
     return tools.mkdir === undefined

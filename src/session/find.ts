@@ -162,7 +162,7 @@ function targetOf(place: Place, kind: ReturnType<typeof kindOf>): SearchTarget |
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === undefined) throw error;
-    // The path was a folder a moment ago, so another program has changed it since.
+    // Another program has replaced the folder since it was located. The agent can try again.
     return {
       code: 'UNVERIFIABLE',
       action: 'search',
@@ -178,8 +178,9 @@ function notFound(path: string): Refusal {
 }
 
 /**
- * The folder that holds every match of a glob that begins with folder names. Undefined if it does not exist. A named
- * folder counts as requested: links to it are followed inside the workspace, and it is searched even if it is ignored.
+ * Opens the folder that contains every match of a glob that begins with folder names. Undefined if
+ * there is no such folder. Because the caller names this folder, links to it inside the workspace
+ * are followed, and it is searched even if it is ignored.
  */
 export function openBase(
   workspace: Workspace,

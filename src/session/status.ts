@@ -103,8 +103,8 @@ function seenOf(sighting: Sighting | undefined): Omit<FileStatus, 'path' | 'fres
 }
 
 /**
- * The revision of a file. It permits an overwrite, so a session gets it only for bytes it was shown whole, one file at
- * a time.
+ * The revision of the bytes that the session has seen, if it has seen the whole file. A revision
+ * permits an overwrite, so a session gets none for a file that it has seen only in part.
  */
 function revisionSeen(world: World, sighting: Sighting | undefined): Pick<FileStatus, 'revision'> {
   if (sighting?.fingerprint === undefined || sighting.tombstone === true) return {};

@@ -11,7 +11,9 @@ const KEY_BYTES = 32;
 
 const SHOWN_DIGITS = 12;
 
-/** Number of kept revisions. Files are read repeatedly, and an HMAC takes 5 to 20 µs. */
+/**
+ * Maximum number of cached revisions. The cache saves 5 to 20 µs for each repeated read of a file.
+ */
 const MAX_KEPT = 1000;
 
 /** Opens the revisions of this state folder. The first process makes the key, and all processes share it. */
@@ -20,8 +22,8 @@ export function openRevisions(home: string): RevisionOf {
 }
 
 /**
- * Uses an HMAC, not a plain hash: with `sha256sum`, an agent could compute the hash of a file that
- * it has never read, and overwrite the file.
+ * Returns a function that computes revisions with this key. A revision is an HMAC: a plain hash
+ * would let an agent compute it with `sha256sum`, and then overwrite a file that it has never read.
  */
 export function revisionsUnder(key: KeyObject): RevisionOf {
   const kept = new Map<string, string>();

@@ -238,18 +238,18 @@ interface SpliceBytesOptions {
 const NEWLINE = 10;
 const RETURN = 13;
 /**
- * A longer needle is found by this many first characters: the native search is slow for long
- * needles (see match.ts).
+ * Number of first characters by which a longer text is searched. The rest is compared at each hit,
+ * because the native search is slow for long texts (see match.ts).
  */
 const PREFIX = 64;
 const MAX_FALSE_STARTS = 100;
 const MAX_RESULT_BYTES = 1 << 28;
 
 /**
- * Applies the edits of splice.ts directly to bytes, if every anchor matches exactly. Returns undefined if it cannot
- * do so with certainty; the caller must then decode the text. It reports no failures, because a report needs the
- * decoded text. Works in every encoding that extends ASCII, because an ASCII anchor after an ASCII byte begins and
- * ends at character boundaries.
+ * Applies edits like splice.ts, but directly to bytes, if every anchor matches exactly. Returns
+ * undefined if it cannot do so with certainty; the caller must then decode the text. It reports no
+ * failures, because a report needs the decoded text. Works in every encoding that extends ASCII,
+ * because an ASCII anchor after an ASCII byte begins and ends at character boundaries.
  */
 export function spliceBytes(
   bytes: Uint8Array,
@@ -314,7 +314,10 @@ function cutsInto(bytes: Buffer, at: number, encoding: Encoding): boolean {
   return (encoding === 'other' && before >= 0x80) || (before === RETURN && bytes[at] === NEWLINE);
 }
 
-/** The offset of the needle, or -1 if it is not there. Undefined if too many places match only its prefix. */
+/**
+ * The offset of the needle, or -1 if the bytes do not contain it. Undefined if more than
+ * `MAX_FALSE_STARTS` places match only the first characters of the needle.
+ */
 function find(bytes: Buffer, needle: Buffer, from: number): number | undefined {
   if (needle.length <= PREFIX) return bytes.indexOf(needle, from);
   const prefix = needle.subarray(0, PREFIX);
@@ -335,8 +338,8 @@ function replaceSpans(
   const used = endingUsed(edit.oldString);
   const own = used === '\n' || used === '\r\n' ? used : undefined;
   if (bytes.length + spans.length * edit.newString.length * 4 > MAX_RESULT_BYTES) return undefined;
-  // The new lines get the ending of the line at their place, which may differ between places. For
-  // one place it is cheap to find; for several the caller must decode the text.
+  // New lines get the line ending that is used around the replaced text. It may differ between
+  // several replaced texts; let the caller decode the text then.
   if (own === undefined && spans.length > 1 && edit.newString.includes('\n')) return undefined;
   const [first] = spans;
   const ending = own ?? (first && neighbourEnding(bytes, first));

@@ -74,8 +74,8 @@ const KEY_BODY =
 const KEY_LINE = /(-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\\r)?\\n)([A-Za-z0-9+/=\\]{32,})/g;
 
 /**
- * Matches a Slack webhook. Its last part is a run of at least `MIN_RUN` characters, so the search for tokens finds
- * it too.
+ * Matches a Slack webhook. Its last part has at least `MIN_RUN` consecutive word characters, so
+ * `mayHoldSecret` does not miss it.
  */
 const WEBHOOK = /(hooks\.slack\.com\/services\/)(T[A-Z0-9]+\/B[A-Z0-9]+\/[A-Za-z0-9]{20,})/g;
 /** A line of encoded bytes, as in the body of a private key. */
@@ -118,15 +118,15 @@ export function secretSpans(text: string, { secretFile, isPart }: SecretOptions)
 const NEWLINE = 0x0a;
 
 /**
- * Maximum number of places of a text that are checked one by one. If there are more, the whole file
- * is searched.
+ * Maximum number of occurrences of a text that are checked one by one. If there are more, the whole
+ * file is searched for secrets.
  */
 const MAX_PLACES = 20;
 
 /**
- * True if this text occurs in the bytes, only in lines without a token, and the file contains no private key. An
- * edit of a large file then needs no search of the whole file, because a token never spans two lines. False means
- * that the whole file must be searched.
+ * True if this text occurs in the bytes, only in lines without a token, and the file contains no
+ * private key. An edit of this text then needs no search of the whole file, because a token never
+ * spans two lines. False means that the whole file must be searched.
  */
 export function isPlainAround(bytes: Uint8Array, text: string): boolean {
   const buffer = viewOf(bytes);
@@ -189,9 +189,9 @@ export function withoutSecrets(text: string): string {
 }
 
 /**
- * True if an anchor concerns a masked value: it overlaps one, or one of its lines begins like the visible part of a
- * masked line. It makes no difference whether the anchor guesses the value, so that the answer does not confirm a
- * guess.
+ * True if an anchor overlaps a masked value, or if one of its lines begins like the visible part of
+ * a masked line. The result is true for right and wrong guesses of the value, so that it does not
+ * confirm a guess.
  */
 export function touchesSecret(text: string, spans: readonly Span[], anchor: string): boolean {
   for (let at = text.indexOf(anchor); anchor !== '' && at !== -1; at = text.indexOf(anchor, at + 1))

@@ -191,7 +191,7 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot, settingFor }: Offer
     const performing = { session, tool: name, context, names, watch, form: 'text' } as const;
     return andThen(callTool(meant, dialect, performing), (performed) => {
       const answered = answerFor(performed);
-      // Set the time only after the caller has received the answer. A call that arrives earlier
+      // Set `answeredAt` only after the caller has received the answer. A call that arrives earlier
       // cannot rely on this answer.
       queueMicrotask(() => {
         times.answeredAt = performance.now();

@@ -198,7 +198,7 @@ describe('the server and the hooks of a client together', () => {
     run('init', 'claude-code');
     const server = text('.mcp.json');
     const settings = join(root, '.claude/settings.local.json');
-    // The name is so long that no temporary file fits beside it.
+    // Use a name so long that the longer name of a temporary file beside it would not be valid.
     const long = join(root, 'x'.repeat(250));
     renameSync(settings, long);
     symlinkSync(long, settings);

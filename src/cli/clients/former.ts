@@ -62,8 +62,9 @@ export class FormerFiles {
   }
 
   /**
-   * Call this before `keep`. The returned function undoes that `keep`: it restores the old record
-   * and removes the folders that are still missing at the time of this call.
+   * Notes the present record of `path` and the missing folders above it; call this before `keep`.
+   * The returned function undoes `keep`: it restores that record and removes those folders if they
+   * are empty.
    */
   restorer(path: string): () => void {
     const known = this.#read(path);

@@ -69,7 +69,8 @@ async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise
 }
 
 /**
- * Prints the fault of one workspace, whose folder may be gone, so that the changes in the others are still undone.
+ * Prints the fault of an undo in one workspace, for example because its folder is gone. The caller
+ * then continues with the other workspaces.
  */
 function tellFault(cli: Cli, error: unknown): ExitCode {
   if (!(error instanceof Fault)) throw error;

@@ -40,7 +40,9 @@ export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined)
   return { touches, guessed: false, unexplained };
 }
 
-/** The effects of a call by these rules. Empty if the call has the arguments of none of them. */
+/**
+ * Returns the effects that these rules give for the arguments. Empty if no rule fits the arguments.
+ */
 export function touchesOf(rules: readonly Rule[], args: Arguments): Touch[] {
   const touches: Touch[] = [];
   for (const rule of rules)
@@ -251,7 +253,8 @@ function fromFirstLine(names: LineArguments, scope: Arguments): AskedLines | und
   const last = given === undefined ? undefined : given - base + 1;
   const count = countIn(names, scope);
   if (first === undefined && last === undefined && count === undefined) return undefined;
-  // Servers disagree on a negative first line together with a last line. Count only what all of them show.
+  // Servers disagree about a negative first line together with a last line. Keep both numbers: the
+  // range then contains only lines that every server shows.
   if (first !== undefined && first < 0) return { from: first, to: last ?? -1 };
   const from = Math.max(1, (first ?? base) - base + 1);
   return { from, to: last ?? (count === undefined ? undefined : from + count - 1) };

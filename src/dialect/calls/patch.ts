@@ -102,7 +102,9 @@ function addLine(hunk: OpenHunk, line: string): void {
   if (!line.startsWith('-')) hunk.new.push(line.slice(1));
 }
 
-/** Drops an empty last line of a hunk, which belongs to the layout of the patch, not to the file. */
+/**
+ * Drops empty lines at the end of a hunk: they belong to the layout of the patch, not to the file.
+ */
 function withoutEmptyEnd(hunk: OpenHunk): PatchHunk {
   while (hunk.old.at(-1) === '' && hunk.new.at(-1) === '' && hunk.old.length > 0) {
     hunk.old.pop();

@@ -57,8 +57,9 @@ export async function lostUpdate(
 }
 
 /**
- * True if the result drops the other writer's change. If the texts cannot be compared, true only if
- * the result equals the bytes that the session knew.
+ * True if the result drops the other writer's change. That is so if the file is removed, or if the
+ * text of the change is missing. If the texts cannot be compared, true only if the result equals
+ * the bytes that the session knew.
  */
 function drops(
   written: Overwritten,

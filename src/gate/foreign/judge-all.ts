@@ -157,8 +157,8 @@ async function judgeFile({ world, ledger }: ShownScene, intent: FileIntent): Pro
   );
   const writes = write === undefined ? [] : [write];
   if (effects.length > 0) return { ok: true, effects, writes, ...by };
-  // The program writes the bytes that are there already, as far as we know. Compare them afterwards anyway: it may
-  // write them in another form.
+  // Expect that the program writes the bytes that are in the file already. Compare them afterwards
+  // anyway, because the program may use another encoding or other line endings.
   const { key, relative } = step.path;
   const side = await sideAt(world, key);
   return { ok: true, effects: [{ key, relative, before: side, after: side }], writes, ...by };
@@ -205,8 +205,9 @@ function warnedBy({ path, notices = [] }: Step): Pick<Allowed, 'warned'> {
 }
 
 /**
- * Effects for an edit, delete or move of a missing file. Nothing can be destroyed, so the other server reports the
- * mistake in its own words. Its result is compared afterwards. Undefined if the refusal stands.
+ * The effects of an edit, delete or move of a missing file. Such a call destroys nothing, so it
+ * passes, and the other server reports the mistake in its own words. The files are compared
+ * afterwards. Undefined if the call must stay refused.
  */
 async function effectsWhereNothingIs(
   scene: ShownScene,

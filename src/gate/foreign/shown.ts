@@ -133,9 +133,9 @@ interface ShownNow {
 }
 
 /**
- * True if the session saw other bytes before, and its next change will show it the difference. A
- * view of unknown lines must not replace that record, or the session would never learn of the
- * change.
+ * True if the session's next change will show it how the file differs from the bytes that it saw
+ * before. The record of those bytes must then stay. A view of unknown lines would replace it, and
+ * the session would never learn of the difference.
  */
 async function canShowChange(
   world: World,

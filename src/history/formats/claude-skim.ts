@@ -12,7 +12,11 @@ interface LinkedLine {
 
 /** The part of the reader's state that skimming depends on. */
 interface WaitingCalls {
-  /** True if a call waits for a result, or has shown something that a second result may remove. */
+  /**
+   * True if results of this call must be parsed: the call still waits for its result, or its first
+   * result showed lines. A second result may be an emptied copy, after which those lines are no
+   * longer in the context.
+   */
   matters(callId: string): boolean;
 }
 
@@ -26,14 +30,17 @@ const QUOTE = 34;
 const BRACE = 123;
 const LETTER_T = 116;
 /**
- * The first nested object of a line follows one of these keys. They identify the record, because
- * all values before them are plain.
+ * The first nested object of a line follows one of these keys. All values before that key are
+ * plain, so the key cannot be part of a text and identifies the record's type.
  */
 const PROGRESS = Buffer.from('"type":"progress","data":');
 const USER = Buffer.from('"type":"user","message":');
 const MESSAGE = Buffer.from(',"message":');
 const ATTACHMENT = Buffer.from(',"attachment":');
-/** A result names its call before its content; the two keys may come in either order. */
+/**
+ * The beginning of a message with a tool result. The id of its call comes before the content;
+ * `tool_use_id` and `type` may be in either order.
+ */
 const RESULT =
   /^\{"role":"user","content":\[\{(?:"tool_use_id":"([\w-]{1,100})","type":"tool_result"|"type":"tool_result","tool_use_id":"([\w-]{1,100})"),/;
 const RESULT_BYTES = 256;

@@ -61,11 +61,15 @@ export async function openSqliteStore(
   return new LateNotes(store, { peers: peersOn(file) });
 }
 
-/** Module state, because callers open a store by its URL and do not know which other stores have the same file open. */
+/**
+ * The stores that this process has open, by database file. Module state: callers open a store by
+ * its URL and do not know which other stores have the same file open.
+ */
 const openHere = new Map<string, Set<LateNotes>>();
 
 /**
- * All instances that this process has open on a database file, so that two sessions of one name see each other's reads.
+ * All stores that this process has open on a database file, so that two sessions of one name see
+ * each other's reads.
  */
 function peersOn(file: string): Set<LateNotes> {
   const peers = openHere.get(file) ?? new Set();
@@ -88,8 +92,8 @@ class SqliteStore implements Store {
   readonly #pending = new PendingRows();
   readonly #chain: ChainRows;
   /**
-   * The change that was announced last. The database files were checked at that moment, so settling
-   * this change does not check them again.
+   * The change that was announced last. The database files were checked at that moment, so the
+   * record that ends this change does not check them again.
    */
   #announced: string | undefined;
   /** The result of the last query for a single entry. Weak, because the entry of a large command takes megabytes. */
@@ -108,7 +112,7 @@ class SqliteStore implements Store {
   /** Journals the warnings from opening the database. */
   async begin(): Promise<void> {
     const atMs = Date.now();
-    // The root of the notice contains every workspace, so that every log shows it.
+    // Record the warnings under `/`, which contains every workspace, so that every log shows them.
     for (const text of this.warnings)
       await this.record({ entries: [{ kind: 'notice', atMs, session: 'lookfirst', root: '/', text }] });
   }
@@ -129,8 +133,9 @@ class SqliteStore implements Store {
   }
 
   /**
-   * One lookup per key: within a process, several lookups cost no more than one combined query. Of
-   * very many keys most were never seen, so the seen ones are read first.
+   * Returns the sightings of those keys that the session has seen. Looks up each key by itself,
+   * which costs no more than one combined query. For very many keys, first reads the list of seen
+   * keys, because most keys were never seen.
    */
   recallMany(session: string, keys: readonly string[]): ReadonlyMap<string, Sighting> {
     const found = new Map<string, Sighting>();
@@ -165,8 +170,8 @@ class SqliteStore implements Store {
     const { announce, settle } = writes;
     const appended = this.#write(writes);
     if (settle !== undefined) this.#db.noteInPlace('always');
-    // After an announcement, remember the log's size only if none is remembered: the record that
-    // finishes the change updates it.
+    // Note the size of the write-ahead log after the first announcement only. The record that ends
+    // the change notes it again.
     else if (announce !== undefined) this.#db.noteInPlace('first');
     if (appended === 'not pending') return;
     this.#pending.recorded(writes);
@@ -218,9 +223,9 @@ class SqliteStore implements Store {
   }
 
   /**
-   * Finds the number of one entry first, and parses the entry only if it was not the last one
-   * returned. Callers often get one entry again: for each file that a command changed, or in
-   * repeated queries. An entry never changes.
+   * Returns the entry that a filter with `limit: 1` selects. Queries its number first, and parses
+   * the entry only if it is not the last one returned. Callers often get the same entry again, for
+   * example for each file that a command changed. An entry never changes.
    */
   #oneEntry(filter: EntryFilter): readonly Entry[] {
     const { sql, values } = entriesQuery(filter, SELECT_SEQ);
@@ -247,7 +252,8 @@ class SqliteStore implements Store {
   }
 
   /**
-   * Filters here, not in SQL: few changes are pending at a time, and an index would cost every change two more rows.
+   * Returns the pending changes that match the filter. Filters here, not in SQL: few changes are
+   * pending at a time, and an index would cost two more rows per change.
    */
   async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
     return this.#db.attempt(() => {
@@ -285,8 +291,8 @@ class SqliteStore implements Store {
 
   async state(): Promise<StoreState> {
     return this.#db.attempt(() => {
-      // Read the witness file first: if another process records an entry in between, the witness is
-      // older than the head, never newer.
+      // Read the witness (a copy of the newest entry's hash in a separate file) first. If another
+      // process records an entry in between, the witness is older than the head, never newer.
       const witness = this.#db.head.read();
       return {
         head: linkIn(this.#db, SELECT_HEAD),

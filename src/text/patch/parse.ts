@@ -187,7 +187,10 @@ function wrong(reason: string): ParsedPatch {
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const NO_NEWLINE = '\\ No newline at end of file';
-/** Rows of changes that a text patch cannot describe, or that a text tool must not make. */
+/**
+ * Diff lines that announce a change which a text patch cannot describe, or which a text tool must
+ * not make.
+ */
 const UNSUPPORTED: readonly [RegExp, string][] = [
   [/^(?:Binary files |GIT binary patch)/, 'a binary patch'],
   [/^@@@ /, 'a combined diff'],

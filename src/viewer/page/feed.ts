@@ -79,7 +79,10 @@ function moveFocus(event: KeyboardEvent): void {
   next.focus();
 }
 
-/** The timer of the search field: one page has one such field. */
+/**
+ * The timer that delays the search while the user types. One variable is enough, because the page
+ * has one search field.
+ */
 let timer = 0;
 
 function Filters(): VNode {

@@ -85,7 +85,10 @@ describe('the lines of a file in an output', () => {
   });
 });
 
-/** True if these lines are printed, in one or more consecutive pieces, because adjacent runs are merged. */
+/**
+ * True if the lines can be cut into pieces that each occur in `printed`. A range of shown lines may
+ * consist of several printed pieces, because adjacent ranges are merged.
+ */
 function contains(printed: readonly string[], lines: readonly string[]): boolean {
   let rest = lines;
   while (rest.length > 0) {

@@ -19,8 +19,9 @@ export async function rows() {
   const [root, home] = [join(base, 'root'), join(base, 'home')];
   mkdirSync(root);
   try {
-    // Runs in a new process: when the last process that has the store open ends, the write-ahead log is removed. The log's
-    // size is bounded and would distort the result.
+    // Replay in a separate process. When that process ends, no process has the store open, and
+    // SQLite removes its write-ahead log. The log's size does not depend on the changes and would
+    // distort the result.
     const changes = Number(
       execFileSync(process.execPath, [THIS, '--replay', root, home], { encoding: 'utf8' }),
     );

@@ -1,5 +1,5 @@
-// Changes files while the disk of the state folder is full: a small one, mounted for this process only. Reports how
-// each change ended, and whether the files agreed with the answer.
+// Changes files while the disk of the state folder is full. That disk is small and mounted for this
+// process only. Reports how each change ended, and whether the files agreed with the answer.
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../src/model/fault.ts';
@@ -14,7 +14,7 @@ interface Settings {
   /** The mount point; the state folder is a folder there. */
   readonly disk: string;
   readonly auditFailure: Policy['auditFailure'];
-  /** Bytes that are left on the disk, one try for each. */
+  /** Numbers of free bytes on the disk. Each change is tried once with each of them. */
   readonly room: readonly number[];
 }
 

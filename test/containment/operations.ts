@@ -41,7 +41,7 @@ export interface Operation {
   /** `all`: the operation follows a link as the last name. `itself`: it works on the link. */
   readonly links: 'all' | 'itself';
   /**
-   * The last name of the path, instead of the row's `f`: a file (`f`), a link (`k`), an empty
+   * The name that replaces `f` at the end of a row's path: a file (`f`), a link (`k`), an empty
    * folder (`empty`), or a name that does not exist.
    */
   readonly on: 'f' | 'k' | 'empty' | 'new' | 'new/deep';
@@ -185,7 +185,8 @@ export const OPERATIONS: readonly Operation[] = [
       return { ok: done.ok };
     },
     plain: (path, { spare }) => {
-      // A rename replaces a link as the last name. A copy, which tools fall back to, follows it.
+      // A rename would replace a link at `path`. Write through the link instead, as the copy does
+      // that tools use when a rename fails.
       if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) writeFileSync(path, 'moved');
       else linkSync(`${spare}/x`, path);
       return undefined;

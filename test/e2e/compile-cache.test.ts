@@ -52,7 +52,10 @@ function codeFile(home: string): string {
   return join(home, 'compiled', name);
 }
 
-/** Replaces the cached code with code that prints something else. V8 compares only source lengths, so it would run it. */
+/**
+ * Replaces the cached code with code that prints something else. V8 would run that code, because V8
+ * compares only the length of the source.
+ */
 function poison(file: string): void {
   const bytes = readFileSync(file);
   const start = bytes.readUInt32LE(0);

@@ -170,7 +170,10 @@ async function serveFolder(): Promise<number> {
   return Number(PORT.exec(told)?.[1]);
 }
 
-/** A listener that adds the token, which the suite cannot send; returns its address. */
+/**
+ * Starts a listener that adds the access token to each request, because the suite cannot send it.
+ * Returns the listener's address.
+ */
 async function frontOf(port: number): Promise<string> {
   const front = createServer((incoming, outgoing) => {
     const headers = { ...incoming.headers, authorization: `Bearer ${TOKEN}` };

@@ -30,12 +30,13 @@ export async function killedInTheMiddle(
   let killed: Promise<void> | undefined;
   for (const [index, name] of names.entries()) {
     if (index === Math.floor(edits / 3)) killed = server.kill();
-    // The first edits find a server that is ending, the others find none.
+    // Wait for the server's end halfway. Edits before this point may meet a server that is ending,
+    // and edits after it find no server.
     if (index === Math.floor(edits / 2)) await killed;
     if (index === Math.floor((2 * edits) / 3)) {
       await server.start();
-      // For half a second after a failed try, the store does not try again. A loaded machine takes longer than that to
-      // connect, so the default of one second is too short.
+      // Wait longer than the default of one second. The store pauses for half a second after each
+      // failed try, and connecting is slow on a busy machine.
       await expect
         .poll(
           () =>
@@ -73,7 +74,8 @@ export async function agrees(sessions: Sessions, { root }: Scratch, name: string
   const witness = await sessions.session('witness');
   await ok(witness.read(name));
   const text = readFileSync(join(root, name), 'utf8');
-  // A write to a file first records the outcome of a change whose answer was lost.
+  // Write the file once more: before a write, the gate records the outcome of an earlier change
+  // whose answer was lost.
   await ok(witness.write(name, `${text}end\n`));
   const entries = await store.entries({ key: join(root, name), kinds: ['change'], order: 'oldest' });
   const sides = entries.flatMap(({ effects = [] }) => effects.filter(({ key }) => key === join(root, name)));

@@ -43,9 +43,9 @@ await describePostgres('round trips to PostgreSQL', (server) => {
     ['an undo of ten files', 5, (session) => ok(session.undo()), batch],
     ['the status of eleven files', 2, (session) => ok(session.status())],
   ])('that %s waits for are at most %i', async (_what, most, run, before) => {
-    // The store polls about once a second, and an operation asks the database again about facts
-    // that are older. On a busy machine an operation takes longer than a second, so this test nearly
-    // stops the clock.
+    // The store polls about once a second, and an operation queries the database again for facts
+    // that are older than that. On a busy machine one operation takes more than a second. So stop
+    // the polls, and let the clock advance by only a microsecond per call.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     let now = performance.now();
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 0.001));

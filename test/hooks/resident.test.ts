@@ -119,7 +119,7 @@ function sockets(): string[] {
 
 beforeEach(() => {
   base = mkdtempSync(join(tmpdir(), 'hook-script-'));
-  // This path is longer than the path of a socket may be.
+  // Use a state folder whose path is too long for a socket.
   home = join(base, 'a'.repeat(60), 'b'.repeat(60), 'state');
   root = join(base, 'work');
   mkdirSync(join(home, 'bin'), { recursive: true, mode: 0o700 });

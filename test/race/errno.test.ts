@@ -16,7 +16,10 @@ interface Run {
   readonly ended: Ended;
 }
 
-/** Makes a change in a process whose system calls fail as specified. Returns how it ended. */
+/**
+ * Makes changes in a process whose system calls fail as `inject` (an option of strace) says.
+ * Returns the end of each change.
+ */
 async function under(
   inject: string,
   names: readonly ChangeName[],
@@ -29,7 +32,8 @@ async function under(
   });
   const jobs = runs.map(({ job }) => job);
   const child = await startChild('kernel-changer', jobs, [
-    // With one syncing thread, `when` counts all syncs, because strace counts per thread.
+    // Allow only one thread that syncs files. strace counts calls per thread, so only then `when`
+    // in `inject` counts all syncs.
     'env',
     'UV_THREADPOOL_SIZE=1',
     'strace',

@@ -74,7 +74,7 @@ async function layersRemoved(): Promise<void> {
   while (existsSync(layers) && readdirSync(layers).length > 0) await wait(20);
 }
 
-/** Owner, group and number of names of every file below a folder. */
+/** Owner, group and number of hard links of every file below a folder. */
 function ownersOf(folder: string): Readonly<Record<string, string>> {
   const files = Object.entries(treeOf(folder)).filter(([, what]) => /^\d/.test(what));
   return Object.fromEntries(
@@ -148,8 +148,8 @@ describe.skipIf(here === undefined)('a command that makes a folder of many files
     execFileSync('sh', ['-c', MIXED], { cwd: plain });
     const change = await ran(MIXED);
     expect(treeOf(root)).toEqual(treeOf(plain));
-    // `ownersOf` also compares the number of names. Each file has one, so the workspace shares no
-    // file with the layer.
+    // `ownersOf` also compares the number of hard links. It is 1 for each file, so the workspace
+    // shares no file with the layer.
     expect(ownersOf(root)).toEqual(ownersOf(plain));
     const undone = await ok(session.undo({ change }));
     expect(treeOf(root)).toEqual(before);

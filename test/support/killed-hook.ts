@@ -11,7 +11,7 @@ import type { Scratch } from './tree.ts';
 
 /** The counts of all rounds. */
 export interface KilledRounds {
-  /** Rounds in which the hook was killed before the call, so that the client refused the call. */
+  /** Rounds in which the change was not made, because the hook before the call was killed. */
   old: number;
   /** Rounds in which the change was made. */
   new: number;
@@ -56,7 +56,8 @@ export async function killHooks(
     const now = readFileSync(file, 'utf8');
     expect([before, after]).toContain(now);
     seen[now === after ? 'new' : 'old'] += 1;
-    // Gemini sends no call ids, so its entry is the one after the last round.
+    // Gemini sends no call ids. Its entry is recognised because it is newer than the last round's
+    // entries.
     const named = client === 'gemini' ? undefined : call.call;
     since = await checkJournal(places, { call: named, isNew: now === after, before, since });
   }
@@ -97,9 +98,10 @@ interface HookEvent {
 }
 
 /**
- * Checks what the journal says about a round. If the file is new, the call has an entry: a change,
- * which can be undone, or a note that no hook judged it. If the file is old, it has none. `since`:
- * the last entry before the round. Returns the last entry now.
+ * Checks the journal entries of a round. If the file is new, the call has one entry: a change,
+ * which can be undone, or a note that no hook judged the call. If the file is old, the call has no
+ * entry. `since`: the number of the last entry before the round. Returns the number of the last
+ * entry now.
  */
 async function checkJournal(
   places: Scratch,
@@ -128,7 +130,7 @@ async function checkJournal(
   }
 }
 
-/** Sends one event to a new process, which is killed after some time. */
+/** Sends one event to a new hook process, which is killed after `killAfterMs`. */
 function hookProcess(
   places: Scratch,
   { client, event }: HookEvent,

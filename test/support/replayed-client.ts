@@ -19,7 +19,7 @@ interface ToolUse {
 
 /** The tools of one client and the shapes of their results, as in the captures and the client's documentation. */
 interface Tools {
-  /** A client without a read tool reads through its shell. */
+  /** Absent for a client without a read tool, which reads through its shell. */
   readonly read?: (path: string, text: string) => ToolUse & { readonly response: unknown };
   write(path: string, content: string): ToolUse;
   edit(path: string, from: string, to: string): ToolUse;

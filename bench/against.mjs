@@ -143,7 +143,10 @@ async function cliRows(checkouts, base) {
   return found;
 }
 
-/** The median of five ratios of medians, because a single run on a busy machine is unreliable. */
+/**
+ * The time of this checkout divided by that of REF: the median of several measurements, because a
+ * single one on a busy machine is unreliable.
+ */
 async function ratioOf(tasks, rounds) {
   const ratios = [];
   for (let repeat = 0; repeat < REPEATS; repeat += 1) {

@@ -21,8 +21,8 @@ const PROGRAM = fileURLToPath(new URL('bin/lookfirst.js', DIST));
 const BURST = 10;
 
 /**
- * Ratios to the direct call, medians of interleaved rounds. The proxy's rows have a bar: an upper limit, for throughput
- * a lower one.
+ * One row for each measurement: the ratio to direct calls, as the median of interleaved rounds. The
+ * rows of the proxy also have a pass limit: a maximum for latency, a minimum for throughput.
  */
 export async function rows({ rounds = 90 } = {}) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));

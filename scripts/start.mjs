@@ -11,7 +11,7 @@ if (builtAt() < newestSource()) build();
 const cwd = process.env.INIT_CWD ?? process.cwd();
 const args = [command, 'serve', '--http', '--show-config', ...process.argv.slice(2)];
 const server = spawn(process.execPath, args, { cwd, stdio: 'inherit' });
-// Ctrl-C reaches the server directly. Waiting for the server lets it shut down in order.
+// Pass signals on and keep running until the server exits, so that it can shut down in order.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => server.kill(signal));
 server.on('exit', (code) => process.exit(code ?? 1));
 // npm runs this script in a shell. A killed shell does not pass the signal on, and the server would keep running.

@@ -86,8 +86,8 @@ async function hook(args: readonly string[]): Promise<number> {
 }
 
 /**
- * A first argument that is not a command is a folder to serve, as in `npx lookfirst DIR`. A plain word
- * counts as a folder only if that folder exists.
+ * True if the first argument is a command or an unknown word. False if it is a folder to serve, as
+ * in `npx lookfirst DIR`. A plain word is a folder only if that folder exists.
  */
 async function isCommand(name: string): Promise<boolean> {
   if (ABOUT_ITSELF.includes(name)) return true;

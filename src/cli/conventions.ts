@@ -43,7 +43,7 @@ function withExtra(text: string, { args, registeredArguments }: Command): string
   );
 }
 
-/** The usage line, such as `init CLIENT [options]`. A command after `--` comes last. */
+/** The usage line, such as `init CLIENT [options]`. A part after `--` follows the options. */
 function usageOf({ name, usage }: CommandEntry): string {
   const [own = '', command] = usage.slice(name.length).split(' -- ');
   return [own.trim(), '[options]', command === undefined ? '' : `-- ${command}`].join(' ').trim();

@@ -182,7 +182,10 @@ export class Terminal {
   }
 }
 
-/** The value of `--color` among arguments. The parser reports a wrong one; until then it counts as absent. */
+/**
+ * The value of `--color` in the arguments; `auto` if it is absent or invalid. The argument parser
+ * reports an invalid value later.
+ */
 export function colourChoice(args: readonly string[]): ColourChoice {
   const at = args.findLastIndex((arg) => arg === '--color' || arg.startsWith('--color='));
   const value = args[at] === '--color' ? args[at + 1] : args[at]?.slice('--color='.length);

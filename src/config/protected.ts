@@ -35,8 +35,8 @@ export const DEFAULT_PROTECTED: readonly string[] = [
 ];
 
 /**
- * The protected files of the preset `staleness`: the default ones, and those of the system that it
- * copies.
+ * The protected files of the preset `staleness`: the default ones, and those that the system whose
+ * rules this preset copies (seed D) also protects.
  */
 export const SEED_D_PROTECTED: readonly string[] = [
   ...DEFAULT_PROTECTED,

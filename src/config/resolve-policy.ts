@@ -25,7 +25,7 @@ export function resolvePolicy(sources: PolicySources = {}): Policy {
   return override(override(preset, sources.file?.overrides), flags);
 }
 
-/** The library passes preset names unchecked, so they are checked here. */
+/** The policy of a preset. Throws a Fault for an unknown name: the library does not check names. */
 function presetOf(name: string): Policy {
   const known = PRESET_NAMES.find((one) => one === name);
   if (known !== undefined) return PRESETS[known];

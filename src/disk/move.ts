@@ -70,7 +70,7 @@ function takeOld(
     return takeName(context, request.from, request.claim);
   } catch (error) {
     if (request.linked === 'linked') takeBack(context, request);
-    // The new name could be made, so the old folder is at fault.
+    // Blame the folder of the old name: the new name was created without an error.
     throw isMissing(error) ? error : changeFailed(context, error, request.from.path);
   }
 }

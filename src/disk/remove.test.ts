@@ -18,7 +18,7 @@ import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import type { CommitStep } from './context.ts';
 import { remove, removeLink } from './remove.ts';
 
-/** Calls `act` once, just before `step`. */
+/** A workspace with `tree`. Its first change calls `act` with the file `f` just before `step`. */
 function meanwhile(tree: readonly string[], step: CommitStep, act: (file: string) => void): Bench {
   let acted = false;
   const disk: Bench = bench(tree, {

@@ -29,7 +29,7 @@ interface ClaimsOptions {
   now(): number;
 }
 
-/** The file to which a claim of another session is compared. */
+/** A file on which other sessions may have claims (changes or reservations). */
 interface ClaimedFile {
   readonly key: string;
   readonly root: string;

@@ -284,7 +284,7 @@ function isOnlyBegun(announced: readonly Effect[], begun: readonly Begun[]): boo
   return begun.length < meant(announced).length || begun.some(({ state }) => state === 'gap');
 }
 
-/** The effects that would change something. */
+/** The effects whose announced result differs from the state before them. */
 function meant(effects: readonly Effect[]): readonly Effect[] {
   return effects.filter((effect) => !isIdle(effect));
 }
@@ -320,7 +320,10 @@ function isMadeFolder({ before, after }: Effect): boolean {
   return before.kind === 'absent' && after.kind === 'directory';
 }
 
-/** The effect with its actual result: for effects of another program, that was unknown beforehand. */
+/**
+ * The effect for the journal. For another program's change, whose result was unknown when it was
+ * announced, the current state becomes the result.
+ */
 function asItIs({ effect, current }: Begun): Effect {
   return isIdle(effect)
     ? { ...effect, after: current.kind === 'file' ? { ...current, kept: false } : current }

@@ -152,7 +152,7 @@ async function isBack(world: World, item: Removed): Promise<boolean> {
   try {
     return (await atPath(world, item.path, (place) => putOneBack(world, place, item))) === true;
   } catch {
-    // Restore the others. The next process that locks this file compares it and records it.
+    // Go on with the others. The next process that locks this file records its actual state.
     return false;
   }
 }
@@ -167,7 +167,7 @@ async function putOneBack(world: World, place: Place, { side, displaced }: Remov
   return putFileBack(world, place, { side, displaced });
 }
 
-/** Moves the file itself back. Writes a copy if it has become a stored old content meanwhile. */
+/** Moves a removed file back. If `displaced` no longer exists, writes the stored bytes instead. */
 export async function putFileBack(
   world: World,
   place: Place,
@@ -213,7 +213,7 @@ export type TreeNode =
   | { readonly kind: 'link'; readonly path: ResolvedPath; readonly target: string }
   | { readonly kind: 'other'; readonly path: ResolvedPath };
 
-/** Everything below a folder, each folder after its contents, the folder itself last. Descends by handles only. */
+/** A folder and everything below it, each folder after its contents. Descends by handles only. */
 export function readTree(world: World, dir: PinnedDirectory, path: ResolvedPath): TreeNode[] {
   const nodes: TreeNode[] = [];
   const entries = listNames(dir);
@@ -303,9 +303,9 @@ function displacedOf({ side }: Doomed, file: string | undefined): Displaced[] {
 }
 
 /**
- * A file of a folder that left the workspace. An undo may read it from that folder if it has no
- * other name and its stamp proves its bytes. Files of secrets are stored separately at once, which
- * restricts their mode.
+ * A file of a folder that left the workspace. The file stays in that folder for an undo if it has
+ * one hard link and its stamp proves its bytes. A file of secrets never stays: storing it
+ * separately restricts its mode.
  */
 function displacedIn(
   folder: string,
@@ -372,7 +372,7 @@ interface Taken {
   readonly path: ResolvedPath;
 }
 
-/** Renames the folder back, and rewrites the files that were moved out of it to be stored. */
+/** Renames the folder back. Restores the files that were moved from it into the store meanwhile. */
 async function returnAll(world: World, { place, folder, doomed, path }: Taken): Promise<boolean> {
   if (!(await returnFolder(world.disk, folder, place))) return false;
   world.images.dropTree?.(folder);

@@ -31,7 +31,10 @@ export function newestCut(tail: string): CutOff | undefined {
   return codexCut(records);
 }
 
-/** Parses a line. The first line of a tail may be cut, and the last one incomplete. */
+/**
+ * The record in a line, as a list. The list is empty if the line is not a JSON object: the first
+ * line of a tail may be cut off, and the last one may still be incomplete.
+ */
 function recordOf(line: string): JsonRecord[] {
   const value = parseJson(line);
   return isRecord(value) ? [value] : [];
@@ -51,7 +54,7 @@ function claudeCut(all: readonly JsonRecord[]): CutOff | undefined {
   const parentAt = records.findIndex((record) => record['uuid'] === prompt['parentUuid']);
   const between = records.slice(parentAt + 1, at);
   if (!between.some(isSpoken)) return undefined;
-  // A parent that is not in the tail is older than the whole tail.
+  // If the parent is not in the tail, it is older than the whole tail: cut from the beginning.
   return { afterMs: timeOf(records[parentAt]) ?? 0, untilMs };
 }
 
@@ -148,7 +151,10 @@ class GeminiMessages {
   #live: unknown[] = [];
   /** The first time of each message, by its id. */
   readonly #times = new Map<unknown, number>();
-  /** Messages that will replace `#live`. A resumed conversation replaces its messages twice before it continues. */
+  /**
+   * The messages of the last `replace`, until `settle` makes them the current ones. A resumed
+   * conversation replaces its messages twice before it continues, and only the second list counts.
+   */
   #next: readonly JsonRecord[] | undefined;
 
   add(message: JsonRecord): void {
@@ -169,7 +175,7 @@ class GeminiMessages {
     this.#live = this.#live.slice(0, Math.max(0, this.#live.indexOf(first)));
   }
 
-  /** Replaces the messages with those of the last `replace`. */
+  /** Carries out the last `replace`. If an old message is missing from the new ones, sets `cut`. */
   settle(): void {
     if (this.#next === undefined) return;
     const ids = this.#next.map((message) => message['id']);

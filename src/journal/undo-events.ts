@@ -26,8 +26,8 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
     history.undoerOf(entry, effect.key) !== undefined ||
     takenBackBy(entry).changes.some((change) => touches(byChange.get(change), effect.key));
   const keys = new Set([...selected].map((effect) => effect.key));
-  // Changes before `start` that an undo has taken back must stay undone. So the folder effects of
-  // that undo are not selected.
+  // An undo since `start` may have taken back a change from before `start`, which must stay undone.
+  // So do not select the folder effects of such an undo.
   const earlier = keysByChange(history.changes.filter((entry) => entry.seq < start));
   const tookBackEarlier = (entry: Entry, { key }: Effect): boolean =>
     takenBackBy(entry).changes.some(
@@ -122,8 +122,9 @@ function isInside(event: UndoEvent, moved: UndoEvent): boolean {
 }
 
 /**
- * True if an effect only creates or removes a folder. An undo has such effects for the files it
- * restores. They block nothing, and are undone with the files at the same path.
+ * True if an effect only creates or removes a folder. An undo creates and removes parent folders of
+ * the files it restores. Such effects block no other undo, and are undone together with a selected
+ * effect at the same path.
  */
 function isOnlyOfFolder(entry: Entry, effect: Effect): boolean {
   if (movedTo(entry, effect) !== undefined) return false;

@@ -41,8 +41,8 @@ function undo(world: SmallWorld, target: UndoTarget): string | undefined {
 }
 
 /**
- * Executes a plan. It may fail because another process has put something into a folder, which shows
- * only on disk.
+ * Executes a plan. Accepts the failure that a folder to remove is not empty, or that a parent is no
+ * folder: a plan is made from the journal and cannot know what else is on disk.
  */
 function followUnlessFull(world: SmallWorld, plan: UndoPlan): void {
   try {
@@ -94,7 +94,8 @@ describe('after any random changes,', () => {
         }
         for (const state of states.reverse()) {
           const now = world.look();
-          // A folder moved away and back is a change without a visible effect.
+          // Undo until the tree changes: some changes have no visible effect, such as a folder that
+          // was moved away and back.
           while (isDeepStrictEqual(world.look(), now)) expect(undo(world, LAST)).toBeDefined();
           expect(world.look()).toEqual(state);
         }

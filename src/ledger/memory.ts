@@ -17,7 +17,7 @@ const MAX_RECALLED = 1000;
 export class FetchedSightings {
   readonly #store: Store;
   readonly #session: string;
-  /** The answers of `recall` since the last change through the ledger. */
+  /** The last answer of `recall` for each key. A change of that key drops it. */
   readonly #recalled = new Map<string, Sighting | undefined>();
   readonly #held = new Map<string, Sighting | undefined>();
 
@@ -54,8 +54,8 @@ export class FetchedSightings {
   }
 
   /**
-   * Makes `recall` return these `recallMany` results for files that the caller has locked. Ends
-   * when one of them changes or the returned function is called. Call that function before
+   * Makes `recall` return these `recallMany` results for files that the caller has locked. A change
+   * of a file ends this for that file. The returned function ends it for all files; call it before
    * releasing the lock.
    */
   hold(keys: readonly string[], found: ReadonlyMap<string, Sighting | undefined>): () => void {
@@ -65,7 +65,7 @@ export class FetchedSightings {
     };
   }
 
-  /** True if `recalled` is the last answer for the key, and nothing has changed through the ledger since. */
+  /** True if `recalled` is the last answer for the key and this ledger has not changed it since. */
   isLast(key: string, recalled: Sighting | undefined): boolean {
     return this.#recalled.has(key) && this.#recalled.get(key) === recalled;
   }
@@ -170,12 +170,13 @@ function nameOf(key: string, { sha256 }: Fingerprint): string {
 }
 
 /**
- * Beyond this number of files, the oldest one whose views were all answered is forgotten. Calls
- * that arrived before its views are then judged by its current sighting.
+ * Maximum number of files whose views are remembered. Beyond it, the oldest file is forgotten whose
+ * views were all sent. Calls that arrived before these views are then judged as if they knew them.
  */
 const MAX_FILES = 256;
 /**
- * Beyond this number of files, the oldest one is forgotten even if a view of it was never answered.
+ * Beyond this number of files, the oldest one is forgotten even if a call that shows it is still
+ * unanswered.
  */
 const MAX_UNANSWERED = 10_000;
 /** Maximum views per file that are remembered. */
@@ -209,8 +210,8 @@ export class RecentViews {
   }
 
   /**
-   * Forgets the oldest file. Skips files with an unanswered view, unless there are too many: such a
-   * view must never count, however old it is.
+   * Forgets the oldest file. Skips files that a still unanswered call shows: forgetting such a view
+   * would make it count. With more than `MAX_UNANSWERED` files, skips none.
    */
   #dropOldest(): void {
     const isFull = this.#views.size > MAX_UNANSWERED;
@@ -222,16 +223,16 @@ export class RecentViews {
   }
 
   /**
-   * The sighting that counts for a call that arrived at `moment`. Views whose answer was sent later
-   * do not count. The session's own changes always count, but not what the notices about them
-   * showed. `now`: the current sighting.
+   * The sighting that counts for a call that arrived at `moment`. `now`: the current sighting. A
+   * view whose answer was sent later does not count. The session's own changes always count, but
+   * a notice about such a change is a view.
    */
   knownAt(moment: number, now: Sighting): Sighting | undefined {
     let known: Sighting | undefined = now;
     for (const { by, before } of this.#views.get(now.key)?.toReversed() ?? []) {
       if (by.answeredAt < moment) break;
-      // If the session's own change made `now`, a view of the same bytes comes from the notice
-      // about that change. `before` is the sighting without that notice.
+      // Return to the sighting before this view. But if the session's own change made `now`, return
+      // only past its notice, which shows the same bytes: the change itself still counts.
       if (SHOWN.has(now.how) || isOfSameBytes(before, now)) known = before;
     }
     return known;

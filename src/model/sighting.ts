@@ -12,7 +12,7 @@ export interface SightingFlags {
   readonly redacted: boolean;
   /** The content was described, not shown: binary, image, PDF, notebook. */
   readonly notText: boolean;
-  /** Known only from a transcript; the disk does not confirm it. */
+  /** The content is known only from a transcript; no file on disk was compared with it. */
   readonly unverified: boolean;
 }
 
@@ -73,8 +73,8 @@ export interface Sighting {
   /** This session deleted the file. Recreating it needs no read, because the journal has its bytes. */
   readonly tombstone?: boolean;
   /**
-   * Why no lines count as shown any more. Without fingerprint and stamp, the sighting consists only
-   * of this reason.
+   * The reason why no lines of the file count as shown any more. If `fingerprint` and `stamp` are
+   * also undefined, this reason is all that is left of the sighting.
    */
   readonly lost?: LostReason;
 }

@@ -56,7 +56,10 @@ export function addressOf({ url = '/' }: IncomingMessage): {
   return mark < 0 ? { path: url, search: '' } : { path: url.slice(0, mark), search: url.slice(mark) };
 }
 
-/** One started server with the gate in front of it, for HTTP clients, which have no line streams. */
+/**
+ * The connection of one HTTP client to its own server process, with the gate in between. HTTP has
+ * no line stream, so `send` and `toClient` pass single messages.
+ */
 export class FrontConnection {
   readonly #upstream: Upstream;
   readonly #pump: Pump;

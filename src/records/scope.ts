@@ -54,7 +54,10 @@ export function isInScope(path: string, folder: string): boolean {
   return path.startsWith(prefix);
 }
 
-/** The target of a path after following its links. A path that does not exist keeps its missing names. */
+/**
+ * A path after following its links. If its last parts do not exist, they follow the resolved part
+ * unchanged.
+ */
 interface CanonicalPath {
   readonly absolute: string;
   /** The path that identifies the file in the journal and in the sightings of sessions. */

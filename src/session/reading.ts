@@ -97,7 +97,10 @@ export function readResult(
     : Object.assign(result, { ok: true as const, path, complete });
 }
 
-/** Adds a notice if other sessions work on the file. Usually there is none, and this does not wait. */
+/**
+ * Adds a notice if other sessions work on the file. Otherwise, which is usual, returns the result
+ * synchronously.
+ */
 export function withClaims(
   { world, ledger, located }: OpenRead,
   { sighting }: Shown,
@@ -322,7 +325,11 @@ function maskedPage(
   return { text, clamped, redacted: text !== lines.text };
 }
 
-/** Cuts long lines one by one, because a line that the page already cut has no line ending. */
+/**
+ * The text of a page with every line cut to `maxLineChars`, and the numbers of the cut lines. Works
+ * line by line: a line that the page has already cut has no line ending at which a text could be
+ * split.
+ */
 function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text' | 'clamped'> {
   const missing = new Map(page.cut.map(({ line, missingChars }) => [line, missingChars]));
   const clamped: number[] = [];

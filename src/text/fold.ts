@@ -100,7 +100,10 @@ class FoldBuilder {
   #length = 0;
   #start = 0;
   #end = 0;
-  /** Position of the next character to replace. Cached, so that it is not searched again for every line before it. */
+  /**
+   * Position of the next character to replace. It is kept, because otherwise each line before that
+   * position would search for it again.
+   */
   #hit = -1;
 
   constructor(text: string, pattern: RegExp | undefined) {

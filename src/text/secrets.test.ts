@@ -305,10 +305,12 @@ describe('isPlainAround', () => {
 });
 
 describe('a text that was made to be slow', () => {
-  // A search that starts again at each part of a long run would take longer than the time limit.
+  // The text repeats the beginning of a secret many times. A pattern that starts again at each
+  // repetition would take longer than the test's time limit.
   it.each(['sk-', '-eyJ', 'xoxb-', 'a.', ' ', '|'])('is searched in one pass: %j', (part) => {
     const text = `${part.repeat(2 ** 20 / part.length)}x@_`;
-    // A file of secrets is searched for all patterns, any other text only after the prefilter.
+    // Test both searches: the quick one for any text, and the one with all patterns, which follows
+    // only for a file of secrets or after a hit of the quick one.
     mayHoldSecret(Buffer.from(text));
     secretSpans(text, { secretFile: true });
   });

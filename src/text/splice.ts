@@ -258,10 +258,10 @@ function lineTextAt(text: string, offset: number): string {
   return `…${clampLine(text.slice(offset, offset + MAX_LINE_CHARS * 2).split('\n', 1)[0] ?? '', MAX_LINE_CHARS).text}`;
 }
 
-/** Maximum comparisons per replacement. Beyond it, only text before and after the change keeps the file's style. */
+/** Maximum comparisons per replacement. Beyond it, only equal text at both ends keeps its style. */
 const MAX_COST = 200_000;
 
-/** Writes a replacement in the style of its place: `region` is replaced, `neighbour` is the ending of its line. */
+/** Writes a replacement in the style of `region`, the old text. `neighbour`: its line's ending. */
 type Restyle = (region: string, neighbour: LineEnding | undefined) => string;
 
 /** A piece of the replacement: new text of the caller, or a stretch of the anchor that is kept. */
@@ -275,10 +275,10 @@ interface Place {
 }
 
 /**
- * Prepares a replacement for the places of its anchor. It gets the line endings of the region (for a region within one
- * line: of the neighbour).
- * If a tolerant tier found the anchor, or the region mixes endings, parts that anchor and replacement share are copied
- * from the file. Its quotes, dashes, trailing space and endings then stay, and only the caller's changes are new.
+ * A function that writes the replacement in the style of each replaced region. The new text gets
+ * the region's line endings, or those of its line if the region has none.
+ * If a tolerant tier found the anchor, or the region mixes endings, the parts that anchor and
+ * replacement share are copied from the file, so that its quotes, dashes and endings stay.
  */
 function restyler(anchor: string, replacement: string, tier: FoldTier): Restyle {
   let parts: readonly Part[] | undefined;
@@ -375,8 +375,8 @@ function offsets(tokens: readonly string[]): number[] {
 }
 
 /**
- * True if a run of equal tokens is significant. A lone quote or bracket in the middle may match by accident. A word,
- * a line end, or a run at the start or end of both texts does not.
+ * True if a run of equal tokens is no accident: it contains a word or a line end, or is at the
+ * start or end of both texts. A lone quote or bracket in the middle may be equal by accident.
  */
 function isTelling(run: EqualRun, before: readonly string[], after: readonly string[]): boolean {
   if (run.before === 0 && run.after === 0) return true;

@@ -50,7 +50,7 @@ const SILENCE_MS = 1000;
 
 const [NEWLINE, RETURN] = [10, 13];
 
-/** The calls that change no file, so that their faults can say so. */
+/** Calls that change no file. If such a call fails, its error says that nothing was changed. */
 const LOOKING: ReadonlySet<Call['kind']> = new Set([
   'read',
   'view',

@@ -47,7 +47,7 @@ interface Audience {
 
 interface ResultRenderer<T> {
   readonly render: (result: T, context: RenderContext) => Rendered;
-  /** Makes the outcome for programs. Default: `successOutcome`, which accepts any result. */
+  /** Converts the result to the outcome for programs. Default: `successOutcome`. */
   readonly summary?: (result: T) => SuccessOutcome;
 }
 

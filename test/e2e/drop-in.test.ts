@@ -123,7 +123,7 @@ describe.skipIf(process.platform !== 'linux')('the filesystem dialect beside the
     for (const call of CALLS) {
       const [theirs, own] = [await official.call(call), await ours.call(call)];
       const [tool, args, differs] = call;
-      // A reason without a difference is as wrong as a difference without a reason.
+      // Answers must differ exactly for the calls that state a reason for a difference.
       if (isSame(theirs, own) !== (differs === undefined))
         unlike.push({ tool, args, reason: differs && REASONS[differs], theirs, own });
     }

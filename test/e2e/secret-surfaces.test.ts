@@ -13,7 +13,10 @@ const here = await sandboxHere();
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** A value of this length that occurs nowhere else, with digits and letters of both cases. */
+/**
+ * A pseudo-random value of `length` characters from `alphabet`, another one for each `seed`. It
+ * begins with `a7B`, so that it contains a digit and letters of both cases.
+ */
 function unique(seed: number, length: number, alphabet = `${LETTERS}0123456789`): string {
   let state = seed + 1;
   const chars = Array.from({ length }, () => {
@@ -25,7 +28,9 @@ function unique(seed: number, length: number, alphabet = `${LETTERS}0123456789`)
 
 const HEX = '0123456789abcdef';
 
-/** A file, and its line with a secret value. */
+/**
+ * A file, and the text that contains its secret value. `length` and `alphabet` describe that value.
+ */
 type Row = readonly [path: string, line: (value: string) => string, length?: number, alphabet?: string];
 
 const ROWS: Readonly<Record<string, Row>> = {

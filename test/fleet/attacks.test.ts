@@ -106,8 +106,8 @@ await describePostgres('attacks on a fleet', (server) => {
     const db = await PostgresConnection.open(url);
     onTestFinished(() => db.close());
     const others = `from pg_stat_activity where application_name = 'lookfirst' and pid <> pg_backend_pid()`;
-    // Waits until the reads are recorded. A process that is stopped before would hold locks that
-    // every later change waits for.
+    // Wait until the server has recorded the reads. If its process were stopped while it records
+    // them, it would keep locks for which every later change waits.
     await sessions.world.store.state();
     await expect.poll(() => db.query(`select pid ${others} and state = 'idle'`)).toHaveLength(1);
     const stopped = (await db.query(`select pid ${others}`)).map(({ pid }) => Number(pid));
@@ -208,8 +208,8 @@ await describePostgres('attacks on a fleet', (server) => {
     const session = sessionRecord('s');
     const seen = (key: string) => ({ session: 's', sighting: { ...BARE_SIGHTING, key } });
     await one.record({ session, sightings: [seen('/a')], announce: pendingChange('held') });
-    // This lock blocks the next `record` of `one` in the middle: it has removed the sighting, but
-    // not yet committed.
+    // Lock a row, so that the next `record` of `one` waits in the middle of its transaction: after
+    // it has removed the sighting, and before it commits.
     await blocker.query('begin');
     await blocker.query(`select from ${blocker.schema}.pending for update`);
     const losing = one.record({ forget: [{ session: 's', key: '/a' }], settle: ['held'] });

@@ -19,7 +19,10 @@ const bench = (await import(new URL('../../bench/false-alarms.mjs', import.meta.
   readonly NEW: string;
 };
 
-/** The mixes of events that a client can report. Gemini CLI has no event for a compaction. */
+/**
+ * The benchmark's mixes (everyday events between a read and a change) that this client can report.
+ * Gemini CLI reports no compaction.
+ */
 function mixesOf(client: Replayed): readonly Mix[] {
   return bench.MIXES.filter(({ reading }) => client !== 'gemini' || reading !== 'compact');
 }

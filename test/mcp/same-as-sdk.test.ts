@@ -16,7 +16,7 @@ const call = (name: string, args: object = {}, meta?: object) =>
   ['tools/call', { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) }] as const;
 type Step = readonly [method: string, params?: object];
 
-/** Sends the requests one after the other; omits error texts, because ours differ. */
+/** The answers to requests sent one by one. Omits error texts, which differ from the SDK's. */
 async function converse(mode: 'stdio' | 'sdk', steps: readonly Step[]): Promise<unknown[]> {
   const client = new RawClient([CHILD, mode]);
   const answers: unknown[] = [];

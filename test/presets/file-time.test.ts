@@ -5,7 +5,10 @@ import { explain } from '../../src/report/explain.ts';
 import { currentSession, runInSession } from '../../src/session/ambient.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
-/** Copies an existing system (seed B), which records a modification time per read and session. */
+/**
+ * This preset copies an existing system (seed B), which records for each session the modification
+ * time of each file it read.
+ */
 describe('preset file-time', () => {
   const open = (): Promise<Desk> => desk({ preset: 'file-time', session: 'one' });
   const words = { wording: 'file-time', nowMs: 0 } as const;

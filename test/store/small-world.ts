@@ -8,7 +8,9 @@ type Op =
   | { readonly kind: 'delete' | 'mkdir'; readonly path: string }
   | { readonly kind: 'move'; readonly path: string; readonly to: string };
 
-/** A file tree in memory whose changes are journalled the way the gate does it, and undone by following plans. */
+/**
+ * A file tree in memory. Records its changes in a journal like the gate, and executes undo plans.
+ */
 export class SmallWorld {
   readonly entries: Entry[] = [];
   tree: Map<string, Side> = new Map();
@@ -29,8 +31,9 @@ export class SmallWorld {
   }
 
   /**
-   * Follows a plan exactly, and throws if anything differs from what the plan says. Steps without effect are not
-   * recorded. `made`: creates missing parent folders; otherwise the plan must have created them.
+   * Executes a plan, and throws if the tree differs from what the plan expects. Steps without
+   * effect are not recorded. `above` is for missing parent folders. `made`: creates them. `there`:
+   * throws, because the plan should have created them.
    */
   follow(plan: UndoPlan, session: string, above: 'made' | 'there' = 'there'): string | undefined {
     for (const { lookAt, expect, restore } of plan.steps)

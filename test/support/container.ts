@@ -27,8 +27,8 @@ export const CONTAINER: 'engine' | 'sandbox' | 'none' =
  * mounted.
  */
 export async function startContainer(places: Scratch, user: string = USER): Promise<Served> {
-  // A container engine needs files that belong to the container's user. The sandbox maps our user
-  // to that user, so it needs no change.
+  // For a container engine, give the files to the container's user. A sandbox needs no new owner,
+  // because it maps our user to the container's user.
   if (ENGINE !== undefined)
     giveAway(places.root, ...readdirSync(places.root).map((name) => join(places.root, name)));
   const served = ENGINE === undefined ? inSandbox(places, user) : inEngine(ENGINE, places, user);

@@ -55,7 +55,7 @@ export function bench(
   };
 }
 
-/** The fingerprint of a text. */
+/** The bytes of a text and their fingerprint. */
 export function holding(text: string): { fingerprint: ReturnType<typeof fingerprintOf>; bytes: Buffer } {
   const bytes = Buffer.from(text);
   return { fingerprint: fingerprintOf(bytes), bytes };

@@ -20,7 +20,7 @@ export const MANY_FILES = {
 
 export interface KillRounds {
   readonly rounds: number;
-  /** The command's script, and how many paths it creates. */
+  /** The command's script, and the number of paths in the workspace after it (`left`). */
   readonly command: { readonly script: string; readonly left: number };
 }
 

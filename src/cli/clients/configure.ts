@@ -135,8 +135,9 @@ function planHooks(request: ConfigureRequest, hooks: HookRequest, plan: Plan): r
 }
 
 /**
- * The pieces in `text` that `init` added. Pieces that mention Lookfirst are always ours. For the others (denied
- * tools), the record of `init` decides; without a record, they are ours if all of them are there.
+ * The pieces that `remove` takes out of `text`. A piece that names Lookfirst is always ours. Any
+ * other piece (a denied tool) is ours if the record of `init` lists it. Without a record, these
+ * other pieces are ours only if `text` contains every one of them.
  */
 function ourPieces(
   text: string | undefined,
@@ -155,7 +156,10 @@ function piecesOf(settings: ClientHooks, { files, gate, only, shell }: HookReque
   return [...gates, ...(only ? (settings.only ?? []) : [])];
 }
 
-/** Removes our hooks from a text. If nothing else is left, `init` created the file, so the file is removed. */
+/**
+ * Removes our hooks from a text. If nothing else is left, `init` created the file: the result is
+ * then undefined, which removes the file.
+ */
 function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): EditedConfig {
   const rest = removePieces(text, pieces);
   if (!rest.ok || rest.text === undefined || rest.text === text) return rest;
@@ -287,8 +291,8 @@ function attempt(step: () => void): void {
 }
 
 /**
- * The content of a file before the first `init`. Undefined if the user changed the file since, or if the request is
- * not to remove everything.
+ * The content of a file before the first `init`, which a full `remove` restores. Undefined for any
+ * other request, and if the user has changed the file since.
  */
 function formerOf({ action, proxy, former }: ConfigureRequest, file: ConfigFile): EditedConfig | undefined {
   if (action !== 'remove' || proxy !== undefined) return undefined;

@@ -26,7 +26,10 @@ export function edited(text: string | undefined): EditedConfig {
   return { ok: true, text };
 }
 
-/** `at`: the position of the problem in `text`, if it is known. */
+/**
+ * The result for a file that must stay unchanged, with the line of the problem if `text` and its
+ * offset `at` are given.
+ */
 export function cannotEdit(reason: string, text?: string, at?: number): EditedConfig {
   if (text === undefined || at === undefined) return { ok: false, reason };
   return { ok: false, reason, line: configLineAt(text, at) };

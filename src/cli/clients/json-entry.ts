@@ -131,7 +131,10 @@ function valueText(text: string, { value }: MemberNode): string {
   return text.slice(value.from, value.to);
 }
 
-/** Updates one key after the other, because each update moves the text that follows. */
+/**
+ * Writes the keys of `entry` into the existing entry at `place`. Parses the text again for each
+ * key, because each update moves the text that follows.
+ */
 function updated(text: string, place: EntryPlace, entry: JsonEntry): string {
   return Object.entries(entry).reduce((current, [key, value]) => {
     const root = scanJson(current);
@@ -265,7 +268,10 @@ export function jsonCommand(text: string, place: EntryPlace): CommandNodes | und
   return entry === undefined ? undefined : jsonCommandOf(entry);
 }
 
-/** The command of an entry in a JSON file; undefined if it has none, or if it is not literal. */
+/**
+ * The nodes of an entry's command: one array, or a string `command` with an optional array `args`.
+ * Undefined for any other form.
+ */
 function jsonCommandOf(entry: MemberNode): CommandNodes | undefined {
   if (entry.value.kind !== 'object') return undefined;
   const command = memberOf(entry.value, 'command')?.value;
@@ -275,13 +281,13 @@ function jsonCommandOf(entry: MemberNode): CommandNodes | undefined {
   return { kind: 'split', command, args, missing: { at: command.to, lead: ', "args": ' } };
 }
 
-/** Variables of an entry: those it sets, and those it passes on by name. */
+/** Environment variables of a server entry: those it sets, and those it passes on by name. */
 export interface EntryEnvironment {
   readonly env: Readonly<Record<string, string>>;
   readonly forwards: readonly string[];
 }
 
-/** The variables that an entry in a JSON file sets; opencode calls them `environment`. */
+/** The environment variables that an entry sets under `env`, or in opencode under `environment`. */
 export function jsonEnvironment(text: string, place: EntryPlace): EntryEnvironment {
   const entry = entryOf(text, place)?.value;
   const node =
@@ -289,7 +295,7 @@ export function jsonEnvironment(text: string, place: EntryPlace): EntryEnvironme
   return { env: node?.kind === 'object' ? stringMembers(node.members) : {}, forwards: [] };
 }
 
-/** The members that are strings. */
+/** The members whose values are strings, as an object. Omits all other members. */
 export function stringMembers(
   members: readonly { readonly key: string; readonly value: ConfigNode }[],
 ): Readonly<Record<string, string>> {

@@ -17,7 +17,10 @@ export function completeTable(table: UserTable): ServerTable {
   };
 }
 
-/** The first tool for each purpose, if the user did not name one. */
+/**
+ * Tool names for messages to the model, if the user's table has no `words`: for each purpose, the
+ * first tool that serves it.
+ */
 function wordsFor(tools: ServerTable['tools']): ToolNames {
   const first = (...does: Rule['does'][]): string | undefined =>
     Object.keys(tools).find((name) => tools[name]?.some((rule) => does.includes(rule.does)));

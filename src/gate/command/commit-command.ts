@@ -72,9 +72,9 @@ export type CommittedCommand = Pick<
 >;
 
 /**
- * Commits a command's writes, under the locks of everything it touched: all of them or none. One
- * undo takes the change back. The change has the id of the command's layer. If the policy discards
- * writes, reports them without changing or refusing anything.
+ * Commits all of a command's writes or none, while it holds the locks of every path that the
+ * command touched. One undo takes the change back. The change has the id of the command's layer.
+ * If the policy discards writes, reports them without changing or refusing anything.
  */
 export async function commitCommand(
   world: World,
@@ -335,9 +335,9 @@ function countsOf({ diff }: UnifiedDiff): { readonly added: number; readonly rem
 }
 
 /**
- * The lines of the new file that the session counts as having seen: lines seen before, and lines in
- * the diff. Undefined if the session last saw other bytes than the command found. Its record then
- * stays, so that the change in between is not lost.
+ * The lines of the new file that count as seen: lines seen before, and lines in the diff. Undefined
+ * if the session last saw other bytes than the command found. The session's old sighting then
+ * stays, so that the change in between is still reported later.
  */
 async function creditOf(
   world: World,

@@ -32,7 +32,7 @@ import {
 import { ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
 import { keepBefore, type ShownScene } from './shown.ts';
 
-/** Refusals that do not apply to a command that edits a file in place; its result is checked later. */
+/** Refusal codes to ignore for a command that edits in place: its result is checked afterwards. */
 const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
   'STALE',
   'PARTIALLY_READ',
@@ -70,7 +70,7 @@ type OnOthers =
   | { readonly refusal: Refusal }
   | { readonly claimNotices: readonly ClaimNotice[]; readonly entries: readonly NewEntry[] };
 
-/** Changes by other programs for one session: announced before they are made, settled afterwards. */
+/** Judges other programs' changes before they are made, then records their results (settles). */
 export class Announcements {
   readonly #scene: ShownScene;
   readonly #refusals: Refusals;
@@ -213,8 +213,8 @@ export class Announcements {
   }
 
   /**
-   * The refusal, or notices about other sessions' work on the files and the approvals used. A host
-   * or server makes the changes, so the user cannot answer here: only `lookfirst allow` approves.
+   * A refusal, or notices about other sessions' work on the files and journal entries of approvals
+   * used. Another program makes the change, so the user can approve only by `lookfirst allow`.
    */
   async #othersOn({ effects }: AllowedChanges): Promise<OnOthers> {
     const { world, ledger } = this.#scene;
@@ -240,7 +240,7 @@ export class Announcements {
     }
   }
 
-  /** Compares bytes to record the results of changes without a lock that no host has reported. */
+  /** Records the results of lock-free changes that no host has reported, by comparing the files. */
   async settleLeft(): Promise<void> {
     const { world, ledger } = this.#scene;
     for (const pending of await world.store.pending({ here: true })) {
@@ -264,8 +264,8 @@ export class Announcements {
     denied: readonly Pick<Denied, 'refusal' | 'credit' | 'evidence'>[],
     { hold, times }: Pick<TimedAnnounceOptions, 'hold' | 'times'>,
   ): Promise<Announced> {
-    // Only hooks announce without a lock, and only hooks observe. The model does not get the
-    // refusals of an observed call, so the lines they show do not count as seen.
+    // If the policy only observes, record the refusal without its lines as seen: the model does not
+    // get the refusal. Only hooks observe, and only they announce without a lock.
     const isObserved = hold === 'none' && this.#scene.world.policy.mode === 'observe';
     const refusals: Refusal[] = [];
     for (const { credit, ...each } of denied) {
@@ -278,7 +278,7 @@ export class Announcements {
     return refused(refusals.length === 1 ? first : { ...first, detail: { ...first.detail, refusals } });
   }
 
-  /** True if a call was announced and is settled, by this process or according to the journal. */
+  /** True if the result of an announced call is recorded, in this process or in the journal. */
   async isSettled(call: string): Promise<boolean> {
     const { world, ledger } = this.#scene;
     if (this.#settled.has(call)) return true;
@@ -293,7 +293,7 @@ export class Announcements {
     if (this.#settled.size > MAX_SEARCHED && oldest !== undefined) this.#settled.delete(oldest);
   }
 
-  /** The id of the change that was announced for a call and is not settled yet. */
+  /** The id of the change that was announced for a call and whose result is not recorded yet. */
   async changeOf(call: string): Promise<string | undefined> {
     return (await this.#announcedAs(call))?.change;
   }
@@ -328,8 +328,8 @@ export class Announcements {
         if (foreign?.hold === 'none')
           await world.images.keepBytes(expected.bytes, expected.fingerprint, 'none');
       }
-      // A caller without a lock shows the notices immediately, so they count as seen now. A lock's holder shows them
-      // after the change.
+      // Without a lock, the caller shows the notices now, so record their lines as seen. With a
+      // lock, the caller shows the notices after the change.
       if (foreign?.hold === 'none' && to.judged.credits.length > 0) await ledger.record(to.judged.credits);
       return { pending, ...shown, announced };
     } catch (error) {

@@ -89,7 +89,10 @@ function resultOf(tool: JsonRecord, type: string, id: string): RecordedResult | 
   return shown(id, tool['output'] ?? tool['result']);
 }
 
-/** `output: {type, value}`; before version 5 `result` and `isError`. */
+/**
+ * The result in a `tool-result` part: `output: {type, value}`, or before version 5 of the SDK
+ * `result` and `isError`.
+ */
 function modelResult(part: JsonRecord, id: string): RecordedResult {
   const output = objectIn(part, 'output');
   if (output === undefined)
@@ -99,7 +102,10 @@ function modelResult(part: JsonRecord, id: string): RecordedResult {
   return shown(id, output['value']);
 }
 
-/** A tool may return a text, blocks, or an object that contains either. */
+/**
+ * The result of a call from the value that its tool returned: a text, content blocks, or an object
+ * that contains either.
+ */
 function shown(id: string, value: unknown): RecordedResult {
   if (!isRecord(value)) return { id, ok: true, flagged: true, text: textOf(value) };
   const { refused, ...outcome } = outcomeIn(value);

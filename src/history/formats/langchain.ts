@@ -13,7 +13,10 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['RemoveMessage', 'remove'],
 ]);
 
-/** Messages of LangChain and LangGraph in any of their three forms, one by one or as the list of a state. */
+/**
+ * Reads messages of LangChain and LangGraph in any of their three JSON forms. A record is one
+ * message, or a graph state with a list of messages.
+ */
 export const LANGCHAIN: Format = messageFormat({
   name: 'langchain',
   listOf,
@@ -30,7 +33,10 @@ interface Message {
   readonly fields: JsonRecord;
 }
 
-/** `{lc, id: [… , 'AIMessage'], kwargs}`, `{type: 'ai', data}`, or `{type: 'ai', content, …}`. */
+/**
+ * The message in a record, or undefined. The three forms are `{lc, id: [… , 'AIMessage'], kwargs}`,
+ * `{type: 'ai', data}` and `{type: 'ai', content, …}`.
+ */
 function messageOf(record: JsonRecord): Message | undefined {
   const kwargs = record['lc'] === undefined ? undefined : objectIn(record, 'kwargs');
   if (kwargs !== undefined) {

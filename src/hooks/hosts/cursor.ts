@@ -3,8 +3,8 @@ import { type HookAnswer, type HookEvent, type Host, type Malformed, SILENT } fr
 import { deniedOnStderr, optionalText, payloadText, sessionOf, workspaceRoots } from './payload.ts';
 
 /**
- * Cursor: events in camel case, answers in the form `{permission, agent_message}`; context only
- * after a call.
+ * Cursor. Its events have names in camel case, and it expects denials as `{permission,
+ * agent_message}`. It shows the model additional text only after a call, not before it.
  */
 export const CURSOR: Host = {
   name: 'cursor',

@@ -149,8 +149,8 @@ function seenMtimeMs(sighting: Sighting): number | undefined {
 /**
  * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked.
  * A delete needs every line, a description if the file is not text, or any lines if it is too large
- * to load. An insert needs the lines next to it. An edit needs the lines that it touches or, by
- * policy, any view; it then gets a notice.
+ * to load. An insert needs the lines next to it. An edit needs the lines that it touches. By
+ * policy, any view is enough for an edit; its answer then names the unseen lines.
  */
 export const covered: JudgeRule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);

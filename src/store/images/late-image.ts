@@ -19,8 +19,8 @@ import {
 import { packedFile } from './packed.ts';
 
 /**
- * Finds images that a program has written to because it still had the replaced file open, and moves
- * them to separate names.
+ * Finds images (stored old contents of files) that a program has overwritten. The program still
+ * had the replaced file open. Moves each of them to a separate name.
  */
 export async function* setAsideLate(
   folder: ImageFolder,
@@ -34,8 +34,8 @@ export async function* setAsideLate(
     if (fingerprint === undefined) continue;
     const written = await splitOff(folder, fingerprint);
     const twins = await setAsideLateTwins(folder, fingerprint, paths);
-    // The original bytes are not lost if another file with the same bytes has taken the name, or
-    // lies in a listed folder.
+    // The original bytes are lost unless a file with these bytes has the image's name, is packed,
+    // or is in a folder that was moved out of the workspace as a whole.
     const isLost =
       statsOf(folder.image(sha256)) === undefined &&
       packedFile(folder, sha256) === undefined &&
@@ -51,8 +51,9 @@ export async function* setAsideLate(
 }
 
 /**
- * Sets aside a changed image. If the file still begins with the original bytes, a copy of them takes its place. If
- * several processes find it at the same moment, one of them sets it aside.
+ * Moves a stored file that a program has changed to a separate name. If it still begins with the
+ * original bytes, a copy of these bytes gets the old name. If several processes find the file at
+ * the same moment, only one of them moves it.
  */
 async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<LateImage | undefined> {
   const { sha256, size } = fingerprint;
@@ -71,7 +72,10 @@ async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<
   return isMoved ? { sha256, file, lost: copy === undefined } : undefined;
 }
 
-/** A copy of the original bytes. Undefined if a program is writing the file at this moment, or if it is gone. */
+/**
+ * Copies the original bytes from the beginning of a changed file and returns the copy's path.
+ * Undefined if a program is just overwriting these bytes, or if the file is gone.
+ */
 export async function copyOfStart(
   folder: ImageFolder,
   path: string,
@@ -112,7 +116,10 @@ export async function keepTwin(folder: ImageFolder, fingerprint: Fingerprint): P
   }
 }
 
-/** Renames a file to a second name of an image with the same bytes. False if it is on another file system. */
+/**
+ * Renames a file to a second name (a twin) beside the stored file with the same bytes. Returns
+ * false if the file is on another file system.
+ */
 export async function moveToTwin(
   folder: ImageFolder,
   fromPath: string,
@@ -122,8 +129,8 @@ export async function moveToTwin(
 }
 
 /**
- * The next name for a twin. The caller may replace the file of that name. If a program has changed
- * that file, it is set aside first.
+ * A name for a twin (another file with the same bytes). An unchanged file may have this name
+ * already, and the caller may replace it. A file that a program has changed is moved away first.
  */
 async function freeTwin(folder: ImageFolder, fingerprint: Fingerprint): Promise<string> {
   const twin = folder.twin(fingerprint.sha256);
@@ -168,7 +175,7 @@ function isOld({ ctimeMs }: Stats): boolean {
   return ctimeMs < Date.now() - KEPT_MS;
 }
 
-/** True if the twin is unchanged or does not exist. */
+/** True if the file `twin` still has the bytes of the fingerprint, or does not exist. */
 async function isIntact(twin: string, fingerprint: Fingerprint): Promise<boolean> {
   const stats = statsOf(twin);
   if (stats === undefined) return true;

@@ -33,7 +33,10 @@ interface Setting {
   readonly open: (name: string) => number;
 }
 
-/** A folder that has left the workspace, whose files are kept in it. The files were last written an hour ago. */
+/**
+ * Moves a folder from the workspace to the state folder and registers its files as kept there. The
+ * files were last written an hour ago.
+ */
 async function setting(): Promise<Setting> {
   const { home, root } = scratch();
   const made = join(root, 'd');

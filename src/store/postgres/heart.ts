@@ -7,8 +7,8 @@ import type { Names } from './names.ts';
 
 const BEAT_MS = 5000;
 /**
- * A process relies on its lease for this long. The lease lasts 30 seconds; the difference is left for the change in
- * progress.
+ * Time after a renewal for which a process relies on its lease. The lease lasts 30 seconds; the
+ * remaining 10 seconds are left to finish a change in progress.
  */
 const SAFE_MS = 20_000;
 
@@ -27,8 +27,8 @@ interface Lease {
 }
 
 /**
- * A moment whose age is never underestimated. The machine's clock can be set back, and the monotonic clock stops while
- * the machine sleeps, so the age is the larger of the two.
+ * A moment whose age is never underestimated. The machine's clock can be set back, and the
+ * monotonic clock stops while the machine sleeps, so `ageMs` is the larger of their two results.
  */
 export class Moment {
   readonly #wallMs = Date.now();
@@ -129,7 +129,7 @@ interface LeaseOptions {
   readonly db: PostgresConnection;
   readonly names: Names;
   readonly heart: Heart;
-  /** Identifies this process among the holders. */
+  /** Identifies this process among the holders of leases. */
   readonly owner: string;
   /** The roots that several machines write to. */
   readonly sharedRoots: readonly string[];

@@ -8,7 +8,7 @@ import { dayOf } from './schema.ts';
 /** Number of entries pruned per transaction. */
 const PRUNE_STEP = 20_000;
 
-/** The chains of the journal, its size, and whether this user may shorten it. */
+/** The journal's hash chains, its size, and whether this database user may delete entries. */
 export async function journalState(db: PostgresConnection): Promise<StoreState> {
   const [[size], rows] = await Promise.all([
     db.query(
@@ -33,7 +33,7 @@ export async function journalState(db: PostgresConnection): Promise<StoreState> 
   };
 }
 
-/** Removes entries up to a number. Returns how many. */
+/** Removes the entries numbered up to `throughSeq`. Returns the number of removed entries. */
 export async function pruneEntries(db: PostgresConnection, throughSeq: number): Promise<number> {
   for (let pruned = 0; ; ) {
     const values = [throughSeq, dayOf(Date.now()), PRUNE_STEP];
@@ -46,7 +46,7 @@ export async function pruneEntries(db: PostgresConnection, throughSeq: number): 
   }
 }
 
-/** Removes reads that are older than a time. Returns how many. */
+/** Removes the entries of reads before `beforeMs`. Returns the number of removed entries. */
 export async function pruneReads(db: PostgresConnection, beforeMs: number): Promise<number> {
   let after: unknown = '';
   for (let pruned = 0; ; ) {

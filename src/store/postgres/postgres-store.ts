@@ -26,8 +26,8 @@ import { dayOf, makePartitions } from './schema.ts';
 import { losesSightings, RecentFollower, SeenCache, TRUSTED_MS } from './seen-cache.ts';
 
 /**
- * A record with more images sends them as one list. PostgreSQL accepts at most 65,535 parameters
- * per statement.
+ * A record with more stored file contents than this sends them as one list instead of one parameter
+ * each, because PostgreSQL accepts at most 65,535 parameters per statement.
  */
 const MAX_PARAMETERS = 1000;
 
@@ -77,7 +77,8 @@ export class PostgresStore implements Store {
     if (keys.length === 0) return new Map();
     const text = `select key, seen, machine from ${this.#s}.sightings where session = $1 and key`;
     const [key = '', ...others] = this.#indexKeys(keys);
-    // The server makes a new plan for every list of keys, which takes longer than to find one row.
+    // Compare a single key with `=`. For a list of keys, the server makes a new query plan every
+    // time, which takes longer than finding one row.
     const rows =
       others.length === 0
         ? await this.#db.repeat('lf_recall_one', `${text} = $2`, [column(session), key])
@@ -135,7 +136,8 @@ export class PostgresStore implements Store {
     }
     const hashes = images.map(({ fingerprint }) => fingerprint.sha256);
     const bodies = images.map(({ bytes }) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-    // Each body is its own parameter, because the driver sends those as bytes, and the members of a list as text.
+    // Send each content as its own parameter unless there are too many: the driver sends parameters
+    // as bytes, but the members of a list as longer text.
     const isMany = bodies.length > MAX_PARAMETERS;
     const list = isMany ? '$3' : `array[${bodies.map((_, index) => `$${index + 3}`).join()}]`;
     const text = `select ${s}.lf_record($1, $2, ${list}::bytea[]) as n`;
@@ -227,8 +229,8 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return;
     clearInterval(this.#poll);
-    // Ignore failures: another process of this machine will withdraw the changes, and the mark that
-    // this chain has ended only helps users.
+    // Withdraw changes whose announcement the server never confirmed, and mark this hash chain as
+    // ended. Ignore failures: another process will withdraw them, and the mark only informs users.
     if (this.#writer.hasAbandoned()) await this.record({}).catch(() => undefined);
     if (this.#writer.acknowledged > 0)
       await this.#db.query(`select ${this.#s}.lf_close($1)`, [this.chain]).catch(() => undefined);

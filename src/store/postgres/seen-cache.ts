@@ -5,7 +5,10 @@ import { entryFrom } from '../entry-columns.ts';
 import { CLAIM_KINDS, type RecentEntries, RecentList, type Writes } from '../store.ts';
 import type { PgValue, Row } from './driver.ts';
 
-/** The longest delay until reads see what other processes have written. Changes always query the server. */
+/**
+ * Interval at which the store checks whether another process has written for a cached session. A
+ * read accepts a check that is up to twice as old. Changes always query the server.
+ */
 const TRUSTED_MS = 1000;
 /** Sessions that were not used for this long are dropped and no longer checked. */
 const UNUSED_MS = 30_000;
@@ -35,7 +38,10 @@ interface FetchedSession {
  */
 export class SeenCache {
   readonly #sessions = new Map<string, CachedSession>();
-  /** Writes of this store while a session is being loaded, because the loaded rows may lack them. */
+  /**
+   * This store's writes since the loading of a session began, by session. The loaded rows may lack
+   * them, so they are applied afterwards.
+   */
   readonly #loading = new Map<string, Writes[]>();
 
   /**
@@ -70,7 +76,9 @@ export class SeenCache {
     return { version: known.version, sightings };
   }
 
-  /** Caches a session. This store's own writes during `fetch` are added to what it returns. */
+  /**
+   * Fetches a session and caches it. Then applies the writes that this store made during `fetch`.
+   */
   async load(session: string, fetch: () => Promise<FetchedSession>): Promise<void> {
     const since: Writes[] = [];
     this.#loading.set(session, since);
@@ -169,10 +177,10 @@ const CLAIMS_BACK_MS = 24 * 60 * 60_000;
 
 interface Source {
   readonly schema: string;
-  /** The store's own chain. */
+  /** The id of the hash chain to which this store appends its journal entries. */
   readonly chain: string;
   query(text: string, values: readonly PgValue[]): Promise<readonly Row[]>;
-  /** Converts an entry to the names of this machine. */
+  /** Converts the paths in an entry to those of this machine. */
   local(entry: Entry): Entry;
 }
 

@@ -17,7 +17,10 @@ export function isServerError(error: unknown): error is Error & { readonly code:
   return error instanceof Error && 'severity' in error && 'code' in error && !isShutdown(String(error.code));
 }
 
-/** Error codes for unknown or duplicate statement names. They come from a pooler that was not recognised. */
+/**
+ * Error codes for an unknown or duplicate name of a prepared statement. They occur behind a
+ * connection pooler that was not recognised as one, because it shares connections.
+ */
 export const STATEMENT_NAMES: ReadonlySet<string> = new Set(['26000', '42P05']);
 
 /** Error code: the server is a standby, or it took no writes when this connection began. */

@@ -159,7 +159,10 @@ function tailShown(touch: ReadTouch, content: string): ShownLines | undefined {
   return pageShown(touch.path, { content, from: 1, to: lines, totalLines: lines, exact });
 }
 
-/** True if the shown text reaches the end of the file: no end was requested, or the text ended before it. */
+/**
+ * True if the shown text reaches the end of the file: the call named no last line, or the text ends
+ * before that line.
+ */
 function endsThere(touch: ReadTouch, from: number, last: number): boolean {
   const { to } = askedOf(touch);
   return to === undefined || last < to || from > last;
@@ -179,7 +182,7 @@ function emptyShown({ path }: ReadTouch, body: string): ShownLines | undefined {
   return isEmpty ? { path, totalLines: 0 } : undefined;
 }
 
-/** The lines that a read requests. Negative: number of lines before the end. */
+/** The lines that a read requests. A negative `from` counts lines from the end of the file. */
 function askedOf({ asked }: ReadTouch): { readonly from: number; readonly to: number | undefined } {
   const { from, to } = asked?.[0] ?? { from: 1, to: undefined };
   return { from, to: from < 0 || to === undefined || to < 1 ? undefined : to };

@@ -13,7 +13,7 @@ export interface Receipt {
   readonly revision?: string;
 }
 
-/** A result without the lines that Lookfirst's tools added below it. */
+/** A result, split into its text and the receipts that Lookfirst's tools added below it. */
 interface Receipted {
   readonly body: string;
   readonly receipts: readonly Receipt[];

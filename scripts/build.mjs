@@ -200,8 +200,8 @@ function late(code) {
 }
 
 /**
- * Removes white space, but keeps each statement and each member of a class on its own line. If Node reports an error,
- * it prints the whole line that throws.
+ * Removes white space, but keeps each statement and each member of a class on its own line. If Node
+ * reports an error, it prints the whole line that throws, so that line must be short.
  */
 function dense(code) {
   const options = { module: false, compress: false, mangle: false, codegen: { removeWhitespace: true } };
@@ -325,7 +325,7 @@ async function bundle({ input, plugins, external = isPackage, transform, ...outp
   return written.output;
 }
 
-/** Dependencies stay as npm installed them; only our own modules are bundled. */
+/** True for Node's modules and for dependencies, which are not bundled. */
 function isPackage(id) {
   return id.startsWith('node:') || packages.some((name) => id === name || id.startsWith(`${name}/`));
 }

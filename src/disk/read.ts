@@ -120,7 +120,7 @@ export function openRegular(place: Openable): Opened | Unreadable {
 
 /**
  * Like `openRegular`, for a place that the caller has just seen to be a regular file. If another
- * kind of file has taken the name since, opens that once and refuses it.
+ * kind of file has taken the name since, opens and closes that file once, and reports its kind.
  */
 export function openLooked(place: Openable): Opened | Unreadable {
   let fd: number;

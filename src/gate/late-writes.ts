@@ -22,7 +22,10 @@ export interface LateWrite {
 
 /** Number of changes checked when this process closes a workspace: about an hour's work. */
 const MAX_LOOKED_AT = 1000;
-/** Number of newest changes to check first. If none of them is recent, this process has made no change. */
+/**
+ * Number of newest changes whose times are checked first. If all of them are older than this
+ * process, it has made no change.
+ */
 const FEW = 20;
 
 const MAX_NAMED = 3;
@@ -63,8 +66,8 @@ export async function noteOwnLateWrites(world: World, sinceMs: number): Promise<
 }
 
 /**
- * Returns a test for folders outside the workspace from which an undo can restore files. Their
- * files are in use, not left over.
+ * Returns a test for folders outside the workspace: true if an undo can restore files from the
+ * folder. Such a folder is in use, not left over.
  */
 export function claimedFolders({ images }: Pick<World, 'images'>): IsClaimed {
   return (folder) => images.holdsTree?.(folder) === true;
@@ -82,8 +85,8 @@ interface DisplacedFile {
 }
 
 /**
- * The replaced and removed files by the hash of their bytes. Of files with equal bytes, the newest
- * change counts.
+ * The replaced and removed files by the hash of their bytes. Of files with equal bytes, the map
+ * holds the one with the newest change and names the paths of the others.
  */
 async function displacedBy(
   world: World,
@@ -143,8 +146,9 @@ function someOf(paths: ReadonlySet<string>): string {
 }
 
 /**
- * Files moved out of the workspace, older than `olderThanMs`, that are not stored for an undo: a
- * process was killed, or programs collided. Leaves out files that a pending change may still need.
+ * Files that were moved out of the workspace more than `olderThanMs` ago and that no undo uses.
+ * They remain if a process was killed, or if two programs changed a file at once. Leaves out files
+ * that a pending change may still need.
  */
 export async function oldLeftovers(
   world: World,

@@ -44,8 +44,8 @@ interface Content {
   readonly before: Snapshot;
   readonly bytes: Uint8Array;
   /**
-   * The lines that the session has seen of the file, which move with it. After an edit: the lines
-   * of the new bytes that count as seen.
+   * The lines that the session has seen of the file, which are recorded for the new path. After an
+   * edit: the lines of the new bytes that count as seen.
    */
   readonly moved?: Sighting | undefined;
   readonly seen?: Step['seen'];
@@ -204,7 +204,7 @@ function stepOf(world: World, { change, content, arrival }: RelocationParts): St
 function modeAfter(change: Relocation, { stats }: Snapshot): number {
   const mode = modeOf(stats) & 0o777;
   if (change.kind !== 'edit' || change.executable === undefined) return mode;
-  // Users who may read the file may execute it, as in git.
+  // Let everyone who may read the file execute it, as git does.
   return change.executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 

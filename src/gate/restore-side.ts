@@ -22,9 +22,9 @@ interface RestoredOk {
   readonly displaced: readonly Displaced[];
   /** Parent folders that had to be created. */
   readonly made: readonly Effect[];
-  /** Set if a folder to be removed is still in use and stayed. */
+  /** Set if a folder that the step should remove stayed, because it is not empty. */
   readonly stayed?: true;
-  /** Set if a folder to be created or removed was created or removed already. */
+  /** Set if nothing was done, because the folder was created or removed already. */
   readonly idle?: true;
 }
 type Restored = RestoredOk | Conflict;
@@ -55,7 +55,7 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
   if (!outcome.ok) return conflict('changed');
   const located = how.ours === undefined ? outcome.located : openingOwn(outcome.located);
   try {
-    // A link has replaced a parent folder: the file behind it is another file.
+    // A link has replaced a parent folder. The path now leads to another file, which must stay.
     if (located.place.path.key !== step.key) return conflict('changed');
     if (step.from !== undefined) return moveBack(world, { ...step, ...how }, located);
     if (sameContent(step.expect, step.restore)) return changeMode(located, { ...step, ...how });
@@ -69,7 +69,10 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
   }
 }
 
-/** Locates a path of the journal. Faults then name the path as other answers do, not as an absolute path. */
+/**
+ * Locates a path by its key in the journal. Faults then name the path as answers show it, not as an
+ * absolute path.
+ */
 function locateKey({ workspace }: World, key: string): Outcome<{ located: Located }> {
   const outcome = workspace.locate(key, 'undo', 'parents');
   if (!outcome.ok) return outcome;
@@ -192,8 +195,8 @@ async function takeFile(
 }
 
 /**
- * The check before replacing a file. A file journalled as read-only became so by the recorded change, so undoing that
- * change may replace it.
+ * The conditions under which a file may be replaced. If the journal records it as read-only, the
+ * change to undo made it so, and undoing that change may replace it.
  */
 function expectedOf({ fingerprint, mode }: Extract<Side, { kind: 'file' }>): Expected {
   return { fingerprint, evenReadOnly: (mode & 0o222) === 0 };
@@ -255,7 +258,7 @@ async function putFile(world: World, place: Place, step: RestoreRequest): Promis
   const { fingerprint, mode } = after;
   // Sync a file on its own if it was not written and synced with its batch.
   const disk = staged === undefined ? unbatched(world.disk) : world.disk;
-  // A staged file already holds the bytes. The stored ones serve only for comparison.
+  // A staged temporary file already holds the bytes. The stored bytes are then only compared.
   const content =
     staged === undefined
       ? await contentFor(world, step, fingerprint)
@@ -285,8 +288,9 @@ async function contentFor(world: World, { bytes }: RestoreHow, fingerprint: Fing
 }
 
 /**
- * Makes a temporary file with the bytes to restore next to the target. Undefined if the target's folder exists only
- * after earlier steps. `file`: a file of our own with these bytes, which is linked instead of copied.
+ * Makes a temporary file with the bytes to restore next to the target. Undefined if none is needed,
+ * or if earlier steps must first change the target or create its folder. `file`: a file of our own
+ * with these bytes, which is linked instead of copied.
  */
 export async function stage(
   world: World,

@@ -21,8 +21,9 @@ type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 const MAX_NAMED = 20;
 
 /**
- * Records an action of another program. Shown or written text counts only if the disk confirms it.
- * Otherwise the next verdict checks the file again.
+ * Records that another program has read, written, deleted or moved a file, or has run a command.
+ * Text that it showed or wrote counts as seen only if the file holds that text. Otherwise the
+ * session's next change of the file is judged as one of a stale or unread file.
  */
 export function witness(world: World, ledger: Ledger, event: WitnessEvent, times?: CallTimes): Witnessed {
   switch (event.kind) {
@@ -260,7 +261,7 @@ async function changedFile(world: World, sighting: Sighting): Promise<ChangedFil
 
 /** The end of the journal's notice about a file that others changed. Each state of a file is noted once. */
 const SINCE_SEEN = 'since this session saw it';
-/** Number of notices searched per file or turn. */
+/** Number of newest notices that are searched, per changed file or for a whole turn. */
 const MAX_NOTICES = 1000;
 
 /**
@@ -303,7 +304,8 @@ function isOfChange({ text }: Entry): boolean {
 }
 
 /**
- * Paths noted as changed by others since the session's last turn began, if they still differ from what it saw.
+ * Paths of files that still differ from what the session saw, and that others have changed
+ * according to notices since the session's last turn began.
  */
 export async function outsideChangesOfTurn(world: World, ledger: Ledger): Promise<readonly string[]> {
   const { session } = ledger;

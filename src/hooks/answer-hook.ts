@@ -77,7 +77,7 @@ function eventNameOf(payload: JsonRecord): string {
 
 function failed(call: HookCall, reason: string, eventName?: string): HookAnswer {
   const event = call.declaredEvent ?? eventName;
-  // An event without a name may be one that precedes a change.
+  // Treat an event without a name like an event before a change, because it may be one.
   const precedesChange = event === undefined || event === '' || BEFORE_EVENTS.has(event);
   if (!precedesChange) return ignored(reason);
   const sentence = `Lookfirst could not check this call: ${reason}.`;

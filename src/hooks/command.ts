@@ -125,7 +125,8 @@ export async function afterCommand(
   if (change === undefined && event.kind === 'after' && !(await session.isSettled(callId(event))))
     return unjudged(scene, event);
   const settled = change === undefined ? undefined : await session.settle(change, 'done');
-  // Compare the output only now, because it shows the files as the command left them.
+  // Compare the output with the files only after their changes are recorded, because the output
+  // shows the files as the command left them.
   await noteOutput(scene, run, outputOf(scene, event));
   await noteWritten(scene, run);
   const context = settled?.ok === true ? noticeText(scene, settled.notices, '') : undefined;

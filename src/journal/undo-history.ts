@@ -3,7 +3,9 @@ import { isBelow, isWithin } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 
-/** Changes in the order they were made, with their undone effects. */
+/**
+ * The changes of a journal in the order they were made. Knows which of their effects were undone.
+ */
 export class UndoHistory {
   /** All changes, oldest first. */
   readonly changes: readonly Entry[];
@@ -21,7 +23,10 @@ export class UndoHistory {
     }
   }
 
-  /** The undo that took this effect back, unless that undo was itself undone. */
+  /**
+   * The undo that reverted a change at a path (`key`). Undefined if there is none, or if that undo
+   * was itself undone.
+   */
   undoerOf(entry: Entry, key: string): Entry | undefined {
     const undoers = entry.change === undefined ? [] : (this.#undoers.get(entry.change) ?? []);
     return undoers.find((undo) => undo.seq > entry.seq && takesBack(undo, key) && !this.undoerOf(undo, key));
@@ -31,7 +36,7 @@ export class UndoHistory {
     return (entry.effects ?? []).some(({ key }) => this.undoerOf(entry, key) !== undefined);
   }
 
-  /** The effects that changed something and have not been undone. */
+  /** The effects of a change that altered their path and have not been undone. */
   standing(entry: Entry): Effect[] {
     const idle = idleKeys(entry);
     return (entry.effects ?? []).filter(
@@ -62,8 +67,8 @@ export function movedTo(entry: Entry, effect: Effect): string | undefined {
 }
 
 /**
- * Keys whose state after the change equals the state before, so that there is nothing to undo.
- * Empty if a folder was moved, because an undo must reverse each of its moves.
+ * Keys of the paths that a change left in the same state as before, so that there is nothing to
+ * undo. Empty if a folder was moved, because an undo must reverse each of its moves.
  */
 export function idleKeys(entry: Entry): ReadonlySet<string> {
   const first = new Map<string, Side>();
@@ -85,7 +90,7 @@ function takesBack(undo: Entry, key: string): boolean {
 /**
  * The changes to undo, in one workspace (`root`). `change`: that change; if it is an undo, it is
  * redone. `last`: the newest change still in effect, of a session and of a file if given. Undos are
- * skipped, so that undoing twice goes back one further. `all`: every change still in effect.
+ * skipped, so that a second undo reverts the change before. `all`: every change still in effect.
  * `since`: everything that the given sessions (default: all) did in the roots after an entry. That
  * includes undos, so that files return to their state at that time. With a key, only that file's
  * part of a change is undone.
@@ -168,7 +173,8 @@ function isSince({ seq, root, session }: Entry, { afterSeq, roots, sessions }: S
 function isWanted(entry: Entry, target: Exclude<UndoTarget, Since>): boolean {
   if (entry.root !== target.root) return false;
   if (target.kind === 'change') return entry.change === target.change;
-  // A rewind counts as a step, so that the next undo redoes it.
+  // For `last`, treat a rewind like any change, although it is an undo. The next undo then reverts
+  // the rewind.
   const isStep = !isUndo(entry) || (target.kind === 'last' && entry.rewindTo !== undefined);
   if (!isStep || (target.session !== undefined && target.session !== entry.session)) return false;
   return target.kind === 'last' || entry.atMs >= (target.sinceMs ?? 0);
@@ -201,9 +207,9 @@ const FIRST_PAGE = 100;
 export async function entriesForUndo(store: Store, target: UndoTarget): Promise<readonly Entry[]> {
   if (target.kind === 'since') return store.entries({ kinds: ['change'], afterSeq: target.afterSeq });
   if (target.kind === 'last') {
-    // One round trip checks that the target has any change, and fetches the first page, which
-    // nearly always contains the selected one. A session's newest change is found faster than its
-    // oldest, which may come after many reads.
+    // In one round trip, check that the target has any change, and fetch the first page, which
+    // nearly always contains the selected one. Query the newest change: many reads may come before
+    // a session's oldest one, which is then found more slowly.
     const [[any], page] = await Promise.all([
       store.entries({ ...firstOf(target), order: 'newest' }),
       store.entries({ kinds: ['change'], limit: FIRST_PAGE }),
@@ -232,7 +238,10 @@ function firstOf(target: Exclude<UndoTarget, { readonly kind: 'since' }>): Entry
   };
 }
 
-/** Fetches growing pages, newest first, until they contain the target. It is usually in the first. */
+/**
+ * Fetches growing pages, newest first, until they contain a change that the target selects. The
+ * first page usually does.
+ */
 async function pagesBackTo(
   store: Store,
   target: UndoTarget,

@@ -192,11 +192,14 @@ async function walkPage(
   return last.seq < end ? { ok: false, seq: last.seq + 1, problem: 'removed' } : last;
 }
 
-/** The number of an entry after the recorded end: the end was moved back, or the entry was added behind it. */
+/**
+ * The number of the first entry after the recorded end; undefined if there is none. Such an entry
+ * shows that the recorded end was moved back, or that the entry was added behind it.
+ */
 async function entryBeyondEnd(store: Store, end: number): Promise<number | undefined> {
   const [next] = await store.entries({ afterSeq: end, order: 'oldest', limit: 1 });
   if (next === undefined) return undefined;
-  // The entry may have been written during the check.
+  // Read the recorded end again, because the entry may have been written during the check.
   const { head } = await store.state();
   return next.seq > head.seq ? next.seq : undefined;
 }

@@ -85,8 +85,8 @@ export class Calls {
     return andThen(answer, (done) => {
       const result = 'inputRequests' in done ? done : toolResult(done, formOf(tool));
       if (call.times.showsMore !== true || this.#inputRead === undefined) return this.#answer(call, result);
-      // First receive the input that has already arrived. The client sent its writes before it could see this answer,
-      // so they must get an earlier time.
+      // First receive the input that has already arrived. The client sent it before it could see
+      // this answer, so calls in it must get an arrival time before `answeredAt`.
       return this.#inputRead().then(() => this.#answer(call, result));
     });
   }
@@ -165,7 +165,10 @@ interface CallOptions {
   readonly questions: Questions | undefined;
 }
 
-/** The context of one call. Creates its signal on first access, which short calls never need. */
+/**
+ * The context of one call. Creates its abort signal on first access, because short calls never need
+ * the signal.
+ */
 class RunningCall implements ToolContext {
   readonly request: Request;
   readonly meta: JsonRecord;

@@ -46,7 +46,10 @@ const MAX_WAITING_BYTES = 16 << 20;
  * on demand.
  */
 const ROOM_BYTES = 16 << 10;
-/** After this many messages a write begins early, so that the client can read while we answer the rest. */
+/**
+ * After this many messages, the buffer is written at once, not only at the end of the event loop's
+ * turn. The client can then read while we answer the rest.
+ */
 const MAX_TOGETHER = 8;
 /** Larger buffers are released after use. */
 const MAX_KEPT_BYTES = 2 << 20;
@@ -63,7 +66,8 @@ export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
   const output = new Output(options.output);
   const call: ToolHost['call'] = (name, args, context) => {
     called?.();
-    // A call after `roots/list_changed` is meant for the new roots.
+    // Wait for roots that are being fetched: a call after `roots/list_changed` is meant for the new
+    // roots.
     return andThen(roots?.pending, () => host.call(name, args, context));
   };
   const connection = new ClientConnection({

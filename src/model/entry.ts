@@ -174,7 +174,7 @@ export interface UndonePart {
 
 /** The part of a file that a session had seen at the time of a refusal. */
 export interface SeenFile {
-  /** Absent for pages of a huge file. */
+  /** Absent if the session saw only pages of a huge file. */
   readonly fingerprint?: Fingerprint;
   /** In the format of `NewEntry.lines`; `none` if the session's context was summarised since. */
   readonly lines: string;
@@ -218,7 +218,7 @@ export interface PendingChange {
 interface ForeignAnnouncement {
   /**
    * `lock`: the announcing process holds the file locks until the change has ended. `none`: it
-   * holds none, and other writers wait at most two seconds.
+   * holds none, and other writers wait at most two seconds for the end of the change.
    */
   readonly hold: 'lock' | 'none';
   /** The caller's id of the call, unique within its session. */

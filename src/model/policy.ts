@@ -89,7 +89,10 @@ export interface Policy {
    * not cut.
    */
   readonly maxAnswerBytes: number;
-  /** Time limit for a search or a read of a huge file; afterwards it returns the results so far. */
+  /**
+   * Time limit of a search, or of a read of a huge file. When it passes, the call returns its
+   * results so far.
+   */
   readonly maxReadMs: number;
   /** Maximum lines of diffs and other quotations in refusals and notices. */
   readonly maxDiffLines: number;
@@ -106,8 +109,8 @@ export interface Policy {
     readonly quotaBytes: number;
     readonly retentionMs: number;
     /**
-     * In a database that machines share: journal every read, or the first of each minute, session
-     * and file.
+     * In a database that machines share: journal every read, or only the first read in each minute
+     * of a file by a session.
      */
     readonly reads: 'all' | 'summary';
     /**
@@ -129,8 +132,8 @@ export interface Policy {
    */
   readonly claims: 'notice' | 'refuse' | 'off';
   /**
-   * Time for which a change claims its file, unless its turn ends earlier. The claim produces notices for other
-   * sessions.
+   * Time for which a session claims a file that it has changed. Meanwhile, other sessions get
+   * notices about the file. The claim ends earlier when the session's next turn begins.
    */
   readonly claimMs: number;
   /** Offer the tools that claim and release paths, or not. */
@@ -187,8 +190,8 @@ export interface CommandPolicy {
    */
   readonly scratch: readonly string[];
   /**
-   * Globs of protected paths that commands may change, and of configuration files that run
-   * programs, which tools and commands may then change.
+   * Globs of protected paths that may be changed nevertheless: by commands any protected path, by
+   * tools only configuration files that run programs.
    */
   readonly trust: readonly string[];
   /** Paths hidden from confined commands; `~/` means the user's home folder. */

@@ -209,8 +209,8 @@ function checkMember(
   given: unknown,
 ): readonly Mismatch[] {
   const expected = properties[name];
-  // Names that every object inherits, such as `constructor`, are found here too, but have no
-  // `type`.
+  // Check `type` too: for a name that every object inherits, such as `constructor`, `expected` is
+  // an inherited value, which has no `type`.
   if (expected?.type === undefined) return [unknownName(properties, name, given)];
   const found = checkShape(expected, given);
   return found.length === 0 ? found : within(name, found);

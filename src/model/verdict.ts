@@ -102,11 +102,12 @@ export interface RefusalDetail {
   readonly totalLines?: number;
   /** When the session saw the file, milliseconds since 1970. */
   readonly seenAtMs?: number;
-  /** The file's modification time now, and the one when the session saw it. */
+  /** The file's modification time now (`mtimeMs`), and when the session saw it (`seenMtimeMs`). */
   readonly mtimeMs?: number;
   readonly seenMtimeMs?: number;
   /**
-   * The file as the session saw it, and as it is now. Present for changes that are allowed when repeated.
+   * The file as the session saw it (`seen`), and as it is now (`now`). Present if the change is
+   * allowed when the session repeats it.
    */
   readonly seen?: FileState;
   readonly now?: FileState;

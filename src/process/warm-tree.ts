@@ -54,7 +54,10 @@ export class WarmTree {
   readonly #watchers = new Map<string, FSWatcher>();
   /** Paths changed since the first snapshot. */
   readonly #changed = new Set<string>();
-  /** Paths from events since `#expand` ran, which adds the files of changed folders. */
+  /**
+   * Paths that events reported since `#expand` last ran. `#expand` adds the files of folders among
+   * them.
+   */
   readonly #heard = new Set<string>();
   /** For each later snapshot in use, by the path of its index: the paths that changed since it was taken. */
   readonly #marks = new Map<string, Set<string>>();

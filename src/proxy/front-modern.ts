@@ -117,7 +117,10 @@ function withIds(message: JsonRecord, ours: number): JsonRecord {
   return { ...message, id: ours, params: { ...params, _meta: { ...meta, progressToken: ours } } };
 }
 
-/** The id, among those that we gave to requests, to which a message from the server refers. */
+/**
+ * The id that we gave to the request that a message from the server belongs to; undefined if the
+ * message names no such id.
+ */
 function ownerOf(message: JsonRecord): number | undefined {
   const meta = rpcMeta(message)[SUBSCRIPTION];
   const about =

@@ -4,8 +4,8 @@ import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, parseLine } from '../wi
 import { openStream, writeMessage } from '../wire/sse.ts';
 
 /**
- * After this time the headers are sent, so that the client does not time out, and the answer
- * follows as an event.
+ * If the answer takes longer than this, the headers are sent first, so that the client does not
+ * time out. The answer then follows as an event.
  */
 const HEADERS_AFTER_MS = 5000;
 

@@ -106,7 +106,10 @@ export class Records {
     }
   }
 
-  /** For stores in which entries become visible out of order: the entries committed between two snapshots. */
+  /**
+   * Like `follow`, for stores in which entries become visible out of order. Yields the entries that
+   * were committed between two snapshots.
+   */
   async *#followCommits(choice: EntryChoice, snapshot: () => Promise<string>): AsyncGenerator<FleetEntry> {
     for (let from = await snapshot(); ; ) {
       await setTimeout(FOLLOW_MS);
@@ -174,8 +177,8 @@ function recordedAt({ home, workspace, folders = [] }: RecordsPlace): Pick<Recor
 }
 
 /**
- * Store calls that wait until no user waits for an answer. Each takes milliseconds, and a long list
- * makes many of them.
+ * Store calls that let users' requests go first (see `Foreground`). Each takes milliseconds, and a
+ * long list makes many of them.
  */
 const PAGED: ReadonlySet<PropertyKey> = new Set(['entries', 'confirm']);
 
@@ -220,7 +223,8 @@ export class Foreground {
   }
 
   /**
-   * Lets Node accept requests that have arrived, then waits until none of a user is in progress.
+   * Lets Node accept requests that have arrived, then waits until no request of a user is in
+   * progress.
    */
   async #turn(): Promise<void> {
     do {

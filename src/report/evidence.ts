@@ -39,7 +39,7 @@ export function quoted(detail: RefusalDetail): string[] {
 
 function said(refusal: Refusal, nowMs: number): string[] {
   const { seenAtMs } = refusal.detail ?? {};
-  // A transcript may contain no times; the time is then 0.
+  // Name no time if it is 0: the session then saw the file in a transcript without times.
   const when = seenAtMs === undefined || seenAtMs === 0 ? undefined : relativeTime(seenAtMs, nowMs);
   return (TELLS[refusal.code] ?? otherwise)({ refusal, detail: refusal.detail ?? {}, when, nowMs });
 }

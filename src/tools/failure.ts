@@ -17,9 +17,9 @@ const FOR_A_PERSON: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * The answer for a tool that threw. A fixed sentence, because the cause may contain paths and
- * contents of other sessions. Exception: the system refused a change of the requested path. The
- * cause itself goes to the log.
+ * The answer for a tool that threw. The error's message goes only to the log, because it may
+ * contain paths and contents of other sessions. The model gets a fixed sentence. It sees the
+ * message in two cases: ripgrep is missing, or the system refused a change of the requested path.
  */
 export function failureAnswer(tool: string, error: unknown): ToolAnswer {
   const code: FaultCode = error instanceof Fault ? error.code : 'IO_FAILED';

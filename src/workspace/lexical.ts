@@ -27,9 +27,11 @@ function whyInvalid(input: unknown): string | undefined {
   if (typeof input !== 'string') return 'the path is not a string';
   if (input === '') return 'the path is empty';
   if (input.includes('\0')) return 'the path contains a NUL character';
-  // Node would pass U+FFFD to the system instead of the half pair, which names another file.
+  // Refuse half of a surrogate pair: Node would replace it by U+FFFD, and the path would then name
+  // another file.
   if (!input.isWellFormed()) return 'the path contains half of a surrogate pair';
-  // Opening one component at a time could get around the limit, but no other program could then open the file.
+  // Refuse a path beyond the system's limit. Opening it one component at a time would work, but no
+  // other program could then open the file.
   if (input.length * 3 > MAX_PATH_BYTES && Buffer.byteLength(input) > MAX_PATH_BYTES)
     return `the path is longer than ${MAX_PATH_BYTES} bytes`;
   return undefined;
@@ -78,8 +80,8 @@ export interface NameComparison {
 export const EXACT: NameComparison = { caseless: false, unicodeForm: false };
 
 /**
- * The folding of the platform's usual file system. On a case-sensitive volume, the only effect is that two files
- * whose names differ in case share a lock.
+ * The rules by which the platform's usual file system compares names. On a case-sensitive volume,
+ * the only effect is that two files whose names differ in case share a lock.
  */
 export function platformFolding(platform: string): NameComparison {
   if (platform === 'darwin') return { caseless: true, unicodeForm: true };

@@ -5,7 +5,7 @@ import type { PinnedDirectory } from '../model/path.ts';
 import { type NameComparison, partsBelow } from './lexical.ts';
 import { type RecentFolders, SharedDirectory } from './pinned.ts';
 
-/** The number of links that the kernel follows. */
+/** The number of symbolic links that may be followed on one path, as in the Linux kernel. */
 const MAX_LINKS = 40;
 /** Retries for an entry that keeps changing between a link and something else. */
 const MAX_RETRIES = 64;
@@ -276,7 +276,8 @@ function atRoot(state: State): Walked {
 }
 
 function missing(state: State): Walked {
-  // A link that enters a missing folder and leaves it by `..` stays invalid, even after that folder is created.
+  // A link enters a missing folder and leaves it by `..`. Fail, because `missing` must contain only
+  // names that can be created.
   if (state.todo.includes('..')) return fail(state, 'ENOENT');
   return {
     kind: 'missing',
@@ -307,7 +308,10 @@ interface LinksOn {
   readonly links: readonly string[];
 }
 
-/** Follows a path component by component. A component that is missing or cannot be read keeps its name. */
+/**
+ * Follows the links of a path, component by component. A component that is missing or cannot be
+ * read counts as no link.
+ */
 export function linksOn(path: string): LinksOn {
   const links: string[] = [];
   let current = parse(resolve(path)).root;

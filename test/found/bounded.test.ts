@@ -9,7 +9,7 @@ import { type Scratch, scratch } from '../support/tree.ts';
 const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=64' };
 const LINE = `${'x'.repeat(99)}\n`;
 
-/** The server itself, or the proxy in front of it. */
+/** The ways to call the server: directly, and through the proxy. */
 const DOORS: [string, (places: Scratch, args: readonly string[]) => Promise<Served>][] = [
   ['server', (places, args) => Served.start(places, args, SMALL_HEAP)],
   [
@@ -46,7 +46,7 @@ describe.each(DOORS)('31. answers are bounded in bytes and time through the %s',
       const places = scratch();
       writeFileSync(join(places.root, 'a.txt'), 'one\n');
       mkdirSync(join(places.root, '.git'));
-      // ripgrep waits until a program writes the ignore rules.
+      // Make the ignore file a pipe: ripgrep then waits until a program writes the rules into it.
       execFileSync('mkfifo', [join(places.root, '.gitignore')]);
       const policy = join(places.base, 'policy.json');
       writeFileSync(policy, JSON.stringify({ maxReadMs: 1000 }));

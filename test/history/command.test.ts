@@ -131,7 +131,7 @@ describe('lookfirst history', () => {
   });
 });
 
-/** Everything that a terminal receives. */
+/** Runs the program on a terminal. Returns everything that the terminal receives. */
 function onTerminal(places: Scratch, args: readonly string[]): string {
   const command = [...PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
   return execFileSync(TERMINAL, ['-qec', command, '/dev/null'], {

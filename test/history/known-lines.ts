@@ -91,7 +91,7 @@ function rewritten(old: readonly string[], { places, length, put }: Replacement)
     }
     const replaced = new Set(owners.slice(at, at + length));
     at += length;
-    // Removing whole lines leaves the next line unchanged.
+    // Skip a removal of whole lines, because it leaves the next line unchanged.
     const isStart = last === undefined || last.line.endsWith('\n');
     if (put === '' && isStart && owners[at] !== owners[at - 1]) continue;
     for (const piece of put === '' ? [''] : splitLines(put)) {

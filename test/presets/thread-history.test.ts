@@ -3,7 +3,7 @@ import { explain } from '../../src/report/explain.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
 /**
- * Copies an existing system (seed C), which accepts a change if the conversation since its last
+ * The preset copies an existing system, which accepts a change if the conversation since its last
  * compaction shows the file.
  */
 describe('preset thread-history', () => {

@@ -4,7 +4,10 @@ import { expect, it } from 'vitest';
 import { scratch } from '../support/tree.ts';
 import { ProxyProcess } from './proxy-process.ts';
 
-/** A server with the official server's name. It answers a read when the file `go` exists, then makes `answered`. */
+/**
+ * A server with the official server's name. It answers a read when the file `go` exists, then
+ * creates the file `answered`.
+ */
 const SERVER = `
 const fs = require('node:fs');
 const result = (id, result) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n');

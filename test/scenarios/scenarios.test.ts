@@ -20,7 +20,10 @@ interface Call {
 
 type Step = Call | { readonly outside: Tree } | { readonly restart: true };
 
-/** A server as users and agents see it: the steps, and the tree before and after. */
+/**
+ * A test of the server through its tools. It consists of the files before, the steps (calls,
+ * changes from outside, restarts), and the files after.
+ */
 interface Scenario {
   readonly title: string;
   readonly args?: readonly string[];

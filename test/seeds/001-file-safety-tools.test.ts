@@ -119,7 +119,7 @@ describe('001 File safety tools', () => {
     '1.9 Testing: permissions; a batch replaces a file that may be written and not read, and its undo does too',
     { ...B, user: 'ordinary', doors: ['server'] },
     async (t) => {
-      // Enough files to be synced together.
+      // Change as many files as are needed for the batch to sync them together.
       const names = Array.from({ length: BATCH_FILES }, (_, n) => `${n}.txt`);
       for (const name of names) {
         t.put(name, 'one\n');

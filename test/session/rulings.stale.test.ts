@@ -108,7 +108,8 @@ describe('earlier bytes that return', () => {
     await ok(t.session.read('a'));
     await ok(t.session.delete('a'));
     await t.put('a', '');
-    // The file was truncated long ago, so that no editor is in the middle of saving it.
+    // Set an old modification time: an editor may be in the middle of saving a file that became
+    // empty just now.
     utimesSync(join(t.root, 'a'), 1, 1);
     await ok(t.session.write('a', 'two\n'));
   });

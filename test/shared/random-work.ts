@@ -90,7 +90,7 @@ export class RandomWork {
 
   async #move(): Promise<Done> {
     const to = this.#somewhere();
-    // A file at the destination is overwritten, and must have been seen.
+    // Read the destination first: the move may overwrite a file there, which must have been seen.
     await this.#session.read(to);
     return this.#session.move(this.#somewhere(), to);
   }

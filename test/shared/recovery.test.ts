@@ -18,7 +18,10 @@ async function killAt(places: Scratch, scene: string, step: number): Promise<voi
   expect((await child.exit()).signal, 'the scene was over').toBe('SIGKILL');
 }
 
-/** The first step of a scene before which a condition holds. */
+/**
+ * Plays a scene (a series of changes). Returns the number of the first step before which a
+ * condition on the workspace holds; 0 if it never does.
+ */
 async function stepWhen(scene: string, isSo: (root: string) => boolean): Promise<number> {
   const places = prepared();
   let [steps, found] = [0, 0];

@@ -22,13 +22,17 @@ export interface FolderKills {
   readonly untouched: number;
   readonly undone: number;
   readonly torn: number;
-  /** Rounds that also killed a process while it stored each file of the removed folder. */
+  /**
+   * Rounds in which a second process was killed too, while it stored each file of the removed
+   * folder.
+   */
   readonly takenIn: number;
 }
 
 /**
- * Kills the undo of a change that made a large folder, later in each round. `naive` removes the folder instead, as a control:
- * kills must find it half removed. The kills are spread over the time that the work takes when it is not killed.
+ * Undoes a change that made a large folder, and kills the process that does so, later in each
+ * round. The kills are spread over the time that the work takes when it is not killed. `naive`
+ * removes the folder without Lookfirst, as a control: a kill must find it half removed.
  */
 export async function killFolderUndos(rounds: number, work: 'undo' | 'naive'): Promise<FolderKills> {
   const places = scratch(IN_MEMORY);
@@ -76,7 +80,10 @@ function makeFolder(root: string): void {
   }
 }
 
-/** The id of a change that has made the folder: the undo of its removal. */
+/**
+ * Deletes the folder and undoes the deletion. Returns the id of that undo: a change that makes the
+ * folder.
+ */
 async function firstChange({ root, home }: Scratch): Promise<string> {
   const sessions = await Sessions.open({ roots: [root], home });
   const session = await sessions.session('ann');

@@ -42,8 +42,8 @@ export function scratch(
 }
 
 /**
- * Makes a tree from Go's mini-language: `d/` a folder, `f` a file holding its own name, `f: text` a file, `link =>
- * target` a link. Targets may name the folders `ROOT` and `OUTSIDE`.
+ * Makes a tree from lines in a small language: `d/` a folder, `f` a file with its own name as text,
+ * `f: text` a file, `link => target` a link. Targets may name the folders `ROOT` and `OUTSIDE`.
  */
 export function makeTree(places: Scratch, lines: readonly string[]): void {
   for (const line of lines) {
@@ -63,7 +63,7 @@ function made(places: Scratch, name: string): string {
   return path;
 }
 
-/** A folder as a text in the tree language: sorted lines, every file with its text. */
+/** A folder in the language of `makeTree`: sorted lines, every file with its text. */
 export function treeOf(folder: string): string[] {
   return entriesBelow(folder)
     .flatMap(({ path, entry }) => {

@@ -52,9 +52,14 @@ export interface Client {
    * the client has no file of this scope.
    */
   files(scope: ConfigScope, places: ClientPlaces): readonly string[];
-  /** The way to write the project's folder in a project file; undefined if only a full path is reliable. */
+  /**
+   * The text by which a project file names the project's folder, such as `.` or
+   * `${workspaceFolder}`. Undefined if only a full path is reliable.
+   */
   readonly projectDir: string | undefined;
-  /** The way to write the current project's folder in the user's file; absent: its full path. */
+  /**
+   * The text by which the user's file names the current project's folder. Absent: its full path.
+   */
   readonly userDir?: string;
   /** The environment variables that the client's servers inherit. If absent, they inherit all of them. */
   readonly inherits?: readonly string[];

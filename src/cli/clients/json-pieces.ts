@@ -12,19 +12,21 @@ import { type ArrayNode, type ConfigNode, memberOf, type ObjectNode, ScanProblem
 const OURS = /lookfirst-(?:hook|opencode|shell)\b/;
 
 /**
- * True if the piece contains the name Lookfirst. Such a piece in a settings file is always ours.
+ * True if a piece (a hook or setting that `init` adds) contains the name Lookfirst. Such a piece in
+ * a settings file is always ours.
  */
 export function namesUs({ item }: HookPiece): boolean {
   return JSON.stringify(item).includes('lookfirst');
 }
 
-/** The name under which `init` records that it added a piece. */
+/** The name under which `init` records that it added a piece (a hook or setting). */
 export function nameOfPiece({ at, item }: HookPiece): string {
   return `${at.join('.')}=${namesUs({ at, item }) ? 'lookfirst' : JSON.stringify(item)}`;
 }
 
 /**
- * True if a settings file holds the string of a piece, such as a denied tool, at the piece's place.
+ * True if a settings file already holds a piece that is a string, such as the name of a denied
+ * tool.
  */
 export function hasPiece(text: string | undefined, { at, item }: HookPiece): boolean {
   const root = text === undefined ? undefined : rootIfAny(text);
@@ -34,8 +36,8 @@ export function hasPiece(text: string | undefined, { at, item }: HookPiece): boo
 }
 
 /**
- * Adds pieces to a settings file. Pieces that already contain the name Lookfirst are replaced; all
- * other bytes stay. A file that already has all pieces stays unchanged.
+ * Adds pieces (hooks and settings) to a settings file. Replaces pieces that contain the name
+ * Lookfirst, and keeps all other bytes. A file that already has all pieces stays unchanged.
  */
 export function addPieces(
   text: string | undefined,
@@ -59,7 +61,7 @@ export function addPieces(
   return edited(text !== undefined && meaningOf(text) === meaningOf(result) ? text : result);
 }
 
-/** Fills a document that is blank or has no members yet. */
+/** Writes `document` into a settings file that is blank or whose object has no members yet. */
 function firstPiece(text: string, root: ObjectNode | undefined, document: object): string {
   const bare = JSON.stringify(document, null, 2);
   return root === undefined ? `${bare}\n` : spliced(text, [{ from: root.from, to: root.to, put: bare }]);
@@ -121,14 +123,15 @@ function nested([key, ...rest]: readonly string[], value: JsonValue): { readonly
   return { [key ?? '']: rest.length === 0 ? value : nested(rest, value) };
 }
 
-/** The value to write if the piece's list or member does not exist yet. */
+/** The value to write if the settings file does not have the piece's list or member yet. */
 function contentOf({ kind, item }: HookPiece): JsonValue {
   return kind === 'member' ? item : [item];
 }
 
 /**
- * Adds a piece to its list, or creates the list or member in the deepest existing object. Returns `set` if the user
- * has already set the member, and undefined if the place holds something other than a list.
+ * The text change that adds a piece to its list, or creates the list or member in the deepest
+ * existing object. `set`: the user has already set the member, which stays. Undefined: the piece
+ * cannot be added, because the file has another value at its place.
  */
 function addition(text: string, root: ObjectNode, piece: HookPiece): Splice | 'set' | undefined {
   const { at, item, kind } = piece;

@@ -137,7 +137,10 @@ function frontOf(
   };
 }
 
-/** Keeps the folders that can be opened. Files in the others then count as outside the workspace. */
+/**
+ * The folders of `--root`. Of several, returns only those that can be opened: files in the others
+ * count as outside the workspace.
+ */
 async function rootsOf(cli: Cli, flags: ProxyFlags, log: (line: string) => void): Promise<readonly string[]> {
   const roots = (flags.root ?? ['.']).map((root) => resolve(cli.cwd, root));
   return roots.length === 1 ? roots : accessibleFolders(roots, log);

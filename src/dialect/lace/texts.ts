@@ -12,7 +12,7 @@ interface FindQuery {
   readonly maxResults: number;
 }
 
-/** Formats a size as the original system does: `5 bytes`, `1.5 KB`. */
+/** Formats a size as in the system that this dialect imitates: `5 bytes`, `1.5 KB`. */
 export function sizeText(bytes: number): string {
   if (bytes < 1024) return countOf(bytes, 'byte');
   const units = ['KB', 'MB', 'GB'] as const;

@@ -37,11 +37,11 @@ export interface Ended {
 }
 
 /**
- * Records the real effects on the files, and what the session has seen of them. Unless the change
- * is `done`, the record of what it has seen stays as it was: if the bytes differ, its next change
- * is refused as stale. If the ending is `unknown`, the program may still write. The session then
- * counts as not having read the files that are still unchanged. The caller must hold the locks of
- * the change.
+ * Records the real effects of another program's change, and the lines of the files that count as
+ * seen. Unless the change is `done`, the lines that the session saw before it stay recorded. If the
+ * bytes differ, the session's next change is then refused as stale. If the ending is `unknown`, the
+ * program may still write, so files that are still unchanged count as unread. The caller must hold
+ * the locks of the change.
  */
 export async function settleForeign(
   scene: ShownScene,

@@ -44,7 +44,7 @@ class GeminiReader implements Reader {
   }
 
   restore(state: unknown): void {
-    // This is Lookfirst's own snapshot, whose version was checked on opening.
+    // The cast is safe: `state` is Lookfirst's own snapshot, whose version was checked on opening.
     const { places, next } = state as { places: [string, number][]; next: number };
     this.#places = new Map(places);
     this.#next = next;
@@ -121,14 +121,20 @@ function detailOf(call: JsonRecord, output: string | undefined): Detail {
   return { failed: false, text: output, edited: editedIn(call), before: beforeIn(call) };
 }
 
-/** The file before a write; null if the write created it. */
+/**
+ * The file's text before a write; null if the write created the file, undefined if the call does
+ * not record it.
+ */
 function beforeIn(call: JsonRecord): string | null | undefined {
   const display = call['resultDisplay'];
   if (!isRecord(display)) return undefined;
   return display['isNewFile'] === true ? null : stringIn(display, 'originalContent');
 }
 
-/** The edit of a call; undefined if the user changed the model's proposal. */
+/**
+ * The edit that a call made. Undefined if the call does not record the texts before and after it,
+ * or if the user changed the model's proposal.
+ */
 function editedIn(call: JsonRecord): Edited | undefined {
   const display = call['resultDisplay'];
   if (!isRecord(display)) return undefined;

@@ -36,7 +36,8 @@ class ThreadReader implements Reader {
   #read(event: JsonRecord, depth: number): void {
     this.#fold.place += 1;
     const data = objectIn(event, 'data');
-    // Events that a compaction replaced stay in the store, marked as invisible.
+    // Skip events that a compaction replaced. They stay in the store, marked as invisible to the
+    // model.
     if (data === undefined || event['visibleToModel'] === false) return;
     switch (event['type']) {
       case 'TOOL_CALL':

@@ -30,11 +30,11 @@ import type {
 } from './view-data.ts';
 import { NEXT, noticeWords, seenWords, WHY } from './view-words.ts';
 
-/** The sources of a view. */
+/** The records from which views are built, and the settings that apply to all views. */
 export interface ViewSources {
   readonly records: Records;
   readonly scope: Scope;
-  /** The policy for secrets, which applies as in reads. */
+  /** The policy for secrets. Views mask secrets as reads do. */
   readonly secrets: Policy['secrets'];
 }
 
@@ -164,7 +164,7 @@ function sidesNote(before: Side, after: Side): string | undefined {
   return `${describeSide(before)} became ${describeSide(after)}`;
 }
 
-/** The session's knowledge of the bytes that its change replaced. */
+/** Says if and how the session knew the bytes that its change replaced. */
 async function knownBefore(
   { records }: ViewSources,
   entry: Entry,

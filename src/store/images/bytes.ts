@@ -11,8 +11,8 @@ import { changedWhileKept } from '../images.ts';
 export const SMALL_BYTES: number = 1 << 20;
 const CHUNK_BYTES = 1 << 18;
 /**
- * Flags to open an image. If a link or a pipe has taken the file's place, opening neither follows
- * the link nor waits for the pipe.
+ * Flags to open an image (a stored copy of a file's bytes). If a link or a pipe has taken its
+ * place, opening neither follows the link nor waits for the pipe.
  */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -64,7 +64,7 @@ async function readChunk(handle: FileHandle, position: number, length: number): 
   return buffer.subarray(0, bytesRead);
 }
 
-/** True if the file exists and begins with exactly these bytes. */
+/** True if the file exists and its first bytes have this fingerprint (size and hash). */
 export async function beginsWith(file: string, fingerprint: Fingerprint): Promise<boolean> {
   try {
     return (await hashOfStart(file, fingerprint.size)) === fingerprint.sha256;

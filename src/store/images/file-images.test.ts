@@ -133,7 +133,7 @@ describe('a retained inode', () => {
     async (way) => {
       const { images, file, image, root } = setting();
       await images.adopt(file, PRINT);
-      // The length is the same, so only the bytes differ.
+      // Overwrite the stored copy with other bytes of the same length.
       writeFileSync(image, LATE);
       writeFileSync(join(root, 'again'), OLD);
       if (way === 'keepBytes') await images.keepBytes(Buffer.from(OLD), PRINT);
@@ -160,7 +160,7 @@ describe('a retained inode', () => {
 });
 
 describe('of several inodes with the same bytes', () => {
-  /** Keeps `count` files with the same bytes while a program has the first one open, which then writes `text`. */
+  /** Stores `count` equal files. A program with the first one open then writes `text` at byte `at`. */
   async function afterLateWrite(count: number, text: string, at: number): Promise<Setting> {
     const t = setting();
     const late = openSync(t.file, 'r+');

@@ -5,10 +5,10 @@ import { unlessErrno } from '../../model/fault.ts';
 const FOLDER = 'lookfirst.abandoned';
 
 /**
- * Changes that were refused because the server did not answer their announcement. The announcement
- * may still arrive, and other processes would then take the change for unfinished. One file per
- * change in the state folder outlives this process, so that the next process of this machine
- * withdraws the change.
+ * Changes that were refused because the server did not confirm their announcement, the record that
+ * a change begins. The announcement may still arrive, and other processes would then take the
+ * change for unfinished. One file per change in the state folder outlives this process, so that the
+ * next process of this machine withdraws the change.
  */
 export class AbandonedChanges {
   readonly #folder: string | undefined;

@@ -198,12 +198,12 @@ function journalTests(server: PostgresServer, connect: Connect): void {
       (await db.query(`select n - checkpoint_n as kept from ${db.schema}.chains order by seq`)).map(
         (row) => row['kept'],
       );
-    // The first two chains stay without entries, because the third and the fourth chain refer to
-    // them.
+    // The first two chains lose their entries, but stay, because the third and the fourth chain
+    // refer to them.
     expect(await last.prune(2)).toBe(2);
     expect(await chains()).toEqual([0, 0, 1, 1]);
     expect(await verifyChain(last)).toMatchObject({ ok: true, entries: 2 });
-    // Only the fourth chain stays, because its writer still runs.
+    // The first three chains are removed. The fourth stays, because its writer still runs.
     expect(await last.prune(4)).toBe(2);
     expect(await chains()).toEqual([0]);
     expect(await verifyChain(last)).toMatchObject({ ok: true, entries: 0 });

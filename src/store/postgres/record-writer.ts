@@ -13,9 +13,9 @@ import { losesSightings } from './seen-cache.ts';
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
 /**
- * A writer that has recorded nothing durable for this long accepts that its last entry is gone: a
- * clean-up removes idle chains. The clean-up waits twice as long, because clocks of machines
- * differ.
+ * A writer checks that the server still has its last entry. After this time without a durable
+ * record it does not, because a clean-up removes idle chains (the entries of one writer). The
+ * clean-up waits twice as long, because clocks of machines differ.
  */
 export const CHAIN_IDLE_MS: number = 7 * 86_400_000;
 /**
@@ -42,15 +42,16 @@ export interface StoreContext {
    */
   readonly durability?: Durability;
   /**
-   * If present, reads have their own chain, so that they can be removed earlier. It holds all reads, or the first of
-   * each minute.
+   * If present, reads have a chain of entries of their own, so that they can be removed earlier.
+   * `all`: the chain holds all reads. `summary`: it holds the first read of each minute, session
+   * and file.
    */
   readonly reads?: 'all' | 'summary';
   /** Problems found while opening, for the user. */
   readonly warnings?: readonly string[];
   /** The state folder. Files in it name changes that this process could not withdraw. */
   readonly home?: string;
-  /** The writer's chain. Default: a new one. */
+  /** Name of the chain of entries that this writer appends to. Default: a new chain. */
   readonly chain?: string;
 }
 
@@ -59,11 +60,14 @@ interface PreparedRecord {
   readonly writes: Writes;
   readonly text: string;
   /**
-   * The time at which the record was built. Undefined if the record does not renew its process's
-   * heartbeat.
+   * The time at which the record was built, if it renews the heartbeat of its process; otherwise
+   * undefined.
    */
   readonly renewsOwner: Moment | undefined;
-  /** Reads that are journalled with this record, for `journal.reads: summary`. */
+  /**
+   * Names of the reads in this record (see `readName`) if `journal.reads` is `summary`; otherwise
+   * empty.
+   */
   readonly summarised: readonly string[];
   /** Changes that this record withdraws. */
   readonly withdrawn: readonly string[];
@@ -111,8 +115,8 @@ export class RecordWriter {
   done({ writes, renewsOwner, withdrawn }: PreparedRecord, number: number): void {
     for (const change of withdrawn) this.#abandoned.delete(change);
     const { announce, settle = [] } = writes;
-    // Count only durable records: a crash of the server may lose the others, which must not look
-    // like a restored backup.
+    // Remember only durable records. A crash of the server may lose the others. If they counted,
+    // the server's journal would then look like a restored backup.
     if (isDurable(writes, this.#context.durability) && number > this.#acknowledged) {
       this.#acknowledged = number;
       this.#acknowledgedMs = Date.now();
@@ -127,7 +131,8 @@ export class RecordWriter {
 
   /**
    * Handles a record that failed. If its answer was lost, the next record withdraws the change that
-   * it announced. Its reads count as not journalled, so that later ones are.
+   * it announced. Its reads count as not journalled, so that the next read of each file is
+   * journalled.
    */
   failed({ writes: { announce }, summarised }: PreparedRecord, error: unknown): void {
     const isUnanswered = error instanceof Fault && error.reason === 'unanswered';
@@ -138,8 +143,8 @@ export class RecordWriter {
   /** Builds the JSON text that `lf_record` takes. Throws if the writes are not JSON. */
   prepare(writes: Writes): PreparedRecord {
     const now = Date.now();
-    // During changes, heartbeats renew the process's row anyway, so that few announcements have to
-    // write it.
+    // Renew the heartbeat at most once per `OWNER_MS`, so that few announcements have to write it.
+    // It stays valid for longer, and during changes `Heart` renews it too.
     const isDue = writes.announce !== undefined && (this.#ownerRenewed?.ageMs ?? Infinity) > OWNER_MS;
     const renewsOwner = isDue ? new Moment() : undefined;
     if (now - this.#acknowledgedMs > CHAIN_IDLE_MS) this.#acknowledged = 0;
@@ -165,7 +170,7 @@ export class RecordWriter {
     return { writes, text: JSON.stringify(record), renewsOwner, summarised, withdrawn };
   }
 
-  /** Adds the conditions that the server checks first. */
+  /** Adds the conditions that the server checks before it writes anything. */
   #addConditions(record: Record<string, unknown>, writes: Writes): void {
     const { ifPending, basis } = writes;
     const fences = this.#fencesFor(writes);
@@ -292,7 +297,10 @@ export class RecordWriter {
   }
 }
 
-/** Identifies reads of one file by one session, of which the journal gets one a minute. */
+/**
+ * Identifies the reads of one file by one session. With `summary`, the journal gets one of them per
+ * minute.
+ */
 function readName({ session, root, path = '' }: NewEntry): string {
   return `${session}\0${root}\0${path}`;
 }
@@ -304,9 +312,9 @@ function sortedByName(values: ReadonlyMap<string, object>): readonly object[] {
 }
 
 /**
- * True if a record must survive a power cut of the server. New sightings need not, because a
- * session can read again. Announcements need it only with `full`: finishing the change syncs them
- * too, and until then the process that makes the change can finish it.
+ * True if a record must survive a power cut of the server. Reads and new sightings need not,
+ * because a session can read again. An announcement must survive only with `full`. Otherwise a
+ * power cut may lose it, but its process still runs and records the finished change durably.
  */
 function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
   const { announce, settle, session, dropSession, entries = [] } = writes;
@@ -316,7 +324,7 @@ function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
   return entries.some((entry) => !isShown(entry));
 }
 
-/** True for entries about shown content: nearly all entries of a journal. */
+/** True for entries about content that a session was shown: reads, lists and searches. */
 function isShown({ kind }: NewEntry): boolean {
   return kind === 'read' || kind === 'look';
 }

@@ -299,7 +299,7 @@ async function rawDatabase(path: string): Promise<ReturnType<Awaited<ReturnType<
   return db;
 }
 
-/** Moves everything from the log to the main file. */
+/** Moves everything from the write-ahead log to the main database file. */
 async function emptyWal(path: string): Promise<void> {
   (await rawDatabase(path)).exec('pragma wal_checkpoint(truncate)');
 }

@@ -40,8 +40,8 @@ class ClaudeScribe implements Scribe {
   readonly #calls = new Calls();
   readonly #agent: boolean;
   /**
-   * Record ids by call: `#results` has the record of its result, `#before` the last record before
-   * the call.
+   * Ids of records by the id of a call. `#results`: the record of the call's result. `#before`: the
+   * last record before the call.
    */
   readonly #results = new Map<string, string>();
   readonly #before = new Map<string, string | null>();
@@ -176,7 +176,10 @@ function isOwn(call: CallStep | undefined): boolean {
   return call?.tool === 'read' && call.own === true;
 }
 
-/** The host shows the empty line after a final newline, unless the call requests fewer lines. */
+/**
+ * True if the result shows the file to its end and the call does not request fewer lines. The host
+ * then also shows the empty line after the final newline.
+ */
 function reachesEnd(call: CallStep | undefined, step: ResultStep): boolean {
   const asked = call?.tool === 'read' ? call.lines?.[1] : undefined;
   return (asked ?? FILE_LINES + 1) > FILE_LINES && (step.shows?.lines[1] ?? FILE_LINES) >= FILE_LINES;

@@ -8,8 +8,9 @@ import { delivered, type ShownLines } from './delivered.ts';
 import { readText } from './read-text.ts';
 
 /**
- * The lines of files that an answer showed. A file whose part failed, was cut at an unknown place, or cannot be
- * separated from its neighbours is skipped: better unread than wrongly seen.
+ * The lines of files that an answer showed. Skips a file whose part failed, was cut at an unknown
+ * place, or cannot be separated from its neighbours. A skipped file only has to be read again. A
+ * line that wrongly counts as seen could be overwritten unseen.
  */
 export function shownLines(touches: readonly Touch[], answer: Answer): ShownLines[] {
   const reads = touches.filter((touch): touch is ReadTouch => touch.does === 'read');
@@ -129,7 +130,10 @@ function endOf(
   return found === place.times ? first : undefined;
 }
 
-/** The beginning that the sections of readable and of failed files have in common. */
+/**
+ * The common beginning of two marks: `open` (before a readable file) and `failed` (before a file
+ * that could not be read).
+ */
 function opening(marks: SectionMarks): string {
   let length = 0;
   while (length < marks.open.length && marks.open[length] === marks.failed[length]) length++;
@@ -144,7 +148,7 @@ function bodyOf(marks: SectionMarks, path: string, section: string): string | un
   return section.endsWith(marks.close) && end >= open.length ? section.slice(open.length, end) : undefined;
 }
 
-/** The text without what the server added around it. */
+/** The text without the header and the footers that the server added. */
 function undecorated(text: string, decoration: Decoration): string {
   return withoutFooters(withoutHeader(text, decoration.header), decoration.footers ?? []);
 }
